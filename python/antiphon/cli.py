@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The `antiphon` command line. Commands are found by listing antiphon.commands; none is named here."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from antiphon import __version__, commands, output
+from antiphon.errors import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAGE, AntiphonError
+
+DESCRIPTION = "Makes an unmodified MPI program faster on the network it really runs on."
+
+
+class Parser(argparse.ArgumentParser):
+    """Reports wrong usage in the same form as every other error of Antiphon."""
+
+    def error(self, message: str) -> NoReturn:
+        output.print_error(message, f"`{self.prog} --help` shows the usage")
+        sys.exit(EXIT_USAGE)
+
+
+def command_names() -> list[str]:
+    """The names of all commands: the modules of antiphon.commands."""
+    return sorted(m.name for m in pkgutil.iter_modules(commands.__path__) if not m.name.startswith("_"))
+
+
+def summary(name: str) -> str:
+    """The first line of a command's docstring, read without importing the command: help stays fast."""
+    for folder in commands.__path__:
+        file = Path(folder, f"{name}.py")
+        file = file if file.is_file() else Path(folder, name, "__init__.py")
+        if file.is_file():
+            doc = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+            return doc.partition("\n")[0].rstrip(".")
+    return ""
+
+
+def top_help() -> str:
+    """The text of `antiphon --help`."""
+    names = command_names()
+    width = max((len(name) for name in names), default=0)
+    lines = [f"usage: antiphon COMMAND …\n\n{DESCRIPTION}\n\ncommands:"]
+    lines += [f"  {name:<{width}}  {summary(name)}" for name in names]
+    lines += ["", "options:", "  -h, --help  show this, or with a command its help", "  --version   show the version"]
+    return "\n".join(lines) + "\n"
+
+
+def load(name: str) -> tuple[Parser, argparse.Namespace]:
+    """Imports one command and builds its parser."""
+    module = importlib.import_module(f"{commands.__name__}.{name}")
+    description, _, details = (module.__doc__ or "").partition("\n")
+    parser = Parser(
+        prog=f"antiphon {name}",
+        description=description,
+        epilog=details.strip("\n") or None,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(parser)
+    return parser, argparse.Namespace(run=module.run)
+
+
+def dispatch(argv: Sequence[str]) -> int:
+    """Runs the command that `argv` asks for and returns its exit code."""
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        if len(argv) > 1 and argv[0] == "help":
+            return dispatch([argv[1], "--help"])
+        (sys.stdout if argv else sys.stderr).write(top_help())
+        return 0 if argv else EXIT_USAGE
+    if argv[0] in ("-V", "--version"):
+        sys.stdout.write(f"antiphon {__version__}\n")
+        return 0
+    name, names = argv[0], command_names()
+    if name not in names:
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean `antiphon {close[0]}`?" if close else "`antiphon --help` lists the commands"
+        what = "option" if name.startswith("-") else "command"
+        raise AntiphonError(f"unknown {what} {name!r}", hint=hint)
+    parser, command = load(name)
+    args = parser.parse_args(argv[1:])
+    return int(command.run(args) or 0)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point of `antiphon`: turns every expected failure into a message and an exit code."""
+    try:
+        code = dispatch(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+        return code
+    except AntiphonError as error:
+        output.print_error(error.message, error.hint)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The interpreter flushes stdout once more at exit; give it somewhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_BROKEN_PIPE

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data goes to stdout; progress, logs and errors go to stderr; NO_COLOR is honoured (rich does, and so do we)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def use_color(stream: TextIO) -> bool:
+    """Colour only on a terminal that is not dumb, and only when NO_COLOR is unset or empty."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def stdout() -> Console:
+    """A rich console for data."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def stderr() -> Console:
+    """A rich console for progress and logs."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def print_json(data: Any) -> None:
+    """Writes one JSON document to stdout, without colours, for other programs to read."""
+    sys.stdout.write(json.dumps(data, indent=2, default=str) + "\n")
+
+
+def print_error(message: str, hint: str | None = None) -> None:
+    """Writes `error: …` and, if there is one, `hint: …` to stderr."""
+    _labelled("error", "31", message)
+    if hint:
+        _labelled("hint", "36", hint)
+
+
+def print_warning(message: str) -> None:
+    """Writes `warning: …` to stderr."""
+    _labelled("warning", "33", message)
+
+
+def _labelled(label: str, color: str, text: str) -> None:
+    if use_color(sys.stderr):
+        label = f"\x1b[1;{color}m{label}\x1b[0m"
+    sys.stderr.write(f"{label}: {text}\n")
