@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "antiphon/problem.hpp"
+#include "antiphon/schedule.hpp"
+
+namespace antiphon {
+
+/// A tunable number of an algorithm.
+struct Parameter {
+  std::string_view name;
+  std::int64_t default_value;
+  std::int64_t min;
+  std::int64_t max;
+  std::string_view meaning;  ///< one line, with its unit
+};
+
+/// What an algorithm must know besides what MPI tells the calling rank.
+enum class Knowledge : std::uint8_t {
+  local,       ///< nothing more
+  all_counts,  ///< scatterv, gatherv: every rank has the root's counts (they are exchanged first)
+};
+
+/// One algorithm for one collective. Each lives in src/collectives/<collective>/<name>.cpp as the constant
+/// antiphon::<collective>_algorithms::<name>; the registry is generated from those paths.
+struct Algorithm {
+  Collective collective;
+  std::string_view name;
+  std::string_view summary;  ///< one line: what it does and when it is good
+  std::span<const Parameter> parameters;
+  /// Whether it can solve this problem. Looks only at what all ranks know to be equal (size, root, bytes where all ranks
+  /// have the same, element_bytes, commutative, parameters). nullptr: always.
+  bool (*supports)(const Problem&);
+  /// Rank p.rank's part.
+  Schedule (*build)(const Problem& p);
+  Knowledge knowledge = Knowledge::local;
+};
+
+/// All algorithms, sorted by collective and name.
+std::span<const Algorithm* const> algorithms();
+/// Those of one collective.
+std::vector<const Algorithm*> algorithms_for(Collective collective);
+/// nullptr if there is none of that name.
+const Algorithm* find_algorithm(Collective collective, std::string_view name);
+
+/// `given` completed by defaults, in the algorithm's order. Throws InvalidArgument for unknown names and values out of bounds.
+Parameters resolve_parameters(const Algorithm& algorithm, const Parameters& given);
+
+inline bool supports(const Algorithm& algorithm, const Problem& problem) {
+  return algorithm.supports == nullptr || algorithm.supports(problem);
+}
+
+}  // namespace antiphon

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "antiphon/schedule.hpp"
+
+namespace antiphon {
+
+/// The collectives that Antiphon schedules, named as MPI names them.
+enum class Collective : std::uint8_t {
+  barrier, bcast, scatter, scatterv, gather, gatherv, allgather, allgatherv, alltoall, alltoallv,
+  reduce, allreduce, reduce_scatter, reduce_scatter_block, scan, exscan,
+};
+inline constexpr int collective_count = 16;
+
+std::string_view name(Collective collective);
+std::optional<Collective> collective_from_name(std::string_view name);
+bool has_root(Collective collective);
+bool is_reduction(Collective collective);
+/// Sizes differ from block to block (the vector collectives and reduce_scatter).
+bool is_irregular(Collective collective);
+
+/// A value of a builder's parameter, by name.
+struct ParameterValue {
+  std::string name;
+  std::int64_t value = 0;
+  bool operator==(const ParameterValue&) const = default;
+};
+using Parameters = std::vector<ParameterValue>;
+
+/// One rank's view of one collective call, in bytes. What each space holds (m = `bytes`, P = `size`):
+///
+///   collective            input                           output
+///   bcast                 –                               m; the root's data is in its output
+///   scatter               root: P blocks of m             m
+///   gather                m                               root: P blocks of m
+///   allgather             m                               P blocks of m
+///   alltoall              P blocks of m                   P blocks of m
+///   reduce                m                               root: m
+///   allreduce, scan       m                               m
+///   exscan                m                               m (rank 0's is not touched)
+///   reduce_scatter_block  P blocks of m                   m
+///   reduce_scatter        all blocks, recv_bytes[i] each, one after the other;   recv_bytes[rank]
+///   scatterv              root: block i at send_offsets[i], send_bytes[i] long   m
+///   gatherv               m                               root: recv_offsets[i], recv_bytes[i]
+///   allgatherv            m = recv_bytes[rank]            recv_offsets[i], recv_bytes[i]
+///   alltoallv             send_offsets, send_bytes        recv_offsets, recv_bytes
+///
+/// With `in_place` the caller's input *is* part of its output (MPI_IN_PLACE): gather, allgather(v): input is the rank's own
+/// block of the output; scatter: output is the root's own block of the input; reduce (root), allreduce, scan, exscan: input
+/// and output are the same memory; reduce_scatter(_block): output is the first block-length of the input. A builder stays
+/// correct when it reads what it needs of `input` before it writes the same place of `output`; a copy between both is then
+/// free. (alltoall(v) in place is given to builders as a normal one.)
+struct Problem {
+  Collective collective = Collective::barrier;
+  int rank = 0;
+  int size = 1;
+  int root = 0;
+  std::int64_t bytes = 0;
+  std::int64_t element_bytes = 1;  ///< reductions: cuts fall on multiples of this
+  bool commutative = true;         ///< reductions: operands may change places
+  bool in_place = false;
+  std::vector<std::int64_t> send_bytes, send_offsets;  ///< packed bytes; see the table for who knows them
+  std::vector<std::int64_t> recv_bytes, recv_offsets;
+  Parameters parameters;  ///< as resolved by resolve_parameters(): every parameter of the algorithm has a value
+
+  [[nodiscard]] std::int64_t parameter(std::string_view parameter_name) const;  ///< throws InvalidArgument if there is none
+  /// The parameter, rounded down to a multiple of the element (but at least one element): a piece size for a Cut. 0 stays 0.
+  [[nodiscard]] std::int64_t piece_parameter(std::string_view parameter_name) const;
+
+  /// Block i of the input or output: `bytes` long at i·bytes, or as the vectors say.
+  [[nodiscard]] Range input_block(int i) const;
+  [[nodiscard]] Range output_block(int i) const;
+  /// The whole of the space when it holds one block of m bytes.
+  [[nodiscard]] Range whole_input() const { return {Space::input, 0, bytes}; }
+  [[nodiscard]] Range whole_output() const { return {Space::output, 0, bytes}; }
+
+  /// Rank arithmetic with the root at 0.
+  [[nodiscard]] int relative(int r) const { return (r - root + size) % size; }
+  [[nodiscard]] int absolute(int v) const { return (v + root) % size; }
+};
+
+}  // namespace antiphon

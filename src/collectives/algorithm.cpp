@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/algorithm.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "antiphon/error.hpp"
+
+namespace antiphon {
+
+std::vector<const Algorithm*> algorithms_for(Collective collective) {
+  std::vector<const Algorithm*> found;
+  for (const Algorithm* a : algorithms()) {
+    if (a->collective == collective) found.push_back(a);
+  }
+  return found;
+}
+
+const Algorithm* find_algorithm(Collective collective, std::string_view wanted) {
+  for (const Algorithm* a : algorithms()) {
+    if (a->collective == collective && a->name == wanted) return a;
+  }
+  return nullptr;
+}
+
+Parameters resolve_parameters(const Algorithm& algorithm, const Parameters& given) {
+  Parameters resolved;
+  for (const Parameter& p : algorithm.parameters) resolved.push_back({std::string(p.name), p.default_value});
+  const std::string whose = std::string(name(algorithm.collective)) + ":" + std::string(algorithm.name);
+  for (const ParameterValue& g : given) {
+    const auto slot = std::find_if(resolved.begin(), resolved.end(), [&](const auto& r) { return r.name == g.name; });
+    if (slot == resolved.end()) throw InvalidArgument(whose + " has no parameter " + g.name);
+    const Parameter& p = algorithm.parameters[static_cast<std::size_t>(slot - resolved.begin())];
+    if (g.value < p.min || g.value > p.max) {
+      throw InvalidArgument(whose + ": " + g.name + "=" + std::to_string(g.value) + " is not within " +
+                            std::to_string(p.min) + "…" + std::to_string(p.max));
+    }
+    slot->value = g.value;
+  }
+  return resolved;
+}
+
+}  // namespace antiphon

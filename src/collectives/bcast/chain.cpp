@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/algorithm.hpp"
+
+namespace antiphon::bcast_algorithms {
+
+namespace {
+
+constexpr Parameter parameters[] = {
+    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
+    {"window", 8, 1, 1024, "segments under way to the next rank"},
+};
+
+/// Each rank passes on to the next what it receives from the previous one, segment by segment (paper 5, Table 1).
+/// Cost (pLogP): (P−1)(L + g(s)) + (k−1) g(s) for k segments of s bytes. Reaches the wire for long messages; its latency grows with P.
+Schedule build(const Problem& p) {
+  Schedule s;
+  const Cut cut{p.piece_parameter("segment_bytes"), static_cast<std::int32_t>(p.parameter("window"))};
+  const int place = p.relative(p.rank);
+  OpId have = no_op;
+  if (place > 0) have = s.recv(p.absolute(place - 1), p.whole_output(), {}, cut);
+  if (place < p.size - 1) s.send(p.absolute(place + 1), p.whole_output(), {pipelined(have)}, cut);
+  return s;
+}
+
+}  // namespace
+
+extern const Algorithm chain{Collective::bcast, "chain", "segments flow along a chain of all ranks; long messages",
+                             parameters, nullptr, build};
+
+}  // namespace antiphon::bcast_algorithms

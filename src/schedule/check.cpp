@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// An algorithm against a plain reference, on random data.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <random>
+
+#include "antiphon/error.hpp"
+#include "antiphon/verify.hpp"
+
+namespace antiphon {
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+std::vector<std::int64_t> random_sizes(const Case& c, std::mt19937_64& random, int n) {
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(n));
+  for (auto& size : sizes) {
+    const std::int64_t elements = c.bytes / c.element_bytes;
+    const bool zero = random() % 4 == 0;
+    size = zero || elements == 0 ? 0 : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * elements + 1)) * c.element_bytes;
+  }
+  return sizes;
+}
+
+/// Blocks in a random order with random gaps between them, as displacements may say.
+std::vector<std::int64_t> random_offsets(const std::vector<std::int64_t>& sizes, std::mt19937_64& random) {
+  std::vector<std::size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::shuffle(order.begin(), order.end(), random);
+  std::vector<std::int64_t> offsets(sizes.size());
+  std::int64_t at = 0;
+  for (const std::size_t i : order) {
+    at += static_cast<std::int64_t>(random() % 3) * 8;
+    offsets[i] = at;
+    at += sizes[i];
+  }
+  return offsets;
+}
+
+std::vector<std::int64_t> prefix_sums(const std::vector<std::int64_t>& sizes) {
+  std::vector<std::int64_t> offsets(sizes.size());
+  std::exclusive_scan(sizes.begin(), sizes.end(), offsets.begin(), std::int64_t{0});
+  return offsets;
+}
+
+void set_irregular(std::vector<Problem>& problems, const Case& c, Knowledge knowledge) {
+  std::mt19937_64 random(c.seed);
+  const auto sizes = random_sizes(c, random, c.size);
+  const auto offsets = c.collective == Collective::reduce_scatter ? prefix_sums(sizes) : random_offsets(sizes, random);
+  const bool scatterv = c.collective == Collective::scatterv;
+  for (Problem& p : problems) {
+    p.bytes = sizes[static_cast<std::size_t>(p.rank)];
+    if (has_root(c.collective) && p.rank != c.root && knowledge == Knowledge::local) continue;
+    (scatterv ? p.send_bytes : p.recv_bytes) = sizes;
+    (scatterv ? p.send_offsets : p.recv_offsets) = offsets;
+  }
+}
+
+void set_alltoallv(std::vector<Problem>& problems, const Case& c) {
+  std::mt19937_64 random(c.seed);
+  for (Problem& p : problems) {
+    p.send_bytes = random_sizes(c, random, c.size);
+    p.send_offsets = random_offsets(p.send_bytes, random);
+    p.bytes = 0;
+  }
+  for (Problem& p : problems) {
+    for (const Problem& from : problems) p.recv_bytes.push_back(from.send_bytes[static_cast<std::size_t>(p.rank)]);
+    p.recv_offsets = random_offsets(p.recv_bytes, random);
+  }
+}
+
+std::int64_t extent(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& offsets) {
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) end = std::max(end, offsets[i] + sizes[i]);
+  return end;
+}
+
+std::int64_t input_bytes(const Problem& p) {
+  const bool root = p.rank == p.root;
+  switch (p.collective) {
+    case Collective::barrier: case Collective::bcast: return 0;
+    case Collective::scatter: return root ? p.bytes * p.size : 0;
+    case Collective::scatterv: return root ? extent(p.send_bytes, p.send_offsets) : 0;
+    case Collective::alltoall: case Collective::reduce_scatter_block: return p.bytes * p.size;
+    case Collective::alltoallv: return extent(p.send_bytes, p.send_offsets);
+    case Collective::reduce_scatter: return extent(p.recv_bytes, p.recv_offsets);
+    default: return p.bytes;
+  }
+}
+
+std::int64_t output_bytes(const Problem& p) {
+  const bool root = p.rank == p.root;
+  switch (p.collective) {
+    case Collective::barrier: return 0;
+    case Collective::gather: return root ? p.bytes * p.size : 0;
+    case Collective::gatherv: return root ? extent(p.recv_bytes, p.recv_offsets) : 0;
+    case Collective::reduce: return root ? p.bytes : 0;
+    case Collective::allgather: case Collective::alltoall: return p.bytes * p.size;
+    case Collective::allgatherv: case Collective::alltoallv: return extent(p.recv_bytes, p.recv_offsets);
+    default: return p.bytes;
+  }
+}
+
+/// Where a rank's input lies within its output, or its output within its input, when in place.
+struct Alias {
+  bool output_in_input = false;
+  std::int64_t offset_bytes = -1;  ///< −1: apart
+};
+
+Alias alias_of(const Problem& p) {
+  if (!p.in_place) return {};
+  const bool root = p.rank == p.root;
+  switch (p.collective) {
+    case Collective::gather: case Collective::gatherv:
+      return root ? Alias{false, p.output_block(p.rank).offset_bytes} : Alias{};
+    case Collective::allgather: case Collective::allgatherv: return {false, p.output_block(p.rank).offset_bytes};
+    case Collective::scatter: case Collective::scatterv:
+      return root ? Alias{true, p.input_block(p.rank).offset_bytes} : Alias{};
+    case Collective::reduce: return root ? Alias{false, 0} : Alias{};
+    case Collective::allreduce: case Collective::scan: case Collective::exscan: return {false, 0};
+    case Collective::reduce_scatter: case Collective::reduce_scatter_block: return {true, 0};
+    default: return {};
+  }
+}
+
+/// Associative operations that show a wrong order or a missing operand: affine maps do not commute, sums of bytes do.
+void combine(bool commutative, const std::byte* in, std::byte* inout, std::int64_t bytes) {
+  if (commutative) {
+    for (std::int64_t i = 0; i < bytes; ++i) inout[i] = static_cast<std::byte>(static_cast<unsigned>(in[i]) + static_cast<unsigned>(inout[i]));
+    return;
+  }
+  for (std::int64_t i = 0; i + 8 <= bytes; i += 8) {
+    std::uint32_t left[2];
+    std::uint32_t right[2];
+    std::memcpy(left, in + i, 8);
+    std::memcpy(right, inout + i, 8);
+    const std::uint32_t result[2]{left[0] * right[0], left[0] * right[1] + left[1]};
+    std::memcpy(inout + i, result, 8);
+  }
+}
+
+Bytes slice(const Bytes& from, std::int64_t offset, std::int64_t bytes) {
+  return {from.begin() + offset, from.begin() + offset + bytes};
+}
+
+Bytes slice(const Bytes& from, const Range& range) { return slice(from, range.offset_bytes, range.bytes); }
+
+void put(Bytes& to, std::int64_t offset, const Bytes& what) { std::copy(what.begin(), what.end(), to.begin() + offset); }
+
+class Reference {
+ public:
+  Reference(const std::vector<Problem>& problems, const std::vector<Bytes>& inputs, const std::vector<Bytes>& outputs)
+      : problems_(problems), inputs_(inputs), outputs_(outputs) {}
+
+  /// What rank r's output must hold in the end, given what it held in the beginning.
+  [[nodiscard]] Bytes expected(std::size_t r) const {
+    const Problem& p = problems_[r];
+    const auto root = static_cast<std::size_t>(p.root);
+    Bytes out = outputs_[r];
+    switch (p.collective) {
+      case Collective::barrier: break;
+      case Collective::bcast: out = outputs_[root]; break;
+      case Collective::scatter: case Collective::scatterv:
+        out = slice(inputs_[root], problems_[root].input_block(p.rank));
+        break;
+      case Collective::gather: case Collective::gatherv:
+        if (r == root) gather_into(out, p);
+        break;
+      case Collective::allgather: case Collective::allgatherv: gather_into(out, p); break;
+      case Collective::alltoall: case Collective::alltoallv:
+        for (std::size_t from = 0; from < problems_.size(); ++from) {
+          put(out, p.output_block(static_cast<int>(from)).offset_bytes, slice(inputs_[from], problems_[from].input_block(p.rank)));
+        }
+        break;
+      case Collective::reduce:
+        if (r == root) out = fold(0, problems_.size(), {Space::input, 0, p.bytes});
+        break;
+      case Collective::allreduce: out = fold(0, problems_.size(), {Space::input, 0, p.bytes}); break;
+      case Collective::scan: out = fold(0, r + 1, {Space::input, 0, p.bytes}); break;
+      case Collective::exscan:
+        if (r > 0) out = fold(0, r, {Space::input, 0, p.bytes});
+        break;
+      case Collective::reduce_scatter: case Collective::reduce_scatter_block:
+        out = fold(0, problems_.size(), p.input_block(p.rank));
+        break;
+    }
+    return out;
+  }
+
+ private:
+  void gather_into(Bytes& out, const Problem& p) const {
+    for (std::size_t from = 0; from < problems_.size(); ++from) {
+      put(out, p.output_block(static_cast<int>(from)).offset_bytes, slice(inputs_[from], 0, problems_[from].bytes));
+    }
+  }
+
+  [[nodiscard]] Bytes fold(std::size_t begin, std::size_t end, const Range& range) const {
+    Bytes acc = slice(inputs_[end - 1], range);
+    for (std::size_t r = end - 1; r-- > begin;) {
+      combine(problems_[0].commutative, inputs_[r].data() + range.offset_bytes, acc.data(), range.bytes);
+    }
+    return acc;
+  }
+
+  const std::vector<Problem>& problems_;
+  const std::vector<Bytes>& inputs_;
+  const std::vector<Bytes>& outputs_;
+};
+
+Bytes random_bytes(std::int64_t count, std::mt19937_64& random) {
+  Bytes bytes(static_cast<std::size_t>(count));
+  for (auto& b : bytes) b = static_cast<std::byte>(random());
+  return bytes;
+}
+
+std::string describe(const Algorithm& a, const Case& c) {
+  std::string text = std::string(name(a.collective)) + ":" + std::string(a.name) + " size " + std::to_string(c.size) + " root " +
+                     std::to_string(c.root) + " bytes " + std::to_string(c.bytes) + " element " + std::to_string(c.element_bytes) +
+                     (c.in_place ? " in place" : "") + (c.commutative ? "" : " ordered") + " seed " + std::to_string(c.seed);
+  for (const auto& p : c.parameters) text += ' ' + p.name + '=' + std::to_string(p.value);
+  return text + ": ";
+}
+
+}  // namespace
+
+std::vector<Problem> problems_of(const Case& c, Knowledge knowledge) {
+  std::vector<Problem> problems;
+  for (int rank = 0; rank < c.size; ++rank) {
+    Problem p;
+    p.collective = c.collective;
+    p.rank = rank;
+    p.size = c.size;
+    p.root = c.root;
+    p.bytes = c.bytes;
+    p.element_bytes = c.element_bytes;
+    p.commutative = c.commutative;
+    p.in_place = c.in_place;
+    p.parameters = c.parameters;
+    problems.push_back(std::move(p));
+  }
+  if (c.collective == Collective::alltoallv) set_alltoallv(problems, c);
+  else if (is_irregular(c.collective)) set_irregular(problems, c, knowledge);
+  return problems;
+}
+
+std::optional<std::string> check(const Algorithm& algorithm, const Case& given) {
+  Case c = given;
+  c.parameters = resolve_parameters(algorithm, given.parameters);
+  // The reference knows all sizes; the builders get what their rank would know.
+  const auto full = problems_of(c, Knowledge::all_counts);
+  const auto problems = problems_of(c, algorithm.knowledge);
+  std::mt19937_64 random(c.seed + 17);
+  std::vector<Bytes> inputs;
+  std::vector<Bytes> outputs;
+  for (const Problem& p : full) {
+    // Sized by what every rank may touch: only the root of a rooted collective has the large side.
+    inputs.push_back(random_bytes(input_bytes(p), random));
+    outputs.push_back(random_bytes(output_bytes(p), random));
+    const Alias alias = alias_of(p);
+    if (alias.offset_bytes < 0) continue;
+    if (alias.output_in_input) outputs.back() = slice(inputs.back(), alias.offset_bytes, output_bytes(p));
+    else put(outputs.back(), alias.offset_bytes, inputs.back());
+  }
+  const Reference reference(full, inputs, outputs);
+
+  std::vector<Bytes> in_memory = inputs;
+  std::vector<Bytes> out_memory = outputs;
+  std::vector<Memory> memories;
+  std::vector<Schedule> schedules;
+  for (std::size_t r = 0; r < full.size(); ++r) {
+    const Alias alias = alias_of(full[r]);
+    Memory m{in_memory[r].data(), input_bytes(full[r]), out_memory[r].data(), output_bytes(full[r])};
+    if (alias.offset_bytes >= 0) {
+      if (alias.output_in_input) m.output = m.input + alias.offset_bytes;
+      else m.input = m.output + alias.offset_bytes;
+    }
+    memories.push_back(m);
+    schedules.push_back(algorithm.build(problems[r]));
+  }
+  const auto reduction = [&](const std::byte* in, std::byte* inout, std::int64_t bytes) { combine(c.commutative, in, inout, bytes); };
+  if (auto wrong = run_in_process(schedules, memories, reduction, c.seed)) return describe(algorithm, c) + *wrong;
+  for (std::size_t r = 0; r < full.size(); ++r) {
+    const Bytes expected = reference.expected(r);
+    if (!std::equal(expected.begin(), expected.end(), memories[r].output)) {
+      return describe(algorithm, c) + "rank " + std::to_string(r) + " has a wrong result";
+    }
+    if (!c.in_place && in_memory[r] != inputs[r]) return describe(algorithm, c) + "rank " + std::to_string(r) + " changed its input";
+  }
+  return std::nullopt;
+}
+
+}  // namespace antiphon

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/problem.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "antiphon/error.hpp"
+
+namespace antiphon {
+
+namespace {
+
+constexpr std::array<std::string_view, collective_count> names{
+    "barrier", "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv", "alltoall", "alltoallv",
+    "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan"};
+
+Range block(Space space, std::int64_t bytes, const std::vector<std::int64_t>& sizes,
+            const std::vector<std::int64_t>& offsets, int i) {
+  const auto index = static_cast<std::size_t>(i);
+  if (sizes.empty()) return {space, i * bytes, bytes};
+  return {space, offsets.at(index), sizes.at(index)};
+}
+
+}  // namespace
+
+std::string_view name(Collective collective) { return names.at(static_cast<std::size_t>(collective)); }
+
+std::optional<Collective> collective_from_name(std::string_view text) {
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<Collective>(found - names.begin());
+}
+
+bool has_root(Collective c) {
+  return c == Collective::bcast || c == Collective::scatter || c == Collective::scatterv || c == Collective::gather ||
+         c == Collective::gatherv || c == Collective::reduce;
+}
+
+bool is_reduction(Collective c) { return c >= Collective::reduce; }
+
+bool is_irregular(Collective c) {
+  return c == Collective::scatterv || c == Collective::gatherv || c == Collective::allgatherv ||
+         c == Collective::alltoallv || c == Collective::reduce_scatter;
+}
+
+std::int64_t Problem::parameter(std::string_view parameter_name) const {
+  for (const ParameterValue& p : parameters) {
+    if (p.name == parameter_name) return p.value;
+  }
+  throw InvalidArgument("no parameter named " + std::string(parameter_name));
+}
+
+std::int64_t Problem::piece_parameter(std::string_view parameter_name) const {
+  const std::int64_t wanted = parameter(parameter_name);
+  if (wanted <= 0) return 0;
+  return std::max(wanted / element_bytes, std::int64_t{1}) * element_bytes;
+}
+
+Range Problem::input_block(int i) const {
+  // reduce_scatter describes its input by the receive counts, one block after the other.
+  if (collective == Collective::reduce_scatter) return block(Space::input, bytes, recv_bytes, recv_offsets, i);
+  return block(Space::input, bytes, send_bytes, send_offsets, i);
+}
+
+Range Problem::output_block(int i) const { return block(Space::output, bytes, recv_bytes, recv_offsets, i); }
+
+}  // namespace antiphon

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/schedule.hpp"
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include "antiphon/error.hpp"
+
+namespace antiphon {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kind_names{"send", "recv", "copy", "reduce"};
+constexpr std::array<std::string_view, 3> space_names{"input", "output", "scratch"};
+
+/// 64-bit FNV-1a over whole words: stable across machines, and not exposed to hostile input.
+class Hasher {
+ public:
+  void add(std::int64_t value) {
+    for (int shift = 0; shift < 64; shift += 8) {
+      state_ = (state_ ^ ((static_cast<std::uint64_t>(value) >> shift) & 0xff)) * 0x100000001b3ULL;
+    }
+  }
+  void add(const Range& range) {
+    add(static_cast<std::int64_t>(range.space));
+    add(range.offset_bytes);
+    add(range.bytes);
+  }
+  [[nodiscard]] std::uint64_t value() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 0xcbf29ce484222325ULL;
+};
+
+std::string text(const Range& range) {
+  std::string out(name(range.space));
+  return out + '[' + std::to_string(range.offset_bytes) + '+' + std::to_string(range.bytes) + ']';
+}
+
+std::string text(const Dep& dep) {
+  std::string out = std::to_string(dep.op);
+  if (dep.lag == Dep::whole) return out;
+  return out + (dep.lag == 0 ? "/piece" : "/piece-" + std::to_string(dep.lag));
+}
+
+}  // namespace
+
+std::string_view name(OpKind kind) { return kind_names.at(static_cast<std::size_t>(kind)); }
+std::string_view name(Space space) { return space_names.at(static_cast<std::size_t>(space)); }
+
+OpId Schedule::send(int to_rank, Range from, Deps deps, Cut cut, int tag) {
+  return add({.kind = OpKind::send, .peer = to_rank, .tag = tag, .from = from, .to = {}, .cut = cut}, deps);
+}
+
+OpId Schedule::recv(int from_rank, Range to, Deps deps, Cut cut, int tag) {
+  return add({.kind = OpKind::recv, .peer = from_rank, .tag = tag, .from = {}, .to = to, .cut = cut}, deps);
+}
+
+OpId Schedule::copy(Range from, Range to, Deps deps, Cut cut) {
+  return add({.kind = OpKind::copy, .from = from, .to = to, .cut = cut}, deps);
+}
+
+OpId Schedule::reduce(Range from, Range to, Deps deps, Cut cut) {
+  return add({.kind = OpKind::reduce, .from = from, .to = to, .cut = cut}, deps);
+}
+
+OpId Schedule::add(Op op, std::span<const Dep> deps) {
+  if (ops_.size() >= no_op) throw InvalidArgument("a schedule holds too many operations");
+  const bool two_sided = op.kind == OpKind::copy || op.kind == OpKind::reduce;
+  if (two_sided && op.from.bytes != op.to.bytes) throw InvalidArgument("copy or reduce between ranges of different length");
+  if (op.bytes() < 0 || op.cut.piece_bytes < 0 || op.cut.window < 0) throw InvalidArgument("negative size in an operation");
+  op.deps_begin = op.deps_end = static_cast<std::uint32_t>(deps_.size());
+  ops_.push_back(op);
+  for (const Dep& dep : deps) after(dep);
+  return static_cast<OpId>(ops_.size() - 1);
+}
+
+void Schedule::after(Dep dep) {
+  if (dep.op == no_op) return;
+  if (ops_.empty() || dep.op >= ops_.size() - 1) throw InvalidArgument("an operation depends on one that is not before it");
+  deps_.push_back(dep);
+  ops_.back().deps_end = static_cast<std::uint32_t>(deps_.size());
+}
+
+Range Schedule::scratch(std::int64_t bytes) {
+  // Cache lines apart, so that neighbouring ranges never share one, and every element type is aligned.
+  constexpr std::int64_t alignment_bytes = 64;
+  const Range range{Space::scratch, scratch_bytes_, bytes};
+  scratch_bytes_ += (bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes;
+  return range;
+}
+
+std::uint64_t Schedule::hash() const {
+  Hasher hasher;
+  hasher.add(scratch_bytes_);
+  for (const Op& op : ops_) {
+    hasher.add(static_cast<std::int64_t>(op.kind));
+    hasher.add(op.peer);
+    hasher.add(op.tag);
+    hasher.add(op.from);
+    hasher.add(op.to);
+    hasher.add(op.cut.piece_bytes);
+    hasher.add(op.cut.window);
+    for (const Dep& dep : deps(op)) {
+      hasher.add(dep.op);
+      hasher.add(dep.lag);
+    }
+  }
+  return hasher.value();
+}
+
+std::string Schedule::to_string() const {
+  std::string out;
+  for (std::size_t id = 0; id < ops_.size(); ++id) {
+    const Op& op = ops_[id];
+    out += std::to_string(id) + ": " + std::string(name(op.kind));
+    if (op.kind == OpKind::send) out += " to " + std::to_string(op.peer) + ' ' + text(op.from);
+    if (op.kind == OpKind::recv) out += " from " + std::to_string(op.peer) + ' ' + text(op.to);
+    if (op.peer < 0) out += ' ' + text(op.from) + " -> " + text(op.to);
+    if (op.tag != 0) out += " tag " + std::to_string(op.tag);
+    if (op.pieces() > 1) out += " pieces " + std::to_string(op.cut.piece_bytes) + " B window " + std::to_string(op.cut.window);
+    const char* separator = " after ";
+    for (const Dep& dep : deps(op)) {
+      out += separator + text(dep);
+      separator = ", ";
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace antiphon

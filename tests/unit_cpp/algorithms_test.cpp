@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every registered algorithm, against the plain reference: no list to keep.
+#include <algorithm>
+#include <cstdlib>
+
+#include <doctest/doctest.h>
+
+#include "antiphon/verify.hpp"
+
+using namespace antiphon;
+
+namespace {
+
+/// The values worth trying of one parameter: the default, the bounds (kept small), and sizes that do not divide the block.
+std::vector<std::int64_t> values_of(const Parameter& p) {
+  std::vector<std::int64_t> values{p.default_value};
+  for (const std::int64_t wanted : {p.min, std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{24}, std::min<std::int64_t>(p.max, 8)}) {
+    if (wanted >= p.min && wanted <= p.max && std::find(values.begin(), values.end(), wanted) == values.end()) values.push_back(wanted);
+  }
+  return values;
+}
+
+/// The defaults, then each parameter in turn at each of its values, then all parameters mixed.
+std::vector<Parameters> parameter_sets(const Algorithm& a) {
+  std::vector<Parameters> sets{{}};
+  for (const Parameter& p : a.parameters) {
+    for (const std::int64_t v : values_of(p)) sets.push_back({{std::string(p.name), v}});
+  }
+  for (std::size_t mix = 1; mix <= 3 && a.parameters.size() > 1; ++mix) {
+    Parameters set;
+    for (std::size_t i = 0; i < a.parameters.size(); ++i) {
+      const auto values = values_of(a.parameters[i]);
+      set.push_back({std::string(a.parameters[i].name), values[(mix * (i + 1) + mix) % values.size()]});
+    }
+    sets.push_back(set);
+  }
+  return sets;
+}
+
+void expect_right(const Algorithm& a, const Case& c) {
+  Case resolved = c;
+  resolved.parameters = resolve_parameters(a, c.parameters);
+  for (const Problem& p : problems_of(resolved, a.knowledge)) {
+    if (!supports(a, p)) return;
+  }
+  const auto wrong = check(a, c);
+  CHECK_MESSAGE(!wrong, wrong.value_or(""));
+}
+
+void sweep(const Algorithm& a, int size, bool in_place, bool commutative) {
+  std::uint64_t seed = 1;
+  for (const Parameters& parameters : parameter_sets(a)) {
+    for (const std::int64_t elements : {0, 1, 7, 40}) {
+      for (int root = 0; root < (has_root(a.collective) ? size : 1); ++root) {
+        // Every root with the defaults; with other parameters a few are enough.
+        if (!parameters.empty() && root != 0 && root != size / 2 && root != size - 1) continue;
+        const std::int64_t element_bytes = is_reduction(a.collective) ? 8 : 1;
+        expect_right(a, {a.collective, size, root, elements * element_bytes, element_bytes, commutative, in_place, ++seed, parameters});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every algorithm gives the reference's result for 1 to 17 ranks") {
+  const char* only = std::getenv("ANTIPHON_TEST_ONLY");  // e.g. "allgather" or "allgather:ring", while developing
+  for (const Algorithm* a : algorithms()) {
+    const std::string full = std::string(name(a->collective)) + ":" + std::string(a->name);
+    if (only != nullptr && full.rfind(only, 0) != 0) continue;
+    CAPTURE(full);
+    for (int size = 1; size <= 17; ++size) {
+      for (const bool in_place : {false, true}) {
+        sweep(*a, size, in_place, true);
+        if (is_reduction(a->collective)) sweep(*a, size, in_place, false);
+      }
+    }
+  }
+}
