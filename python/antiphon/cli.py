@@ -27,6 +27,30 @@ class Parser(argparse.ArgumentParser):
         output.print_error(message, f"`{self.prog} --help` shows the usage")
         sys.exit(EXIT_USAGE)
 
+    def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
+        """Parses `args`, where a program's command line may follow the options."""
+        args = sys.argv[1:] if args is None else list(args)
+        if any(action.nargs == argparse.REMAINDER for action in self._actions):
+            args = self._fill_optional_values(args)
+        return super().parse_known_args(args, namespace)
+
+    def _fill_optional_values(self, args: list[str]) -> list[str]:
+        """In `run --summary ./prog` the program is not the file to write: an optional value needs `--summary=FILE`."""
+        options = {name: action for action in self._actions for name in action.option_strings}
+        filled = []
+        rest = iter(args)
+        for arg in rest:
+            action = options.get(arg)
+            if action is None and not (arg.startswith("-") and len(arg) > 1 and arg != "--"):
+                return [*filled, arg, *rest]
+            if action is not None and action.nargs == argparse.OPTIONAL:
+                filled.append(f"{arg}={action.const}")
+                continue
+            filled.append(arg)
+            if action is not None and action.nargs is None:
+                filled += [value for value in [next(rest, None)] if value is not None]
+        return filled
+
 
 def command_names() -> list[str]:
     """The names of all commands: the modules of antiphon.commands."""

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run an MPI program with its collectives accelerated
+
+Finds the MPI that PROGRAM is linked to (for Python programs: the one that mpi4py loads), preloads the object that fits
+and starts the matching launcher. Options go before PROGRAM; everything after it belongs to the program.
+
+  antiphon run -n 4 ./solver input.dat
+  antiphon run -n 64 --hostfile nodes --summary ./solver input.dat
+  antiphon run -n 4 python3 script.py
+  antiphon run ./solver                  inside a Slurm job: by srun, with the job's tasks
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from antiphon.commands import _options
+from antiphon.errors import AntiphonError
+from antiphon.launch import Launch, launch_command, rank_environment, srun_command
+from antiphon.program import find_mpi
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of `antiphon run`."""
+    parser.add_argument("-n", "-np", type=_positive, metavar="N", help="number of ranks (default: one per core; with a "
+                        "hostfile all its slots; in a Slurm job its tasks)")  # fmt: skip
+    parser.add_argument("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
+    _options.add_settings(parser)
+    parser.add_argument("--launcher-args", default="", metavar="ARGS", help="more options for mpirun, mpiexec or srun")
+    parser.add_argument("--dry-run", action="store_true", help="print the launcher's command line, do not run it")
+    parser.add_argument("program", metavar="PROGRAM", help="the MPI program")
+    parser.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Becomes the launcher: its exit code and the signals it gets are then exactly those of a plain mpirun."""
+    start = prepare(args)
+    if args.dry_run:
+        sys.stdout.write(start.shell_line() + "\n")
+        return 0
+    program = start.command[0]
+    if shutil.which(program) is None:
+        raise AntiphonError(f"{program} was not found", hint="give -n N to use the MPI's own launcher")
+    sys.stdout.flush()
+    os.execvpe(program, start.command, {**os.environ, **start.env})
+
+
+def prepare(args: argparse.Namespace) -> Launch:
+    """The launch that `antiphon run`'s arguments ask for."""
+    mpi = find_mpi(args.program, args.mpi)
+    env = rank_environment(mpi, _options.settings(args), os.environ)
+    argv = [args.program, *args.args]
+    extra = shlex.split(args.launcher_args)
+    if args.n is None and args.hostfile is None and os.environ.get("SLURM_JOB_ID"):
+        return srun_command(None, argv, env, extra)
+    cores = len(os.sched_getaffinity(0))
+    n = args.n or (None if args.hostfile else cores)
+    crowded = n is not None and n > cores and args.hostfile is None and not os.environ.get("SLURM_JOB_ID")
+    command = launch_command(mpi, n, argv, env, args.hostfile, extra, oversubscribe=crowded, as_root=os.geteuid() == 0)
+    return Launch(command)
+
+
+def _positive(text: str) -> int:
+    value = int(text) if text.isdigit() else 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of ranks")
+    return value
