@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "antiphon/algorithm.hpp"
+
+namespace antiphon {
+
+/// What a choice may depend on: only what all ranks of the communicator know to be equal (ARCHITECTURE, decision 1).
+struct Question {
+  Collective collective = Collective::barrier;
+  int ranks = 1;
+  int nodes = 1;
+  int max_ranks_per_node = 1;
+  /// The block (m of problem.hpp); scatterv, gatherv, alltoallv: unknown to all alike, hence −1; allgatherv, reduce_scatter: the
+  /// mean block, rounded down.
+  std::int64_t bytes = 0;
+  std::int64_t element_bytes = 1;
+  bool commutative = true;
+  std::int64_t link_bits_per_s = 0;  ///< of a node's link; 0: unknown
+};
+
+/// The answer: an algorithm with all its parameters, or none: the library's own collective.
+struct Choice {
+  const Algorithm* algorithm = nullptr;
+  Parameters parameters;
+  std::string reason;  ///< the rule that matched, for people
+
+  /// "library", "rotated" or "rotated:piece_bytes=16384,window=2": the form that parse_choice takes.
+  [[nodiscard]] std::string to_string() const;
+};
+
+/// Reads "library" or "ALGORITHM[:PARAMETER=VALUE,…]". Throws InvalidArgument naming what is wrong.
+Choice parse_choice(Collective collective, std::string_view text);
+
+/// An ordered table of rules, read from JSON; the first rule that matches decides. The default table (rules.json, embedded)
+/// is right for Ethernet; a profile's "decisions" have the same form and come first.
+///
+///     {"version": 1, "rules": [
+///       {"collective": "alltoall", "bytes": [8192, null], "ranks": [3, null], "ranks_per_node": [1, 1], "nodes": [2, null],
+///        "link_bits_per_s": [0, 10000000000], "commutative": true,
+///        "use": "rotated:piece_bytes=16384,window=2", "why": "…"}]}
+///
+/// Every bound is inclusive and may be left out; null means none. "use" may be "library".
+class Rules {
+ public:
+  /// Throws FormatError naming the field, e.g. "rules[3].bytes: expected [min, max]".
+  static Rules parse(std::string_view json);
+  /// The embedded default table.
+  static const Rules& defaults();
+
+  /// The first rule that matches and whose algorithm supports the problem; no algorithm where none does.
+  [[nodiscard]] Choice choose(const Question& question) const;
+  /// Like choose(), but the table's "library" answers are skipped: what Antiphon would use if it must.
+  [[nodiscard]] Choice choose_own(const Question& question) const;
+
+  ~Rules();
+  Rules(Rules&&) noexcept;
+  Rules& operator=(Rules&&) noexcept;
+
+ private:
+  Rules();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace antiphon
