@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "patterns/tree.hpp"
+
+namespace antiphon {
+
+Tree flat_tree(int place, int size) {
+  if (place > 0) return {0, {}, place, place + 1};
+  Tree tree{-1, {}, 0, size};
+  for (int child = 1; child < size; ++child) tree.children.push_back(child);
+  return tree;
+}
+
+Tree binary_tree(int place, int size) {
+  Tree tree{-1, {}, 0, size};
+  while (true) {
+    // The subtree's root is its first place; the rest is halved.
+    const int middle = tree.first + 1 + (tree.last - tree.first) / 2;
+    if (place == tree.first) {
+      if (tree.first + 1 < middle) tree.children.push_back(tree.first + 1);
+      if (middle < tree.last) tree.children.push_back(middle);
+      return tree;
+    }
+    tree.parent = tree.first;
+    if (place < middle) tree.last = middle;
+    tree.first = place < middle ? tree.first + 1 : middle;
+  }
+}
+
+Tree knomial_tree(int place, int size, int radix) {
+  Tree tree;
+  long long distance = 1;
+  for (; distance < size; distance *= radix) {
+    const long long digit = place / distance % radix;
+    if (digit == 0) continue;
+    tree.parent = static_cast<int>(place - digit * distance);
+    break;
+  }
+  tree.first = place;
+  tree.last = static_cast<int>(place + distance < size ? place + distance : size);
+  while ((distance /= radix) > 0) {
+    for (int digit = 1; digit < radix; ++digit) {
+      const long long child = place + digit * distance;
+      if (child < size) tree.children.push_back(static_cast<int>(child));
+    }
+  }
+  return tree;
+}
+
+Tree in_order_binary_tree(int place, int size) {
+  // The mirror image of the binary tree, in which a root comes before its halves.
+  Tree mirror = binary_tree(size - 1 - place, size);
+  Tree tree{mirror.parent < 0 ? -1 : size - 1 - mirror.parent, {}, size - mirror.last, size - mirror.first};
+  for (auto child = mirror.children.rbegin(); child != mirror.children.rend(); ++child) {
+    tree.children.push_back(size - 1 - *child);
+  }
+  return tree;
+}
+
+}  // namespace antiphon
