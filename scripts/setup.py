@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes .venv: Antiphon with its preload objects, two MPI libraries, and what the tests need.
+
+Needs Python 3.10 or newer and a C++ compiler. Every step is skipped when nothing it depends on has changed.
+As root on Debian or Ubuntu, missing system packages are installed; otherwise what will not work is said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import fetch_mpi_headers
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+STAMPS = VENV / "stamps"
+#: What the installed package is made of.
+SOURCES = ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE", "cmake", "include", "lab", "mpi", "python", "src",
+           "third_party", "examples")  # fmt: skip
+#: Program, Debian package, and what is missing without it.
+TOOLS = (
+    ("ip", "iproute2", "no emulated cluster"),
+    ("tc", "iproute2", "no emulated cluster"),
+    ("ethtool", "ethtool", "no emulated cluster"),
+    ("nft", "nftables", "no packet loss in the emulated cluster"),
+    ("chrt", "util-linux", "slow emulated cluster"),
+)
+OLDEST_CMAKE = (3, 22)
+
+
+def say(text: str) -> None:
+    """Progress goes to stderr."""
+    print(f"==> {text}", file=sys.stderr, flush=True)
+
+
+def fail(text: str, hint: str) -> None:
+    """Ends with an error that says what to do."""
+    sys.exit(f"error: {text}\nhint: {hint}")
+
+
+def call(command: Sequence[str | Path], **options: object) -> None:
+    """Runs a command; its own message is the explanation if it fails."""
+    env = {**os.environ, "PATH": f"{VENV / 'bin'}:{os.environ['PATH']}", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    result = subprocess.run([str(word) for word in command], env=env, check=False, **options)  # type: ignore[call-overload]
+    if result.returncode != 0:
+        fail(f"`{' '.join(map(str, command))}` failed", "see its message above")
+
+
+@functools.lru_cache(maxsize=1)
+def can_apt() -> bool:
+    """True where system packages may be installed."""
+    return os.geteuid() == 0 and shutil.which("apt-get") is not None
+
+
+@functools.lru_cache(maxsize=1)
+def apt_update() -> None:
+    """Once per run, and only if something is to be installed."""
+    subprocess.run(["apt-get", "update", "-qq"], stdout=subprocess.DEVNULL, check=False)
+
+
+def apt_install(packages: Sequence[str]) -> bool:
+    """Installs Debian packages; False if that failed."""
+    say(f"apt-get install {' '.join(packages)}")
+    apt_update()
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    command = ["apt-get", "install", "-qq", "-y", "--no-install-recommends", *packages]
+    return subprocess.run(command, stdout=subprocess.DEVNULL, env=env, check=False).returncode == 0
+
+
+def check_python_and_compiler() -> None:
+    """The two things that cannot come from PyPI."""
+    if sys.version_info < (3, 10):
+        fail(f"Python {sys.version.split()[0]} is too old", "Antiphon needs Python 3.10 or newer: make setup PYTHON3=python3.11")
+    names = [os.environ.get("CXX", "c++"), "c++", "g++", "clang++"]
+    if not any(shutil.which(name) for name in names) and not (can_apt() and apt_install(["g++"])):
+        fail("no C++ compiler found", "install one with C++20, as `apt-get install g++`, or set CXX")
+
+
+def system_tools() -> None:
+    """The tools of the emulated cluster."""
+    path = f"{os.environ['PATH']}:/sbin:/usr/sbin"
+    missing = [tool for tool in TOOLS if not shutil.which(tool[0], path=path)]
+    if missing and can_apt():
+        apt_install(sorted({package for _, package, _ in missing}))
+        missing = [tool for tool in missing if not shutil.which(tool[0], path=path)]
+    for program, package, without in missing:
+        say(f"{program} is missing: {without} (as root: apt-get install {package})")
+
+
+def make_venv() -> None:
+    """A virtual environment with pip."""
+    works = PYTHON.exists() and subprocess.run([PYTHON, "-m", "pip", "--version"], capture_output=True, check=False)
+    if works and works.returncode == 0:
+        return
+    if subprocess.run([sys.executable, "-c", "import ensurepip, venv"], capture_output=True, check=False).returncode != 0:
+        package = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
+        if not (can_apt() and (apt_install(["python3-venv"]) and apt_install([package]))):
+            fail("this Python cannot make virtual environments: ensurepip is missing", f"as root: apt-get install {package}")
+    say("virtual environment .venv")
+    # What is inside already (an MPI that was fetched, say) stays; only a broken Python is replaced.
+    call([sys.executable, "-m", "venv", "--clear", VENV] if PYTHON.is_symlink() and not PYTHON.exists() else
+         [sys.executable, "-m", "venv", VENV])  # fmt: skip
+
+
+def mpi_libraries() -> None:
+    """Open MPI and MPICH from PyPI, in prefixes of their own."""
+    folder = VENV / "mpi"
+    for name, requirement in fetch_mpi_headers.WHEELS.items():
+        if not fetch_mpi_headers.is_current(folder / name, requirement):
+            say(f"MPI library {requirement} from PyPI")
+            try:
+                fetch_mpi_headers.install(folder / name, requirement, str(PYTHON))
+            except subprocess.CalledProcessError:
+                fail(f"pip could not install {requirement}", "see its message above; is PyPI reachable?")
+
+
+def build_tools() -> list[str]:
+    """What building needs from PyPI: CMake and Ninja only where the system's are missing or too old."""
+    tools = ["scikit-build-core>=0.10"]
+    path = os.pathsep.join(entry for entry in os.environ["PATH"].split(os.pathsep) if Path(entry) != VENV / "bin")
+    cmake = shutil.which("cmake", path=path)
+    text = subprocess.run([cmake, "--version"], capture_output=True, text=True, check=False).stdout if cmake else ""
+    version = tuple(int(part) for part in text.split()[2].split("-")[0].split(".")[:2]) if text else (0, 0)
+    if version < OLDEST_CMAKE:
+        tools.append("cmake>=3.22")
+    if not shutil.which("ninja", path=path):
+        tools.append("ninja")
+    return tools
+
+
+def is_done(step: str, key: str) -> bool:
+    """True if `step` was done with the same `key` before."""
+    stamp = STAMPS / step
+    return stamp.is_file() and stamp.read_text() == key
+
+
+def done(step: str, key: str) -> None:
+    """Remembers that `step` was done."""
+    STAMPS.mkdir(exist_ok=True)
+    (STAMPS / step).write_text(key)
+
+
+def digest(paths: Sequence[str]) -> str:
+    """A hash of the contents of files and directories."""
+    total = hashlib.sha256()
+    for name in paths:
+        top = ROOT / name
+        for file in [top] if top.is_file() else sorted(path for path in top.rglob("*") if path.is_file()):
+            if "__pycache__" not in file.parts:
+                total.update(f"{file.relative_to(ROOT)}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()
+
+
+def python_packages(extras: str) -> None:
+    """Build tools, dependencies and the extras of pyproject.toml."""
+    tools = build_tools()
+    key = f"{extras} {tools} {digest(['pyproject.toml'])}"
+    if is_done("packages", key):
+        return
+    say(f"Python packages ({extras})")
+    probe = "from scikit_build_core._compat import tomllib; import json, sys; print(json.dumps(tomllib.load(open(sys.argv[1], 'rb'))['project']))"
+    call([PYTHON, "-m", "pip", "install", "--quiet", *tools])
+    import json
+
+    text = subprocess.run([PYTHON, "-c", probe, ROOT / "pyproject.toml"], capture_output=True, text=True, check=True).stdout
+    project = json.loads(text)
+    wanted = project["dependencies"] + [name for extra in extras.split(",") for name in project["optional-dependencies"][extra]]
+    call([PYTHON, "-m", "pip", "install", "--quiet", *wanted])
+    done("packages", key)
+
+
+def install_antiphon() -> None:
+    """Builds the wheel (incrementally, in build/wheel) and installs it."""
+    key = digest(SOURCES)
+    if is_done("antiphon", key) and (VENV / "bin" / "antiphon").exists():
+        return
+    say("build and install antiphon")
+    os.environ.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", str(len(os.sched_getaffinity(0))))
+    options = ["--no-deps", "--force-reinstall", "--no-build-isolation", "--quiet", "-C", "build-dir=build/wheel"]
+    options += ["-C", f"cmake.define.ANTIPHON_MPI_WHEELS={VENV / 'mpi'}"]
+    call([PYTHON, "-m", "pip", "install", *options, ROOT])
+    done("antiphon", key)
+
+
+def main() -> int:
+    """All steps in turn."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--extras", default="test", help="extras of pyproject.toml to install (default: test)")
+    args = parser.parse_args()
+    check_python_and_compiler()
+    system_tools()
+    make_venv()
+    mpi_libraries()
+    python_packages(args.extras)
+    install_antiphon()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
