@@ -161,34 +161,25 @@ def digest(paths: Sequence[str]) -> str:
     return total.hexdigest()
 
 
-def python_packages(extras: str) -> None:
-    """Build tools, dependencies and the extras of pyproject.toml."""
+def python_build_tools() -> None:
+    """Build tools live in .venv rather than in an isolated environment per build: rebuilding takes seconds."""
     tools = build_tools()
-    key = f"{extras} {tools} {digest(['pyproject.toml'])}"
-    if is_done("packages", key):
-        return
-    say(f"Python packages ({extras})")
-    probe = "from scikit_build_core._compat import tomllib; import json, sys; print(json.dumps(tomllib.load(open(sys.argv[1], 'rb'))['project']))"
-    call([PYTHON, "-m", "pip", "install", "--quiet", *tools])
-    import json
-
-    text = subprocess.run([PYTHON, "-c", probe, ROOT / "pyproject.toml"], capture_output=True, text=True, check=True).stdout
-    project = json.loads(text)
-    wanted = project["dependencies"] + [name for extra in extras.split(",") for name in project["optional-dependencies"][extra]]
-    call([PYTHON, "-m", "pip", "install", "--quiet", *wanted])
-    done("packages", key)
+    if not is_done("tools", str(tools)):
+        say("build tools from PyPI")
+        call([PYTHON, "-m", "pip", "install", "--quiet", *tools])
+        done("tools", str(tools))
 
 
-def install_antiphon() -> None:
-    """Builds the wheel (incrementally, in build/wheel) and installs it."""
-    key = digest(SOURCES)
+def install_antiphon(extras: str) -> None:
+    """Builds the wheel (incrementally, in build/wheel) and installs it with what it and the tests need."""
+    key = f"{extras} {digest(SOURCES)}"
     if is_done("antiphon", key) and (VENV / "bin" / "antiphon").exists():
         return
     say("build and install antiphon")
     os.environ.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", str(len(os.sched_getaffinity(0))))
-    options = ["--no-deps", "--force-reinstall", "--no-build-isolation", "--quiet", "-C", "build-dir=build/wheel"]
+    options = ["--no-build-isolation", "--quiet", "-C", "build-dir=build/wheel"]
     options += ["-C", f"cmake.define.ANTIPHON_MPI_WHEELS={VENV / 'mpi'}"]
-    call([PYTHON, "-m", "pip", "install", *options, ROOT])
+    call([PYTHON, "-m", "pip", "install", *options, f"{ROOT}[{extras}]" if extras else ROOT])
     done("antiphon", key)
 
 
@@ -201,8 +192,8 @@ def main() -> int:
     system_tools()
     make_venv()
     mpi_libraries()
-    python_packages(args.extras)
-    install_antiphon()
+    python_build_tools()
+    install_antiphon(args.extras)
     return 0
 
 
