@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What MPI launchers call instead of ssh: `agent STATE_DIR [ssh options] HOST COMMAND…`, run by path inside a node."""
+
+import os
+import signal
+import sys
+
+import channel  # in the same directory, which is first in sys.path
+
+# What a launcher sets for itself and ssh would not carry over.
+_LAUNCHER_ONLY = ("PMIX_", "PRTE_", "PMI_", "HYDI_", "HYDRA_", "OMPI_COMM_")
+_OPTIONS_WITH_VALUE = ("-o", "-p", "-l", "-i", "-F", "-b", "-c", "-e", "-m")
+
+
+def split_arguments(arguments: list[str]) -> tuple[str, str]:
+    """Host and command line, as ssh would take them."""
+    rest = list(arguments)
+    while rest and rest[0].startswith("-"):
+        del rest[: 2 if rest[0] in _OPTIONS_WITH_VALUE else 1]
+    if len(rest) < 2:
+        raise SystemExit("usage: agent [options] HOST COMMAND…")
+    return rest[0].rpartition("@")[2], " ".join(rest[1:])
+
+
+def main() -> int:
+    state_dir = sys.argv[1]
+    host, command = split_arguments(sys.argv[2:])
+    env = {key: value for key, value in os.environ.items() if not key.startswith(_LAUNCHER_ONLY)}
+    try:
+        session = channel.Command(
+            f"{state_dir}/{host}.sock", ["/bin/sh", "-c", command], env, os.getcwd(), (0, 1, 2), env.get("ANTIPHON_LAB_RUN", "")
+        )
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda number, _frame: session.signal(number))
+        code = session.wait()
+    except channel.ChannelError as error:
+        sys.stderr.write(f"agent: {host}: {error}\n")
+        return 255
+    return 255 if code is None else code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The processes that hold a lab: `python -m antiphon.lab.holder STATE_DIR READY_FD LIFE_FD`, the cluster on stdin.
+
+    guardian          outside all namespaces; restores what was borrowed from the host
+      └─ init         first process of the lab's PID namespace; its network namespace holds the switches
+           └─ node    one each: own network, PID, mount, IPC and host name
+
+The kernel ends everything below init when init ends, and with the processes go their namespaces and interfaces:
+nothing of a lab has a name in the host. Guardian and init watch each other, so whichever is killed, the other tidies.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any, NoReturn
+
+from antiphon.errors import AntiphonError
+from antiphon.lab import clusters, kernel, network, node, state
+from antiphon.lab.spec import ClusterSpec
+
+
+class _Stop(Exception):
+    """Asked to end."""
+
+
+def _stop_on_signal(*_: Any) -> NoReturn:
+    raise _Stop
+
+
+def enter_namespaces() -> str:
+    """Get the right to make namespaces, and a PID namespace for the next child. Says how: root or user."""
+    try:
+        kernel.unshare(kernel.CLONE_NEWPID)
+        return "root"
+    except OSError as error:
+        if not kernel.is_refusal(error):
+            raise
+    uid, gid = os.geteuid(), os.getegid()
+    try:
+        kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWPID)
+        Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
+        Path("/proc/self/uid_map").write_text(f"0 {uid} 1", encoding="ascii")
+        Path("/proc/self/gid_map").write_text(f"0 {gid} 1", encoding="ascii")
+    except OSError as error:
+        raise refused(error) from None
+    return "user"
+
+
+def refused(error: OSError) -> AntiphonError:
+    """Say which of the usual locks is closed."""
+    reasons = {
+        "kernel/unprivileged_userns_clone": ("0", "kernel.unprivileged_userns_clone=1"),
+        "kernel/apparmor_restrict_unprivileged_userns": ("1", "kernel.apparmor_restrict_unprivileged_userns=0"),
+        "user/max_user_namespaces": ("0", "user.max_user_namespaces=15000"),
+        "user/max_net_namespaces": ("0", "user.max_net_namespaces=15000"),
+    }
+    for name, (closed, setting) in reasons.items():
+        try:
+            value = Path("/proc/sys", name).read_text(encoding="ascii").strip()
+        except OSError:
+            continue
+        if value == closed:
+            return AntiphonError(
+                f"this machine does not let users make namespaces ({name.replace('/', '.')} is {value})",
+                hint=f"as root: sysctl -w {setting}   – or run the lab as root",
+            )
+    return AntiphonError(
+        f"the kernel refuses to make namespaces: {error.strerror or error}",
+        hint="in a container, start it with --privileged, or with --cap-add SYS_ADMIN --cap-add NET_ADMIN "
+        "and a seccomp profile that allows unshare; otherwise run the lab as root",
+    )
+
+
+class Guardian:
+    """Outside. Starts init, waits for the end, gives back what the host lent."""
+
+    def __init__(self, spec: ClusterSpec, state_dir: Path, ready_fd: int, life_fd: int) -> None:
+        self.spec = spec
+        self.state_dir = state_dir
+        self.ready_fd = ready_fd
+        self.life_fd = life_fd
+        self.identity = state.ProcessId.of(os.getpid())
+
+    def run(self) -> int:
+        network.check_tools(self.spec)
+        real_time = state.acquire_time_slice(self.state_dir.parent, self.identity) if _may_use_real_time() else False
+        init_pid = 0
+        try:
+            mode = enter_namespaces()
+            watch_read, watch_write = os.pipe()
+            init_pid = os.fork()
+            if init_pid == 0:
+                os.close(watch_write)
+                if self.life_fd >= 0:
+                    os.close(self.life_fd)
+                _run_init(Init(self, mode, real_time, watch_read))
+            os.close(watch_read)
+            os.close(self.ready_fd)
+            self._wait(init_pid)
+        except _Stop:
+            pass
+        finally:
+            if init_pid:
+                _end(init_pid)
+            state.release_time_slice(self.state_dir.parent, self.identity)
+            state.remove(self.state_dir)
+        return 0
+
+    def _wait(self, init_pid: int) -> None:
+        """Until init ends, or whoever wanted the lab is gone (the other end of the life pipe closes)."""
+        poll = select.poll()
+        poll.register(os.pidfd_open(init_pid), select.POLLIN)
+        if self.life_fd >= 0:
+            poll.register(self.life_fd, select.POLLIN | select.POLLHUP)
+        poll.poll()
+
+
+def _end(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    except (ProcessLookupError, ChildProcessError):
+        pass
+
+
+def _may_use_real_time() -> bool:
+    """Try it in a child, so that the holder itself stays an ordinary process."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        except OSError:
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def _run_init(init: Init) -> NoReturn:
+    code = 1
+    try:
+        init.run()
+        code = 0
+    except _Stop:
+        code = 0
+    except AntiphonError as error:
+        init.report({"error": str(error), "hint": error.hint})
+    except OSError as error:
+        problem = refused(error) if kernel.is_refusal(error) else AntiphonError(f"the lab cannot be made: {error}")
+        init.report({"error": f"{problem} ({error})", "hint": problem.hint})
+    finally:
+        os._exit(code)
+
+
+class Init:
+    """First process of the lab's PID namespace, in the namespace of its switches."""
+
+    def __init__(self, guardian: Guardian, mode: str, real_time: bool, watch_fd: int) -> None:
+        self.guardian = guardian
+        self.spec = guardian.spec
+        self.state_dir = guardian.state_dir
+        self.mode = mode
+        self.real_time = real_time
+        self.watch_fd = watch_fd
+
+    def report(self, message: dict[str, Any]) -> None:
+        with os.fdopen(self.guardian.ready_fd, "w", encoding="utf-8") as file:
+            file.write(json.dumps(message))
+
+    def run(self) -> None:
+        signal.signal(signal.SIGTERM, _stop_on_signal)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        kernel.die_with_parent(signal.SIGTERM)
+        kernel.set_process_name("lab-init")
+        # The host's /proc is still mounted here, so this is the number the host knows.
+        self.identity = state.ProcessId.of(int(os.readlink("/proc/self")))
+        self._make_switch_namespace()
+        nodes = self._start_nodes()
+        network.run_batch("ip", network.switch_links(self.spec, [pid for pid, _, _ in nodes]))
+        network.set_offloads(network.switch_interfaces(self.spec), self.spec.offloads)
+        network.run_batch("tc", network.switch_shaping(self.spec))
+        for _, go, _ in nodes:
+            os.write(go, b"1")
+        notes = [_node_ready(ready) for _, _, ready in nodes]
+        state.write_record(self.state_dir, self._record(notes[0]))
+        self.report({"ok": True})
+        self._watch()
+
+    def _make_switch_namespace(self) -> None:
+        kernel.unshare(kernel.CLONE_NEWNET | kernel.CLONE_NEWNS)
+        kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
+        for name in ("iptables", "ip6tables", "arptables"):
+            node.write_sysctl(f"net/bridge/bridge-nf-call-{name}", "0")
+        node.write_sysctl("net/ipv6/conf/all/disable_ipv6", "1")
+        node.write_sysctl("net/ipv6/conf/default/disable_ipv6", "1")
+        self.congestion_control = network.choose_congestion_control()
+        hosts = self.state_dir / "hosts"
+        hosts.write_text(network.hosts_file(self.spec), encoding="ascii")
+        kernel.mount(str(hosts), "/etc/hosts", None, kernel.MS_BIND)
+        node.temporary_dir(self.state_dir).mkdir()
+
+    def _start_nodes(self) -> list[tuple[int, int, int]]:
+        """Fork a first process for each node: its pid, a pipe to say go, a pipe that says ready."""
+        own_pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        nodes: list[tuple[int, int, int]] = []
+        for number in range(1, self.spec.nodes + 1):
+            go_read, go_write = os.pipe()
+            ready_read, ready_write = os.pipe()
+            kernel.unshare(kernel.CLONE_NEWPID)
+            pid = os.fork()
+            if pid == 0:
+                for _, go, ready in nodes:
+                    os.close(go)
+                    os.close(ready)
+                for fd in (go_write, ready_read, self.guardian.ready_fd, self.watch_fd):
+                    os.close(fd)
+                plan = node.NodePlan(self.spec, number, self.state_dir, self.congestion_control, self.real_time)
+                _run_node(plan, go_read, ready_write)
+            # The next node's namespace must be a sibling; until this, it would be made where no process may be born.
+            kernel.setns(own_pid_namespace, kernel.CLONE_NEWPID)
+            os.close(go_read)
+            os.close(ready_write)
+            nodes.append((pid, go_write, ready_read))
+        for _, _, ready in nodes:
+            first = os.read(ready, 1)
+            if first != b"1":
+                _node_ready(ready, first)  # raises what the node wrote
+        return nodes
+
+    def _record(self, notes: list[str]) -> dict[str, Any]:
+        return {
+            "name": self.state_dir.name,
+            "state_dir": str(self.state_dir),
+            "cluster": self.spec.to_dict(),
+            "guardian": [self.guardian.identity.pid, self.guardian.identity.start_time],
+            "init": [self.identity.pid, self.identity.start_time],
+            "mode": self.mode,
+            "scheduling": "real-time, 1 ms" if self.real_time else "normal, 0.1 ms slices",
+            "congestion_control": self.congestion_control,
+            "started": time.time(),
+            "notes": notes,
+        }
+
+    def _watch(self) -> None:
+        """Wait for the guardian to go (its end of the pipe closes) or a node to die; then the lab is over."""
+        signal.signal(signal.SIGCHLD, _stop_on_signal)
+        poll = select.poll()
+        poll.register(self.watch_fd, select.POLLIN | select.POLLHUP)
+        try:
+            poll.poll()
+        except _Stop:
+            pass
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        state.release_time_slice(self.state_dir.parent, self.guardian.identity)
+        state.remove(self.state_dir)
+
+
+def _run_node(plan: node.NodePlan, go: int, ready: int) -> NoReturn:
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        node.separate(plan)
+        os.write(ready, b"1")
+        if os.read(go, 1) != b"1":
+            os._exit(1)
+        node.mount_private(plan)
+        node.set_up_network(plan)
+        server = node.NodeServer(plan)
+        node.set_scheduling(plan)
+        os.write(ready, json.dumps({"notes": plan.notes}).encode())
+        os.close(ready)
+        os.close(go)
+        server.serve()
+    except AntiphonError as error:
+        os.write(ready, json.dumps({"error": f"{plan.name}: {error}", "hint": error.hint}).encode())
+    except OSError as error:
+        os.write(ready, json.dumps({"error": f"{plan.name}: {error}"}).encode())
+    finally:
+        os._exit(1)
+
+
+def _node_ready(ready: int, first: bytes = b"") -> list[str]:
+    """What the node noted while setting itself up; raises if it failed."""
+    with os.fdopen(ready, "rb") as file:
+        text = first + file.read()
+    message = json.loads(text) if text else {"error": "a node ended while it was being set up"}
+    if "error" in message:
+        raise AntiphonError(message["error"], hint=message.get("hint"))
+    return message["notes"]
+
+
+def main(argv: list[str]) -> int:
+    state_dir, ready_fd, life_fd = Path(argv[0]), int(argv[1]), int(argv[2])
+    spec = clusters.spec_from_dict(json.load(sys.stdin), "the lab's cluster")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop_on_signal)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command in front; it takes the lab down itself
+    kernel.set_process_name("lab-guardian")
+    try:
+        return Guardian(spec, state_dir, ready_fd, life_fd).run()
+    except AntiphonError as error:
+        state.remove(state_dir)
+        with os.fdopen(ready_fd, "w", encoding="utf-8") as file:
+            file.write(json.dumps({"error": str(error), "hint": error.hint}))
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A lab as Python sees it: bring it up, run commands and MPI programs on its nodes, take it down."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from antiphon.errors import AntiphonError
+from antiphon.lab import channel, clusters, recipes, state
+from antiphon.lab.spec import ClusterSpec
+
+_START_TIMEOUT_S = 60
+_END_TIMEOUT_S = 10
+_GRACE_S = 2.0
+TIMEOUT_EXIT_CODE = 124  # as coreutils' timeout
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What came of a command on a lab. `stdout` and `stderr` are empty where they were passed through."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+    elapsed_s: float
+    timed_out: bool = False
+    transport: str = ""
+    argv: tuple[str, ...] = ()
+
+    def check(self) -> RunResult:
+        """Raise unless the exit code is 0."""
+        if self.exit_code != 0:
+            what = "took too long" if self.timed_out else f"failed with exit code {self.exit_code}"
+            tail = "\n".join((self.stderr or self.stdout).strip().splitlines()[-15:])
+            raise AntiphonError(f"{shlex.join(self.argv)} {what}\n{tail}".rstrip(), exit_code=1)
+        return self
+
+
+class Lab:
+    """An emulated Ethernet cluster. As a context manager it is made on entry and removed on exit.
+
+        with Lab(load_cluster("ethernet-16")) as lab:
+            result = lab.mpirun(mpi, 16, ["./program"], timeout_s=60)
+    """
+
+    def __init__(self, spec: ClusterSpec | None = None, name: str | None = None) -> None:
+        self.spec = spec or clusters.load_cluster()
+        self.name = state.check_name(name or f"tmp-{state.new_id()}")
+        self._state_dir: Path | None = None
+        self._life: int | None = None
+        self._holder: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    def attach(cls, name: str) -> Lab:
+        """A lab that `antiphon lab up` keeps. Leaving the context manager leaves it up."""
+        labs = state.list_labs()
+        for record in labs:
+            if record["name"] == name:
+                lab = cls(clusters.spec_from_dict(record["cluster"], f"lab {name!r}"), name)
+                lab._state_dir = Path(record["state_dir"])
+                return lab
+        names = ", ".join(record["name"] for record in labs)
+        raise AntiphonError(
+            f"there is no lab named {name!r}",
+            hint=f"running: {names}" if names else f"make one: antiphon lab up --name {name}",
+        )
+
+    @property
+    def limit_bits_per_s(self) -> int:
+        """Payload rate of a node's link."""
+        return self.spec.limit_bits_per_s
+
+    @property
+    def state_dir(self) -> Path:
+        if self._state_dir is None:
+            raise AntiphonError(f"lab {self.name!r} is not up")
+        return self._state_dir
+
+    def __enter__(self) -> Lab:
+        if self._state_dir is None:
+            self.up()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._holder is not None:
+            self.down()
+
+    def up(self, keep: bool = False) -> None:
+        """Make the lab. With `keep` it outlives this process, until `down`."""
+        state_dir = state.create(self.name)
+        _write_agent(state_dir)
+        ready_read, ready_write = os.pipe()
+        life_read, life_write = os.pipe()
+        passed = [ready_write] if keep else [ready_write, life_read]
+        command = [sys.executable, "-m", "antiphon.lab.holder", str(state_dir), str(ready_write)]
+        with open(state_dir / "holder.log", "wb") as log:
+            self._holder = subprocess.Popen(
+                [*command, "-1" if keep else str(life_read)], pass_fds=passed, env=_holder_env(), cwd="/",
+                stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        os.close(ready_write)
+        os.close(life_read)
+        self._life = None if keep else life_write
+        if keep:
+            os.close(life_write)
+        assert self._holder.stdin is not None
+        try:
+            self._holder.stdin.write(json.dumps(self.spec.to_dict()).encode())
+            self._holder.stdin.close()
+        except BrokenPipeError:
+            pass  # it failed at once; the answer says why
+        try:
+            self._await_ready(ready_read, state_dir)
+        except BaseException:
+            self._abandon()
+            raise
+        self._state_dir = state_dir
+
+    def _await_ready(self, ready_fd: int, state_dir: Path) -> None:
+        log_file = open(state_dir / "holder.log", "rb")  # kept open: a failing holder removes the directory
+        with os.fdopen(ready_fd, "rb") as ready, log_file:
+            with selectors.DefaultSelector() as selector:
+                selector.register(ready, selectors.EVENT_READ)
+                answered = selector.select(_START_TIMEOUT_S)
+            text = ready.read() if answered else b""
+            if text:
+                message = json.loads(text)
+                if "error" in message:
+                    raise AntiphonError(message["error"], hint=message.get("hint"))
+                return
+            log = log_file.read().decode(errors="replace").strip()
+            raise AntiphonError(f"the lab did not start: {log or 'no answer'}")
+
+    def _abandon(self) -> None:
+        """Starting failed: let go of the holder, which then removes what there is."""
+        self._let_go()
+        if self._holder is not None:
+            self._holder.terminate()
+            try:
+                self._holder.wait(_END_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                self._holder.kill()
+                self._holder.wait()
+            self._holder = None
+        state.remove_if_stale(state.root_dir() / self.name)
+
+    def _let_go(self) -> None:
+        if self._life is not None:
+            os.close(self._life)
+            self._life = None
+
+    def down(self) -> None:
+        """Remove the lab: its holder by process number and start time, and with it everything."""
+        state_dir = self.state_dir
+        record = state.read_record(state_dir)
+        self._let_go()
+        if record is not None:
+            take_down(record)
+        if self._holder is not None:
+            self._holder.wait()
+            self._holder = None
+        self._state_dir = None
+
+    def record(self) -> dict[str, Any]:
+        """What `status` shows."""
+        return state.read_record(self.state_dir) or {}
+
+    def node_socket(self, node: str | int) -> str:
+        name = self.spec.node_name(int(node)) if str(node).isdigit() else str(node)
+        if name not in self.spec.node_names():
+            names = self.spec.node_names()
+            raise AntiphonError(f"lab {self.name!r} has no node {node!r}", hint=f"nodes: {names[0]} to {names[-1]}")
+        return str(self.state_dir / f"{name}.sock")
+
+    def execute(
+        self,
+        node: str | int,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        timeout_s: float | None = None,
+        capture: bool = True,
+        on_stdout: Callable[[str], None] | None = None,
+        run: str = "",
+    ) -> RunResult:
+        """Run a command on a node. `env` replaces the environment; `on_stdout` gets each line as it comes."""
+        path = self.node_socket(node)
+        full_env = dict(os.environ if env is None else env)
+        if run:
+            full_env["ANTIPHON_LAB_RUN"] = run
+        started = time.monotonic()
+        outputs = _Outputs(capture or on_stdout is not None, on_stdout)
+        try:
+            with open(os.devnull, "rb") as empty:
+                fds = outputs.descriptors(empty)
+                command = channel.Command(path, argv, full_env, os.fspath(cwd or os.getcwd()), fds, run)
+            try:
+                outputs.close_far_ends()
+                code, timed_out = _supervise(command, outputs, None if timeout_s is None else started + timeout_s)
+            finally:
+                command.close()
+        except channel.ChannelError as error:
+            raise AntiphonError(f"{self.spec.node_name(1) if not node else node}: {error}", exit_code=1) from None
+        finally:
+            outputs.close()
+        stdout, stderr = outputs.texts()
+        return RunResult(code, stdout, stderr, time.monotonic() - started, timed_out, argv=tuple(argv))
+
+    def mpirun(
+        self,
+        mpi: recipes.MpiLike,
+        n_ranks: int | None,
+        argv: Sequence[str | os.PathLike[str]],
+        *,
+        env: Mapping[str, str] | None = None,
+        preload: Sequence[str | os.PathLike[str]] = (),
+        timeout_s: float | None = None,
+        capture: bool = True,
+        on_stdout: Callable[[str], None] | None = None,
+        map_by: str = "node",
+        transport: str | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+    ) -> RunResult:
+        """Run an MPI program. `env` is added to the ranks' environment, `preload` to their LD_PRELOAD only."""
+        run = state.new_id()
+        rank_env = {"ANTIPHON_LINK_BITS_PER_S": str(self.spec.rate_bits_per_s), **(env or {})}
+        if map_by not in recipes.MAPPINGS:
+            raise AntiphonError(f"unknown mapping {map_by!r}", hint=f"one of {', '.join(recipes.MAPPINGS)}")
+        if n_ranks is not None and n_ranks < 1:
+            raise AntiphonError(f"{n_ranks} ranks cannot be started", hint="give at least 1")
+        job = recipes.Job(
+            tuple(os.fspath(word) for word in argv), n_ranks or self.spec.ranks, rank_env,
+            tuple(os.fspath(path) for path in preload), map_by, recipes.choose_transport(mpi.family, transport),
+        )  # fmt: skip
+        host_file = self.state_dir / f"hosts-{run}"
+        launch = recipes.build(
+            mpi, job, self.spec.node_names(), host_file, self.state_dir / "agent", recipes.inherited_env()
+        )
+        host_file.write_text(launch.hosts, encoding="ascii")
+        try:
+            result = self.execute(
+                1, launch.argv, env=launch.env, cwd=cwd, timeout_s=timeout_s, capture=capture, on_stdout=on_stdout, run=run
+            )
+        finally:
+            self._end_run(run)
+            host_file.unlink(missing_ok=True)
+        return RunResult(
+            result.exit_code, result.stdout, result.stderr, result.elapsed_s, result.timed_out, launch.transport, job.argv
+        )
+
+    def _end_run(self, run: str) -> None:
+        """Nothing of a run may live on in the nodes, however it ended."""
+        for name in self.spec.node_names():
+            try:
+                channel.request(self.node_socket(name), {"do": "end-run", "run": run})
+            except (channel.ChannelError, AntiphonError):
+                continue  # a node that does not answer is going down, with all that runs in it
+
+
+def take_down(record: dict[str, Any]) -> None:
+    """End the lab of a record and remove what it wrote down."""
+    processes = state.holders(record)
+    for process in processes[:1]:
+        process.kill(signal.SIGTERM)
+    if not _gone(processes, _END_TIMEOUT_S):
+        for process in reversed(processes):
+            process.kill(signal.SIGKILL)
+        _gone(processes, _END_TIMEOUT_S)
+    state.remove_if_stale(Path(record["state_dir"]))
+
+
+def _gone(processes: list[state.ProcessId], timeout_s: float) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while any(process.alive() for process in processes):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _holder_env() -> dict[str, str]:
+    """The holder must find this package wherever the caller found it."""
+    env = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
+    package_parent = str(Path(__file__).resolve().parents[2])
+    env["PYTHONPATH"] = ":".join(filter(None, [package_parent, env.get("PYTHONPATH")]))
+    return env
+
+
+def _write_agent(state_dir: Path) -> None:
+    """A script that MPI launchers take for ssh."""
+    path = state_dir / "agent"
+    words = [sys.executable, "-E", "-s", "-S", str(Path(__file__).with_name("agent.py")), str(state_dir)]
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+    path.chmod(0o700)
+
+
+class _Outputs:
+    """Pipes for a command's output, or this process's own descriptors."""
+
+    def __init__(self, capture: bool, on_stdout: Callable[[str], None] | None) -> None:
+        self._capture = capture
+        self._on_stdout = on_stdout
+        self._far: list[int] = []
+        self._near: list[IO[bytes]] = []
+        self._parts: dict[IO[bytes], bytearray] = {}
+        self._line = bytearray()
+
+    def descriptors(self, empty: IO[bytes]) -> list[int]:
+        """stdin, stdout and stderr for the command."""
+        if not self._capture:
+            return [sys.stdin.fileno(), sys.stdout.fileno(), sys.stderr.fileno()]
+        for _ in range(2):
+            read_end, write_end = os.pipe()
+            self._far.append(write_end)
+            stream = os.fdopen(read_end, "rb", buffering=0)
+            self._near.append(stream)
+            self._parts[stream] = bytearray()
+        return [empty.fileno(), *self._far]
+
+    def close_far_ends(self) -> None:
+        while self._far:
+            os.close(self._far.pop())
+
+    def streams(self) -> list[IO[bytes]]:
+        return list(self._near)
+
+    def take(self, stream: IO[bytes]) -> bool:
+        """Read what is there; False at the end."""
+        data = os.read(stream.fileno(), 65536)
+        self._parts[stream] += data
+        if self._on_stdout is not None and stream is self._near[0]:
+            self._line += data
+            while b"\n" in self._line:
+                line, _, self._line = self._line.partition(b"\n")
+                self._on_stdout(line.decode(errors="replace"))
+            if not data and self._line:
+                self._on_stdout(self._line.decode(errors="replace"))
+                self._line.clear()
+        return bool(data)
+
+    def texts(self) -> tuple[str, str]:
+        if not self._parts:
+            return "", ""
+        stdout, stderr = (bytes(part).decode(errors="replace") for part in self._parts.values())
+        return stdout, stderr
+
+    def close(self) -> None:
+        self.close_far_ends()
+        for stream in self._near:
+            stream.close()
+
+
+def _supervise(command: channel.Command, outputs: _Outputs, deadline: float | None) -> tuple[int, bool]:
+    """Pump output until the command has ended; after the deadline end it, first kindly."""
+    timed_out = False
+    kill_at: float | None = None
+    drain_until: float | None = None
+    with selectors.DefaultSelector() as selector:
+        open_streams = set(outputs.streams())
+        for stream in open_streams:
+            selector.register(stream, selectors.EVENT_READ)
+        selector.register(command, selectors.EVENT_READ)
+        code: int | None = None
+        while code is None or open_streams:
+            now = time.monotonic()
+            limits = [limit - now for limit in (deadline, kill_at, drain_until) if limit is not None]
+            for key, _ in selector.select(max(0.0, min(limits)) if limits else None):
+                if key.fileobj is command:
+                    code = command.wait()
+                    selector.unregister(command)
+                    # A detached daemon may hold the pipes open; what the command itself wrote is there by now.
+                    deadline, kill_at, drain_until = None, None, time.monotonic() + 0.5
+                elif not outputs.take(key.fileobj):  # type: ignore[arg-type]
+                    selector.unregister(key.fileobj)
+                    open_streams.discard(key.fileobj)  # type: ignore[arg-type]
+            now = time.monotonic()
+            if drain_until is not None and now >= drain_until:
+                break
+            if deadline is not None and now >= deadline:
+                command.signal(signal.SIGTERM)
+                timed_out, deadline, kill_at = True, None, now + _GRACE_S
+            elif kill_at is not None and now >= kill_at:
+                command.signal(signal.SIGKILL)
+                kill_at = None
+    assert code is not None
+    return (TIMEOUT_EXIT_CODE if timed_out else code), timed_out

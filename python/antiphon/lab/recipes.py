@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How each MPI library is told to start ranks on a lab's nodes over the emulated Ethernet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from antiphon.errors import AntiphonError
+
+MAPPINGS = ("node", "slot")
+TRANSPORTS = {"openmpi": ("tcp",), "mpich": ("ofi", "ucx")}
+# Of a job or launcher that this process may itself be part of.
+_FOREIGN = ("PMIX_", "PRTE_", "PMI_", "HYDI_", "HYDRA_", "OMPI_COMM_", "MPI_LOCAL")
+
+
+class MpiLike(Protocol):
+    """The part of antiphon.mpi.Mpi that is needed here."""
+
+    family: str
+    version: str
+    prefix: Path | None
+    launcher: Path | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """A parallel program to start."""
+
+    argv: tuple[str, ...]
+    n_ranks: int
+    rank_env: Mapping[str, str]
+    preload: tuple[str, ...]
+    map_by: str
+    transport: str
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A launcher's command line, its environment, and the text of its host file."""
+
+    argv: list[str]
+    env: dict[str, str]
+    hosts: str
+    transport: str
+
+
+def default_transport(family: str) -> str:
+    return TRANSPORTS[family][0]
+
+
+def choose_transport(family: str, transport: str | None) -> str:
+    if family not in TRANSPORTS:
+        raise AntiphonError(f"the lab cannot launch MPI family {family!r}", hint=f"it knows {', '.join(TRANSPORTS)}")
+    if transport is None:
+        return default_transport(family)
+    if transport not in TRANSPORTS[family]:
+        raise AntiphonError(f"{family} has no transport {transport!r} in the lab", hint=f"one of {', '.join(TRANSPORTS[family])}")
+    return transport
+
+
+def rank_command(job: Job) -> list[str]:
+    """The program under `env`, so that settings and preloaded objects reach ranks and not the launcher."""
+    env = dict(job.rank_env)
+    if job.preload:
+        inherited = env.get("LD_PRELOAD", "")
+        env["LD_PRELOAD"] = ":".join([*job.preload, inherited] if inherited else job.preload)
+    settings = [f"{key}={value}" for key, value in env.items()]
+    return ["/usr/bin/env", *settings, *job.argv] if settings else list(job.argv)
+
+
+def launcher_env(mpi: MpiLike, inherited: Mapping[str, str]) -> dict[str, str]:
+    """The caller's environment with this MPI's programs and libraries first."""
+    env = {key: value for key, value in inherited.items() if not key.startswith(_FOREIGN) and key != "LD_PRELOAD"}
+    bin_dir = str(Path(str(mpi.launcher)).parent)
+    env["PATH"] = ":".join([bin_dir, env.get("PATH", "/usr/bin:/bin")])
+    lib_dir = library_dir(mpi)
+    # Directories the linker searches anyway are left out: first in line, they would displace other libraries.
+    if lib_dir is not None and not str(lib_dir).startswith(("/usr/lib", "/lib")):
+        env["LD_LIBRARY_PATH"] = ":".join(filter(None, [str(lib_dir), env.get("LD_LIBRARY_PATH")]))
+    return env
+
+
+def library_dir(mpi: MpiLike) -> Path | None:
+    libmpi = getattr(mpi, "libmpi", None)
+    given = getattr(mpi, "libdir", None)
+    if given is not None:
+        return Path(given)
+    return Path(libmpi).parent if libmpi is not None else None
+
+
+def build(mpi: MpiLike, job: Job, hosts: Sequence[str], host_file: Path, remote_shell: Path, env: Mapping[str, str]) -> Launch:
+    """The launcher's command line for a job on `hosts`, in this order."""
+    if mpi.launcher is None:
+        raise AntiphonError(f"MPI {mpi.family} {mpi.version} has no launcher (mpirun)", hint="install its launcher, or name another --mpi")
+    full_env = launcher_env(mpi, env)
+    per_node = -(-job.n_ranks // len(hosts))
+    if mpi.family == "openmpi":
+        return _openmpi(mpi, job, hosts, per_node, host_file, remote_shell, full_env)
+    return _mpich(mpi, job, hosts, per_node, host_file, remote_shell, full_env)
+
+
+def _openmpi(
+    mpi: MpiLike, job: Job, hosts: Sequence[str], per_node: int, host_file: Path, remote_shell: Path, env: dict[str, str]
+) -> Launch:
+    version_4 = mpi.version.startswith("4.")
+    shell = ["--mca", "plm_rsh_agent"] if version_4 else ["--prtemca", "plm_ssh_agent"]
+    shared_memory = ("vader" if version_4 else "sm") if per_node > 1 else ""
+    argv = [str(mpi.launcher), *shell, str(remote_shell), "--hostfile", str(host_file), "-n", str(job.n_ranks)]
+    argv += ["--map-by", job.map_by, "--bind-to", "none"]
+    argv += ["--mca", "pml", "ob1", "--mca", "btl", ",".join(filter(None, ["tcp,self", shared_memory]))]
+    argv += ["--mca", "mpi_yield_when_idle", "1"]
+    if version_4:
+        # Its daemons would take a second path to the library for a foreign one.
+        argv += ["--mca", "btl_tcp_if_include", "eth0", "--mca", "oob_tcp_if_include", "eth0"]
+    argv += ["--allow-run-as-root", *rank_command(job)]
+    if not version_4 and mpi.prefix is not None and not str(mpi.prefix).startswith("/usr"):
+        env.setdefault("OPAL_PREFIX", str(mpi.prefix))
+    lines = "".join(f"{host} slots={per_node}\n" for host in hosts)
+    return Launch(argv, env, lines, "tcp (pml ob1, btl tcp)")
+
+
+def _mpich(
+    mpi: MpiLike, job: Job, hosts: Sequence[str], per_node: int, host_file: Path, remote_shell: Path, env: dict[str, str]
+) -> Launch:
+    env["MPIR_CVAR_CH4_NETMOD"] = job.transport
+    if job.transport == "ofi":
+        env["FI_PROVIDER"] = "tcp"
+    else:
+        env.setdefault("UCX_NET_DEVICES", "eth0")
+    argv = [str(mpi.launcher), "-launcher", "ssh", "-launcher-exec", str(remote_shell), "-f", str(host_file)]
+    argv += ["-n", str(job.n_ranks), *rank_command(job)]
+    # Hydra fills a host up to its number and goes around again when the list is used up: 1 each means by node.
+    width = 1 if job.map_by == "node" else per_node
+    lines = "".join(f"{host}:{width}\n" for host in hosts)
+    return Launch(argv, env, lines, "ofi (tcp)" if job.transport == "ofi" else "ucx (tcp)")
+
+
+def inherited_env() -> dict[str, str]:
+    return dict(os.environ)

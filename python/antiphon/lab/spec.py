@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a lab is: nodes, switches, links. Data only; nothing here touches the system."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from antiphon.errors import AntiphonError
+from antiphon.lab.units import format_rate, format_size, parse_rate, parse_size
+
+MAX_NODES = 200  # addresses of one /24, and what one machine can reasonably carry
+MAX_RANKS_PER_NODE = 256
+# Payload of a full Ethernet frame (with TCP timestamps) over the bytes that tbf counts for it.
+TCP_PAYLOAD_SHARE = 1448 / 1514
+_FAST_BITS_PER_S = 500_000_000
+LOSS_PROTOCOLS = ("tcp", "udp", "both")
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A switch (a Linux bridge) and the number of nodes plugged into it."""
+
+    name: str
+    nodes: int
+
+
+@dataclass(frozen=True)
+class Uplink:
+    """A link between two switches, with its own rate and output buffers."""
+
+    between: tuple[str, str]
+    rate_bits_per_s: int
+    buffer_bytes: int
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Random loss of packets as they arrive at nodes."""
+
+    percent: float
+    protocol: str = "both"
+    nodes: tuple[int, ...] = ()  # numbers from 1; empty: all nodes
+
+
+@dataclass(frozen=True)
+class LinkDefaults:
+    """What follows from a link's rate unless given."""
+
+    port_buffer_bytes: int
+    burst_bytes: int
+    offloads: bool
+
+
+def link_defaults(rate_bits_per_s: int) -> LinkDefaults:
+    """Below 500 Mb/s packets are real frames; above, one machine needs segmentation offload to keep up."""
+    if rate_bits_per_s < _FAST_BITS_PER_S:
+        return LinkDefaults(128 * 1024, 8 * 1024, False)
+    return LinkDefaults(512 * 1024, 64 * 1024, True)
+
+
+@dataclass(frozen=True)
+class ClusterSpec:
+    """An emulated cluster. Node n (from 1) has host name `node%02d` and address 10.77.0.n."""
+
+    name: str
+    switches: tuple[Switch, ...]
+    rate_bits_per_s: int
+    port_buffer_bytes: int
+    burst_bytes: int
+    offloads: bool
+    description: str = ""
+    uplinks: tuple[Uplink, ...] = ()
+    node_buffer_bytes: int = 2 * 1024 * 1024
+    ranks_per_node: int = 1
+    loss: Loss | None = None
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @property
+    def nodes(self) -> int:
+        return sum(switch.nodes for switch in self.switches)
+
+    @property
+    def ranks(self) -> int:
+        return self.nodes * self.ranks_per_node
+
+    @property
+    def limit_bits_per_s(self) -> int:
+        """Payload that TCP can carry over one node's link."""
+        return int(self.rate_bits_per_s * TCP_PAYLOAD_SHARE)
+
+    def node_name(self, number: int) -> str:
+        return f"node{number:02d}"
+
+    def node_names(self) -> list[str]:
+        return [self.node_name(number) for number in range(1, self.nodes + 1)]
+
+    def switch_of(self, number: int) -> int:
+        """Index of the switch that node `number` (from 1) is plugged into."""
+        for index, switch in enumerate(self.switches):
+            if number <= switch.nodes:
+                return index
+            number -= switch.nodes
+        raise IndexError(number)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same keys and spellings as a cluster file."""
+        document: dict[str, Any] = {
+            "name": self.name,
+            "description": self.description,
+            "rate": format_rate(self.rate_bits_per_s),
+            "port_buffer": format_size(self.port_buffer_bytes),
+            "node_buffer": format_size(self.node_buffer_bytes),
+            "burst": format_size(self.burst_bytes),
+            "offloads": self.offloads,
+            "ranks_per_node": self.ranks_per_node,
+            "switch": [{"name": s.name, "nodes": s.nodes} for s in self.switches],
+            "uplink": [
+                {"between": list(u.between), "rate": format_rate(u.rate_bits_per_s), "buffer": format_size(u.buffer_bytes)}
+                for u in self.uplinks
+            ],
+        }
+        if self.loss:
+            document["loss"] = {
+                "percent": self.loss.percent,
+                "protocol": self.loss.protocol,
+                "nodes": list(self.loss.nodes),
+            }
+        return document
+
+    def summary(self) -> str:
+        """One line for people."""
+        switches = "1 switch" if len(self.switches) == 1 else f"{len(self.switches)} switches"
+        ranks = "" if self.ranks_per_node == 1 else f" × {self.ranks_per_node} ranks"
+        loss = f", {self.loss.percent:g}% loss" if self.loss else ""
+        return (
+            f"{self.nodes} nodes{ranks}, {switches}, {format_rate(self.rate_bits_per_s)}, "
+            f"port buffer {format_size(self.port_buffer_bytes)}{loss}"
+        )
+
+    def with_options(
+        self,
+        *,
+        nodes: int | None = None,
+        switches: list[int] | None = None,
+        rate: str | None = None,
+        port_buffer: str | None = None,
+        burst: str | None = None,
+        offloads: bool | None = None,
+        uplink_rate: str | None = None,
+        uplink_buffer: str | None = None,
+        ranks_per_node: int | None = None,
+        loss: Loss | None = None,
+    ) -> ClusterSpec:
+        """A copy with options applied. A new rate brings its own defaults for buffer, burst and offloads."""
+        change: dict[str, Any] = {}
+        if rate is not None:
+            change["rate_bits_per_s"] = _option("--rate", parse_rate, rate)
+            change.update(dataclasses.asdict(link_defaults(change["rate_bits_per_s"])))
+        if port_buffer is not None:
+            change["port_buffer_bytes"] = _option("--buffer", parse_size, port_buffer)
+        if burst is not None:
+            change["burst_bytes"] = _option("--burst", parse_size, burst)
+        if offloads is not None:
+            change["offloads"] = offloads
+        if ranks_per_node is not None:
+            change["ranks_per_node"] = ranks_per_node
+        if loss is not None:
+            change["loss"] = loss
+        spec = dataclasses.replace(self, **_topology_options(self, nodes, switches), **change)
+        return _with_uplink_options(spec, rate is not None, uplink_rate, uplink_buffer)
+
+
+def _option(option: str, parse: Any, text: str) -> int:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise AntiphonError(f"{option}: {error}") from None
+
+
+def chain(counts: list[int], rate_bits_per_s: int, buffer_bytes: int) -> tuple[tuple[Switch, ...], tuple[Uplink, ...]]:
+    """Switches a, b, c… in a row, each joined to the next by an uplink."""
+    switches = tuple(Switch(chr(ord("a") + i) if i < 26 else f"s{i}", count) for i, count in enumerate(counts))
+    uplinks = tuple(
+        Uplink((left.name, right.name), rate_bits_per_s, buffer_bytes)
+        for left, right in zip(switches, switches[1:])
+    )
+    return switches, uplinks
+
+
+def _topology_options(spec: ClusterSpec, nodes: int | None, switches: list[int] | None) -> dict[str, Any]:
+    if switches is not None:
+        if nodes is not None and nodes != sum(switches):
+            raise AntiphonError(f"--nodes {nodes} contradicts --switches, which has {sum(switches)} nodes", hint="give one of them")
+        made, uplinks = chain(switches, spec.rate_bits_per_s, spec.port_buffer_bytes)
+        return {"switches": made, "uplinks": uplinks}
+    if nodes is None:
+        return {}
+    if len(spec.switches) > 1:
+        raise AntiphonError(
+            f"--nodes is ambiguous: cluster {spec.name!r} has {len(spec.switches)} switches",
+            hint="say how many nodes each switch has, for example --switches 8,8",
+        )
+    return {"switches": (Switch(spec.switches[0].name, nodes),)}
+
+
+def _with_uplink_options(spec: ClusterSpec, new_rate: bool, rate: str | None, buffer: str | None) -> ClusterSpec:
+    if not spec.uplinks:
+        if rate is not None or buffer is not None:
+            raise AntiphonError(
+                f"--uplink-rate and --uplink-buffer need several switches; cluster {spec.name!r} has one",
+                hint="for example --switches 8,8 --uplink-rate 100mbit",
+            )
+        return spec
+    bits = _option("--uplink-rate", parse_rate, rate) if rate else (spec.rate_bits_per_s if new_rate else None)
+    size = _option("--uplink-buffer", parse_size, buffer) if buffer else (spec.port_buffer_bytes if new_rate else None)
+    uplinks = tuple(Uplink(u.between, bits or u.rate_bits_per_s, size or u.buffer_bytes) for u in spec.uplinks)
+    return dataclasses.replace(spec, uplinks=uplinks)
+
+
+def _check(spec: ClusterSpec) -> None:
+    if not spec.switches:
+        raise AntiphonError(f"cluster {spec.name!r} has no switch")
+    for switch in spec.switches:
+        if switch.nodes < 0:
+            raise AntiphonError(f"cluster {spec.name!r}: switch {switch.name!r} has {switch.nodes} nodes")
+        if not re.fullmatch(r"[a-z][a-z0-9]{0,7}", switch.name):
+            raise AntiphonError(
+                f"cluster {spec.name!r}: switch name {switch.name!r} is not usable",
+                hint="use a lower-case letter, then up to 7 letters or digits",
+            )
+    if spec.nodes < 1:
+        raise AntiphonError(f"cluster {spec.name!r} has no nodes", hint="give at least 1 node")
+    if spec.nodes > MAX_NODES:
+        raise AntiphonError(f"too many nodes: {spec.nodes}", hint=f"a lab has at most {MAX_NODES} nodes")
+    if not 1 <= spec.ranks_per_node <= MAX_RANKS_PER_NODE:
+        raise AntiphonError(f"ranks per node must be 1 to {MAX_RANKS_PER_NODE}, not {spec.ranks_per_node}")
+    if spec.burst_bytes < 1600 or spec.port_buffer_bytes < 1600:
+        raise AntiphonError("burst and port buffer must hold at least one frame", hint="give at least 2kb")
+    _check_tree(spec)
+    _check_loss(spec)
+
+
+def _check_tree(spec: ClusterSpec) -> None:
+    names = [switch.name for switch in spec.switches]
+    if len(set(names)) != len(names):
+        raise AntiphonError(f"cluster {spec.name!r}: two switches have the same name")
+    group = {name: name for name in names}
+    for uplink in spec.uplinks:
+        left, right = uplink.between
+        if left not in group or right not in group:
+            raise AntiphonError(
+                f"cluster {spec.name!r}: uplink between {left!r} and {right!r} names a switch there is not",
+                hint=f"switches: {', '.join(names)}",
+            )
+        if group[left] == group[right]:
+            raise AntiphonError(
+                f"cluster {spec.name!r}: uplink between {left!r} and {right!r} closes a loop",
+                hint="join the switches as a tree; the lab's switches do not run a spanning tree protocol",
+            )
+        merged, kept = group[right], group[left]
+        group = {name: kept if root == merged else root for name, root in group.items()}
+    if len(set(group.values())) > 1:
+        raise AntiphonError(f"cluster {spec.name!r}: its switches are not all joined by uplinks", hint="add an [[uplink]] table")
+
+
+def _check_loss(spec: ClusterSpec) -> None:
+    if spec.loss is None:
+        return
+    if not 0 <= spec.loss.percent <= 100:
+        raise AntiphonError(f"loss of {spec.loss.percent:g} percent is not possible", hint="give 0 to 100")
+    if spec.loss.protocol not in LOSS_PROTOCOLS:
+        raise AntiphonError(f"loss of protocol {spec.loss.protocol!r} is unknown", hint=f"one of {', '.join(LOSS_PROTOCOLS)}")
+    outside = [number for number in spec.loss.nodes if not 1 <= number <= spec.nodes]
+    if outside:
+        raise AntiphonError(f"loss on node {outside[0]}, but the cluster has nodes 1 to {spec.nodes}")

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is written down about running labs: one directory each, and the one host setting that labs share."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from antiphon.errors import AntiphonError
+from antiphon.lab import kernel
+
+RECORD = "lab.json"
+_TIME_SLICE = Path("/proc/sys/kernel/sched_rr_timeslice_ms")
+_SLICE_FILE = "time-slice.json"
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+
+
+@dataclass(frozen=True)
+class ProcessId:
+    """A process for good: a number may be used again, together with the start time it is not."""
+
+    pid: int
+    start_time: int
+
+    @classmethod
+    def of(cls, pid: int) -> ProcessId:
+        start = kernel.process_start_time(pid)
+        return cls(pid, -1 if start is None else start)
+
+    def alive(self) -> bool:
+        return kernel.process_start_time(self.pid) == self.start_time
+
+    def kill(self, number: int) -> None:
+        """Signal this process, and never another one that got its number since."""
+        try:
+            handle = os.pidfd_open(self.pid)
+        except OSError:
+            return
+        try:
+            if self.alive():
+                signal.pidfd_send_signal(handle, number)
+        except OSError:
+            pass
+        finally:
+            os.close(handle)
+
+
+def root_dir() -> Path:
+    """The directory of this user's labs. Short, since Unix socket paths inside it hold 107 bytes."""
+    user = os.geteuid()
+    run = Path("/run") if user == 0 else Path(f"/run/user/{user}")
+    if os.access(run, os.W_OK | os.X_OK) and run.is_dir() and run.stat().st_uid == user:
+        path = run / "antiphon-lab"
+    else:
+        path = Path("/tmp") / f"antiphon-lab-{user}"
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+        details = path.lstat()
+    except OSError as error:
+        raise AntiphonError(f"cannot make the directory {path}: {error.strerror}") from None
+    if details.st_uid != user or path.is_symlink():
+        raise AntiphonError(f"{path} belongs to somebody else", hint="remove it, then try again")
+    return path
+
+
+def check_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise AntiphonError(f"{name!r} is not a usable lab name", hint="use lower-case letters, digits and -, at most 40")
+    return name
+
+
+def create(name: str) -> Path:
+    """A new state directory; an error if a lab of that name runs. What a dead one left is removed."""
+    path = root_dir() / check_name(name)
+    for _ in range(2):
+        try:
+            path.mkdir(mode=0o700)
+            return path
+        except FileExistsError:
+            if not remove_if_stale(path):
+                break
+    raise AntiphonError(
+        f"a lab named {name!r} is up already", hint=f"use another --name, or take it down: antiphon lab down --name {name}"
+    )
+
+
+def write_record(state_dir: Path, record: dict[str, Any]) -> None:
+    temporary = state_dir / f"{RECORD}.new"
+    temporary.write_text(json.dumps(record, indent=2), encoding="utf-8")
+    temporary.rename(state_dir / RECORD)
+
+
+def read_record(state_dir: Path) -> dict[str, Any] | None:
+    try:
+        return json.loads((state_dir / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def holders(record: dict[str, Any]) -> list[ProcessId]:
+    return [ProcessId(*record[key]) for key in ("guardian", "init") if record.get(key)]
+
+
+def remove_if_stale(state_dir: Path) -> bool:
+    """Remove the directory of a lab whose holder is gone; True if it is not there any more."""
+    record = read_record(state_dir)
+    if record is None:
+        # A lab that is starting has no record yet; give it time before calling it dead.
+        try:
+            if time.time() - state_dir.stat().st_mtime < 30:
+                return False
+        except OSError:
+            return True
+    elif any(process.alive() for process in holders(record)):
+        return False
+    remove(state_dir)
+    return True
+
+
+def remove(state_dir: Path) -> None:
+    """Delete a lab's directory, and give back what it had borrowed."""
+    shutil.rmtree(state_dir, ignore_errors=True)
+    release_time_slice(state_dir.parent)
+
+
+def list_labs() -> list[dict[str, Any]]:
+    """Records of the labs that run. Stale ones are removed on the way."""
+    labs = []
+    for path in sorted(root_dir().iterdir()):
+        if path.is_dir() and not remove_if_stale(path):
+            record = read_record(path)
+            if record is not None:
+                labs.append(record)
+    return labs
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with open(path, "a", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def acquire_time_slice(root: Path, user: ProcessId) -> bool:
+    """Set the round-robin time slice of the host to 1 ms for as long as `user` lives or until it releases."""
+    try:
+        before = int(_TIME_SLICE.read_text(encoding="ascii"))
+        with _locked(root / "lock"):
+            entry = _read_slice_entry(root) or {"original_ms": before, "users": []}
+            _TIME_SLICE.write_text("1", encoding="ascii")
+            entry["users"] = [*_living(entry), [user.pid, user.start_time]]
+            (root / _SLICE_FILE).write_text(json.dumps(entry), encoding="ascii")
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def release_time_slice(root: Path, user: ProcessId | None = None) -> None:
+    """Drop one user and all dead ones; the last one out restores what the host had."""
+    with _locked(root / "lock"):
+        entry = _read_slice_entry(root)
+        if entry is None:
+            return
+        living = [item for item in _living(entry) if user is None or item[0] != user.pid]
+        if living:
+            (root / _SLICE_FILE).write_text(json.dumps({**entry, "users": living}), encoding="ascii")
+            return
+        with contextlib.suppress(OSError):
+            _TIME_SLICE.write_text(str(entry["original_ms"]), encoding="ascii")
+        (root / _SLICE_FILE).unlink(missing_ok=True)
+
+
+def _living(entry: dict[str, Any]) -> list[list[int]]:
+    return [item for item in entry["users"] if ProcessId(*item).alive()]
+
+
+def _read_slice_entry(root: Path) -> dict[str, Any] | None:
+    try:
+        return json.loads((root / _SLICE_FILE).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def new_id() -> str:
+    """A name for a temporary lab or a run that no other has."""
+    return f"{os.getpid()}-{secrets.token_hex(3)}"

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rates and sizes as `tc` writes them: 100mbit, 1gbit, 128kb, 2mb."""
+
+from __future__ import annotations
+
+import re
+
+_NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]*)\s*")
+
+_BITS_PER_S = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
+# tc counts kb and mb in powers of two; so do we, since users know these numbers from tc.
+_BYTES = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "k": 2**10, "m": 2**20, "kib": 2**10, "mib": 2**20}
+
+
+def _parse(text: str, units: dict[str, int], what: str, examples: str) -> int:
+    match = _NUMBER_AND_UNIT.fullmatch(text)
+    unit = match.group(2).lower() if match else None
+    if match is None or unit not in units:
+        raise ValueError(f"{text!r} is not a {what} (examples: {examples})")
+    value = round(float(match.group(1)) * units[unit])
+    if value <= 0:
+        raise ValueError(f"{text!r} is not a {what}: it must be above zero")
+    return value
+
+
+def parse_rate(text: str) -> int:
+    """Bits per second of a rate such as `100mbit`."""
+    return _parse(text, _BITS_PER_S, "rate", "10mbit, 100mbit, 1gbit")
+
+
+def parse_size(text: str | int) -> int:
+    """Bytes of a size such as `128kb` (1 kb = 1024 bytes, as in tc)."""
+    return _parse(str(text), _BYTES, "size", "8kb, 128kb, 2mb")
+
+
+def format_rate(bits_per_s: int) -> str:
+    """The shortest exact form: 100000000 → `100mbit`."""
+    for unit in ("gbit", "mbit", "kbit"):
+        if bits_per_s % _BITS_PER_S[unit] == 0:
+            return f"{bits_per_s // _BITS_PER_S[unit]}{unit}"
+    return f"{bits_per_s}bit"
+
+
+def format_size(size_bytes: int) -> str:
+    """The shortest exact form: 131072 → `128kb`."""
+    for unit in ("mb", "kb"):
+        if size_bytes % _BYTES[unit] == 0:
+            return f"{size_bytes // _BYTES[unit]}{unit}"
+    return f"{size_bytes}b"
