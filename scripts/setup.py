@@ -25,8 +25,8 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMPS = VENV / "stamps"
 #: What the installed package is made of.
-SOURCES = ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE", "cmake", "include", "lab", "mpi", "python", "src",
-           "third_party", "examples")  # fmt: skip
+SOURCES = ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE", "cmake", "include", "lab", "mpi", "python",
+           "src", "third_party", "examples")  # fmt: skip
 #: Program, Debian package, and what is missing without it.
 TOOLS = (
     ("ip", "iproute2", "no emulated cluster"),
@@ -79,8 +79,8 @@ def apt_install(packages: Sequence[str]) -> bool:
 
 def check_python_and_compiler() -> None:
     """The two things that cannot come from PyPI."""
-    if sys.version_info < (3, 10):
-        fail(f"Python {sys.version.split()[0]} is too old", "Antiphon needs Python 3.10 or newer: make setup PYTHON3=python3.11")
+    if sys.version_info < (3, 10):  # noqa: UP036 (this script is what finds out)
+        fail(f"Python {sys.version.split()[0]} is older than 3.10", "name a newer one: make setup PYTHON3=python3.11")
     names = [os.environ.get("CXX", "c++"), "c++", "g++", "clang++"]
     if not any(shutil.which(name) for name in names) and not (can_apt() and apt_install(["g++"])):
         fail("no C++ compiler found", "install one with C++20, as `apt-get install g++`, or set CXX")
@@ -102,10 +102,11 @@ def make_venv() -> None:
     works = PYTHON.exists() and subprocess.run([PYTHON, "-m", "pip", "--version"], capture_output=True, check=False)
     if works and works.returncode == 0:
         return
-    if subprocess.run([sys.executable, "-c", "import ensurepip, venv"], capture_output=True, check=False).returncode != 0:
+    probe = subprocess.run([sys.executable, "-c", "import ensurepip, venv"], capture_output=True, check=False)
+    if probe.returncode != 0:
         package = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
-        if not (can_apt() and (apt_install(["python3-venv"]) and apt_install([package]))):
-            fail("this Python cannot make virtual environments: ensurepip is missing", f"as root: apt-get install {package}")
+        if not (can_apt() and apt_install(["python3-venv", package])):
+            fail("this Python makes no virtual environments (no ensurepip)", f"as root: apt-get install {package}")
     say("virtual environment .venv")
     # What is inside already (an MPI that was fetched, say) stays; only a broken Python is replaced.
     call([sys.executable, "-m", "venv", "--clear", VENV] if PYTHON.is_symlink() and not PYTHON.exists() else
@@ -126,7 +127,7 @@ def mpi_libraries() -> None:
 
 def build_tools() -> list[str]:
     """What building needs from PyPI: CMake and Ninja only where the system's are missing or too old."""
-    tools = ["scikit-build-core>=0.10"]
+    tools = ["pip>=23.1", "scikit-build-core>=0.10"]  # older pips have no -C
     path = os.pathsep.join(entry for entry in os.environ["PATH"].split(os.pathsep) if Path(entry) != VENV / "bin")
     cmake = shutil.which("cmake", path=path)
     text = subprocess.run([cmake, "--version"], capture_output=True, text=True, check=False).stdout if cmake else ""

@@ -170,7 +170,8 @@ def read_hostfile(path: Path) -> list[tuple[str, int]]:
         host, _, count = words[0].partition(":")
         slots = next((word[len("slots=") :] for word in words[1:] if word.startswith("slots=")), count or "1")
         if not slots.isdigit() or int(slots) == 0:
-            raise AntiphonError(f"{path}:{number}: {slots!r} is not a number of slots", hint="write `node slots=4` or `node:4`")
+            hint = "write `node slots=4` or `node:4`"
+            raise AntiphonError(f"{path}:{number}: {slots!r} is not a number of slots", hint=hint)
         hosts.append((host, int(slots)))
     if not hosts:
         raise AntiphonError(f"--hostfile {path}: names no host", hint="one line per node: `node slots=4` or `node:4`")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which MPI library a program uses: compiled programs by their ELF file, Python programs by asking their interpreter."""
+"""Which MPI library a program uses: compiled programs by their ELF file, Python programs by asking their Python."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -19,7 +20,7 @@ from antiphon.mpi import Mpi
 CHOOSE = "name the MPI with --mpi openmpi, --mpi mpich or --mpi PATH"
 PYTHON = re.compile(r"(python|pypy)[\d.]*$")
 
-#: Run by the program's interpreter: imports mpi4py as the program will, but without MPI_Init, and tells what got loaded.
+#: Run by the program's Python: imports mpi4py as the program will, but without MPI_Init, and tells what got loaded.
 ASK_MPI4PY = """
 import sys
 try:
@@ -38,7 +39,7 @@ with open("/proc/self/maps") as maps:
 
 @dataclass(frozen=True)
 class Uses:
-    """The libmpi of a program: `soname` and, where the dynamic linker finds it, the file. `late`: opened at run time."""
+    """The libmpi of a program: `soname`, and the file where it is found; `late`: the program opens it at run time."""
 
     soname: str
     libmpi: Path | None
@@ -64,9 +65,10 @@ def locate(program: str) -> Path:
 
 def uses(file: Path, env: Mapping[str, str], preload: Path | None = None) -> Uses | None:
     """The MPI library of a program file, or None if that cannot be told. `preload`: a libmpi that will be preloaded."""
+    python = python_of(file)
+    if python is not None:
+        return _uses_of_python(python, env, preload)
     file = interpreter_of(file)
-    if PYTHON.match(file.name):
-        return _uses_of_python(file, env, preload)
     found = elf.find_dependency(file, mpi.is_libmpi, env)
     if found is None and elf.defines(file, "MPI_Init"):
         raise AntiphonError(
@@ -92,9 +94,15 @@ def interpreter_of(file: Path) -> Path:
     return Path(os.path.abspath(found))
 
 
+def python_of(file: Path) -> Path | None:
+    """The Python that runs `file`, if one does. A shell script named python is a version manager's, and is asked."""
+    return next((path for path in (file, interpreter_of(file)) if PYTHON.match(path.name)), None)
+
+
 def _uses_of_python(python: Path, env: Mapping[str, str], preload: Path | None) -> Uses | None:
     asked = {**env, "LD_PRELOAD": str(preload)} if preload else dict(env)
-    result = subprocess.run([python, "-c", ASK_MPI4PY], capture_output=True, text=True, env=asked, timeout=60, check=False)
+    command = [python, "-c", ASK_MPI4PY]
+    result = subprocess.run(command, capture_output=True, text=True, env=asked, timeout=60, check=False)
     if result.returncode == 3:
         return None
     if result.returncode != 0:
@@ -121,10 +129,13 @@ def find_mpi(program: str, choice: str | None = None, env: Mapping[str, str] | N
     file = locate(program)
     if choice is not None:
         return _chosen(file, choice, env)
-    used = uses(file, env)
+    try:
+        used = uses(file, env)
+    except AntiphonError as error:
+        return _any_for_python(file, env, error)
     if used is None:
-        raise AntiphonError(f"{program}: {_no_mpi(file)}", hint=f"if it does use MPI (opened at run time, or by a program "
-                            f"that it starts), {CHOOSE}")  # fmt: skip
+        hint = f"if it does use MPI (opened at run time, or by a program that it starts), {CHOOSE}"
+        raise AntiphonError(f"{program}: {_no_mpi(file)}", hint=hint)
     if mpi.abi_of(used.soname) is None:
         raise mpi.unsupported(used.soname, program)
     if used.libmpi is not None:
@@ -138,13 +149,24 @@ def find_mpi(program: str, choice: str | None = None, env: Mapping[str, str] | N
     )
 
 
+def _any_for_python(file: Path, env: Mapping[str, str], error: AntiphonError) -> Mpi:
+    """mpi4py found no library by itself: the first one that works with it when preloaded."""
+    for candidate in mpi.discover(env) if python_of(file) else []:
+        with contextlib.suppress(AntiphonError):
+            used = uses(file, env, preload=candidate.libmpi)
+            if used and used.soname == candidate.soname:
+                return replace(candidate, late=True, redirect=True)
+    raise error
+
+
 def _chosen(file: Path, choice: str, env: Mapping[str, str]) -> Mpi:
-    if PYTHON.match(interpreter_of(file).name):
+    python = python_of(file)
+    if python is not None:
         chosen = mpi.by_name(choice, env)
         used = uses(file, env, preload=chosen.libmpi)
         if used and used.soname != chosen.soname:
             raise AntiphonError(
-                f"mpi4py of {interpreter_of(file)} is built for {used.soname}, but --mpi {choice} is {chosen.label} "
+                f"mpi4py of {python} is built for {used.soname}, but --mpi {choice} is {chosen.label} "
                 f"({chosen.soname})",
                 hint="choose an MPI with that ABI, or install mpi4py for the other (PyPI's wheel works with both)",
             )
@@ -156,9 +178,9 @@ def _chosen(file: Path, choice: str, env: Mapping[str, str]) -> Mpi:
 
 
 def _no_mpi(file: Path) -> str:
-    interpreter = interpreter_of(file)
-    if PYTHON.match(interpreter.name):
-        return f"its interpreter {interpreter} has no mpi4py"
+    python, interpreter = python_of(file), interpreter_of(file)
+    if python is not None:
+        return f"{python} has no mpi4py"
     if interpreter != file:
         return f"a script of {interpreter.name}; its MPI cannot be told from the script"
     return "is not linked to an MPI library"

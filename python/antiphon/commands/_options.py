@@ -14,8 +14,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mpi", metavar="MPI", help="openmpi, mpich, mpiabi, or the path of a prefix, an mpirun or a "
                         "libmpi (default: the one the program is linked to)")  # fmt: skip
     parser.add_argument("--profile", type=Path, metavar="FILE", help="profile of the machine, with its decisions")
-    parser.add_argument("--summary", nargs="?", const="1", metavar="FILE",
-                        help="show at the end what was accelerated; --summary=FILE writes it there (FILE.json: as JSON)")  # fmt: skip
+    parser.add_argument("--summary", nargs="?", const="1", metavar="FILE", help="show at the end what was accelerated; "
+                        "--summary=FILE writes it there (FILE.json: as JSON)")  # fmt: skip
     parser.add_argument("--force", metavar="SPEC", help="force algorithms: 'alltoall:rotated:window=2;bcast:chain', "
                         "or '*:on' for Antiphon's own choice at all sizes")  # fmt: skip
     parser.add_argument("--off", action="store_true", help="load Antiphon, but let it pass every call through")

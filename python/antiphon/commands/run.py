@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:  # noqa: RET503 (exec does not return)
     """Becomes the launcher: its exit code and the signals it gets are then exactly those of a plain mpirun."""
     start = prepare(args)
     if args.dry_run:
