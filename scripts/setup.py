@@ -81,9 +81,18 @@ def check_python_and_compiler() -> None:
     """The two things that cannot come from PyPI."""
     if sys.version_info < (3, 10):  # noqa: UP036 (this script is what finds out)
         fail(f"Python {sys.version.split()[0]} is older than 3.10", "name a newer one: make setup PYTHON3=python3.11")
-    names = [os.environ.get("CXX", "c++"), "c++", "g++", "clang++"]
-    if not any(shutil.which(name) for name in names) and not (can_apt() and apt_install(["g++"])):
+    if not choose_compilers() and not (can_apt() and apt_install(["g++"]) and choose_compilers()):
         fail("no C++ compiler found", "install one with C++20, as `apt-get install g++`, or set CXX")
+
+
+def choose_compilers() -> bool:
+    """Names the compilers that there are: otherwise the build takes those that Python itself was built with."""
+    for variable, names in (("CXX", ("c++", "g++", "clang++")), ("CC", ("cc", "gcc", "clang"))):
+        found = next((name for name in (os.environ.get(variable), *names) if name and shutil.which(name)), None)
+        if found is None:
+            return False
+        os.environ[variable] = found
+    return True
 
 
 def system_tools() -> None:
