@@ -46,18 +46,22 @@ Choice parse_choice(Collective collective, std::string_view text);
 ///        "link_bits_per_s": [0, 10000000000], "commutative": true,
 ///        "use": "rotated:piece_bytes=16384,window=2", "why": "…"}]}
 ///
-/// Every bound is inclusive and may be left out; null means none. "use" may be "library".
+/// Every bound is inclusive and may be left out; null means none. "use" may be "library", "collective" may be "*". A rule with
+/// a bound on bytes does not match a question whose size is unknown. docs/reference/rules.md describes the form.
 class Rules {
  public:
   /// Throws FormatError naming the field, e.g. "rules[3].bytes: expected [min, max]".
   static Rules parse(std::string_view json);
+  /// A profile's "decisions" (may be absent), followed by the default table.
+  static Rules of_profile(std::string_view json);
   /// The embedded default table.
   static const Rules& defaults();
 
-  /// The first rule that matches and whose algorithm supports the problem; no algorithm where none does.
-  [[nodiscard]] Choice choose(const Question& question) const;
+  /// The first rule that matches and whose algorithm supports the problem; no algorithm where none does. The answer lives as
+  /// long as the table: asking allocates nothing.
+  [[nodiscard]] const Choice& choose(const Question& question) const;
   /// Like choose(), but the table's "library" answers are skipped: what Antiphon would use if it must.
-  [[nodiscard]] Choice choose_own(const Question& question) const;
+  [[nodiscard]] const Choice& choose_own(const Question& question) const;
 
   ~Rules();
   Rules(Rules&&) noexcept;

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "antiphon/error.hpp"
+#include "antiphon/select.hpp"
+#include "schedule/json_node.hpp"
+#include "select/default_rules.hpp"
+
+namespace antiphon {
+
+namespace {
+
+constexpr std::size_t max_document_bytes = std::size_t{64} << 20;
+constexpr std::size_t max_rules = 65536;
+
+/// Inclusive bounds.
+struct Bounds {
+  std::int64_t min = INT64_MIN;
+  std::int64_t max = INT64_MAX;
+  [[nodiscard]] bool hold(std::int64_t value) const { return min <= value && value <= max; }
+  [[nodiscard]] bool any() const { return min == INT64_MIN && max == INT64_MAX; }
+};
+
+struct Rule {
+  Bounds bytes, ranks, ranks_per_node, nodes, link_bits_per_s;
+  std::optional<bool> commutative;
+  Choice choice;
+  Problem problem;  ///< for supports(): all but what the question says
+
+  [[nodiscard]] bool matches(const Question& q) const {
+    const bool size_fits = q.bytes < 0 ? bytes.any() : bytes.hold(q.bytes);
+    return size_fits && ranks.hold(q.ranks) && ranks_per_node.hold(q.max_ranks_per_node) && nodes.hold(q.nodes) &&
+           link_bits_per_s.hold(q.link_bits_per_s) && commutative.value_or(q.commutative) == q.commutative && supported(q);
+  }
+
+  [[nodiscard]] bool supported(const Question& q) const {
+    if (choice.algorithm == nullptr || choice.algorithm->supports == nullptr) return true;
+    Problem asked = problem;
+    asked.size = q.ranks;
+    asked.bytes = std::max(q.bytes, std::int64_t{0});
+    asked.element_bytes = q.element_bytes;
+    asked.commutative = q.commutative;
+    return choice.algorithm->supports(asked);
+  }
+};
+
+using Table = std::array<std::vector<Rule>, collective_count>;
+
+std::int64_t bound(const JsonNode& pair, std::size_t i, std::int64_t otherwise) {
+  const JsonNode node = pair.element(i);
+  return node.is_null() ? otherwise : node.integer(0);
+}
+
+Bounds read_bounds(const JsonNode& rule, std::string_view key) {
+  const auto pair = rule.find(key);
+  if (!pair) return {};
+  if (!pair->is_array() || pair->array_size() != 2) pair->fail("expected [min, max]");
+  const Bounds bounds{bound(*pair, 0, INT64_MIN), bound(*pair, 1, INT64_MAX)};
+  if (bounds.min > bounds.max) pair->fail("the minimum is above the maximum");
+  return bounds;
+}
+
+Choice read_choice(const JsonNode& rule, Collective collective) {
+  const JsonNode use = rule.at("use");
+  const std::string& text = use.text();
+  try {
+    return parse_choice(collective, text);
+  } catch (const InvalidArgument& error) {
+    use.fail(error.what());
+  }
+}
+
+std::vector<Collective> read_collectives(const JsonNode& rule) {
+  const JsonNode node = rule.at("collective");
+  std::vector<Collective> collectives;
+  for (int c = 0; c < collective_count; ++c) {
+    const auto collective = static_cast<Collective>(c);
+    if (node.text() == "*" || node.text() == name(collective)) collectives.push_back(collective);
+  }
+  if (collectives.empty()) node.fail("\"" + node.text() + "\" is not a collective");
+  return collectives;
+}
+
+void read_rule(const JsonNode& node, Table& table) {
+  node.allow_only({"collective", "bytes", "ranks", "ranks_per_node", "nodes", "link_bits_per_s", "commutative", "use", "why"});
+  Rule rule;
+  rule.bytes = read_bounds(node, "bytes");
+  rule.ranks = read_bounds(node, "ranks");
+  rule.ranks_per_node = read_bounds(node, "ranks_per_node");
+  rule.nodes = read_bounds(node, "nodes");
+  rule.link_bits_per_s = read_bounds(node, "link_bits_per_s");
+  if (const auto commutative = node.find("commutative")) rule.commutative = commutative->boolean();
+  const auto why = node.find("why");
+  const std::string reason = why ? why->text() : node.path();
+  for (const Collective collective : read_collectives(node)) {
+    rule.choice = read_choice(node, collective);
+    rule.choice.reason = reason;
+    rule.problem.collective = collective;
+    rule.problem.parameters = rule.choice.parameters;
+    table[static_cast<std::size_t>(collective)].push_back(rule);
+  }
+}
+
+void read_table(const JsonNode& node, Table& table) {
+  node.allow_only({"version", "rules"});
+  const JsonNode version = node.at("version");
+  if (version.integer() != 1) version.fail("this Antiphon reads version 1 of rules");
+  const JsonNode rules = node.at("rules");
+  const std::size_t count = rules.array_size(max_rules);
+  for (std::size_t i = 0; i < count; ++i) read_rule(rules.element(i), table);
+}
+
+const Choice& no_rule() {
+  static const Choice none{nullptr, {}, "no rule matches"};
+  return none;
+}
+
+}  // namespace
+
+struct Rules::Impl {
+  Table by_collective;  ///< each collective's rules, in the document's order
+
+  [[nodiscard]] const Choice& first_match(const Question& question, bool own) const {
+    for (const Rule& rule : by_collective[static_cast<std::size_t>(question.collective)]) {
+      if (own && rule.choice.algorithm == nullptr) continue;
+      if (rule.matches(question)) return rule.choice;
+    }
+    return no_rule();
+  }
+};
+
+Rules::Rules() : impl_(std::make_unique<Impl>()) {}
+Rules::~Rules() = default;
+Rules::Rules(Rules&&) noexcept = default;
+Rules& Rules::operator=(Rules&&) noexcept = default;
+
+Rules Rules::parse(std::string_view text) {
+  const nlohmann::json document = JsonNode::parse(text, max_document_bytes);
+  Rules rules;
+  read_table(JsonNode(document), rules.impl_->by_collective);
+  return rules;
+}
+
+Rules Rules::of_profile(std::string_view text) {
+  const nlohmann::json document = JsonNode::parse(text, max_document_bytes);
+  const JsonNode profile(document);
+  Rules rules;
+  Table& table = rules.impl_->by_collective;
+  if (const auto decisions = profile.find("decisions")) read_table(*decisions, table);
+  const Table& defaults = Rules::defaults().impl_->by_collective;
+  for (std::size_t c = 0; c < table.size(); ++c) table[c].insert(table[c].end(), defaults[c].begin(), defaults[c].end());
+  return rules;
+}
+
+const Rules& Rules::defaults() {
+  static const Rules table = parse(default_rules_json);
+  return table;
+}
+
+const Choice& Rules::choose(const Question& question) const { return impl_->first_match(question, false); }
+const Choice& Rules::choose_own(const Question& question) const { return impl_->first_match(question, true); }
+
+}  // namespace antiphon
