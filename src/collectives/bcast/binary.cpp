@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/algorithm.hpp"
+#include "patterns/broadcast.hpp"
+#include "patterns/cut.hpp"
+
+namespace antiphon::bcast_algorithms {
+
+namespace {
+
+constexpr Parameter parameters[] = {
+    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
+    {"window", 4, 1, 1024, "segments under way to one rank"},
+};
+
+/// A balanced binary tree, in segments that go to both children in turns. Cost (pLogP) for k segments of s bytes:
+/// ⌈log2 P⌉ (L + 2 g(s)) + (k−1) 2 g(s) (paper 5, Table 1): half of the wire's rate, at a latency of log P.
+Schedule build(const Problem& p) {
+  Schedule s;
+  broadcast_down(s, p, binary_tree(p.relative(p.rank), p.size), p.whole_output(), cut_of(p), Serve::interleaved);
+  return s;
+}
+
+}  // namespace
+
+extern const Algorithm binary{Collective::bcast, "binary", "segments down a binary tree; medium messages, many ranks",
+                             parameters, nullptr, build};
+
+}  // namespace antiphon::bcast_algorithms
