@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/algorithm.hpp"
+#include "patterns/cut.hpp"
+#include "patterns/phases.hpp"
+
+namespace antiphon::alltoall_algorithms {
+
+namespace {
+
+constexpr Parameter parameters[] = {
+    {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece of a block; 0 sends whole blocks"},
+    {"window", 2, 1, 1024, "pieces a rank may be ahead of what it has received"},
+    {"sync", 0, 0, 2, "between phases: 0 pacing by pieces alone, 1 tokens between pairs, 2 a barrier"},
+};
+
+/// Phases in which ranks exchange in pairs: rank XOR i if P is a power of two, else the rounds of a round-robin tournament
+/// (P−1 for even P, P for odd P, when each rank sits out once). As in `rotated`, pieces are in lock-step, here with the very
+/// rank they go to, so that either side of a pair holds back the other. Cost: (P−1)·m over one link, plus a latency per window.
+Schedule build(const Problem& p) {
+  Schedule s;
+  s.copy(p.input_block(p.rank), p.output_block(p.rank));
+  PhasedExchange exchange(s, p, cut_of(p, "piece_bytes"), static_cast<Sync>(p.parameter("sync")));
+  for (int phase = 1; phase <= exchange_phases(p.size); ++phase) {
+    const auto [to, from] = exchange_partners(p.rank, p.size, phase);
+    if (to < 0) exchange.add({});
+    else exchange.add({to, p.input_block(to), from, p.output_block(from)});
+  }
+  return s;
+}
+
+}  // namespace
+
+extern const Algorithm exchange_xor{Collective::alltoall, "exchange_xor",
+                                    "exchanges in pairs, in lock-step pieces; XOR phases or a round-robin tournament", parameters,
+                                    nullptr, build};
+
+}  // namespace antiphon::alltoall_algorithms

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "antiphon/problem.hpp"
+#include "antiphon/schedule.hpp"
+#include "patterns/lane.hpp"
+
+namespace antiphon {
+
+/// Whom a rank sends to and receives from in a phase; −1: nobody.
+struct Partners {
+  int to = -1;
+  int from = -1;
+};
+
+/// Phase 1…size−1 of paper 1's Figure 2: to rank + phase, from rank − phase.
+Partners rotated_partners(int rank, int size, int phase);
+/// Phases in which ranks exchange in pairs: rank XOR phase for powers of two, else the round-robin tournament (circle method).
+Partners exchange_partners(int rank, int size, int phase);
+/// The last phase of exchange_partners: size − 1, or size when an odd number leaves somebody out in each.
+inline int exchange_phases(int size) { return size % 2 == 0 || size == 1 ? size - 1 : size; }
+
+/// What keeps phases apart, besides the pacing by pieces.
+enum class Sync : std::uint8_t {
+  none = 0,
+  tokens = 1,   ///< a receiver tells its next sender when the one before has all but finished
+  barrier = 2,  ///< a dissemination barrier between phases (paper 1, §4.2)
+};
+
+/// Adds a dissemination barrier after `entry`; returns the operations that end it.
+std::vector<OpId> add_barrier(Schedule& s, int rank, int size, std::span<const OpId> entry, int tag);
+
+/// Messages in phases, at most one in and one out a phase, in lock-step pieces: a piece leaves when the piece `window` before
+/// it has come in, across phases too. So about `window` pieces are under way to any port.
+///
+/// Why this cannot deadlock, whatever sizes there are and although a rank knows only those of its own messages: order the
+/// pieces of all ranks by (phase, first byte within the message). A send's piece waits only for pieces that are received, and
+/// sent, by the same rank in earlier phases, or in the same phase nearer to the start (`window` ≥ 1 piece); so does the posting
+/// of a receive. A token of a phase waits for receives of earlier phases, and is waited for by sends of its phase: it comes
+/// between both. So the least piece that is not transferred yet waits for nothing but its two sides, which wait for less.
+class PhasedExchange {
+ public:
+  PhasedExchange(Schedule& s, const Problem& p, const Cut& cut, Sync sync);
+
+  struct Phase {
+    int to = -1;
+    Range out{};
+    int from = -1;
+    Range in{};
+    Dep before_send = no_op;
+    Dep before_recv = no_op;
+  };
+  struct Done {
+    OpId sent = no_op;
+    OpId received = no_op;
+  };
+  /// Adds a phase. Empty messages are left out: both sides know that they are empty.
+  Done add(const Phase& phase);
+
+ private:
+  /// Receives are posted this many times further ahead than a sender may send: what arrives finds its place.
+  static constexpr std::int32_t ahead = 2;
+
+  void add_barrier_between_phases();
+
+  Schedule& s_;
+  int rank_, size_;
+  Cut cut_;
+  Sync sync_;
+  Lane received_, sent_;
+  Done last_;
+  std::vector<OpId> barrier_;
+  bool first_ = true;
+};
+
+}  // namespace antiphon
