@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/algorithm.hpp"
+#include "patterns/slots.hpp"
+#include "patterns/stream.hpp"
+
+namespace antiphon::scatter_algorithms {
+
+namespace {
+
+constexpr Parameter parameters[] = {
+    {"segment_bytes", 16384, 0, 1 << 30, "bytes per segment of a block; 0 passes on whole blocks"},
+    {"window", 4, 1, 1024, "segments under way to the next rank"},
+};
+
+/// The root sends the block of the farthest rank first; every rank passes on all blocks but the last, which is its own: one
+/// stream into each port. What is passed on needs a few blocks of memory. Cost (pLogP): (P−1) g(m) + L for long blocks;
+/// every rank has its own block at about the same time.
+Schedule build(const Problem& p) {
+  Schedule s;
+  const Cut cut = cut_of(p);
+  const int place = p.relative(p.rank);
+  const int nearer = p.absolute(place - 1 + p.size);
+  const int farther = p.absolute(place + 1);
+  Stream in(cut);
+  Stream out(cut);
+  Slots slots(s, place > 0 ? p.size - place - 1 : 0, p.bytes, cut);
+  for (int to = p.size - 1; to > place; --to) {
+    if (place == 0) {
+      out.send(s, farther, p.input_block(p.absolute(to)));
+      continue;
+    }
+    const Range slot = slots.next();
+    const OpId received = in.recv(s, nearer, slot, {slots.free()});
+    slots.used_until(out.send(s, farther, slot, {pipelined(received)}));
+  }
+  if (place > 0) in.recv(s, nearer, p.whole_output());
+  if (place == 0) s.copy(p.input_block(p.rank), p.whole_output());
+  return s;
+}
+
+}  // namespace
+
+extern const Algorithm chain{Collective::scatter, "chain", "blocks flow along a chain from the root; long blocks", parameters,
+                             nullptr, build};
+
+}  // namespace antiphon::scatter_algorithms
