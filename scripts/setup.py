@@ -31,9 +31,7 @@ SOURCES = ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE", "cmake", 
 TOOLS = (
     ("ip", "iproute2", "no emulated cluster"),
     ("tc", "iproute2", "no emulated cluster"),
-    ("ethtool", "ethtool", "no emulated cluster"),
     ("nft", "nftables", "no packet loss in the emulated cluster"),
-    ("chrt", "util-linux", "slow emulated cluster"),
 )
 OLDEST_CMAKE = (3, 22)
 

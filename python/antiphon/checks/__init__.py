@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `antiphon doctor` looks at; every check really tries the thing instead of looking for its name."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+OK, WARN, FAIL = "ok", "warn", "fail"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the report. `fail` is for what Antiphon cannot do without, `warn` for what limits it."""
+
+    group: str
+    name: str
+    status: str
+    detail: str
+    hint: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As it appears in `doctor --json`."""
+        return asdict(self)
+
+
+def check(group: str, name: str, good: bool, detail: str, hint: str | None = None, otherwise: str = WARN) -> Check:
+    """A line that is ok if `good`; else it is `otherwise`, and `hint` says what to do."""
+    return Check(group, name, OK if good else otherwise, detail, None if good else hint)

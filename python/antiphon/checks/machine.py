@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the emulated cluster and the accelerator want of the machine: namespaces, traffic control, multicast, CPU."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from antiphon.checks import WARN, Check, check
+
+TIMEOUT_S = 30
+CONTAINER_HINT = (
+    "as an ordinary user: sysctl kernel.unprivileged_userns_clone=1 and, on Ubuntu, "
+    "kernel.apparmor_restrict_unprivileged_userns=0; in a container: --privileged, or --cap-add SYS_ADMIN "
+    "--cap-add NET_ADMIN. Without, everything but the emulated cluster works"
+)
+
+#: Enters new namespaces (of the kinds the cluster uses) and runs the rest of the command line there.
+IN_NAMESPACES = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+user, uid, gid = int(sys.argv[1]), os.getuid(), os.getgid()
+if libc.unshare((0x10000000 if user else 0) | 0x40000000 | 0x20000 | 0x4000000 | 0x8000000):
+    sys.exit("refused: " + os.strerror(ctypes.get_errno()))
+if user:
+    for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
+PAIR = "ip link add name end1 type veth peer name end2"
+LINKS = f"{PAIR} && ip link add name switch type bridge mcast_snooping 1 && ip link set end1 master switch"
+SHAPING = f"{PAIR} && tc qdisc add dev end1 root tbf rate 100mbit burst 8kb limit 128kb"
+LOSS = "nft add table inet t && nft add chain inet t i '{ type filter hook input priority 0; }' && " \
+       "nft add rule inet t i udp dport 9 numgen random mod 100 '<' 5 drop"  # fmt: skip
+
+
+def checks() -> Iterator[Check]:
+    """All lines about the machine."""
+    user = namespaces_need_user()
+    yield namespaces(user)
+    if user is not None:
+        yield from traffic_control(user)
+    yield multicast("loopback", "127.0.0.1")
+    address = outgoing_address()
+    if address:
+        yield multicast("network interface", address)
+    yield cpu()
+    yield scheduling()
+
+
+def _inside(user: bool, script: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-I", "-S", "-c", IN_NAMESPACES, str(int(user)), "/bin/sh", "-c", script]
+    env = {**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin"}
+    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=env, check=False)
+
+
+def namespaces_need_user() -> bool | None:
+    """Whether namespaces can be had directly (False), only with a user namespace (True), or not at all (None)."""
+    for user in (False, True):
+        if _inside(user, "exit 0").returncode == 0:
+            return user
+    return None
+
+
+def namespaces(user: bool | None) -> Check:
+    """Network, mount, hostname and IPC namespaces: the nodes of the emulated cluster."""
+    if user is None:
+        reason = _inside(True, "exit 0").stderr.strip().splitlines()
+        return Check("cluster", "namespaces", WARN, reason[-1] if reason else "refused", CONTAINER_HINT)
+    return check("cluster", "namespaces", True, "in a user namespace" if user else "as root")
+
+
+def traffic_control(user: bool) -> Iterator[Check]:
+    """The links: bridges, rates and losses, tried inside a namespace of their own."""
+    trials = (
+        ("links", ("ip",), LINKS, "bridge and veth", "iproute2"),
+        ("link rates", ("ip", "tc"), SHAPING, "tc tbf", "iproute2"),
+        ("packet loss", ("nft",), LOSS, "nft numgen", "nftables"),
+    )
+    path = f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin"
+    for name, tools, script, what, package in trials:
+        missing = [tool for tool in tools if not shutil.which(tool, path=path)]
+        if missing:
+            yield Check("cluster", name, WARN, f"{', '.join(missing)} not found", f"apt-get install {package}")
+            continue
+        result = _inside(user, script)
+        reason = result.stderr.strip().splitlines()[:1]
+        yield check("cluster", name, result.returncode == 0, what if result.returncode == 0 else "".join(reason),
+                    f"the kernel lacks what {what} needs, or it may not be loaded here: try `modprobe`")  # fmt: skip
+
+
+def outgoing_address() -> str | None:
+    """The address of the interface that traffic to other machines would leave by (nothing is sent)."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return None
+        return str(probe.getsockname()[0])
+
+
+def multicast(name: str, address: str) -> Check:
+    """Sends a datagram to a group on the interface and receives it; time to live 0 keeps it on this machine."""
+    group, text = "239.255.77.77", os.urandom(16)
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver, \
+             socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:  # fmt: skip
+            receiver.bind((group, 0))
+            membership = socket.inet_aton(group) + socket.inet_aton(address)
+            receiver.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, membership)
+            receiver.settimeout(1.0)
+            sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(address))
+            sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+            sender.sendto(text, (group, receiver.getsockname()[1]))
+            received = receiver.recv(64) == text
+        return check("multicast", name, received, f"{address}, group {group}", "another program sends to this group")
+    except OSError as error:
+        return Check("multicast", name, WARN, f"{address}: {error}",
+                     "a firewall drops it, or the interface has no multicast: `ip link set DEV multicast on`")  # fmt: skip
+
+
+def cpu() -> Check:
+    """Vector instructions, which reductions and codecs use."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    line = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    flags = set(line.partition(":")[2].split())
+    known = {"avx2": "AVX2", "avx512f": "AVX-512", "asimd": "NEON", "sve": "SVE"}
+    found = [name for flag, name in known.items() if flag in flags]
+    cores = len(os.sched_getaffinity(0))
+    vectors = ", ".join(found) or "no wide vectors (the portable code is used)"
+    return check("CPU", platform.machine(), True, f"{cores} core{'s' * (cores != 1)}, {vectors}")
+
+
+def scheduling() -> Check:
+    """Round-robin real-time scheduling: with it many ranks on few cores take turns quickly."""
+    code = "import os; os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))"
+    command = [sys.executable, "-I", "-S", "-c", code]
+    result = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False)
+    slice_file = Path("/proc/sys/kernel/sched_rr_timeslice_ms")
+    slice_ms = slice_file.read_text().strip() if slice_file.exists() else "?"
+    allowed = result.returncode == 0
+    detail = f"round-robin allowed, time slice {slice_ms} ms" if allowed else "round-robin refused"
+    return check("cluster", "scheduling", allowed, detail, "as root it is allowed, or with `ulimit -r 1` "
+                 "(/etc/security/limits.conf: rtprio); without, the emulated cluster uses short time slices")  # fmt: skip
