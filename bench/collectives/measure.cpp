@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace bench {
+
+namespace {
+
+constexpr int calls_in_burst = 3;
+constexpr std::size_t interlude_bytes = 65536;
+
+/// Seconds on the clock that never jumps.
+double now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+std::optional<Mode> mode_from_name(std::string_view text) {
+  for (const Mode mode : {Mode::sync, Mode::throughput, Mode::burst}) {
+    if (name(mode) == text) return mode;
+  }
+  return std::nullopt;
+}
+
+std::string_view name(Mode mode) {
+  switch (mode) {
+    case Mode::sync: return "sync";
+    case Mode::throughput: return "throughput";
+    case Mode::burst: return "burst";
+  }
+  return "";
+}
+
+Stopwatch::Stopwatch(MPI_Comm world) : traffic_(2 * interlude_bytes) {
+  PMPI_Comm_dup(world, &library_);
+  PMPI_Comm_rank(library_, &rank_);
+}
+
+Stopwatch::~Stopwatch() { PMPI_Comm_free(&library_); }
+
+int Stopwatch::calls_per_sample(Mode mode, int calls) {
+  return mode == Mode::sync ? 1 : mode == Mode::throughput ? calls : calls_in_burst;
+}
+
+std::vector<double> Stopwatch::slowest(std::vector<double> durations_s) {
+  std::vector<double> result(durations_s.size());
+  PMPI_Allreduce(durations_s.data(), result.data(), static_cast<int>(result.size()), MPI_DOUBLE, MPI_MAX, library_);
+  return result;
+}
+
+double Stopwatch::timed_run(Workload& work, MPI_Comm contender, int calls) {
+  barrier();
+  const double start_s = now_s();
+  for (int i = 0; i < calls; ++i) work.call(contender);
+  return (now_s() - start_s) / calls;
+}
+
+double Stopwatch::estimate(Workload& work, MPI_Comm contender) { return slowest({timed_run(work, contender, 1)})[0]; }
+
+/// What lies between two bursts of a program: computing (connections fall idle, and TCP forgets what it knew), or other
+/// messages (TCP's windows now fit those).
+void Stopwatch::interlude() {
+  std::uniform_int_distribution<int> pause_ms(50, 300);
+  const int pause = pause_ms(random_);
+  if (++interludes_ % 2 == 0) {
+    PMPI_Allreduce(traffic_.data(), traffic_.data() + interlude_bytes, interlude_bytes, MPI_CHAR, MPI_MAX, library_);
+  } else {
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+  }
+}
+
+std::vector<double> Stopwatch::turn(Mode mode, Workload& work, MPI_Comm contender, int calls) {
+  std::vector<double> durations_s;
+  if (mode == Mode::burst) {
+    interlude();
+    durations_s.push_back(timed_run(work, contender, calls_in_burst));
+  } else {
+    // The contenders share the connections: the first call finds them as the one before left them.
+    timed_run(work, contender, 1);
+    if (mode == Mode::throughput) {
+      durations_s.push_back(timed_run(work, contender, calls));
+    } else {
+      for (int i = 0; i < calls; ++i) durations_s.push_back(timed_run(work, contender, 1));
+    }
+  }
+  return slowest(std::move(durations_s));
+}
+
+}  // namespace bench

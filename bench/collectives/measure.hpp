@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <optional>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "workload.hpp"
+
+namespace bench {
+
+/// How calls are strung together; each gives another truth about the same collective.
+enum class Mode {
+  sync,        ///< a barrier before each call
+  throughput,  ///< many calls back to back
+  burst,       ///< a few calls after a pause or after other traffic, as programs make them
+};
+
+std::optional<Mode> mode_from_name(std::string_view name);
+std::string_view name(Mode mode);
+
+/// Takes samples: each is the time of the slowest rank for one call, in seconds. All ranks call everything alike.
+class Stopwatch {
+ public:
+  explicit Stopwatch(MPI_Comm world);
+  ~Stopwatch();
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+  /// Samples of one turn of a contender. `calls`: of sync the number of samples, of throughput the calls in its one sample.
+  std::vector<double> turn(Mode mode, Workload& work, MPI_Comm contender, int calls);
+  /// The time of one call right now, known to all ranks.
+  double estimate(Workload& work, MPI_Comm contender);
+
+  /// Calls that one sample of the mode is the mean of.
+  static int calls_per_sample(Mode mode, int calls);
+
+ private:
+  void barrier() { PMPI_Barrier(library_); }
+  std::vector<double> slowest(std::vector<double> durations_s);
+  double timed_run(Workload& work, MPI_Comm contender, int calls);
+  void interlude();
+
+  MPI_Comm library_ = MPI_COMM_NULL;  ///< for barriers and results; only PMPI calls, so always the library's own
+  int rank_ = 0;
+  std::mt19937 random_{20240229};  ///< the same on all ranks
+  std::vector<char> traffic_;
+  int interludes_ = 0;
+};
+
+}  // namespace bench

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "overhead.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "antiphon.h"
+#include "report.hpp"
+
+namespace bench {
+
+namespace {
+
+constexpr int calls_in_batch = 20000;
+constexpr int batches = 41;
+
+template <typename Call>
+double call_ns(Call call) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < calls_in_batch; ++i) call();
+  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / calls_in_batch;
+}
+
+double median(std::vector<double> samples) {
+  std::nth_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2), samples.end());
+  return samples[samples.size() / 2];
+}
+
+/// Both ways alternate, so that a change of the processor's clock meets both.
+template <typename Through, typename Direct>
+void compare(const char* collective, Through through, Direct direct) {
+  std::vector<double> added_ns, direct_ns;
+  for (int i = 0; i < batches; ++i) {
+    const double direct_batch_ns = call_ns(direct);
+    added_ns.push_back(call_ns(through) - direct_batch_ns);
+    direct_ns.push_back(direct_batch_ns);
+  }
+  print_line({{"event", "overhead"}, {"collective", collective}, {"library_ns", median(direct_ns)}, {"added_ns", median(added_ns)},
+              {"antiphon", antiphon_version() != 0}});
+}
+
+}  // namespace
+
+int measure_overhead(int rank) {
+  if (rank != 0) return 0;
+  MPI_Comm comm = MPI_COMM_NULL;
+  PMPI_Comm_dup(MPI_COMM_SELF, &comm);
+  for (const char* collective : {"barrier", "bcast", "allreduce", "alltoall"}) antiphon_force(comm, collective, "library");
+  double in = 1, out = 0;
+  compare("barrier", [&] { MPI_Barrier(comm); }, [&] { PMPI_Barrier(comm); });
+  compare("bcast", [&] { MPI_Bcast(&in, 1, MPI_DOUBLE, 0, comm); }, [&] { PMPI_Bcast(&in, 1, MPI_DOUBLE, 0, comm); });
+  compare("allreduce", [&] { MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm); },
+          [&] { PMPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm); });
+  compare("alltoall", [&] { MPI_Alltoall(&in, 1, MPI_DOUBLE, &out, 1, MPI_DOUBLE, comm); },
+          [&] { PMPI_Alltoall(&in, 1, MPI_DOUBLE, &out, 1, MPI_DOUBLE, comm); });
+  PMPI_Comm_free(&comm);
+  return 0;
+}
+
+}  // namespace bench

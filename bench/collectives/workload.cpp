@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload.hpp"
+
+#include <climits>
+#include <stdexcept>
+
+namespace bench {
+
+/// How many blocks a rank has on one side of a call.
+enum class Blocks { none, one, all, all_at_root, one_at_root };
+/// What a correct output holds.
+enum class Result { nothing, moved, sum_of_all, sum_of_my_block, sum_up_to_me, sum_before_me };
+
+struct Kind {
+  std::string_view name;
+  Blocks input, output;
+  Result result;
+  void (*call)(Workload&, MPI_Comm);
+};
+
+/// The calls; a struct, so that one friend declaration covers them.
+struct Calls {
+  static void barrier(Workload&, MPI_Comm c) { MPI_Barrier(c); }
+  static void bcast(Workload& w, MPI_Comm c) {
+    MPI_Bcast(w.rank_ == w.root_ ? w.input_.data() : w.output_.data(), w.count_, w.type_, w.root_, c);
+  }
+  static void scatter(Workload& w, MPI_Comm c) {
+    MPI_Scatter(w.input_.data(), w.count_, w.type_, w.output_.data(), w.count_, w.type_, w.root_, c);
+  }
+  static void scatterv(Workload& w, MPI_Comm c) {
+    MPI_Scatterv(w.input_.data(), w.counts_.data(), w.offsets_.data(), w.type_, w.output_.data(), w.count_, w.type_, w.root_, c);
+  }
+  static void gather(Workload& w, MPI_Comm c) {
+    MPI_Gather(w.input_.data(), w.count_, w.type_, w.output_.data(), w.count_, w.type_, w.root_, c);
+  }
+  static void gatherv(Workload& w, MPI_Comm c) {
+    MPI_Gatherv(w.input_.data(), w.count_, w.type_, w.output_.data(), w.counts_.data(), w.offsets_.data(), w.type_, w.root_, c);
+  }
+  static void allgather(Workload& w, MPI_Comm c) {
+    MPI_Allgather(w.input_.data(), w.count_, w.type_, w.output_.data(), w.count_, w.type_, c);
+  }
+  static void allgatherv(Workload& w, MPI_Comm c) {
+    MPI_Allgatherv(w.input_.data(), w.count_, w.type_, w.output_.data(), w.counts_.data(), w.offsets_.data(), w.type_, c);
+  }
+  static void alltoall(Workload& w, MPI_Comm c) {
+    MPI_Alltoall(w.input_.data(), w.count_, w.type_, w.output_.data(), w.count_, w.type_, c);
+  }
+  static void alltoallv(Workload& w, MPI_Comm c) {
+    MPI_Alltoallv(w.input_.data(), w.counts_.data(), w.offsets_.data(), w.type_, w.output_.data(), w.counts_.data(),
+                  w.offsets_.data(), w.type_, c);
+  }
+  static void reduce(Workload& w, MPI_Comm c) {
+    MPI_Reduce(w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, w.root_, c);
+  }
+  static void allreduce(Workload& w, MPI_Comm c) {
+    MPI_Allreduce(w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, c);
+  }
+  static void reduce_scatter(Workload& w, MPI_Comm c) {
+    MPI_Reduce_scatter(w.input_.data(), w.output_.data(), w.counts_.data(), w.type_, MPI_SUM, c);
+  }
+  static void reduce_scatter_block(Workload& w, MPI_Comm c) {
+    MPI_Reduce_scatter_block(w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, c);
+  }
+  static void scan(Workload& w, MPI_Comm c) { MPI_Scan(w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, c); }
+  static void exscan(Workload& w, MPI_Comm c) { MPI_Exscan(w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, c); }
+};
+
+namespace {
+
+constexpr Kind kinds[] = {
+    {"barrier", Blocks::none, Blocks::none, Result::nothing, Calls::barrier},
+    {"bcast", Blocks::one_at_root, Blocks::one, Result::moved, Calls::bcast},
+    {"scatter", Blocks::all_at_root, Blocks::one, Result::moved, Calls::scatter},
+    {"scatterv", Blocks::all_at_root, Blocks::one, Result::moved, Calls::scatterv},
+    {"gather", Blocks::one, Blocks::all_at_root, Result::moved, Calls::gather},
+    {"gatherv", Blocks::one, Blocks::all_at_root, Result::moved, Calls::gatherv},
+    {"allgather", Blocks::one, Blocks::all, Result::moved, Calls::allgather},
+    {"allgatherv", Blocks::one, Blocks::all, Result::moved, Calls::allgatherv},
+    {"alltoall", Blocks::all, Blocks::all, Result::moved, Calls::alltoall},
+    {"alltoallv", Blocks::all, Blocks::all, Result::moved, Calls::alltoallv},
+    {"reduce", Blocks::one, Blocks::one_at_root, Result::sum_of_all, Calls::reduce},
+    {"allreduce", Blocks::one, Blocks::one, Result::sum_of_all, Calls::allreduce},
+    {"reduce_scatter", Blocks::all, Blocks::one, Result::sum_of_my_block, Calls::reduce_scatter},
+    {"reduce_scatter_block", Blocks::all, Blocks::one, Result::sum_of_my_block, Calls::reduce_scatter_block},
+    {"scan", Blocks::one, Blocks::one, Result::sum_up_to_me, Calls::scan},
+    {"exscan", Blocks::one, Blocks::one, Result::sum_before_me, Calls::exscan},
+};
+
+const Kind& find_kind(std::string_view name) {
+  for (const Kind& kind : kinds) {
+    if (kind.name == name) return kind;
+  }
+  throw std::invalid_argument("no collective named " + std::string(name));
+}
+
+bool reduces(const Kind& kind) { return kind.result != Result::nothing && kind.result != Result::moved; }
+
+int block_count(Blocks blocks, int rank, int size, int root) {
+  switch (blocks) {
+    case Blocks::none: return 0;
+    case Blocks::one: return 1;
+    case Blocks::all: return size;
+    case Blocks::all_at_root: return rank == root ? size : 0;
+    case Blocks::one_at_root: return rank == root ? 1 : 0;
+  }
+  return 0;
+}
+
+/// Byte i of the block that `from` sends to `to`: differs for every pair, and when pieces of a block change places.
+unsigned char moved_byte(int from, int to, std::int64_t i) {
+  return static_cast<unsigned char>(from * 131 + to * 31 + i * 7 + (i >> 8) * 13 + (i >> 16) * 5);
+}
+
+/// Element i of block `block` that `rank` contributes; small whole numbers, so that a sum is exact in any order.
+template <typename T>
+T addend(int rank, int block, std::int64_t i) {
+  return static_cast<T>((i % 97 + block) * (rank + 1) + rank);
+}
+
+/// What the addends of ranks 0…n−1 sum up to.
+template <typename T>
+T sum(int n, int block, std::int64_t i) {
+  const std::int64_t ranks = n;
+  return static_cast<T>((i % 97 + block) * (ranks * (ranks + 1) / 2) + ranks * (ranks - 1) / 2);
+}
+
+template <typename T>
+void fill_addends(std::vector<unsigned char>& input, int rank, std::int64_t count) {
+  T* data = reinterpret_cast<T*>(input.data());
+  for (std::int64_t k = 0; k < static_cast<std::int64_t>(input.size() / sizeof(T)); ++k) {
+    data[k] = addend<T>(rank, static_cast<int>(k / count), k % count);
+  }
+}
+
+template <typename T>
+std::int64_t wrong_sums(const std::vector<unsigned char>& output, int ranks, int block) {
+  const T* data = reinterpret_cast<const T*>(output.data());
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < output.size() / sizeof(T); ++i) wrong += data[i] != sum<T>(ranks, block, static_cast<std::int64_t>(i));
+  return wrong;
+}
+
+}  // namespace
+
+std::vector<std::string> collective_names() {
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds) names.emplace_back(kind.name);
+  return names;
+}
+
+bool has_bytes(std::string_view collective) { return find_kind(collective).result != Result::nothing; }
+
+bool fits_int_counts(std::string_view collective, std::int64_t bytes, MPI_Comm comm) {
+  int size = 1;
+  PMPI_Comm_size(comm, &size);
+  const Kind& kind = find_kind(collective);
+  const bool with_offsets = collective.ends_with('v') || collective == "reduce_scatter";
+  const std::int64_t element = reduces(kind) ? (bytes % 8 == 0 ? 8 : bytes % 4 == 0 ? 4 : 1) : 1;
+  return bytes / element * (with_offsets ? size : 1) <= INT_MAX;
+}
+
+Workload::Workload(std::string_view collective, std::int64_t bytes, int root, MPI_Comm comm)
+    : kind_(&find_kind(collective)), count_(static_cast<int>(bytes)), root_(root), type_(MPI_BYTE) {
+  PMPI_Comm_rank(comm, &rank_);
+  PMPI_Comm_size(comm, &size_);
+  if (reduces(*kind_)) {
+    type_ = bytes % 8 == 0 ? MPI_DOUBLE : bytes % 4 == 0 ? MPI_INT : MPI_UNSIGNED_CHAR;
+    count_ = static_cast<int>(bytes % 8 == 0 ? bytes / 8 : bytes % 4 == 0 ? bytes / 4 : bytes);
+  }
+  const std::int64_t block = kind_->result == Result::nothing ? 0 : bytes;
+  for (auto* buffer : {&input_, &output_}) buffer->reserve(64);  // not null when empty: MPICH takes two nulls for aliases
+  input_.resize(static_cast<std::size_t>(block * block_count(kind_->input, rank_, size_, root_)));
+  output_.resize(static_cast<std::size_t>(block * block_count(kind_->output, rank_, size_, root_)));
+  counts_.assign(static_cast<std::size_t>(size_), count_);
+  offsets_.resize(static_cast<std::size_t>(size_));
+  for (int i = 0; i < size_; ++i) offsets_[static_cast<std::size_t>(i)] = static_cast<int>(static_cast<std::int64_t>(i) * count_);
+}
+
+void Workload::prepare() {
+  output_.assign(output_.size(), 0xA5);
+  if (count_ == 0) return;
+  if (type_ == MPI_DOUBLE) return fill_addends<double>(input_, rank_, count_);
+  if (type_ == MPI_INT) return fill_addends<int>(input_, rank_, count_);
+  if (type_ == MPI_UNSIGNED_CHAR) return fill_addends<unsigned char>(input_, rank_, count_);
+  for (std::size_t k = 0; k < input_.size(); ++k) {
+    const auto block = static_cast<int>(k / static_cast<std::size_t>(count_));
+    // Scatter's and alltoall's blocks are each for one rank; a bcast's, gather's or allgather's is the same for whoever gets it.
+    const int to = kind_->input == Blocks::all || kind_->input == Blocks::all_at_root ? block : 0;
+    input_[k] = moved_byte(rank_, to, static_cast<std::int64_t>(k % static_cast<std::size_t>(count_)));
+  }
+}
+
+void Workload::call(MPI_Comm comm) { kind_->call(*this, comm); }
+
+std::int64_t Workload::wrong_elements() const {
+  if (kind_->result == Result::nothing || count_ == 0) return 0;
+  if (kind_->result == Result::moved) {
+    if (kind_->name == "bcast" && rank_ == root_) return 0;
+    const bool from_many = kind_->output == Blocks::all || kind_->output == Blocks::all_at_root;
+    const bool for_me = kind_->input == Blocks::all || kind_->input == Blocks::all_at_root;
+    std::int64_t wrong = 0;
+    for (std::size_t k = 0; k < output_.size(); ++k) {
+      const int from = from_many ? static_cast<int>(k / static_cast<std::size_t>(count_)) : root_;
+      wrong += output_[k] != moved_byte(from, for_me ? rank_ : 0, static_cast<std::int64_t>(k % static_cast<std::size_t>(count_)));
+    }
+    return wrong;
+  }
+  if (kind_->result == Result::sum_before_me && rank_ == 0) return 0;
+  const int ranks = kind_->result == Result::sum_up_to_me ? rank_ + 1 : kind_->result == Result::sum_before_me ? rank_ : size_;
+  const int block = kind_->result == Result::sum_of_my_block ? rank_ : 0;
+  if (type_ == MPI_DOUBLE) return wrong_sums<double>(output_, ranks, block);
+  if (type_ == MPI_INT) return wrong_sums<int>(output_, ranks, block);
+  return wrong_sums<unsigned char>(output_, ranks, block);
+}
+
+}  // namespace bench
