@@ -29,7 +29,7 @@ class Integers {
 };
 
 /// Fields that a collective does not have keep their defaults. `send*` and `recv*` are the standard's arguments; bcast's
-/// buffer is both; reductions have `count` and `datatype` in sendcount and sendtype, and recvcounts for reduce_scatter;
+/// buffer is both, its count and type are sendcount and sendtype; reductions have `count` and `datatype` in sendcount and sendtype, and recvcounts for reduce_scatter;
 /// reduce_scatter_block's recvcount is recvcount.
 struct Call {
   Collective collective;
@@ -48,6 +48,8 @@ struct Call {
 /// Runs the call as a schedule if that was decided. True: done, `result` is what the MPI function returns. False: nothing has
 /// been done or said; the caller calls the library. The answer is the same on every rank of the communicator.
 bool accelerate(const Call& call, int& result);
+/// After the library did a call that accelerate() had declined: for the summary.
+void passed_on(const Call& call);
 
 /// After the program's MPI_Init(_thread) succeeded: reads the settings and distributes them.
 void after_init();

@@ -86,7 +86,7 @@ def c_wrapper(procedure: pympistandard.Procedure, large: bool) -> str:
     else:
         fields = ",\n                  ".join(call_fields(procedure, names))
         lines += [f"  const Call call{{{fields}}};", "  int result = MPI_SUCCESS;"]
-        lines += ["  if (accelerate(call, result)) return result;", f"  return {library};"]
+        lines += ["  if (accelerate(call, result)) return result;", f"  result = {library};", "  passed_on(call);", "  return result;"]
     return "\n".join([*lines, "}"])
 
 

@@ -46,7 +46,7 @@ int find_symbol(const char* symbol, void** addresses, int capacity) {
   return found;
 }
 
-void load_library_globally() {
+void load_library_globally() noexcept {
   if (dlsym(RTLD_DEFAULT, "PMPI_Init") == nullptr) {
     void* init = nullptr;
     Dl_info library{};
@@ -57,7 +57,7 @@ void load_library_globally() {
   library_found.store(true, std::memory_order_relaxed);
 }
 
-void* predefined_object(const char* symbol) {
+void* predefined_object(const char* symbol) noexcept {
   find_library();
   return dlsym(RTLD_DEFAULT, symbol);
 }

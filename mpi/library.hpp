@@ -12,7 +12,7 @@ extern std::atomic<bool> library_found;
 
 /// Puts the MPI library into the global scope if the program loaded it privately (Python extensions do): the scope of a
 /// preloaded object is the global one. Quiet when there is no MPI library.
-void load_library_globally();
+void load_library_globally() noexcept;
 
 /// To be called before anything of MPI is used.
 inline void find_library() {
@@ -24,6 +24,6 @@ inline void find_library() {
 int find_symbol(const char* symbol, void** addresses, int capacity);
 
 /// The address of one of Open MPI's predefined objects (what MPI_COMM_WORLD and the like stand for), or null without Open MPI.
-void* predefined_object(const char* symbol);
+void* predefined_object(const char* symbol) noexcept;
 
 }  // namespace antiphon::mpi

@@ -14,7 +14,9 @@ ANTIPHON_EXPORT int MPI_Barrier(MPI_Comm comm) {
                   .comm = comm};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Barrier(comm);
+  result = PMPI_Barrier(comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
@@ -28,7 +30,9 @@ ANTIPHON_EXPORT int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, in
                   .root = root};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Bcast(buffer, count, datatype, root, comm);
+  result = PMPI_Bcast(buffer, count, datatype, root, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -44,7 +48,9 @@ ANTIPHON_EXPORT int MPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype
                   .root = root};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  result = PMPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -61,7 +67,9 @@ ANTIPHON_EXPORT int MPI_Scatterv(const void* sendbuf, const int sendcounts[], co
                   .root = root};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  result = PMPI_Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -77,7 +85,9 @@ ANTIPHON_EXPORT int MPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype 
                   .root = root};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  result = PMPI_Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -94,7 +104,9 @@ ANTIPHON_EXPORT int MPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype
                   .root = root};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
+  result = PMPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
@@ -109,7 +121,9 @@ ANTIPHON_EXPORT int MPI_Allgather(const void* sendbuf, int sendcount, MPI_Dataty
                   .recvtype = recvtype};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  result = PMPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -125,7 +139,9 @@ ANTIPHON_EXPORT int MPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datat
                   .recvdispls = displs};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  result = PMPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
@@ -140,7 +156,9 @@ ANTIPHON_EXPORT int MPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatyp
                   .recvtype = recvtype};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  result = PMPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -157,7 +175,9 @@ ANTIPHON_EXPORT int MPI_Alltoallv(const void* sendbuf, const int sendcounts[], c
                   .recvdispls = rdispls};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  result = PMPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
@@ -172,7 +192,9 @@ ANTIPHON_EXPORT int MPI_Reduce(const void* sendbuf, void* recvbuf, int count, MP
                   .root = root};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
+  result = PMPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -186,7 +208,9 @@ ANTIPHON_EXPORT int MPI_Allreduce(const void* sendbuf, void* recvbuf, int count,
                   .op = op};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
+  result = PMPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -200,7 +224,9 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const
                   .op = op};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm);
+  result = PMPI_Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -214,7 +240,9 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf,
                   .op = op};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm);
+  result = PMPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -228,7 +256,9 @@ ANTIPHON_EXPORT int MPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_
                   .op = op};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Scan(sendbuf, recvbuf, count, datatype, op, comm);
+  result = PMPI_Scan(sendbuf, recvbuf, count, datatype, op, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -242,7 +272,9 @@ ANTIPHON_EXPORT int MPI_Exscan(const void* sendbuf, void* recvbuf, int count, MP
                   .op = op};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Exscan(sendbuf, recvbuf, count, datatype, op, comm);
+  result = PMPI_Exscan(sendbuf, recvbuf, count, datatype, op, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Init(int* argc, char*** argv) {
@@ -293,7 +325,9 @@ ANTIPHON_EXPORT int MPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype data
                   .root = root};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Bcast_c(buffer, count, datatype, root, comm);
+  result = PMPI_Bcast_c(buffer, count, datatype, root, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -309,7 +343,9 @@ ANTIPHON_EXPORT int MPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_
                   .root = root};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Scatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  result = PMPI_Scatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -326,7 +362,9 @@ ANTIPHON_EXPORT int MPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcoun
                   .root = root};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Scatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  result = PMPI_Scatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -342,7 +380,9 @@ ANTIPHON_EXPORT int MPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_D
                   .root = root};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Gather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  result = PMPI_Gather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -359,7 +399,9 @@ ANTIPHON_EXPORT int MPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_
                   .root = root};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Gatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
+  result = PMPI_Gatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
@@ -374,7 +416,9 @@ ANTIPHON_EXPORT int MPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MP
                   .recvtype = recvtype};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  result = PMPI_Allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -390,7 +434,9 @@ ANTIPHON_EXPORT int MPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, M
                   .recvdispls = displs};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  result = PMPI_Allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
@@ -405,7 +451,9 @@ ANTIPHON_EXPORT int MPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI
                   .recvtype = recvtype};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  result = PMPI_Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -422,7 +470,9 @@ ANTIPHON_EXPORT int MPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcou
                   .recvdispls = rdispls};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  result = PMPI_Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
@@ -437,7 +487,9 @@ ANTIPHON_EXPORT int MPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count c
                   .root = root};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm);
+  result = PMPI_Reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -451,7 +503,9 @@ ANTIPHON_EXPORT int MPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Coun
                   .op = op};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm);
+  result = PMPI_Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -465,7 +519,9 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, con
                   .op = op};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm);
+  result = PMPI_Reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -479,7 +535,9 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbu
                   .op = op};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm);
+  result = PMPI_Reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -493,7 +551,9 @@ ANTIPHON_EXPORT int MPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count cou
                   .op = op};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Scan_c(sendbuf, recvbuf, count, datatype, op, comm);
+  result = PMPI_Scan_c(sendbuf, recvbuf, count, datatype, op, comm);
+  passed_on(call);
+  return result;
 }
 
 ANTIPHON_EXPORT int MPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -507,7 +567,9 @@ ANTIPHON_EXPORT int MPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count c
                   .op = op};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  return PMPI_Exscan_c(sendbuf, recvbuf, count, datatype, op, comm);
+  result = PMPI_Exscan_c(sendbuf, recvbuf, count, datatype, op, comm);
+  passed_on(call);
+  return result;
 }
 
 #endif

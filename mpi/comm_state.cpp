@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm_state.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <new>
+
+namespace antiphon::mpi {
+
+namespace {
+
+int keyval = MPI_KEYVAL_INVALID;
+/// Schedules kept with a communicator, and sizes decided for one collective of it: enough for a program's inner loop.
+constexpr std::size_t most_plans = 64;
+constexpr std::size_t most_decisions = 256;
+
+int delete_state(MPI_Comm, int, void* value, void*) {
+  delete static_cast<CommState*>(value);
+  return MPI_SUCCESS;
+}
+
+/// Equal in everything that a builder sees, but for the parameters.
+bool same_problem(const Problem& a, const Problem& b) {
+  return a.collective == b.collective && a.bytes == b.bytes && a.root == b.root && a.in_place == b.in_place &&
+         a.element_bytes == b.element_bytes && a.commutative == b.commutative && a.send_bytes == b.send_bytes &&
+         a.send_offsets == b.send_offsets && a.recv_bytes == b.recv_bytes && a.recv_offsets == b.recv_offsets;
+}
+
+}  // namespace
+
+void Arena::Free::operator()(std::byte* p) const { std::free(p); }
+
+std::byte* Arena::get(std::int64_t bytes) {
+  constexpr std::int64_t alignment = 64;
+  if (bytes > capacity_bytes_ || !memory_) {
+    const std::int64_t wanted = (std::max<std::int64_t>(bytes, alignment) + alignment - 1) / alignment * alignment;
+    memory_.reset();
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, static_cast<std::size_t>(wanted))));
+    capacity_bytes_ = memory_ ? wanted : 0;
+    if (!memory_) throw std::bad_alloc();
+  }
+  return memory_.get();
+}
+
+void CommState::prepare() { PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_state, &keyval, nullptr); }
+
+void CommState::release() {
+  if (keyval == MPI_KEYVAL_INVALID) return;
+  void* value = nullptr;
+  int found = 0;
+  PMPI_Comm_get_attr(MPI_COMM_WORLD, keyval, static_cast<void*>(&value), &found);
+  if (found != 0) PMPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
+  PMPI_Comm_free_keyval(&keyval);
+}
+
+CommState* CommState::of(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL) return nullptr;
+  void* value = nullptr;
+  int found = 0;
+  if (PMPI_Comm_get_attr(comm, keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS) return nullptr;
+  if (found == 0) {
+    auto fresh = std::make_unique<CommState>(comm);
+    value = fresh.get();
+    if (PMPI_Comm_set_attr(comm, keyval, fresh.get()) != MPI_SUCCESS) return nullptr;
+    static_cast<void>(fresh.release());  // delete_state() owns it from here
+  }
+  auto* state = static_cast<CommState*>(value);
+  return state->eligible_ ? state : nullptr;
+}
+
+CommState::CommState(MPI_Comm comm) : comm_(comm), overrides_(world.overrides) {
+  int inter = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  if (inter != 0) return;
+  PMPI_Comm_rank(comm, &rank_);
+  PMPI_Comm_size(comm, &size_);
+  eligible_ = size_ > 1 && belongs_to_world();
+}
+
+CommState::~CommState() {
+  if (own_ != MPI_COMM_NULL) PMPI_Comm_free(&own_);
+}
+
+/// Finds the nodes on the way.
+bool CommState::belongs_to_world() const {
+  MPI_Group group = MPI_GROUP_NULL;
+  PMPI_Comm_group(comm_, &group);
+  std::vector<int> here(static_cast<std::size_t>(size_));
+  std::vector<int> there(static_cast<std::size_t>(size_));
+  for (int i = 0; i < size_; ++i) here[static_cast<std::size_t>(i)] = i;
+  PMPI_Group_translate_ranks(group, size_, here.data(), world.group, there.data());
+  PMPI_Group_free(&group);
+  std::map<int, int> ranks_on_node;
+  for (const int rank : there) {
+    if (rank == MPI_UNDEFINED) return false;
+    ++ranks_on_node[world.node_of_rank[static_cast<std::size_t>(rank)]];
+  }
+  auto* self = const_cast<CommState*>(this);
+  self->nodes_ = static_cast<int>(ranks_on_node.size());
+  for (const auto& [node, ranks] : ranks_on_node) self->max_ranks_per_node_ = std::max(self->max_ranks_per_node_, ranks);
+  return true;
+}
+
+MPI_Comm CommState::own_comm() {
+  if (own_ == MPI_COMM_NULL) {
+    // Not a duplicate: that would call the copy functions of the program's attributes.
+    MPI_Group group = MPI_GROUP_NULL;
+    PMPI_Comm_group(comm_, &group);
+    PMPI_Comm_create(comm_, group, &own_);
+    PMPI_Group_free(&group);
+    PMPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN);
+  }
+  return own_;
+}
+
+void CommState::set_override(Collective collective, const Override& value) {
+  overrides_[static_cast<std::size_t>(collective)] = value;
+  decisions_[static_cast<std::size_t>(collective)].clear();
+  used_[static_cast<std::size_t>(collective)] = nullptr;
+}
+
+Choice CommState::choose(Collective collective, const Question& question) const {
+  const Override& over = override_of(collective);
+  const Rules& defaults = Rules::defaults();
+  switch (over.mode) {
+    case Override::Mode::library: return {};
+    case Override::Mode::fixed: return over.choice;
+    case Override::Mode::own: {
+      if (world.profile_rules) {
+        Choice choice = world.profile_rules->choose_own(question);
+        if (choice.algorithm != nullptr) return choice;
+      }
+      return defaults.choose_own(question);
+    }
+    case Override::Mode::automatic: break;
+  }
+  if (world.profile_rules) {
+    Choice choice = world.profile_rules->choose(question);
+    if (choice.algorithm != nullptr || !choice.reason.empty()) return choice;
+  }
+  return defaults.choose(question);
+}
+
+const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative) {
+  auto& known = decisions_[static_cast<std::size_t>(collective)];
+  for (const auto& d : known) {
+    if (d->bytes == bytes && d->element_bytes == element_bytes && d->commutative == commutative) {
+      note(collective, d->text);
+      return d->choice;
+    }
+  }
+  if (known.size() >= most_decisions) {
+    used_[static_cast<std::size_t>(collective)] = nullptr;
+    known.clear();
+  }
+  auto fresh = std::make_unique<Decision>();
+  *fresh = {bytes, element_bytes, commutative, {}, {}};
+  fresh->choice = choose(collective, {.collective = collective, .ranks = size_, .nodes = nodes_, .max_ranks_per_node = max_ranks_per_node_,
+                                      .bytes = bytes, .element_bytes = element_bytes, .commutative = commutative,
+                                      .link_bits_per_s = world.settings.link_bits_per_s});
+  fresh->text = fresh->choice.to_string();
+  if (world.settings.verbose >= 2 && rank_ == 0) {
+    warn(std::string(name(collective)) + " of " + std::to_string(bytes) + " bytes on " + std::to_string(size_) + " ranks: " +
+         fresh->text + (fresh->choice.reason.empty() ? "" : " (" + fresh->choice.reason + ")"));
+  }
+  known.push_back(std::move(fresh));
+  note(collective, known.back()->text);
+  return known.back()->choice;
+}
+
+Problem& CommState::blank_problem(Collective collective) {
+  Problem& p = problem_;
+  p.collective = collective;
+  p.rank = rank_;
+  p.size = size_;
+  p.root = 0;
+  p.bytes = 0;
+  p.element_bytes = 1;
+  p.commutative = true;
+  p.in_place = false;
+  for (auto* v : {&p.send_bytes, &p.send_offsets, &p.recv_bytes, &p.recv_offsets}) v->clear();
+  return p;
+}
+
+Plan* CommState::plan(const Problem& problem, const Choice& choice) {
+  for (const auto& p : plans_) {
+    if (p->algorithm == choice.algorithm && p->problem.parameters == choice.parameters && same_problem(p->problem, problem)) {
+      p->last_used = ++clock_;
+      return p.get();
+    }
+  }
+  auto fresh = std::make_unique<Plan>();
+  fresh->problem = problem;
+  fresh->problem.parameters = choice.parameters;
+  fresh->algorithm = choice.algorithm;
+  if (!supports(*choice.algorithm, fresh->problem)) return nullptr;
+  if (plans_.size() >= most_plans) {
+    const auto oldest = std::min_element(plans_.begin(), plans_.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; });
+    plans_.erase(oldest);
+  }
+  fresh->executor = std::make_unique<Executor>(choice.algorithm->build(fresh->problem), own_comm(), world.settings.yield);
+  fresh->last_used = ++clock_;
+  plans_.push_back(std::move(fresh));
+  return plans_.back().get();
+}
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Antiphon keeps with a communicator: what it knows of it, what was decided, and the schedules made for it.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "executor.hpp"
+#include "world.hpp"
+
+namespace antiphon::mpi {
+
+/// Memory that grows and is kept, 64-byte aligned, not initialised.
+class Arena {
+ public:
+  /// At least `bytes`; what an earlier call returned is no longer valid.
+  std::byte* get(std::int64_t bytes);
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const;
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+  std::int64_t capacity_bytes_ = 0;
+};
+
+/// A schedule with the problem that it solves.
+struct Plan {
+  Problem problem;
+  const Algorithm* algorithm = nullptr;
+  std::unique_ptr<Executor> executor;
+  std::uint64_t last_used = 0;
+};
+
+class CommState {
+ public:
+  /// Looks at the communicator; no communication.
+  explicit CommState(MPI_Comm comm);
+  ~CommState();
+  CommState(const CommState&) = delete;
+  CommState& operator=(const CommState&) = delete;
+
+  /// The state of a communicator, made at its first call. Null where Antiphon must keep out: an intercommunicator, a single
+  /// rank, processes of other jobs.
+  static CommState* of(MPI_Comm comm);
+  static void prepare();
+  /// Frees the state of MPI_COMM_WORLD, then the means to keep any.
+  static void release();
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+
+  /// What to use for this collective and these sizes; the same on every rank. Cached.
+  const Choice& decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative);
+  void set_override(Collective collective, const Override& value);
+  [[nodiscard]] const Override& override_of(Collective collective) const { return overrides_[static_cast<std::size_t>(collective)]; }
+
+  /// Room to describe a call in, kept so that describing the next one allocates nothing. Reset, with the communicator's part set.
+  Problem& blank_problem(Collective collective);
+  /// The plan for this problem (its parameters come from the choice), made if it is not there. Null, on every rank alike,
+  /// where the algorithm cannot solve it.
+  Plan* plan(const Problem& problem, const Choice& choice);
+
+  /// What the last call of each collective used, for antiphon_chosen().
+  void note(Collective collective, const std::string& used) { used_[static_cast<std::size_t>(collective)] = &used; }
+  [[nodiscard]] const std::string* used(Collective collective) const { return used_[static_cast<std::size_t>(collective)]; }
+
+  Arena input_staging, output_staging, scratch;
+
+  /// The communicator of schedules' messages. Made at the first use, which is the same call on every rank.
+  MPI_Comm own_comm();
+
+ private:
+  struct Decision {
+    std::int64_t bytes = -2;
+    std::int64_t element_bytes = 0;
+    bool commutative = true;
+    Choice choice;
+    std::string text;
+  };
+
+  [[nodiscard]] bool belongs_to_world() const;
+  Choice choose(Collective collective, const Question& question) const;
+
+  MPI_Comm comm_;
+  MPI_Comm own_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 0;
+  int nodes_ = 1;
+  int max_ranks_per_node_ = 1;
+  bool eligible_ = false;
+  Overrides overrides_;
+  std::array<std::vector<std::unique_ptr<Decision>>, collective_count> decisions_;
+  std::array<const std::string*, collective_count> used_{};
+  Problem problem_;
+  std::vector<std::unique_ptr<Plan>> plans_;
+  std::uint64_t clock_ = 0;
+};
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "datatype.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace antiphon::mpi {
+
+namespace {
+
+int keyval = MPI_KEYVAL_INVALID;
+
+int delete_info(MPI_Datatype, int, void* value, void*) {
+  delete static_cast<TypeInfo*>(value);
+  return MPI_SUCCESS;
+}
+
+bool layout_is_plain(MPI_Datatype type);
+
+/// Of a dup or contiguous type: whether the type it was made of lies plainly in memory.
+bool base_is_plain(MPI_Datatype type, int integers, int addresses, int types) {
+  std::vector<int> ints(static_cast<std::size_t>(integers) + 1);
+  std::vector<MPI_Aint> aints(static_cast<std::size_t>(addresses) + 1);
+  std::vector<MPI_Datatype> bases(static_cast<std::size_t>(types) + 1);
+  if (PMPI_Type_get_contents(type, integers, addresses, types, ints.data(), aints.data(), bases.data()) != MPI_SUCCESS) return false;
+  MPI_Datatype base = bases[0];
+  const bool plain = layout_is_plain(base);
+  int n1 = 0;
+  int n2 = 0;
+  int n3 = 0;
+  int combiner = MPI_COMBINER_NAMED;
+  if (PMPI_Type_get_envelope(base, &n1, &n2, &n3, &combiner) == MPI_SUCCESS && combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&base);
+  return plain;
+}
+
+/// Sizes alone do not tell: an indexed type may permute its elements without a gap. So only types made of nothing but
+/// dup and contiguous of predefined types count; all others are packed.
+bool layout_is_plain(MPI_Datatype type) {
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  int combiner = MPI_COMBINER_NAMED;
+  if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return false;
+  if (combiner == MPI_COMBINER_NAMED) {
+    int size = 0;
+    MPI_Aint lb = 0;
+    MPI_Aint extent = 0;
+    PMPI_Type_size(type, &size);
+    PMPI_Type_get_extent(type, &lb, &extent);
+    return lb == 0 && size == extent;
+  }
+  if (combiner != MPI_COMBINER_DUP && combiner != MPI_COMBINER_CONTIGUOUS) return false;
+  return base_is_plain(type, integers, addresses, types);
+}
+
+void measure(MPI_Datatype type, TypeInfo& info) {
+  MPI_Count size = 0;
+  MPI_Aint lb = 0;
+  MPI_Aint extent = 0;
+  MPI_Aint true_lb = 0;
+  MPI_Aint true_extent = 0;
+  PMPI_Type_size_x(type, &size);
+  PMPI_Type_get_extent(type, &lb, &extent);
+  PMPI_Type_get_true_extent(type, &true_lb, &true_extent);
+  info.size_bytes = size;
+  info.extent_bytes = extent;
+  info.true_lb_bytes = true_lb;
+  info.true_extent_bytes = true_extent;
+}
+
+/// PMPI_Pack counts in int: so many elements at most go at once.
+std::int64_t chunk_elements(const TypeInfo& info) {
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+  return std::max<std::int64_t>(1, most_bytes / std::max<std::int64_t>(1, info.size_bytes));
+}
+
+}  // namespace
+
+void prepare_datatypes() {
+  if (keyval == MPI_KEYVAL_INVALID) PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_info, &keyval, nullptr);
+}
+
+void release_datatypes() {
+  if (keyval != MPI_KEYVAL_INVALID) PMPI_Type_free_keyval(&keyval);
+}
+
+bool inspect(MPI_Datatype type, TypeInfo& info) {
+  if (type == MPI_DATATYPE_NULL) return false;
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  int combiner = MPI_COMBINER_NAMED;
+  if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return false;
+  if (combiner == MPI_COMBINER_NAMED) {
+    int size = 0;
+    MPI_Aint lb = 0;
+    MPI_Aint extent = 0;
+    PMPI_Type_size(type, &size);
+    PMPI_Type_get_extent(type, &lb, &extent);
+    info = {size, extent, 0, extent, true, lb == 0 && size == extent};
+    return true;
+  }
+  void* kept = nullptr;
+  int found = 0;
+  PMPI_Type_get_attr(type, keyval, static_cast<void*>(&kept), &found);
+  if (found == 0) {
+    auto* fresh = new TypeInfo;
+    measure(type, *fresh);
+    fresh->contiguous = layout_is_plain(type);
+    PMPI_Type_set_attr(type, keyval, fresh);
+    kept = fresh;
+  }
+  info = *static_cast<const TypeInfo*>(kept);
+  return true;
+}
+
+int pack(const void* from, std::int64_t count, MPI_Datatype type, const TypeInfo& info, std::byte* to) {
+  const std::int64_t step = chunk_elements(info);
+  for (std::int64_t i = 0; i < count; i += step) {
+    const auto n = static_cast<int>(std::min(step, count - i));
+    const auto bytes = static_cast<int>(n * info.size_bytes);
+    int position = 0;
+    const int rc = PMPI_Pack(static_cast<const std::byte*>(from) + i * info.extent_bytes, n, type, to + i * info.size_bytes,
+                             bytes, &position, MPI_COMM_SELF);
+    if (rc != MPI_SUCCESS) return rc;
+  }
+  return MPI_SUCCESS;
+}
+
+int unpack(const std::byte* from, void* to, std::int64_t count, MPI_Datatype type, const TypeInfo& info) {
+  const std::int64_t step = chunk_elements(info);
+  for (std::int64_t i = 0; i < count; i += step) {
+    const auto n = static_cast<int>(std::min(step, count - i));
+    const auto bytes = static_cast<int>(n * info.size_bytes);
+    int position = 0;
+    const int rc = PMPI_Unpack(from + i * info.size_bytes, bytes, &position, static_cast<std::byte*>(to) + i * info.extent_bytes,
+                               n, type, MPI_COMM_SELF);
+    if (rc != MPI_SUCCESS) return rc;
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace antiphon::mpi

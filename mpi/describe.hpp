@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a call's arguments to a problem in bytes, and to the memory that a schedule works on.
+#pragma once
+
+#include "call.hpp"
+#include "comm_state.hpp"
+#include "datatype.hpp"
+
+namespace antiphon::mpi {
+
+/// One side of a call: where the program's data is. `blocks` of them: a number for each rank, or one.
+struct Side {
+  std::byte* buffer = nullptr;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  TypeInfo info;
+  std::int64_t count = 0;     ///< elements of each block
+  Integers counts, displs;    ///< where blocks differ
+  std::int64_t blocks = 0;
+  bool used = false;          ///< this rank has this side in this call
+
+  [[nodiscard]] std::int64_t block_count(std::int64_t i) const { return counts.present() ? counts[i] : count; }
+  [[nodiscard]] std::int64_t block_place(std::int64_t i) const { return displs.present() ? displs[i] : i * count; }
+};
+
+/// What a call comes to. Filled without communication and, for a repeated call, without allocation.
+struct Description {
+  Collective collective{};
+  Side input, output;
+  bool in_place = false;
+  std::int64_t block_bytes = 0;    ///< for the choice: see Question::bytes
+  std::int64_t element_bytes = 1;
+  bool commutative = true;
+  std::int64_t own_bytes = 0;      ///< for the summary: what this rank hands in or gets
+};
+
+/// False where the call must be left to the library: wrong or unusual arguments, nothing to move. `state` gives rank and size.
+bool describe(const Call& call, const CommState& state, Description& d);
+
+/// The description as a problem for builders. For alltoall(v) in place, as one that is not.
+void make_problem(const Call& call, const Description& d, CommState& state, Problem& problem);
+
+/// The memory for a plan's schedule; packs what does not lie plainly. finish() unpacks. Both return MPI error codes.
+class Workspace {
+ public:
+  Workspace(const Call& call, const Description& d, const Problem& problem, CommState& state);
+  int prepare(std::int64_t scratch_bytes);
+  int finish();
+  [[nodiscard]] const Binding& binding() const { return binding_; }
+
+ private:
+  int prepare_reduction(std::int64_t scratch_bytes);
+  int place_input();
+  int place_output();
+  int pack_block(const Side& side, int block, std::byte* to) const;
+
+  const Call& call_;
+  const Description& d_;
+  const Problem& problem_;
+  CommState& state_;
+  Binding binding_;
+  bool unpack_ = false;
+};
+
+}  // namespace antiphon::mpi

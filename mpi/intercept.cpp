@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where every wrapped call arrives: describe, choose, plan, run; or leave it to the library.
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <numeric>
+
+#include "call.hpp"
+#include "comm_state.hpp"
+#include "describe.hpp"
+#include "summary.hpp"
+#include "world.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+const std::string library_text = "library";
+
+/// When the call that this thread is now passing on to the library began; for the summary.
+thread_local double passed_since_s = 0;
+thread_local std::int64_t passed_bytes = 0;
+
+/// The root tells all ranks the sizes of all blocks, for algorithms that need them.
+int share_counts(Problem& p, MPI_Comm comm) {
+  auto& sizes = p.collective == Collective::scatterv ? p.send_bytes : p.recv_bytes;
+  auto& offsets = p.collective == Collective::scatterv ? p.send_offsets : p.recv_offsets;
+  sizes.resize(static_cast<std::size_t>(p.size));
+  const int rc = PMPI_Bcast(sizes.data(), p.size, MPI_INT64_T, p.root, comm);
+  if (p.rank != p.root) {
+    offsets.resize(sizes.size());
+    std::exclusive_scan(sizes.begin(), sizes.end(), offsets.begin(), std::int64_t{0});
+  }
+  return rc;
+}
+
+/// Runs the schedule. False: the algorithm cannot solve this after all, and nothing was sent.
+bool run(const Call& call, const Description& d, const Choice& choice, CommState& state, int& rc) {
+  Problem& problem = state.blank_problem(d.collective);
+  make_problem(call, d, state, problem);
+  rc = MPI_SUCCESS;
+  if (choice.algorithm->knowledge == Knowledge::all_counts) rc = share_counts(problem, state.own_comm());
+  if (rc != MPI_SUCCESS) return true;
+  Plan* plan = state.plan(problem, choice);
+  if (plan == nullptr) return false;
+  Workspace workspace(call, d, plan->problem, state);
+  rc = workspace.prepare(plan->executor->schedule().scratch_bytes());
+  if (rc == MPI_SUCCESS) rc = plan->executor->run(workspace.binding());
+  if (rc == MPI_SUCCESS) rc = workspace.finish();
+  return true;
+}
+
+bool pass(double began_s, std::int64_t bytes) {
+  passed_since_s = began_s;
+  passed_bytes = bytes;
+  return false;
+}
+
+bool try_accelerate(const Call& call, int& result, double began_s) {
+  CommState* state = CommState::of(call.comm);
+  if (state == nullptr) return pass(began_s, 0);
+  Description d;
+  if (!describe(call, *state, d)) return pass(began_s, d.own_bytes);
+  const Choice& choice = state->decide(d.collective, d.block_bytes, d.element_bytes, d.commutative);
+  if (choice.algorithm == nullptr) return pass(began_s, d.own_bytes);
+  int rc = MPI_SUCCESS;
+  if (!run(call, d, choice, *state, rc)) {
+    state->note(d.collective, library_text);
+    return pass(began_s, d.own_bytes);
+  }
+  if (summary::enabled()) summary::count(d.collective, d.own_bytes, now_s() - began_s, *state->used(d.collective));
+  result = rc == MPI_SUCCESS ? MPI_SUCCESS : PMPI_Comm_call_errhandler(call.comm, rc);
+  if (rc != MPI_SUCCESS && result == MPI_SUCCESS) result = rc;
+  return true;
+}
+
+}  // namespace
+
+bool accelerate(const Call& call, int& result) {
+  if (!world.active.load(std::memory_order_relaxed)) return false;
+  const double began_s = summary::enabled() ? now_s() : 0;
+  try {
+    return try_accelerate(call, result, began_s);
+  } catch (const std::exception& e) {
+    // Out of memory, in all likelihood. Others may already be waiting for this rank's messages, so the library cannot help.
+    warn(std::string(name(call.collective)) + ": " + e.what());
+    PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
+    result = MPI_ERR_NO_MEM;
+    return true;
+  }
+}
+
+void passed_on(const Call& call) {
+  if (!world.active.load(std::memory_order_relaxed) || !summary::enabled()) return;
+  summary::count(call.collective, passed_bytes, now_s() - passed_since_s, library_text);
+}
+
+void after_init() {
+  try {
+    start_world();
+    if (!world.settings.enabled) return;
+    prepare_datatypes();
+    CommState::prepare();
+    world.active = true;
+  } catch (const std::exception& e) {
+    warn(std::string("not active: ") + e.what());
+  }
+}
+
+void before_finalize() {
+  if (!world.active) return;
+  if (summary::enabled()) summary::write();
+  world.active = false;
+  CommState::release();
+  release_datatypes();
+  stop_world();
+}
+
+}  // namespace antiphon::mpi

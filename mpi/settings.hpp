@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every environment variable of the preload objects. Rank 0 of MPI_COMM_WORLD reads them and tells the others, so that no
+// choice can differ between ranks because their environments do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace antiphon::mpi {
+
+struct Settings {
+  bool enabled = true;                  ///< ANTIPHON=off: every call is passed on
+  int verbose = 0;                      ///< ANTIPHON_VERBOSE: 0 silent but for warnings, 1 what was decided at start, 2 each new choice
+  std::string force;                    ///< ANTIPHON_FORCE: "COLLECTIVE|*:CHOICE;…", for all communicators and sizes
+  std::string summary;                  ///< ANTIPHON_SUMMARY: "" none, "1" standard error, else a file (.json: JSON)
+  std::string profile;                  ///< the text of the file that ANTIPHON_PROFILE names
+  std::int64_t link_bits_per_s = 0;     ///< ANTIPHON_LINK_BITS_PER_S, else the speed the system reports for rank 0's link
+  bool yield = true;                    ///< ANTIPHON_YIELD=0: poll without giving the core away
+};
+
+/// From this process's environment. Never fails: what cannot be used is warned about and ignored.
+Settings read_settings();
+
+std::string serialize(const Settings& settings);
+Settings deserialize(const std::string& text);
+
+/// One line on standard error, "antiphon: …".
+void warn(const std::string& message);
+
+}  // namespace antiphon::mpi

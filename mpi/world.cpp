@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "world.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "antiphon/error.hpp"
+
+namespace antiphon::mpi {
+
+World world;
+
+namespace {
+
+/// Rank 0's settings, on every rank.
+Settings agree_on_settings(int rank) {
+  std::string text;
+  if (rank == 0) text = serialize(read_settings());
+  auto length = static_cast<long long>(text.size());
+  PMPI_Bcast(&length, 1, MPI_LONG_LONG, 0, MPI_COMM_WORLD);
+  text.resize(static_cast<std::size_t>(length));
+  PMPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, MPI_COMM_WORLD);
+  return deserialize(text);
+}
+
+/// The lowest rank with which each rank shares memory, as the MPI library sees it.
+std::vector<int> find_nodes(int rank, int size) {
+  MPI_Comm node = MPI_COMM_NULL;
+  PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+  int lowest = rank;
+  PMPI_Bcast(&lowest, 1, MPI_INT, 0, node);
+  PMPI_Comm_free(&node);
+  std::vector<int> nodes(static_cast<std::size_t>(size));
+  PMPI_Allgather(&lowest, 1, MPI_INT, nodes.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  return nodes;
+}
+
+void set_override(Overrides& overrides, std::string_view item) {
+  const auto colon = item.find(':');
+  if (colon == std::string_view::npos) throw InvalidArgument("\"" + std::string(item) + "\" is not COLLECTIVE:CHOICE");
+  const std::string_view which = item.substr(0, colon);
+  const std::string_view what = item.substr(colon + 1);
+  if (which != "*") {
+    const auto collective = collective_from_name(which);
+    if (!collective) throw InvalidArgument("there is no collective \"" + std::string(which) + "\"");
+    overrides[static_cast<std::size_t>(*collective)] = parse_override(*collective, what);
+    return;
+  }
+  if (what != "on" && what != "library" && what != "auto") throw InvalidArgument("\"*\" takes on, library or auto");
+  for (int c = 0; c < collective_count; ++c) overrides[static_cast<std::size_t>(c)] = parse_override(static_cast<Collective>(c), what);
+}
+
+Overrides parse_force(const std::string& text, bool speaks) {
+  Overrides overrides;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find(';', begin), text.size());
+    const std::string_view item = std::string_view(text).substr(begin, end - begin);
+    try {
+      if (!item.empty()) set_override(overrides, item);
+    } catch (const Error& e) {
+      if (speaks) warn(std::string("ANTIPHON_FORCE: ") + e.what() + "; ignored");
+    }
+    begin = end + 1;
+  }
+  return overrides;
+}
+
+std::optional<Rules> parse_profile(const std::string& text, bool speaks) {
+  if (text.empty()) return std::nullopt;
+  try {
+    const auto profile = nlohmann::json::parse(text);
+    if (!profile.contains("decisions")) return std::nullopt;
+    return Rules::parse(profile.at("decisions").dump());
+  } catch (const std::exception& e) {
+    if (speaks) warn(std::string("the profile cannot be used: ") + e.what() + "; running without it");
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Override parse_override(Collective collective, std::string_view text) {
+  if (text == "auto") return {Override::Mode::automatic, {}};
+  if (text == "library" || text == "off") return {Override::Mode::library, {}};
+  if (text == "on") return {Override::Mode::own, {}};
+  return {Override::Mode::fixed, parse_choice(collective, text)};
+}
+
+void start_world() {
+  int rank = 0;
+  int size = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  world.settings = agree_on_settings(rank);
+  if (!world.settings.enabled) return;
+  world.node_of_rank = find_nodes(rank, size);
+  world.overrides = parse_force(world.settings.force, rank == 0);
+  world.profile_rules = parse_profile(world.settings.profile, rank == 0);
+  PMPI_Comm_group(MPI_COMM_WORLD, &world.group);
+}
+
+void stop_world() {
+  if (world.group != MPI_GROUP_NULL) PMPI_Group_free(&world.group);
+  world.profile_rules.reset();
+}
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of the job since MPI_Init: settings, tables of choices, which node each rank is on.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <atomic>
+#include <optional>
+#include <vector>
+
+#include "antiphon/select.hpp"
+#include "settings.hpp"
+
+namespace antiphon::mpi {
+
+/// What to use for one collective: the normal choice, or what somebody asked for.
+struct Override {
+  enum class Mode : std::uint8_t { automatic, library, own, fixed } mode = Mode::automatic;
+  Choice choice;  ///< of fixed
+};
+using Overrides = std::array<Override, collective_count>;
+
+/// Reads what antiphon_force() and the MPI_Info keys take. Throws InvalidArgument.
+Override parse_override(Collective collective, std::string_view text);
+
+struct World {
+  /// True from MPI_Init to MPI_Finalize while enabled. Everything else may be read only while it is.
+  std::atomic<bool> active{false};
+  Settings settings;
+  Overrides overrides;
+  std::optional<Rules> profile_rules;
+  MPI_Group group = MPI_GROUP_NULL;
+  std::vector<int> node_of_rank;  ///< of MPI_COMM_WORLD; nodes are numbered by their lowest rank
+};
+extern World world;
+
+/// Reads or receives the settings and finds the nodes. Collective over MPI_COMM_WORLD.
+void start_world();
+void stop_world();
+
+}  // namespace antiphon::mpi
