@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <bit>
+
+#include "antiphon/algorithm.hpp"
+#include "patterns/cut.hpp"
+#include "patterns/gathered.hpp"
+
+namespace antiphon::allgather_algorithms {
+
+namespace {
+
+constexpr Parameter parameters[] = {
+    {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece; 0 sends whole messages"},
+    {"window", 2, 1, 1024, "pieces ahead of what comes in"},
+};
+
+/// Step i: exchange all that both have with rank XOR 2^i (paper 4's pairwise exchange). Messages are runs of the output.
+/// Cost (pLogP): log2 P · L + (P−1) g(m). Powers of two only: `bruck` does as well for any other P.
+Schedule build(const Problem& p) {
+  Schedule s;
+  GatheredBlocks blocks(s, p, cut_of(p, "piece_bytes"));
+  std::vector<OpId> have{blocks.own()};
+  for (int distance = 1; distance < p.size; distance *= 2) {
+    const int partner = p.rank ^ distance;
+    const auto received = blocks.recv(partner, {{partner & ~(distance - 1), distance}}, 0);
+    blocks.send(partner, {{p.rank & ~(distance - 1), distance}}, have, received, 0);
+    have.insert(have.end(), received.begin(), received.end());
+  }
+  return s;
+}
+
+bool supports_problem(const Problem& p) { return std::has_single_bit(static_cast<unsigned>(p.size)); }
+
+}  // namespace
+
+extern const Algorithm recursive_doubling{Collective::allgather, "recursive_doubling",
+                                          "pairs exchange all they have; powers of two, short and medium blocks", parameters,
+                                          supports_problem, build};
+
+}  // namespace antiphon::allgather_algorithms

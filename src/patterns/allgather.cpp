@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "patterns/allgather.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "patterns/cut.hpp"
+#include "patterns/gathered.hpp"
+#include "patterns/ring.hpp"
+
+namespace antiphon {
+
+Schedule allgather_ring(const Problem& p) {
+  Schedule s;
+  std::vector<Range> blocks;
+  for (int i = 0; i < p.size; ++i) blocks.push_back(p.output_block(i));
+  const OpId own = s.copy(p.whole_input(), p.output_block(p.rank));
+  ring_allgather(s, {p.rank, p.size, cut_of(p)}, blocks, own);
+  return s;
+}
+
+Schedule allgather_bruck(const Problem& p) {
+  Schedule s;
+  const auto radix = static_cast<int>(p.parameter("radix"));
+  GatheredBlocks blocks(s, p, cut_of(p, "piece_bytes"));
+  std::vector<OpId> have{blocks.own()};
+  for (long long distance = 1; distance < p.size; distance *= radix) {
+    std::vector<OpId> arriving;
+    for (int digit = 1; digit < radix && digit * distance < p.size; ++digit) {
+      const int shift = static_cast<int>(digit * distance);
+      const int count = std::min(static_cast<int>(distance), p.size - shift);
+      const int from = (p.rank + shift) % p.size;
+      const auto received = blocks.recv(from, ring_runs(0, p.size, from, count), 0);
+      blocks.send((p.rank - shift + p.size) % p.size, ring_runs(0, p.size, p.rank, count), have, received, 0);
+      arriving.insert(arriving.end(), received.begin(), received.end());
+    }
+    have.insert(have.end(), arriving.begin(), arriving.end());
+  }
+  return s;
+}
+
+namespace {
+
+/// P ranks in C groups of consecutive ranks, as even as possible.
+class Groups {
+ public:
+  Groups(int ranks, int groups) : base_(ranks / groups), longer_(ranks % groups), count_(groups) {}
+  [[nodiscard]] int count() const { return count_; }
+  [[nodiscard]] int first(int g) const { return g * base_ + std::min(g, longer_); }
+  [[nodiscard]] int size(int g) const { return base_ + (g < longer_ ? 1 : 0); }
+  [[nodiscard]] int group_of(int rank) const {
+    int g = 0;
+    while (g + 1 < count_ && first(g + 1) <= rank) ++g;
+    return g;
+  }
+  /// All groups have the same power of two of ranks: pairs exchange, as in the paper.
+  [[nodiscard]] bool paired() const { return longer_ == 0 && std::has_single_bit(static_cast<unsigned>(base_)); }
+
+ private:
+  int base_, longer_, count_;
+};
+
+/// What place `place` of a group of n sends in the step of this distance (0: before the first): a run of its group's blocks.
+std::vector<BlockRun> runs_sent(const Groups& groups, int g, int place, int distance) {
+  const int n = groups.size(g);
+  if (distance == 0) return {{groups.first(g) + place, 1}};
+  if (groups.paired()) return {{groups.first(g) + (place & ~(distance - 1)), distance}};
+  return ring_runs(groups.first(g), n, place, std::min(distance, n - distance));
+}
+
+/// Which place of a group of n ranks sends to those at `place` of any group.
+int source_place(const Groups& groups, int n, int place, int distance) {
+  return groups.paired() ? place ^ distance : (place + distance) % n;
+}
+
+}  // namespace
+
+Schedule allgather_concurrent(const Problem& p) {
+  Schedule s;
+  const Groups groups(p.size, static_cast<int>(std::min<std::int64_t>(p.parameter("concurrency"), p.size)));
+  const int mine = groups.group_of(p.rank);
+  const int my_place = p.rank - groups.first(mine);
+  GatheredBlocks blocks(s, p, cut_of(p, "piece_bytes"));
+  std::vector<OpId> have{blocks.own()};
+  for (int distance = 0; distance < groups.size(0); distance = distance == 0 ? 1 : 2 * distance) {
+    std::vector<OpId> arriving;
+    for (int turn = 0; turn < groups.count(); ++turn) {
+      // Each rank begins with its own group, and goes round from there: not all at the same group at first.
+      const int source_group = (mine + groups.count() - turn) % groups.count();
+      const int target_group = (mine + turn) % groups.count();
+      std::vector<OpId> received;
+      if ((distance > 0 || source_group != mine) && distance < groups.size(source_group)) {
+        const int place = source_place(groups, groups.size(source_group), my_place, distance);
+        received = blocks.recv(groups.first(source_group) + place, runs_sent(groups, source_group, place, distance), 0);
+        if (source_group == mine) arriving = received;
+      }
+      if ((distance == 0 && target_group == mine) || distance >= groups.size(mine)) continue;
+      for (int place = 0; place < groups.size(target_group); ++place) {
+        if (source_place(groups, groups.size(mine), place, distance) != my_place) continue;
+        blocks.send(groups.first(target_group) + place, runs_sent(groups, mine, my_place, distance), have, received, 0);
+      }
+    }
+    have.insert(have.end(), arriving.begin(), arriving.end());
+  }
+  return s;
+}
+
+}  // namespace antiphon

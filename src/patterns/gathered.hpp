@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "antiphon/problem.hpp"
+#include "antiphon/schedule.hpp"
+
+namespace antiphon {
+
+/// Consecutive ranks' blocks.
+struct BlockRun {
+  int first = 0;
+  int count = 0;
+};
+
+/// `count` of the ring of n blocks that begins at block `base`, from position `start` on: one run, or two where it wraps round.
+std::vector<BlockRun> ring_runs(int base, int n, int start, int count);
+
+/// The blocks of an allgather(v) one after the other in rank order, so that a run of blocks is one message: the output itself
+/// if it is laid out so, else scratch (each rank by itself: what travels looks the same) from which blocks are copied to their
+/// places as they come.
+class GatheredBlocks {
+ public:
+  GatheredBlocks(Schedule& s, const Problem& p, const Cut& cut);
+
+  /// The operation that puts this rank's own block in place.
+  [[nodiscard]] OpId own() const { return own_; }
+  [[nodiscard]] Range range(const BlockRun& run) const;
+
+  /// One message per run that is not empty; its tag is `tag` plus the run's place in the list.
+  std::vector<OpId> recv(int from, const std::vector<BlockRun>& runs, int tag, OpId post_after = no_op);
+  /// Sends after all of `have`; in lock-step with the messages of `received`, one by one.
+  void send(int to, const std::vector<BlockRun>& runs, const std::vector<OpId>& have, const std::vector<OpId>& received, int tag);
+
+ private:
+  Schedule& s_;
+  const Problem& p_;
+  Cut cut_;
+  OpId own_ = no_op;
+  bool direct_ = true;  ///< the output is laid out in rank order without gaps
+  Range packed_;
+  std::vector<std::int64_t> offsets_;
+};
+
+}  // namespace antiphon

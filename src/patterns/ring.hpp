@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "antiphon/problem.hpp"
+#include "antiphon/schedule.hpp"
+
+namespace antiphon {
+
+/// Blocks that travel round the ring of all ranks, cut into segments that are passed on as they come in: step after step, with
+/// no gap between steps, and a latency once per segment rather than once per step. One stream into every port.
+struct Ring {
+  int rank = 0;
+  int size = 1;
+  Cut cut;
+
+  [[nodiscard]] int next() const { return (rank + 1) % size; }
+  [[nodiscard]] int prev() const { return (rank - 1 + size) % size; }
+  [[nodiscard]] std::size_t wrap(int i) const { return static_cast<std::size_t>(((i % size) + size) % size); }
+};
+
+/// Every rank passes on block after block: blocks[rank] is in place after `own`, and in the end all blocks are. Empty blocks
+/// are not sent. `busy`: per block the operation of this rank that last used its memory (empty, or no_op: none).
+/// No deadlock with unequal blocks: a piece waits for pieces of earlier steps, or of its step nearer to the start.
+/// Returns per block the operation that brings it (no_op for empty ones and the rank's own).
+std::vector<OpId> ring_allgather(Schedule& s, const Ring& ring, std::span<const Range> blocks, Dep own,
+                                 std::span<const OpId> busy = {});
+
+/// What a rank gives to a reduce-scatter on a ring.
+struct RingOperands {
+  std::span<const Range> operands;  ///< per block: this rank's operand; only read
+  std::span<const Range> landing;   ///< per block: memory for the partial result; empty: scratch that is used again
+  Range result;                     ///< of block `rank`: apart from the operands, or the very operand
+};
+
+struct RingReduced {
+  OpId result = no_op;         ///< piece by piece: the result is there
+  std::vector<OpId> last_use;  ///< per block: the last operation that uses its operand or landing (none of `result`'s)
+};
+
+/// Block b is reduced on its way from rank b+1 round the ring to rank b: each rank adds its operand to the segments that come
+/// in and passes them on. Needs a commutative operation. Empty blocks are not sent.
+RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperands& memory, OpId ready = no_op);
+
+}  // namespace antiphon
