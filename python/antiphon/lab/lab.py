@@ -213,7 +213,7 @@ class Lab:
             finally:
                 command.close()
         except channel.ChannelError as error:
-            raise AntiphonError(f"{self.spec.node_name(1) if not node else node}: {error}", exit_code=1) from None
+            raise AntiphonError(f"node {node}: {error}", exit_code=1) from None
         finally:
             outputs.close()
         stdout, stderr = outputs.texts()
@@ -243,7 +243,7 @@ class Lab:
             raise AntiphonError(f"{n_ranks} ranks cannot be started", hint="give at least 1")
         job = recipes.Job(
             tuple(os.fspath(word) for word in argv), n_ranks or self.spec.ranks, rank_env,
-            tuple(os.fspath(path) for path in preload), map_by, recipes.choose_transport(mpi.family, transport),
+            tuple(os.fspath(path) for path in preload), map_by, recipes.choose_transport(mpi, transport),
         )  # fmt: skip
         host_file = self.state_dir / f"hosts-{run}"
         launch = recipes.build(
@@ -321,7 +321,8 @@ class _Outputs:
     def descriptors(self, empty: IO[bytes]) -> list[int]:
         """stdin, stdout and stderr for the command."""
         if not self._capture:
-            return [sys.stdin.fileno(), sys.stdout.fileno(), sys.stderr.fileno()]
+            sys.stdout.flush()
+            return [0, 1, 2]
         for _ in range(2):
             read_end, write_end = os.pipe()
             self._far.append(write_end)

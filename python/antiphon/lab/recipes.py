@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,18 +49,27 @@ class Launch:
     transport: str
 
 
-def default_transport(family: str) -> str:
-    return TRANSPORTS[family][0]
-
-
-def choose_transport(family: str, transport: str | None) -> str:
-    if family not in TRANSPORTS:
-        raise AntiphonError(f"the lab cannot launch MPI family {family!r}", hint=f"it knows {', '.join(TRANSPORTS)}")
-    if transport is None:
-        return default_transport(family)
-    if transport not in TRANSPORTS[family]:
-        raise AntiphonError(f"{family} has no transport {transport!r} in the lab", hint=f"one of {', '.join(TRANSPORTS[family])}")
+def choose_transport(mpi: MpiLike, transport: str | None) -> str:
+    """The transport asked for, or the first that the library has."""
+    if mpi.family not in TRANSPORTS:
+        raise AntiphonError(f"the lab cannot launch MPI family {mpi.family!r}", hint=f"it knows {', '.join(TRANSPORTS)}")
+    possible = _possible_transports(mpi)
+    if transport is None and possible:
+        return possible[0]
+    if transport not in possible:
+        known = ", ".join(possible) or "none that the lab knows"
+        raise AntiphonError(f"{mpi.family} {mpi.version} has no transport {transport!r} here", hint=f"it has: {known}")
     return transport
+
+
+def _possible_transports(mpi: MpiLike) -> tuple[str, ...]:
+    """MPICH says what it was built with: `ch4:ucx`, `ch4:ucx ofi`; ch3 leaves no choice."""
+    said = re.search(r"MPICH Device:\s*([\w:, ]+?)\s+MPICH ", getattr(mpi, "vendor", ""))
+    device, _, built = (said.group(1) if said else getattr(mpi, "device", "")).partition(":")
+    if device == "ch3":
+        return ("ch3",)
+    netmods = built.replace(",", " ").split()
+    return tuple(name for name in TRANSPORTS[mpi.family] if not netmods or name in netmods)
 
 
 def rank_command(job: Job) -> list[str]:
@@ -126,17 +136,23 @@ def _openmpi(
 def _mpich(
     mpi: MpiLike, job: Job, hosts: Sequence[str], per_node: int, host_file: Path, remote_shell: Path, env: dict[str, str]
 ) -> Launch:
-    env["MPIR_CVAR_CH4_NETMOD"] = job.transport
+    label = {"ofi": "ofi (tcp)", "ucx": "ucx (tcp)", "ch3": "ch3 (tcp)"}[job.transport]
+    if job.transport != "ch3":
+        env["MPIR_CVAR_CH4_NETMOD"] = job.transport
     if job.transport == "ofi":
         env["FI_PROVIDER"] = "tcp"
-    else:
+    elif job.transport == "ucx":
         env.setdefault("UCX_NET_DEVICES", "eth0")
+    if per_node > 1:
+        # Its shared-memory collectives spin without yielding: with more ranks than cores they may never end.
+        for collective in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE"):
+            env.setdefault(f"MPIR_CVAR_{collective}_POSIX_INTRA_ALGORITHM", "mpir")
     argv = [str(mpi.launcher), "-launcher", "ssh", "-launcher-exec", str(remote_shell), "-f", str(host_file)]
     argv += ["-n", str(job.n_ranks), *rank_command(job)]
     # Hydra fills a host up to its number and goes around again when the list is used up: 1 each means by node.
     width = 1 if job.map_by == "node" else per_node
     lines = "".join(f"{host}:{width}\n" for host in hosts)
-    return Launch(argv, env, lines, "ofi (tcp)" if job.transport == "ofi" else "ucx (tcp)")
+    return Launch(argv, env, lines, label)
 
 
 def inherited_env() -> dict[str, str]:
