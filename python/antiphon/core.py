@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from antiphon.errors import AntiphonError
 
@@ -93,9 +93,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class Case:
-    """A collective call as seen from outside."""
+    """A collective call as seen from outside, and the algorithm for it."""
 
     collective: str
+    #: "ALGORITHM[:PARAMETER=VALUE,…]".
+    algorithm: str
     size: int
     bytes: int = 0
     root: int = 0
@@ -105,7 +107,35 @@ class Case:
     in_place: bool = False
     #: Irregular collectives draw their sizes from it; `bytes` is the mean. 0: every block has `bytes`.
     seed: int = 0
-    parameters: Mapping[str, int] = field(default_factory=dict)
+
+
+class Transfer(NamedTuple):
+    """A message, or a piece of one, on its way from rank to rank."""
+
+    source: int
+    target: int
+    #: 0: a token, which is permission to go on.
+    bytes: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Replay:
+    """All messages of a call on an ideal network (see include/antiphon/replay.hpp)."""
+
+    transfers: tuple[Transfer, ...]
+    end: int
+    #: The most that any rank needs.
+    scratch_bytes: int
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Who sends how much to whom: [source][target]."""
+
+    messages: tuple[tuple[int, ...], ...]
+    bytes: tuple[tuple[int, ...], ...]
 
 
 def query(request: str, **fields: Any) -> dict[str, Any]:
@@ -150,9 +180,48 @@ def choose(question: Question, profile: str | None = None, own: bool = False) ->
 
     With `own`, the answer "library" is skipped: what Antiphon would use if it must.
     """
-    fields = asdict(question)
-    fields["bytes"] = -1 if question.bytes is None else question.bytes
-    return Choice(**query("choose", profile=profile, own=own, **fields))
+    return Choice(**query("choose", profile=profile, own=own, **_fields(question)))
+
+
+def supported(question: Question) -> tuple[str, ...]:
+    """The algorithms that can solve what `question` asks for."""
+    return tuple(query("supported", **_fields(question))["algorithms"])
+
+
+def build(case: Case) -> dict[str, Any]:
+    """All ranks' schedules, in the form of docs/reference/plan-format.md."""
+    return dict(query("build", **asdict(case))["plan"])
+
+
+def schedule_text(case: Case, rank: int) -> str:
+    """One rank's schedule, one line an operation."""
+    return str(query("build", rank=rank, **asdict(case))["text"])
+
+
+def check(case: Case) -> str | None:
+    """Runs all ranks in this process, on random data and in random order; what is wrong with the result, if anything."""
+    wrong = query("check", **asdict(case))["wrong"]
+    return None if wrong is None else str(wrong)
+
+
+def matrix(case: Case) -> Matrix:
+    """What every rank sends to every other: messages (pieces, and tokens) and bytes."""
+    answer = query("matrix", **asdict(case))
+    return Matrix(_rows(answer["messages"], case.size), _rows(answer["bytes"], case.size))
+
+
+def replay(case: Case, clock: Literal["rounds", "bytes"], ranks_per_node: int = 1) -> Replay:
+    """Runs the schedules on an ideal network and returns when each message was under way."""
+    answer = query("replay", clock=clock, ranks_per_node=ranks_per_node, **asdict(case))
+    return Replay(tuple(Transfer(*t) for t in answer["transfers"]), answer["end"], answer["scratch_bytes"])
+
+
+def _fields(question: Question) -> dict[str, Any]:
+    return {**asdict(question), "bytes": -1 if question.bytes is None else question.bytes}
+
+
+def _rows(cells: Sequence[int], size: int) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(cells[row * size : (row + 1) * size]) for row in range(size))
 
 
 def _string_at(pointer: int) -> bytes:

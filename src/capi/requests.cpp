@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capi/requests.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
 #include "antiphon/error.hpp"
+#include "antiphon/matrix.hpp"
+#include "antiphon/replay.hpp"
 #include "antiphon/select.hpp"
-#include "antiphon/verify.hpp"
-#include "schedule/json_node.hpp"
+#include "capi/cases.hpp"
+#include "schedule/json.hpp"
 
 namespace antiphon {
 
@@ -16,16 +19,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t max_request_bytes = std::size_t{64} << 20;
-/// Bounds of what may be asked for: generous for a cluster, too small to exhaust the asking process.
-constexpr std::int64_t max_ranks = 65536;
+constexpr std::int64_t max_ranks = 1 << 20;
 constexpr std::int64_t max_bytes = std::int64_t{1} << 40;
-
-Collective read_collective(const JsonNode& request) {
-  const JsonNode node = request.at("collective");
-  const auto collective = collective_from_name(node.text());
-  if (!collective) node.fail("\"" + node.text() + "\" is not a collective");
-  return *collective;
-}
 
 Question read_question(const JsonNode& request) {
   Question q;
@@ -91,6 +86,55 @@ Json choose(const JsonNode& request) {
   return {{"choice", choice.to_string()}, {"algorithm", algorithm}, {"parameters", json_of(choice.parameters)}, {"reason", choice.reason}};
 }
 
+/// Which of a collective's algorithms support a call, as far as all ranks know it alike.
+Json supported(const JsonNode& request) {
+  const Question q = read_question(request);
+  Json list = Json::array();
+  for (const Algorithm* a : algorithms_for(q.collective)) {
+    Problem p{q.collective, 0, q.ranks, 0, std::max(q.bytes, std::int64_t{0}), q.element_bytes, q.commutative};
+    p.parameters = resolve_parameters(*a, {});
+    if (supports(*a, p)) list.push_back(a->name);
+  }
+  return {{"algorithms", list}};
+}
+
+Json build(const JsonNode& request) {
+  const AlgorithmCase c = read_case(request);
+  if (const auto rank = request.find("rank")) {
+    const Schedule schedule = schedule_of(c, static_cast<int>(rank->integer(0, c.call.size - 1)));
+    return {{"schedule", json_of(schedule)}, {"text", schedule.to_string()}, {"hash", schedule.hash()}};
+  }
+  return {{"plan", json_of(plan_of(c, schedules_of(c)))}};
+}
+
+Json check_algorithm(const JsonNode& request) {
+  const AlgorithmCase c = read_case(request);
+  const auto wrong = check(*c.algorithm, c.call);
+  Json found = nullptr;
+  if (wrong) found = *wrong;
+  return {{"wrong", found}};
+}
+
+Json matrix(const JsonNode& request) {
+  const AlgorithmCase c = read_case(request);
+  const Traffic traffic = traffic_of(schedules_of(c));
+  return {{"size", traffic.size}, {"messages", traffic.messages}, {"bytes", traffic.bytes}};
+}
+
+Json replay_calls(const JsonNode& request) {
+  const AlgorithmCase c = read_case(request);
+  const JsonNode clock = request.at("clock");
+  if (clock.text() != "rounds" && clock.text() != "bytes") clock.fail("expected \"rounds\" or \"bytes\"");
+  const int ranks_per_node = static_cast<int>(request.integer_or("ranks_per_node", 1, 1, c.call.size));
+  const auto schedules = schedules_of(c);
+  const Replay result = replay(schedules, clock.text() == "rounds" ? Clock::rounds : Clock::bytes, ranks_per_node);
+  Json transfers = Json::array();
+  for (const Transfer& t : result.transfers) transfers.push_back(Json::array({t.from, t.to, t.bytes, t.begin, t.end}));
+  std::int64_t scratch_bytes = 0;
+  for (const Schedule& s : schedules) scratch_bytes = std::max(scratch_bytes, s.scratch_bytes());
+  return {{"end", result.end}, {"scratch_bytes", scratch_bytes}, {"transfers", transfers}};
+}
+
 Json version(const JsonNode&) { return {{"version", ANTIPHON_VERSION}}; }
 
 struct Request {
@@ -103,6 +147,11 @@ constexpr std::array requests{
     Request{"collectives", collectives},
     Request{"algorithms", list_algorithms},
     Request{"choose", choose},
+    Request{"supported", supported},
+    Request{"build", build},
+    Request{"check", check_algorithm},
+    Request{"matrix", matrix},
+    Request{"replay", replay_calls},
 };
 
 Json handle(const JsonNode& request) {

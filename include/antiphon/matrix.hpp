@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "antiphon/schedule.hpp"
+
+namespace antiphon {
+
+/// Who sends how much to whom: what a set of schedules adds up to.
+struct Traffic {
+  int size = 0;
+  std::vector<std::int64_t> messages;  ///< [from · size + to]: pieces, tokens included
+  std::vector<std::int64_t> bytes;     ///< [from · size + to]
+
+  explicit Traffic(int ranks) : size(ranks), messages(cells(ranks)), bytes(cells(ranks)) {}
+  Traffic& operator+=(const Traffic& other);
+  [[nodiscard]] std::size_t cell(int from, int to) const {
+    return static_cast<std::size_t>(from) * static_cast<std::size_t>(size) + static_cast<std::size_t>(to);
+  }
+  bool operator==(const Traffic&) const = default;
+
+ private:
+  static std::size_t cells(int ranks) { return static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks); }
+};
+
+/// The messages that all ranks' schedules (one a rank) send. Throws InvalidArgument for a peer that does not exist.
+Traffic traffic_of(std::span<const Schedule> schedules);
+
+}  // namespace antiphon

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "antiphon/schedule_json.hpp"
+#include "antiphon/verify.hpp"
+#include "schedule/json_node.hpp"
+
+namespace antiphon {
+
+Collective read_collective(const JsonNode& request);
+
+/// What a request names: a call and the algorithm for it, whose parameters are in the case.
+struct AlgorithmCase {
+  const Algorithm* algorithm = nullptr;
+  Case call;
+};
+AlgorithmCase read_case(const JsonNode& request);
+
+/// Every rank's schedule. With seed 0 all blocks of an irregular collective have `bytes` bytes. Throws InvalidArgument if the
+/// algorithm does not support the call.
+std::vector<Schedule> schedules_of(const AlgorithmCase& c);
+/// The same for one rank.
+Schedule schedule_of(const AlgorithmCase& c, int rank);
+Plan plan_of(const AlgorithmCase& c, std::vector<Schedule> schedules);
+
+}  // namespace antiphon

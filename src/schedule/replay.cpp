@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/replay.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <queue>
+#include <tuple>
+
+#include "antiphon/error.hpp"
+#include "antiphon/progress.hpp"
+
+namespace antiphon {
+
+namespace {
+
+/// The schedule with every operation in one piece.
+Schedule uncut(const Schedule& schedule) {
+  Schedule whole;
+  whole.set_scratch_bytes(schedule.scratch_bytes());
+  for (Op op : schedule.ops()) {
+    op.cut = {};
+    whole.add(op, schedule.deps(op));
+  }
+  return whole;
+}
+
+class Simulation {
+ public:
+  Simulation(std::span<const Schedule> schedules, Clock clock, int ranks_per_node, std::int64_t max_transfers)
+      : clock_(clock), ranks_per_port_(clock == Clock::rounds ? 1 : std::max(ranks_per_node, 1)), max_transfers_(max_transfers) {
+    for (const Schedule& s : schedules) schedules_.push_back(clock == Clock::rounds ? uncut(s) : s);
+    for (const Schedule& s : schedules_) progress_.push_back(std::make_unique<Progress>(s));
+    const std::size_t ports = schedules_.size() / static_cast<std::size_t>(ranks_per_port_) + 1;
+    sending_.assign(ports, false);
+    receiving_.assign(ports, false);
+  }
+
+  Replay run() {
+    for (int rank = 0; rank < size(); ++rank) advance(rank);
+    start_pairs();
+    while (!under_way_.empty()) {
+      now_ = under_way_.top().end;
+      // All that ends at one time frees its ports before anything new takes one.
+      while (!under_way_.empty() && under_way_.top().end == now_) {
+        const Pair pair = under_way_.top().pair;
+        under_way_.pop();
+        finish(pair);
+      }
+      start_pairs();
+    }
+    check_end();
+    return {std::move(transfers_), now_};
+  }
+
+ private:
+  struct Pair {
+    int from = 0;
+    int to = 0;
+    Progress::Piece send, recv;
+    std::int64_t bytes = 0;
+    bool holds_ports = false;
+  };
+  struct UnderWay {
+    std::int64_t end = 0;
+    std::uint64_t order = 0;
+    Pair pair;
+    bool operator<(const UnderWay& other) const { return std::tie(other.end, other.order) < std::tie(end, order); }
+  };
+  using Channel = std::tuple<int, int, int>;  ///< from, to, tag
+  struct Messages {
+    std::deque<Progress::Piece> sends, recvs;
+  };
+
+  [[nodiscard]] int size() const { return static_cast<int>(schedules_.size()); }
+  [[nodiscard]] const Op& op_of(int rank, const Progress::Piece& piece) const {
+    return schedules_[static_cast<std::size_t>(rank)].ops()[piece.op];
+  }
+  [[nodiscard]] std::size_t port(int rank) const { return static_cast<std::size_t>(rank / ranks_per_port_); }
+
+  /// Starts what the rank may start; local operations end at once.
+  void advance(int rank) {
+    Progress& progress = *progress_[static_cast<std::size_t>(rank)];
+    Progress::Piece piece;
+    while (progress.next(piece)) {
+      const Op& op = op_of(rank, piece);
+      if (op.kind == OpKind::send || op.kind == OpKind::recv) post(rank, op, piece);
+      else progress.complete(piece);
+    }
+  }
+
+  void post(int rank, const Op& op, const Progress::Piece& piece) {
+    if (op.peer < 0 || op.peer >= size()) {
+      throw InvalidArgument("rank " + std::to_string(rank) + " names rank " + std::to_string(op.peer) + ", which does not exist");
+    }
+    const bool send = op.kind == OpKind::send;
+    const int from = send ? rank : op.peer;
+    const int to = send ? op.peer : rank;
+    Messages& m = messages_[{from, to, op.tag}];
+    (send ? m.sends : m.recvs).push_back(piece);
+    if (m.sends.empty() || m.recvs.empty()) return;
+    const Op& sender = op_of(from, m.sends.front());
+    waiting_.push_back({from, to, m.sends.front(), m.recvs.front(), sender.piece_size(m.sends.front().index)});
+    m.sends.pop_front();
+    m.recvs.pop_front();
+  }
+
+  /// Starts the waiting messages whose ports are free, those that waited longest first.
+  void start_pairs() {
+    std::size_t kept = 0;
+    for (Pair& pair : waiting_) {
+      if (!start(pair)) waiting_[kept++] = pair;
+    }
+    waiting_.resize(kept);
+  }
+
+  bool start(Pair& pair) {
+    pair.holds_ports = pair.bytes > 0 && (clock_ == Clock::rounds || port(pair.from) != port(pair.to));
+    if (pair.holds_ports) {
+      if (sending_[port(pair.from)] || receiving_[port(pair.to)]) return false;
+      sending_[port(pair.from)] = receiving_[port(pair.to)] = true;
+    }
+    if (static_cast<std::int64_t>(transfers_.size()) >= max_transfers_) {
+      throw InvalidArgument("more than " + std::to_string(max_transfers_) + " messages: too many to replay");
+    }
+    const std::int64_t takes = clock_ == Clock::rounds ? 1 : pair.holds_ports ? pair.bytes : 0;
+    transfers_.push_back({pair.from, pair.to, pair.bytes, now_, now_ + takes});
+    under_way_.push({now_ + takes, transfers_.size(), pair});
+    return true;
+  }
+
+  void finish(const Pair& pair) {
+    if (pair.holds_ports) sending_[port(pair.from)] = receiving_[port(pair.to)] = false;
+    progress_[static_cast<std::size_t>(pair.from)]->complete(pair.send);
+    progress_[static_cast<std::size_t>(pair.to)]->complete(pair.recv);
+    advance(pair.from);
+    advance(pair.to);
+  }
+
+  void check_end() const {
+    for (std::size_t r = 0; r < progress_.size(); ++r) {
+      if (!progress_[r]->done()) throw InvalidArgument("deadlock: rank " + std::to_string(r) + " cannot go on");
+    }
+  }
+
+  Clock clock_;
+  int ranks_per_port_;
+  std::int64_t max_transfers_;
+  std::int64_t now_ = 0;
+  std::vector<Schedule> schedules_;
+  std::vector<std::unique_ptr<Progress>> progress_;
+  std::map<Channel, Messages> messages_;
+  std::vector<Pair> waiting_;
+  std::priority_queue<UnderWay> under_way_;
+  std::vector<bool> sending_, receiving_;
+  std::vector<Transfer> transfers_;
+};
+
+}  // namespace
+
+Replay replay(std::span<const Schedule> schedules, Clock clock, int ranks_per_node, std::int64_t max_transfers) {
+  return Simulation(schedules, clock, ranks_per_node, max_transfers).run();
+}
+
+}  // namespace antiphon
