@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compare collectives: the library's, Antiphon's, and what the network allows
+
+All contenders run interleaved in one run of one program; results are checked; times are those of the slowest rank.
+
+  antiphon bench alltoall bcast --bytes 64k,256k --lab             in an emulated cluster (16 nodes, 100 Mb/s)
+  antiphon bench alltoall --lab --mpi mpich --algorithms all       every algorithm
+  antiphon bench alltoall --algorithms rotated:piece_bytes=16384,window=2 --modes sync,throughput,burst --json out.json
+  antiphon bench -n 64 --hostfile nodes --link-rate 1gbit          on a real cluster
+  antiphon bench --list                                            the algorithms and their parameters
+
+modes: sync, a barrier before each call; throughput, 8 to 24 calls back to back; burst, 3 calls after a pause or after other traffic.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from antiphon import benchmark, core, output, places, tables
+from antiphon import mpi as mpis
+from antiphon.errors import EXIT_FAILURE, AntiphonError
+
+#: What is measured unless something is named: those that real programs use most.
+USUAL = ("barrier", "bcast", "scatter", "gather", "allgather", "alltoall", "reduce", "allreduce", "reduce_scatter_block")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of `antiphon bench`."""
+    add = parser.add_argument
+    add("collectives", nargs="*", metavar="COLLECTIVE", help="as MPI names it, as alltoall; or all (default: the nine most used)")
+    add("--list", action="store_true", help="show every algorithm with its parameters, and measure nothing")
+    add("--bytes", default="1k,64k", metavar="N,…", help="size of a block, or of the message of bcast, reduce, allreduce, scan, "
+        "exscan (default: %(default)s)")  # fmt: skip
+    add("--modes", default="sync", metavar="M,…", help="sync, throughput, burst (default: %(default)s)")
+    add("--against", choices=("library", "nothing"), default="library", help="measure the library's collective too (default), or not")
+    add("--algorithms", action="append", metavar="A,…", help="algorithms to force besides Antiphon's own choice: all, or "
+        "NAME[:PARAMETER=VALUE,…],…; `on` is Antiphon's choice where it would stay out")  # fmt: skip
+    add("--budget", type=float, default=5.0, metavar="SECONDS", help="for one collective at one size in one mode (default: 5)")
+    add("--root", type=int, default=0, metavar="RANK", help="root of those that have one (default: 0)")
+    add("--overhead", action="store_true", help="measure only what Antiphon adds to a call that it passes on to the library")
+    where = parser.add_argument_group("where")
+    add = where.add_argument
+    add("-n", "-np", type=int, metavar="RANKS", help="number of ranks (default: one per core, slot or node)")
+    add("--mpi", metavar="MPI", help="openmpi, mpich, or a path; several with commas (default: the first that is found)")
+    add("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
+    add("--link-rate", metavar="RATE", help="rate of a node's link, as 1gbit: gives the limit")
+    add("--launcher-args", default="", metavar="ARGS", help="more options for mpirun or mpiexec")
+    add("--lab", nargs="?", const="", metavar="CLUSTER", help="an emulated cluster: a cluster's name or file, or a lab that is up "
+        "(default: ethernet-16)")  # fmt: skip
+    add("--transport", metavar="T", help="in a lab: what MPICH's messages travel through, ofi or ucx")
+    parser.add_argument("--json", nargs="?", const="-", metavar="FILE", help="results with all samples, to FILE or to stdout (-)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measures and prints."""
+    _give_back_names(args)
+    if args.list:
+        return _list(args)
+    if args.n is not None and args.n < 1:
+        raise AntiphonError(f"-n {args.n}: at least 1 rank is needed")
+    found = [mpis.by_name(name) for name in args.mpi.split(",")] if args.mpi else mpis.discover()[:1]
+    if not found:
+        raise AntiphonError("no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH")
+    with open_place(args) as place:
+        if args.overhead:
+            return _overhead(args, place, found)
+        plan = make_plan(args)
+        all_results = []
+        for mpi in found:
+            results = _measure(args, place, mpi, plan)
+            all_results.append(results)
+            if args.json != "-":
+                _show(results, place)
+    if args.json:
+        _write_json(args.json, {"results": [row for results in all_results for row in results.rows()]})
+    return EXIT_FAILURE if any(results.wrong for results in all_results) else 0
+
+
+def _give_back_names(args: argparse.Namespace) -> None:
+    """In `--lab alltoall` and `--json alltoall` the word is a collective, not the option's optional value."""
+    known = {collective.name for collective in core.collectives()} | {"all"}
+    for option, default in (("lab", ""), ("json", "-")):
+        if getattr(args, option) in known:
+            args.collectives.append(getattr(args, option))
+            setattr(args, option, default)
+    unknown = [name for name in args.collectives if name not in known]
+    if unknown:
+        raise AntiphonError(f"no collective named {unknown[0]!r}", hint=f"there are {', '.join(sorted(known))}")
+    if "all" in args.collectives:
+        args.collectives = [collective.name for collective in core.collectives()]
+
+
+def _list(args: argparse.Namespace) -> int:
+    listed = [a for a in core.algorithms() if not args.collectives or a.collective in args.collectives]
+    if args.json:
+        _write_json(args.json, {"algorithms": [dataclasses.asdict(a) for a in listed]})
+    else:
+        output.stdout().print(tables.algorithms_table(listed))
+    return 0
+
+
+def make_plan(args: argparse.Namespace) -> benchmark.Plan:
+    """What the options ask to measure."""
+    collectives = list(dict.fromkeys(args.collectives or USUAL))
+    modes = args.modes.split(",")
+    wrong = [mode for mode in modes if mode not in benchmark.MODES]
+    if wrong:
+        raise AntiphonError(f"--modes: no mode named {wrong[0]!r}", hint=f"there are {', '.join(benchmark.MODES)}")
+    if args.budget < 0:
+        raise AntiphonError(f"--budget {args.budget:g}: is below zero")
+    sizes = [_size(text) for text in args.bytes.split(",")]
+    contenders = ["*:library"] if args.against == "library" else []
+    contenders.append("*:auto")
+    contenders += [contender for c in collectives for contender in _forced(c, args.algorithms or [])]
+    return benchmark.Plan(collectives, sizes, modes, contenders, args.budget, args.root)
+
+
+def _size(text: str) -> int:
+    from antiphon.lab.units import parse_size
+
+    try:
+        return 0 if text.strip() == "0" else parse_size(text)
+    except ValueError as error:
+        raise AntiphonError(f"--bytes: {error}") from None
+
+
+def split_algorithms(text: str) -> list[str]:
+    """NAME[:PARAMETER=VALUE,…],…: a comma before PARAMETER=VALUE does not begin a new algorithm."""
+    choices: list[str] = []
+    for part in filter(None, text.split(",")):
+        if "=" in part and ":" not in part and choices:
+            choices[-1] += f",{part}"
+        else:
+            choices.append(part)
+    return choices
+
+
+def _forced(collective: str, asked: list[str]) -> Iterator[str]:
+    """The forced contenders of a collective. A name of another collective's algorithm is passed over, unknown ones are not."""
+    names = [a.name for a in core.algorithms(collective)]
+    everywhere = {a.name for a in core.algorithms()} | {"on"}
+    for choice in (choice for text in asked for choice in split_algorithms(text)):
+        name = choice.partition(":")[0]
+        if choice == "all":
+            yield from (f"{collective}:{name}" for name in names)
+        elif name not in everywhere:
+            raise AntiphonError(f"--algorithms: no algorithm named {name!r}", hint="`antiphon bench --list` shows them")
+        elif name in names or name == "on":
+            yield f"{collective}:{choice}"
+
+
+@contextlib.contextmanager
+def open_place(args: argparse.Namespace) -> Iterator[places.Place]:
+    """Where the options say to measure; a lab made for it is gone afterwards."""
+    if args.lab is None:
+        rate = args.link_rate or os.environ.get("ANTIPHON_LINK_BITS_PER_S")
+        yield places.Here(args.hostfile, _rate(rate) if rate else None, shlex.split(args.launcher_args))
+        return
+    if args.hostfile or args.link_rate or args.launcher_args:
+        raise AntiphonError("--hostfile, --link-rate and --launcher-args are not for a lab", hint="leave them or --lab away")
+    from antiphon.lab import DEFAULT_CLUSTER, Lab, load_cluster, state
+
+    running = {record["name"] for record in state.list_labs()}
+    lab = Lab.attach(args.lab) if args.lab in running else Lab(load_cluster(args.lab or DEFAULT_CLUSTER))
+    with lab:
+        yield places.InLab(lab, transport=args.transport)
+
+
+def _rate(text: str) -> float:
+    from antiphon.lab.units import parse_rate
+
+    try:
+        return parse_rate(f"{text}bit" if text.isdigit() else text)
+    except ValueError as error:
+        raise AntiphonError(f"--link-rate: {error}") from None
+
+
+def _measure(args: argparse.Namespace, place: places.Place, mpi: mpis.Mpi, plan: benchmark.Plan) -> benchmark.Results:
+    with _progress(f"{mpi.label}", plan.cells) as advance:
+        ranks = args.n or (None if args.lab is not None or args.hostfile else len(os.sched_getaffinity(0)))
+        return benchmark.run(place, mpi, ranks, plan, advance)
+
+
+@contextlib.contextmanager
+def _progress(label: str, total: int) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """A bar that moves with every finished cell, on a terminal; nothing in a log."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = output.stderr()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(f"{label}: starting", total=total)
+        finished = set()
+
+        def advance(event: Mapping[str, Any]) -> None:
+            if event["event"] == "result":
+                finished.add((event["collective"], event["bytes"], event["mode"]))
+                text = f"{label}: {event['collective']} {tables.bytes_text(event['bytes'])} {event['mode']}"
+                bar.update(task, completed=len(finished), description=text)
+
+        yield advance
+
+
+def _show(results: benchmark.Results, place: places.Place) -> None:
+    console = output.stdout()
+    console.print(tables.benchmark_table(results, place.describe()))
+    for line in tables.mean_lines(results):
+        console.print(line)
+    for collective, size, contender, why in results.skipped:
+        output.stderr().print(f"left out: {collective} {tables.bytes_text(size)} {contender}: {why}")
+    for collective, size, contender, why in results.wrong:
+        output.print_error(f"{collective} {tables.bytes_text(size)} {contender}: {why}")
+
+
+def _overhead(args: argparse.Namespace, place: places.Place, found: list[mpis.Mpi]) -> int:
+    rows = []
+    for mpi in found:
+        lines: list[str] = []
+        argv = [str(places.program("bench", mpi.abi)), "--overhead"]
+        ended = place.run(mpi, 1, argv, preload=True, env={}, on_line=lines.append, timeout_s=120)
+        if ended.exit_code != 0:
+            raise places.failure("the benchmark", ended)
+        rows += [{"mpi": mpi.label} | json.loads(line) for line in lines if line.startswith("{")]
+    if args.json:
+        _write_json(args.json, {"overhead": rows})
+        return 0
+    table = tables.new_table("a call passed on to the library, on one rank")
+    for heading in ("MPI", "collective", "library alone", "added"):
+        table.add_column(heading)
+    for row in rows:
+        table.add_row(row["mpi"], row["collective"], f"{row['library_ns']:.0f} ns", f"{row['added_ns']:.0f} ns")
+    output.stdout().print(table)
+    return 0
+
+
+def _write_json(target: str, document: dict[str, Any]) -> None:
+    if target == "-":
+        output.print_json(document)
+        return
+    try:
+        Path(target).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise AntiphonError(f"--json {target}: {error.strerror}") from error

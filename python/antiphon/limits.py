@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What no algorithm can beat: the bytes that a collective must move over the busiest link, and the time they need.
+
+A link cuts the ranks into those behind it (`inside`) and all others. Both directions carry data at the same time, so the
+fuller one counts. Blocks of m bytes; P ranks, a of them inside and b = P − a outside:
+
+  collective                    bytes over the cut, in the fuller direction
+  barrier                       0
+  bcast, reduce, scan, exscan   m
+  scatter(v), gather(v)         m × the ranks on the side that the root is not on
+  allgather(v)                  m × max(a, b): everybody's block goes in once, however many want it
+  alltoall(v)                   m × a × b
+  allreduce                     m; over the links of N nodes 2 m (N − 1) / N: that much the average node must send
+  reduce_scatter(_block)        m × max(a, b): sums for the other side's blocks, already added up on this side
+
+m is the whole message for bcast, reduce, allreduce, scan and exscan, and one rank's block for the others. For the vector
+collectives, equal blocks of m. With one rank per node and one switch that is, for alltoall, (P − 1) m per link.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+#: TCP's payload over the bytes that count on a link at full frames (1448 of 1514; the lab's links count the same).
+PAYLOAD_SHARE = 1448 / 1514
+
+
+@dataclass(frozen=True)
+class Uplink:
+    """A link between switches: the nodes on one side of it, and its payload rate."""
+
+    nodes: frozenset[int]
+    bits_per_s: float
+
+
+@dataclass(frozen=True)
+class Network:
+    """Where ranks are, and how fast the links are. Rates count payload."""
+
+    node_of_rank: Sequence[int]
+    node_bits_per_s: float
+    uplinks: Sequence[Uplink] = field(default=())
+
+    @classmethod
+    def blocks(cls, ranks: int, ranks_per_node: int, node_bits_per_s: float) -> Network:
+        """One switch; ranks 0…ppn−1 on the first node, and so on."""
+        return cls([rank // ranks_per_node for rank in range(ranks)], node_bits_per_s)
+
+    @property
+    def nodes(self) -> int:
+        return len(set(self.node_of_rank))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How a link divides the ranks."""
+
+    inside: int
+    outside: int
+    root_inside: bool
+
+
+def bytes_over_cut(collective: str, message_bytes: int, cut: Cut) -> float:
+    """Bytes that must cross in the fuller direction; see the table above."""
+    if cut.inside == 0 or cut.outside == 0 or collective == "barrier":
+        return 0
+    if collective in ("bcast", "reduce", "allreduce", "scan", "exscan"):
+        return message_bytes
+    if collective in ("scatter", "scatterv", "gather", "gatherv"):
+        return message_bytes * (cut.outside if cut.root_inside else cut.inside)
+    if collective in ("allgather", "allgatherv", "reduce_scatter", "reduce_scatter_block"):
+        return message_bytes * max(cut.inside, cut.outside)
+    if collective in ("alltoall", "alltoallv"):
+        return message_bytes * cut.inside * cut.outside
+    raise ValueError(f"no limit is known for {collective!r}")
+
+
+def node_bytes(collective: str, message_bytes: int, node_of_rank: Sequence[int], root: int = 0) -> float:
+    """Bytes over the busiest of the nodes' own links."""
+    nodes = len(set(node_of_rank))
+    busiest = max((bytes_over_cut(collective, message_bytes, cut) for cut in _node_cuts(node_of_rank, root)), default=0)
+    if collective == "allreduce" and nodes > 1:
+        return max(busiest, 2 * message_bytes * (nodes - 1) / nodes)
+    return busiest
+
+
+def limit_s(collective: str, message_bytes: int, network: Network, root: int = 0) -> float | None:
+    """The least time the links allow; None where no byte has to cross one."""
+    least = 8 * node_bytes(collective, message_bytes, network.node_of_rank, root) / network.node_bits_per_s
+    for uplink in network.uplinks:
+        cut = _cut(network.node_of_rank, uplink.nodes, root)
+        least = max(least, 8 * bytes_over_cut(collective, message_bytes, cut) / uplink.bits_per_s)
+    return least or None
+
+
+def _node_cuts(node_of_rank: Sequence[int], root: int) -> Iterator[Cut]:
+    ranks = len(node_of_rank)
+    for node, inside in Counter(node_of_rank).items():
+        yield Cut(inside, ranks - inside, node_of_rank[root] == node)
+
+
+def _cut(node_of_rank: Sequence[int], nodes: frozenset[int], root: int) -> Cut:
+    inside = sum(node in nodes for node in node_of_rank)
+    return Cut(inside, len(node_of_rank) - inside, node_of_rank[root] in nodes)
