@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/algorithm.hpp"
+#include "patterns/cut.hpp"
+
+namespace antiphon::reduce_algorithms {
+
+namespace {
+
+constexpr Parameter parameters[] = {
+    {"segment_bytes", 4096, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
+    {"window", 8, 1, 1024, "segments under way to the next rank"},
+};
+
+/// The last place begins; every other combines its own operand (left) with what comes from behind (right), segment by segment,
+/// and passes the result on towards place 0, the root. Combining into what was received needs no copy of the operand.
+/// Ordered operations need places in rank order: then rank 0 ends the chain, and passes the result to the root if that is
+/// another. Cost (pLogP), k segments of s bytes: (P−1) (L + g(s)) + (k−1) g(s): the wire's rate for long messages.
+Schedule build(const Problem& p) {
+  Schedule s;
+  const Cut cut = cut_of(p);
+  const int end = p.commutative ? p.root : 0;  // the rank at place 0
+  const int place = (p.rank - end + p.size) % p.size;
+  const auto rank_at = [&](int other) { return (other + end) % p.size; };
+  const bool root = p.rank == p.root;
+
+  Range result = p.whole_input();
+  OpId combined = no_op;
+  if (place < p.size - 1) {
+    // An in-place root's output is its operand, still to be read.
+    result = root && place == 0 && !p.in_place ? p.whole_output() : s.scratch(p.bytes);
+    const OpId received = s.recv(rank_at(place + 1), result, {}, cut);
+    combined = s.reduce(p.whole_input(), result, {pipelined(received)}, cut);
+  }
+  OpId sent = no_op;
+  if (place > 0) sent = s.send(rank_at(place - 1), result, {pipelined(combined)}, cut);
+  if (place == 0 && root) s.copy(result, p.whole_output(), {pipelined(combined)}, cut);
+  if (place == 0 && !root) s.send(p.root, result, {pipelined(combined)}, cut, 1);
+  if (place > 0 && root) {
+    // In place, the operand is overwritten only after its last use.
+    s.recv(rank_at(0), p.whole_output(), {p.in_place ? pipelined(place < p.size - 1 ? combined : sent) : Dep(no_op)}, cut, 1);
+  }
+  return s;
+}
+
+}  // namespace
+
+extern const Algorithm chain{Collective::reduce, "chain", "segments flow along a chain of all ranks; long messages",
+                             parameters, nullptr, build};
+
+}  // namespace antiphon::reduce_algorithms

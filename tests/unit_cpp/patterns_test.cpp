@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "../../src/patterns/circulant.hpp"
+#include "../../src/patterns/partition.hpp"
+#include "../../src/patterns/tree.hpp"
+
+using namespace antiphon;
+
+namespace {
+
+/// Every round's messages match, a block is sent only after it came, and everybody has every block exactly once.
+void expect_broadcast(int size, int blocks) {
+  CAPTURE(size);
+  CAPTURE(blocks);
+  std::vector<std::vector<Circulant::Round>> places;
+  for (int place = 0; place < size; ++place) places.push_back(Circulant(place, size).rounds(blocks));
+  std::vector<std::vector<int>> came(static_cast<std::size_t>(size), std::vector<int>(static_cast<std::size_t>(blocks), 0));
+  std::fill(came[0].begin(), came[0].end(), 1);
+  bool right = true;
+  for (std::size_t i = 0; i < places[0].size(); ++i) {
+    for (int place = 0; place < size; ++place) {
+      const auto& round = places[static_cast<std::size_t>(place)][i];
+      if (round.to < 0) continue;
+      const auto& other = places[static_cast<std::size_t>(round.to)][i];
+      right = right && other.from == place && other.recv_block == round.send_block;
+      right = right && came[static_cast<std::size_t>(place)][static_cast<std::size_t>(round.send_block)] == 1;
+    }
+    for (int place = 0; place < size; ++place) {
+      const auto& round = places[static_cast<std::size_t>(place)][i];
+      if (round.from < 0) continue;
+      right = right && places[static_cast<std::size_t>(round.from)][i].to == place;
+      ++came[static_cast<std::size_t>(place)][static_cast<std::size_t>(round.recv_block)];
+    }
+  }
+  for (const auto& counts : came) {
+    right = right && std::all_of(counts.begin(), counts.end(), [](int n) { return n == 1; });
+  }
+  CHECK(right);
+}
+
+using Builder = Tree (*)(int, int);
+
+void expect_tree(Builder build, int size, int root) {
+  CAPTURE(size);
+  for (int place = 0; place < size; ++place) {
+    const Tree tree = build(place, size);
+    CHECK((tree.parent < 0) == (place == root));
+    CHECK(tree.first <= place);
+    CHECK(place < tree.last);
+    int below = 1;
+    for (const int child : tree.children) {
+      const Tree sub = build(child, size);
+      CHECK(sub.parent == place);
+      CHECK(sub.first >= tree.first);
+      CHECK(sub.last <= tree.last);
+      below += sub.last - sub.first;
+    }
+    CHECK(below == tree.last - tree.first);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("circulant broadcast schedules are right for all sizes to 130 and some large ones") {
+  for (int size = 1; size <= 130; ++size) {
+    for (const int blocks : {1, 2, 3, 7, 8, 20}) expect_broadcast(size, blocks);
+  }
+  for (const int size : {255, 256, 257, 1000, 1023, 1024, 1025}) expect_broadcast(size, 13);
+}
+
+TEST_CASE("circulant broadcast takes blocks − 1 + ⌈log2 size⌉ rounds") {
+  CHECK(Circulant(3, 16).rounds(10).size() == 13);
+  CHECK(Circulant(3, 17).rounds(10).size() == 14);
+  CHECK(Circulant(0, 1).rounds(10).empty());
+}
+
+TEST_CASE("trees: everybody is its parent's child, subtrees are runs of places") {
+  for (int size = 1; size <= 70; ++size) {
+    expect_tree(flat_tree, size, 0);
+    expect_tree(binary_tree, size, 0);
+    expect_tree(binomial_tree, size, 0);
+    expect_tree([](int place, int n) { return knomial_tree(place, n, 3); }, size, 0);
+    expect_tree([](int place, int n) { return knomial_tree(place, n, 5); }, size, 0);
+    expect_tree(in_order_binary_tree, size, size - 1);
+  }
+}
+
+TEST_CASE("an in-order tree's root comes after its children's subtrees") {
+  for (int size = 1; size <= 40; ++size) {
+    for (int place = 0; place < size; ++place) {
+      const Tree tree = in_order_binary_tree(place, size);
+      CHECK(tree.last == place + 1);
+      CHECK(tree.children.size() <= 2);
+      CHECK(std::is_sorted(tree.children.begin(), tree.children.end()));
+    }
+  }
+}
+
+TEST_CASE("a partition covers everything with blocks of whole elements that differ by one element at most") {
+  for (const std::int64_t bytes : {0, 8, 40, 800, 808}) {
+    for (const int parts : {1, 2, 3, 7, 16, 120}) {
+      const Partition partition(bytes, 8, parts);
+      std::int64_t at = 0;
+      for (int i = 0; i < parts; ++i) {
+        CHECK(partition.offset(i) == at);
+        CHECK(partition.size(i) % 8 == 0);
+        CHECK(partition.size(0) - partition.size(i) <= 8);
+        CHECK(partition.size(i) >= 0);
+        at += partition.size(i);
+      }
+      CHECK(at == bytes);
+    }
+  }
+  CHECK(Partition(83, 8, 3).size(2) == 27);
+}
