@@ -25,6 +25,9 @@ from antiphon.lab import clusters, kernel, network, node, state
 from antiphon.lab.spec import ClusterSpec
 
 
+SWITCH = "switch"
+
+
 class _Stop(Exception):
     """Asked to end."""
 
@@ -187,9 +190,10 @@ class Init:
         for _, go, _ in nodes:
             os.write(go, b"1")
         notes = [_node_ready(ready) for _, _, ready in nodes]
+        switch_pid = self._serve_switch()
         state.write_record(self.state_dir, self._record(notes[0]))
         self.report({"ok": True})
-        self._watch()
+        self._watch([switch_pid, *(pid for pid, _, _ in nodes)])
 
     def _make_switch_namespace(self) -> None:
         kernel.unshare(kernel.CLONE_NEWNET | kernel.CLONE_NEWNS)
@@ -232,6 +236,26 @@ class Init:
                 _node_ready(ready, first)  # raises what the node wrote
         return nodes
 
+    def _serve_switch(self) -> int:
+        """Let commands run beside the switches as well: how else could one see what a port dropped?"""
+        ready_read, ready_write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                for fd in (self.watch_fd, self.guardian.ready_fd, ready_read):
+                    os.close(fd)
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                kernel.set_process_name(f"lab-{SWITCH}")
+                server = node.NodeServer(SWITCH, self.state_dir)
+                os.write(ready_write, b'{"notes": []}')
+                os.close(ready_write)
+                server.serve()
+            finally:
+                os._exit(1)
+        os.close(ready_write)
+        _node_ready(ready_read)
+        return pid
+
     def _record(self, notes: list[str]) -> dict[str, Any]:
         return {
             "name": self.state_dir.name,
@@ -246,16 +270,17 @@ class Init:
             "notes": notes,
         }
 
-    def _watch(self) -> None:
+    def _watch(self, pids: list[int]) -> None:
         """Wait for the guardian to go (its end of the pipe closes) or a node to die; then the lab is over."""
-        signal.signal(signal.SIGCHLD, _stop_on_signal)
         poll = select.poll()
         poll.register(self.watch_fd, select.POLLIN | select.POLLHUP)
+        for pid in pids:
+            poll.register(os.pidfd_open(pid), select.POLLIN)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # orphans come here; the kernel shall bury them
         try:
             poll.poll()
         except _Stop:
             pass
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         state.release_time_slice(self.state_dir.parent, self.guardian.identity)
         state.remove(self.state_dir)
 
@@ -269,7 +294,7 @@ def _run_node(plan: node.NodePlan, go: int, ready: int) -> NoReturn:
             os._exit(1)
         node.mount_private(plan)
         node.set_up_network(plan)
-        server = node.NodeServer(plan)
+        server = node.NodeServer(plan.name, plan.state_dir)
         node.set_scheduling(plan)
         os.write(ready, json.dumps({"notes": plan.notes}).encode())
         os.close(ready)

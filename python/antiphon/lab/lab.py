@@ -179,9 +179,9 @@ class Lab:
 
     def node_socket(self, node: str | int) -> str:
         name = self.spec.node_name(int(node)) if str(node).isdigit() else str(node)
-        if name not in self.spec.node_names():
+        if name not in [*self.spec.node_names(), "switch"]:
             names = self.spec.node_names()
-            raise AntiphonError(f"lab {self.name!r} has no node {node!r}", hint=f"nodes: {names[0]} to {names[-1]}")
+            raise AntiphonError(f"lab {self.name!r} has no node {node!r}", hint=f"nodes: {names[0]} to {names[-1]}, and switch")
         return str(self.state_dir / f"{name}.sock")
 
     def execute(

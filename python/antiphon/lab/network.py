@@ -74,7 +74,6 @@ def switch_links(spec: ClusterSpec, node_pids: list[int]) -> list[str]:
     """Bridges, uplinks, and a cable to each node, whose far end is moved into the node's namespace."""
     lines = ["link set lo up"]
     for index, switch in enumerate(spec.switches):
-        # One querier is enough, and the lowest address wins the election: every switch may ask.
         name = bridge(switch.name)
         lines.append(f"link add {name} address 02:00:0a:4d:ff:{index + 1:02x} type bridge mcast_snooping 1 mcast_querier 1")
         lines.append(f"link set {name} up")
@@ -83,6 +82,8 @@ def switch_links(spec: ClusterSpec, node_pids: list[int]) -> list[str]:
         lines.append(f"link add {left} mtu {PORT_MTU} type veth peer name {right} mtu {PORT_MTU}")
         for end, switch_name in zip((left, right), uplink.between):
             lines.append(f"link set {end} master {bridge(switch_name)} up")
+            # Membership reports travel towards routers only: without this, a switch would not learn of members beyond.
+            lines.append(f"link set {end} type bridge_slave mcast_router 2")
     for number, pid in enumerate(node_pids, start=1):
         lines.append(f"link add {port(number)} type veth peer name eth0 address {mac(number)} netns {pid}")
         lines.append(f"link set {port(number)} master {bridge(spec.switches[spec.switch_of(number)].name)} up")

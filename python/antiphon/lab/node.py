@@ -103,12 +103,13 @@ class _Session:
 class NodeServer:
     """Serves one node's socket until the lab ends. One thread, no state beyond the running commands."""
 
-    def __init__(self, plan: NodePlan) -> None:
-        self.plan = plan
+    def __init__(self, name: str, state_dir: Path) -> None:
+        self.name = name
+        self.state_dir = state_dir
         self._sessions: dict[int, _Session] = {}
         self._selector = selectors.DefaultSelector()
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-        self._listener.bind(str(plan.state_dir / f"{plan.name}.sock"))
+        self._listener.bind(str(state_dir / f"{name}.sock"))
         self._listener.listen(64)
         self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
         wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -178,7 +179,7 @@ class NodeServer:
             self._answer(sock, {"error": "a command needs three file descriptors"})
             return
         env = dict(message["env"])
-        env.update(TMPDIR=str(temporary_dir(self.plan.state_dir)), HOSTNAME=self.plan.name)
+        env.update(TMPDIR=str(temporary_dir(self.state_dir)), HOSTNAME=self.name)
         try:
             process = subprocess.Popen(
                 message["argv"], env=env, cwd=message["cwd"], start_new_session=True,

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Labs for tests. Where the machine refuses namespaces, these tests are skipped and say why."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from antiphon.errors import AntiphonError
+from antiphon.lab import ClusterSpec, Lab, load_cluster
+
+
+@pytest.fixture(scope="session")
+def namespaces() -> None:
+    """Skips unless a lab of one node can be made."""
+    try:
+        with Lab(load_cluster().with_options(nodes=1)):
+            pass
+    except AntiphonError as error:
+        pytest.skip(f"no lab on this machine: {error}")
+
+
+@pytest.fixture
+def cluster(namespaces: None) -> Callable[..., ClusterSpec]:
+    """A small Fast Ethernet cluster with the given options."""
+
+    def make(nodes: int | None = 2, **options: object) -> ClusterSpec:
+        return load_cluster("ethernet-16").with_options(nodes=nodes, **options)  # type: ignore[arg-type]
+
+    return make
+
+
+@pytest.fixture
+def lab(cluster: Callable[..., ClusterSpec]) -> Iterator[Lab]:
+    with Lab(cluster(nodes=2)) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def programs() -> ModuleType:
+    """The network programs beside this file (test folders are no packages)."""
+    spec = importlib.util.spec_from_file_location("lab_programs", Path(__file__).with_name("programs.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
