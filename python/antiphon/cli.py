@@ -30,26 +30,30 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args=None, namespace=None):  # type: ignore[no-untyped-def]
         """Parses `args`, where a program's command line may follow the options."""
         args = sys.argv[1:] if args is None else list(args)
-        if any(action.nargs == argparse.REMAINDER for action in self._actions):
-            args = self._fill_optional_values(args)
+        if any(action.dest == "program" or action.nargs == argparse.REMAINDER for action in self._actions):
+            args = self._join_values(args)
         return super().parse_known_args(args, namespace)
 
-    def _fill_optional_values(self, args: list[str]) -> list[str]:
-        """In `run --summary ./prog` the program is not the file to write: an optional value needs `--summary=FILE`."""
+    def _join_values(self, args: list[str]) -> list[str]:
+        """Makes `--option=value` of the options before the program. So in `run --summary ./prog` the program is not
+        the file to write (an optional value needs `--summary=FILE`), and a value may begin with a dash."""
         options = {name: action for action in self._actions for name in action.option_strings}
-        filled = []
+        joined = []
         rest = iter(args)
         for arg in rest:
             action = options.get(arg)
             if action is None and not (arg.startswith("-") and len(arg) > 1 and arg != "--"):
-                return [*filled, arg, *rest]
+                return [*joined, arg, *rest]
+            value = None
             if action is not None and action.nargs == argparse.OPTIONAL:
-                filled.append(f"{arg}={action.const}")
-                continue
-            filled.append(arg)
-            if action is not None and action.nargs is None:
-                filled += [value for value in [next(rest, None)] if value is not None]
-        return filled
+                value = action.const
+            elif action is not None and action.nargs is None:
+                value = next(rest, None)
+            if value is None:
+                joined.append(arg)
+            else:
+                joined += [f"{arg}={value}"] if arg.startswith("--") else [arg, value]
+        return joined
 
 
 def command_names() -> list[str]:

@@ -124,7 +124,7 @@ def multicast(name: str, address: str) -> Check:
         return check("multicast", name, received, f"{address}, group {group}", "another program sends to this group")
     except OSError as error:
         return Check("multicast", name, WARN, f"{address}: {error}",
-                     "a firewall drops it, or the interface has no multicast: `ip link set DEV multicast on`")  # fmt: skip
+                     "a firewall drops it, or the interface has none: `ip link set DEV multicast on`")  # fmt: skip
 
 
 def cpu() -> Check:
@@ -148,5 +148,5 @@ def scheduling() -> Check:
     slice_ms = slice_file.read_text().strip() if slice_file.exists() else "?"
     allowed = result.returncode == 0
     detail = f"round-robin allowed, time slice {slice_ms} ms" if allowed else "round-robin refused"
-    return check("cluster", "scheduling", allowed, detail, "as root it is allowed, or with `ulimit -r 1` "
-                 "(/etc/security/limits.conf: rtprio); without, the emulated cluster uses short time slices")  # fmt: skip
+    return check("cluster", "scheduling", allowed, detail, "root may, and users with `rtprio 1` in "
+                 "/etc/security/limits.conf; without, the emulated cluster uses short time slices")  # fmt: skip

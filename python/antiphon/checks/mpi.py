@@ -39,7 +39,7 @@ mpi.MPI_Allreduce(ctypes.byref(one), ctypes.byref(total), 1, integer, plus, worl
 mpi.MPI_Finalize()
 
 class Info(ctypes.Structure):
-    _fields_ = [("file", ctypes.c_char_p), ("base", ctypes.c_void_p)] + [(name, ctypes.c_void_p) for name in ("name", "at")]
+    _fields_ = [("file", ctypes.c_char_p), *((name, ctypes.c_void_p) for name in ("base", "name", "at"))]
 info = Info()
 ctypes.CDLL(None).dladdr(ctypes.cast(mpi.MPI_Allreduce, ctypes.c_void_p), ctypes.byref(info))
 if rank.value == 0:

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""MPI programs compiled with each MPI of this machine, and a preload object that only says that it was there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from antiphon.mpi import ABIS, Mpi, discover
+
+TIMEOUT_S = 60
+
+PROGRAM = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* Sums the ranks; then prints the variables named on the command line, or ends with `exit CODE`. */
+int main(int argc, char **argv) {
+  int rank, size, one = 1, sum = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) printf("ranks %d sum %d\n", size, sum);
+  if (argc == 3 && strcmp(argv[1], "exit") == 0) { MPI_Finalize(); return atoi(argv[2]); }
+  for (int i = 1; i < argc; i++) {
+    const char *value = getenv(argv[i]);
+    printf("%d %s=%s\n", rank, argv[i], value ? value : "(unset)");
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+#: Handles differ between ABIs, but are all passed in a register: one source serves all, without <mpi.h>.
+#: mpi4py calls the large-count form where it finds one: that of Open MPI 4 and 5 must not exist here either.
+OBJECT = r"""
+#include <stdio.h>
+#include <stdint.h>
+#define INTERCEPT(NAME, COUNT) \
+  extern int P##NAME(const void *, void *, COUNT, uintptr_t, uintptr_t, uintptr_t) __attribute__((weak)); \
+  int NAME(const void *in, void *out, COUNT count, uintptr_t type, uintptr_t op, uintptr_t comm) { \
+    fprintf(stderr, "intercepted\n"); \
+    return P##NAME(in, out, count, type, op, comm); \
+  }
+INTERCEPT(MPI_Allreduce, int)
+#ifdef LARGE_COUNTS
+INTERCEPT(MPI_Allreduce_c, intptr_t)
+#endif
+"""
+
+
+def mpi_id(mpi: Mpi) -> str:
+    """Readable test names."""
+    return f"{mpi.abi}-{mpi.version}"
+
+
+MPIS = discover()
+
+
+@pytest.fixture(params=MPIS, ids=mpi_id)
+def mpi(request: pytest.FixtureRequest) -> Mpi:
+    """Each MPI library of this machine."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Mpi], Path]:
+    """Compiles PROGRAM with the wrapper of an MPI, once each."""
+    done: dict[Path, Path] = {}
+    folder = tmp_path_factory.mktemp("programs")
+    (folder / "program.c").write_text(PROGRAM)
+
+    def compile_with(mpi: Mpi) -> Path:
+        if mpi.libmpi not in done:
+            names = ["mpicc_abi"] if mpi.abi == "mpiabi" else [f"mpicc.{mpi.family}", "mpicc"]
+            wrapper = next((mpi.prefix / "bin" / name for name in names if (mpi.prefix / "bin" / name).exists()), None)
+            if wrapper is None:
+                pytest.skip(f"{mpi.label} has no mpicc (its development package is not installed)")
+            program = folder / f"program-{len(done)}"
+            subprocess.run([wrapper, folder / "program.c", "-o", program], check=True, timeout=TIMEOUT_S)
+            done[mpi.libmpi] = program
+        return done[mpi.libmpi]
+
+    return compile_with
+
+
+@pytest.fixture
+def program(mpi: Mpi, compiled: Callable[[Mpi], Path]) -> Path:
+    """A program linked to `mpi`."""
+    return compiled(mpi)
+
+
+@pytest.fixture(scope="session")
+def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a preload object for each ABI."""
+    folder = tmp_path_factory.mktemp("lib")
+    source = folder / "object.c"
+    source.write_text(OBJECT)
+    for abi in ABIS:
+        large = [] if abi == "openmpi" else ["-DLARGE_COUNTS"]
+        command = ["cc", "-shared", "-fPIC", *large, source, "-o", folder / f"libantiphon-{abi}.so"]
+        subprocess.run(command, check=True, timeout=TIMEOUT_S)
+    return folder
+
+
+Antiphon = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def antiphon(objects: Path, tmp_path: Path) -> Antiphon:
+    """Runs the command line in a process of its own, with the preload objects of `objects`."""
+
+    def run(*args: object, **variables: str | None) -> subprocess.CompletedProcess[str]:
+        hidden = ("LD_PRELOAD", "SLURM_JOB_ID")
+        env = {key: value for key, value in os.environ.items() if key not in hidden and not key.startswith("ANTIPHON")}
+        env |= {"ANTIPHON_LIB_DIR": str(objects), "NO_COLOR": "1"}
+        env |= {key: value for key, value in variables.items() if value is not None}
+        command = [sys.executable, "-m", "antiphon", *map(str, args)]
+        return subprocess.run(command, capture_output=True, text=True, env=env, timeout=120, check=False, cwd=tmp_path)
+
+    return run

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line as a whole: help, errors, exit codes, output that other programs can rely on."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from antiphon import __version__, cli, commands, output
+from antiphon.errors import AntiphonError
+
+
+def test_help_lists_every_command_with_its_first_line(antiphon):
+    result = antiphon("--help")
+    assert result.returncode == 0
+    for name in cli.command_names():
+        line = cli.summary(name)
+        assert line, f"the docstring of {name} is missing"
+        assert f"  {name}" in result.stdout and line in result.stdout
+
+
+@pytest.mark.parametrize("name", cli.command_names())
+def test_every_command_has_help(name, antiphon):
+    result = antiphon(name, "--help")
+    assert result.returncode == 0, result.stderr
+    assert f"usage: antiphon {name}" in result.stdout
+
+
+def test_a_new_file_is_a_new_command(tmp_path, monkeypatch, capsys):
+    (tmp_path / "greet.py").write_text('"""Say hello."""\ndef add_arguments(parser): parser.add_argument("who")\n'
+                                       'def run(args):\n    print("hello", args.who)\n    return 3\n')  # fmt: skip
+    (tmp_path / "_private.py").write_text("raise RuntimeError")
+    monkeypatch.setattr(commands, "__path__", [*commands.__path__, str(tmp_path)])
+    assert cli.main(["greet", "world"]) == 3
+    assert capsys.readouterr().out == "hello world\n"
+    assert cli.summary("greet") == "Say hello"
+    assert "_private" not in cli.command_names()
+
+
+def test_version(antiphon):
+    assert antiphon("--version").stdout == f"antiphon {__version__}\n"
+
+
+def test_without_a_command_the_help_goes_to_stderr(antiphon):
+    result = antiphon()
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "commands:" in result.stderr
+
+
+def test_a_misspelt_command_gets_a_suggestion(antiphon):
+    result = antiphon("rum")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "error: unknown command 'rum'\nhint: did you mean `antiphon run`?\n"
+
+
+def test_wrong_usage_is_an_error_with_a_hint(antiphon):
+    result = antiphon("run", "-n", "none", "prog")
+    assert result.returncode == 2
+    assert result.stderr.startswith("error: argument -n/-np: 'none' is not a number of ranks\nhint: ")
+
+
+def test_errors_of_commands_become_messages(monkeypatch, capsys):
+    def fail(argv):
+        raise AntiphonError("what is wrong", hint="what to do", exit_code=1)
+
+    monkeypatch.setattr(cli, "dispatch", fail)
+    assert cli.main(["run"]) == 1
+    assert capsys.readouterr().err == "error: what is wrong\nhint: what to do\n"
+
+
+def test_interrupt_is_130(monkeypatch):
+    def interrupt(argv):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "dispatch", interrupt)
+    assert cli.main([]) == 130
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    command = [sys.executable, "-m", "antiphon", "--help"]
+    read, write = os.pipe()
+    os.close(read)
+    with subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, text=True) as process:
+        os.close(write)
+        errors = process.stderr.read()
+    assert (process.returncode, errors) == (141, "")
+
+
+class Terminal:
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("variables", "color"), [({"TERM": "xterm"}, True), ({"TERM": "dumb"}, False),
+                                                  ({"TERM": "xterm", "NO_COLOR": "1"}, False)])  # fmt: skip
+def test_colour_only_where_it_is_wanted(variables, color, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert output.use_color(Terminal()) is color
+
+
+def test_starts_quickly():
+    """Help imports no command and nothing heavy. CPU time, since the machine may be busy with other things."""
+    code = "import sys; from antiphon.cli import main; main(['--help']); sys.exit('rich' in sys.modules)"
+    times_s = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL, timeout=30)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times_s.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(times_s) < 0.15
+
+
+@pytest.mark.parametrize("name", cli.command_names())
+def test_commands_import_quickly(name):
+    """A command's module imports only what its options need; the rest inside run()."""
+    heavy = ("numpy", "rich.progress", "rich.console", "elftools", "jinja2", "matplotlib")
+    code = f"import sys, antiphon.commands.{name}; print([m for m in {heavy!r} if m in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_sources_name_their_licence():
+    package = Path(cli.__file__).parent
+    unnamed = [path for path in package.rglob("*.py") if "SPDX-License-Identifier" not in path.read_text()[:200]]
+    assert unnamed == []

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`antiphon doctor`: the lines, their exit code, and that it notices what is broken."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from antiphon import checks
+from antiphon.checks import machine
+from antiphon.checks import mpi as mpi_checks
+
+
+@pytest.fixture
+def with_objects(objects, monkeypatch):
+    monkeypatch.setenv("ANTIPHON_LIB_DIR", str(objects))
+
+
+def test_json_schema_and_exit_code(antiphon):
+    result = antiphon("doctor", "--json")
+    data = json.loads(result.stdout)
+    assert set(data) == {"ok", "mpi", "checks"}
+    for line in data["checks"]:
+        assert set(line) == {"group", "name", "status", "detail", "hint"}
+        assert line["status"] in ("ok", "warn", "fail") and line["detail"]
+        assert (line["hint"] is None) == (line["status"] == "ok"), line
+    failed = [line for line in data["checks"] if line["status"] == "fail"]
+    assert data["ok"] is (not failed) and result.returncode == (1 if failed else 0)
+    # The objects of these tests come without the core: exactly that must be what is missing.
+    assert [line["name"] for line in failed] == ["core"]
+    assert {line["group"] for line in data["checks"]} == {"Antiphon", "MPI", "Fortran", "cluster", "multicast", "CPU"}
+    assert data["mpi"] and all({"family", "abi", "version", "libmpi", "launcher"} <= set(mpi) for mpi in data["mpi"])
+
+
+def test_a_library_is_started_and_intercepted(mpi, with_objects):
+    lines = list(mpi_checks.of_library(mpi))
+    assert [(line.status, line.name) for line in lines] == [("ok", mpi.label), ("ok", f"{mpi.label} under Antiphon")]
+
+
+def test_a_launcher_that_fails_is_noticed(mpi, with_objects):
+    broken = replace(mpi, launcher=Path(shutil.which("false")))
+    (line,) = mpi_checks.of_library(broken)
+    assert line.status == "warn" and line.hint
+
+
+def test_without_a_working_mpi_it_fails(mpi, with_objects, monkeypatch):
+    broken = replace(mpi, launcher=Path(shutil.which("false")))
+    assert [line.status for line in mpi_checks.checks([broken]) if line.group == "MPI"] == ["fail"]
+    assert [line.status for line in mpi_checks.checks([]) if line.group == "MPI"] == ["fail"]
+
+
+def test_an_object_that_intercepts_nothing_is_noticed(mpi, tmp_path, monkeypatch):
+    (tmp_path / "empty.c").write_text("int antiphon_test_empty;")
+    library = tmp_path / f"libantiphon-{mpi.abi}.so"
+    subprocess.run(["cc", "-shared", "-fPIC", tmp_path / "empty.c", "-o", library], check=True, timeout=60)
+    monkeypatch.setenv("ANTIPHON_LIB_DIR", str(tmp_path))
+    works, under = mpi_checks.of_library(mpi)
+    assert works.status == "ok"
+    assert under.status == "fail" and "does not intercept" in under.detail
+
+
+def test_missing_objects_are_failures_only_where_they_are_needed(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANTIPHON_LIB_DIR", str(tmp_path))
+    found = {line.name: line.status for line in mpi_checks.of_objects({"mpich"})}
+    assert found == {"preload object openmpi": "warn", "preload object mpich": "fail", "preload object mpiabi": "warn"}
+
+
+def test_fortran_bindings_of_debian(mpi):
+    if not shutil.which("gfortran") or not mpi_checks.fortran_wrapper(mpi):
+        pytest.skip("no gfortran, or an MPI without Fortran")
+    found = {line.name: line.detail for line in mpi_checks.fortran([mpi])}
+    assert found[mpi.label] == "mpif.h, use mpi, mpi_f08"
+
+
+def test_namespaces_agree_with_unshare():
+    if not shutil.which("unshare"):
+        pytest.skip("no unshare to compare with")
+    kinds = ["--net", "--mount", "--uts", "--ipc", "true"]
+    plain = subprocess.run(["unshare", *kinds], stderr=subprocess.DEVNULL, timeout=30, check=False)
+    mapped = ["unshare", "--user", "--map-root-user", *kinds]
+    user = subprocess.run(mapped, stderr=subprocess.DEVNULL, timeout=30, check=False)
+    expected = False if plain.returncode == 0 else True if user.returncode == 0 else None
+    assert machine.namespaces_need_user() is expected
+    assert machine.namespaces(expected).status == ("warn" if expected is None else "ok")
+
+
+def test_links_are_tried_and_nothing_is_left():
+    user = machine.namespaces_need_user()
+    if user is None:
+        pytest.skip("namespaces are refused here")
+    links = ["ip", "-o", "link"]
+    if not shutil.which("ip"):
+        pytest.skip("no iproute2")
+    before = subprocess.run(links, capture_output=True, text=True, timeout=30, check=True).stdout
+    lines = {line.name: line for line in machine.traffic_control(user)}
+    assert set(lines) == {"links", "link rates", "packet loss"}
+    assert lines["links"].status == "ok", lines["links"].detail
+    assert subprocess.run(links, capture_output=True, text=True, timeout=30, check=True).stdout == before
+
+
+def test_multicast_on_an_address_that_is_not_there():
+    line = machine.multicast("nowhere", "203.0.113.1")
+    assert line.status == checks.WARN and "203.0.113.1" in line.detail and line.hint
+
+
+def test_multicast_on_loopback():
+    assert machine.multicast("loopback", "127.0.0.1").status == checks.OK

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`antiphon env`: what it prints is given to real shells and real launchers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+
+import pytest
+
+FORCE = "alltoall:rotated:window=2;*:on"
+
+
+def shell(command: list[str], script: str) -> str:
+    env = {key: value for key, value in os.environ.items() if not key.startswith("ANTIPHON") and key != "LD_PRELOAD"}
+    result = subprocess.run([*command, script], capture_output=True, text=True, env=env, timeout=60, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_sh_evaluates_it(mpi, program, antiphon, objects):
+    out = antiphon("env", program, "--force", FORCE, "--summary").stdout
+    script = f'eval {shlex.quote(out)}; echo "$LD_PRELOAD|$ANTIPHON_FORCE|$ANTIPHON_SUMMARY"'
+    assert shell(["sh", "-c"], script) == f"{objects}/libantiphon-{mpi.abi}.so|{FORCE}|1\n"
+
+
+@pytest.mark.parametrize("name", ["csh", "fish"])
+def test_other_shells(name, program, antiphon):
+    out = antiphon("env", "--shell", name, "--force", FORCE, program).stdout
+    start = {"csh": "setenv ANTIPHON_FORCE '", "fish": "set -gx ANTIPHON_FORCE '"}[name]
+    assert f"{start}{FORCE}';\n" in out
+    if shutil.which(name):
+        assert shell([name, "-c"], f"eval {shlex.quote(out)}; echo $ANTIPHON_FORCE") == FORCE + "\n"
+
+
+def test_mpirun_takes_it(mpi, program, antiphon):
+    """As in the guide: mpirun $(antiphon env --mpirun ./prog) -n 2 ./prog"""
+    options = antiphon("env", "--mpirun", program, "--summary").stdout.split()
+    root = ["--allow-run-as-root"] if mpi.family == "openmpi" and os.geteuid() == 0 else []
+    command = [mpi.launcher, *root, *options, "-n", "2", program, "ANTIPHON_SUMMARY"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "0 ANTIPHON_SUMMARY=1" in result.stdout and "1 ANTIPHON_SUMMARY=1" in result.stdout
+    assert result.stderr.count("intercepted") == 2
+
+
+def test_slurm_gets_one_word(program, antiphon):
+    out = antiphon("env", "--slurm", "--summary", program).stdout
+    parts = dict(part.split("=", 1) for part in out.strip().split(","))
+    assert parts["LD_PRELOAD"].endswith(".so") and parts["ANTIPHON_SUMMARY"] == "1"
+    refused = antiphon("env", "--slurm", "--force", "a:b:c=1,d=2", program)
+    assert refused.returncode == 2 and "comma" in refused.stderr
+
+
+def test_json_describes_the_mpi(mpi, program, antiphon):
+    data = json.loads(antiphon("env", "--json", program).stdout)
+    assert data["mpi"]["abi"] == mpi.abi and data["mpi"]["version"] == mpi.version
+    assert data["variables"]["LD_PRELOAD"].endswith(f"libantiphon-{mpi.abi}.so")
+
+
+def test_by_the_name_of_the_mpi_alone(mpi, antiphon):
+    out = antiphon("env", "--mpi", mpi.libmpi).stdout
+    assert f"libantiphon-{mpi.abi}.so" in out
+
+
+def test_needs_a_program_or_an_mpi(antiphon):
+    result = antiphon("env")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "hint: antiphon env ./solver" in result.stderr

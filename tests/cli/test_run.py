@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`antiphon run` with real programs, launchers and libraries; the preload object is one that only says it was there."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+RANKS = 3
+
+
+def run_ok(result: subprocess.CompletedProcess[str]) -> str:
+    assert result.returncode == 0, result.stderr
+    assert f"ranks {RANKS} sum {RANKS}" in result.stdout
+    assert result.stderr.count("intercepted") == RANKS
+    return result.stdout
+
+
+def test_every_rank_is_intercepted(mpi, program, antiphon, objects):
+    out = run_ok(antiphon("run", "-n", RANKS, program, "LD_PRELOAD"))
+    for rank in range(RANKS):
+        assert f"{rank} LD_PRELOAD={objects}/libantiphon-{mpi.abi}.so\n" in out
+
+
+def test_settings_reach_every_rank(program, antiphon, tmp_path):
+    (tmp_path / "p.json").write_text("{}")
+    force = "alltoall:rotated:piece_bytes=16384,window=2;*:on"
+    options = ["--profile", "p.json", "--force", force, "--summary=out.json", "--off"]
+    names = ["ANTIPHON_PROFILE", "ANTIPHON_FORCE", "ANTIPHON_SUMMARY", "ANTIPHON", "ANTIPHON_VERBOSE"]
+    out = run_ok(antiphon("run", "-n", RANKS, *options, program, *names, ANTIPHON_VERBOSE="1"))
+    values = [f"{tmp_path}/p.json", force, f"{tmp_path}/out.json", "off", "1"]
+    for rank in range(RANKS):
+        for name, value in zip(names, values, strict=True):
+            assert f"{rank} {name}={value}\n" in out
+
+
+def test_the_launcher_itself_is_not_preloaded(mpi, program, antiphon):
+    """Only what the ranks need is on the launcher's command line; nothing in its environment."""
+    line = antiphon("run", "-n", 2, "--dry-run", program).stdout
+    words = shlex.split(line)
+    assert words[0] == str(mpi.launcher)
+    assert any("LD_PRELOAD" in word for word in words[1:])
+
+
+def test_existing_preloads_are_kept(program, antiphon, objects, tmp_path):
+    source = tmp_path / "other.c"
+    source.write_text("int antiphon_test_other;")
+    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", tmp_path / "other.so"], check=True, timeout=60)
+    out = run_ok(antiphon("run", "-n", RANKS, program, "LD_PRELOAD", LD_PRELOAD=str(tmp_path / "other.so")))
+    assert f".so:{tmp_path}/other.so\n" in out
+
+
+def test_exit_code_of_the_program(program, antiphon):
+    assert antiphon("run", "-n", 1, program, "exit", "7").returncode == 7
+
+
+def test_a_program_elsewhere_on_the_path(program, antiphon):
+    path = f"{program.parent}:{os.environ['PATH']}"
+    run_ok(antiphon("run", "-n", RANKS, program.name, PATH=path))
+
+
+def test_an_mpi_named_for_a_wrapper_script(mpi, program, antiphon, tmp_path):
+    script = tmp_path / "wrapper"
+    script.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
+    script.chmod(0o755)
+    run_ok(antiphon("run", "-n", RANKS, "--mpi", mpi.libmpi, "./wrapper"))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed")
+def test_mpi4py_under_each_library(mpi, antiphon):
+    """PyPI's mpi4py works with either ABI; what it opens at run time is intercepted all the same."""
+    if mpi.abi == "mpiabi" or mpi.soname == "libmpich.so.12":
+        pytest.skip(f"mpi4py's wheel has no module for {mpi.soname}")
+    code = ("from mpi4py import MPI; import sys; c = MPI.COMM_WORLD; total = c.allreduce(1); a = bytearray(4); "
+            "c.Allreduce([bytearray(4), MPI.INT], [a, MPI.INT]); "
+            "c.rank or print('ranks', c.size, 'sum', total, MPI.Get_library_version())")  # fmt: skip
+    result = antiphon("run", "-n", RANKS, "--mpi", mpi.libmpi, sys.executable, "-c", code)
+    assert result.returncode == 0, result.stderr
+    assert f"ranks {RANKS} sum {RANKS}" in result.stdout and mpi.version in result.stdout
+    assert result.stderr.count("intercepted") >= RANKS
+
+
+def test_a_signal_ends_the_run(mpi, objects, tmp_path):
+    """The command has become the launcher: who stops the one stops the other."""
+    env = {**os.environ, "ANTIPHON_LIB_DIR": str(objects)}
+    sleeper = tmp_path / "sleeper"
+    sleeper.write_text("#!/bin/sh\necho started $$\nexec sleep 60\n")
+    sleeper.chmod(0o755)
+    command = [sys.executable, "-m", "antiphon", "run", "-n", "1", "--mpi", mpi.libmpi, sleeper]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        started = process.stdout.readline().split()
+        assert started[0] == "started"
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=30)
+    status = Path("/proc", started[1], "status")
+    deadline = time.monotonic() + 20
+    while status.exists() and "\nState:\tZ" not in status.read_text():  # the rank goes with its launcher
+        assert time.monotonic() < deadline, "the rank outlives its launcher"
+        time.sleep(0.05)
+
+
+def test_slurm_uses_srun(program, antiphon, tmp_path):
+    """A stand-in for srun that shows how it was called: Slurm itself is not needed for that."""
+    srun = tmp_path / "srun"
+    srun.write_text('#!/bin/sh\nprintf "%s\\n" "$@" "force $ANTIPHON_FORCE preload $LD_PRELOAD"\n')
+    srun.chmod(0o755)
+    variables = {"SLURM_JOB_ID": "1", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    options = ["--force", "a:b:c=1,d=2", "--launcher-args", "--mpi=pmix -N 2"]
+    lines = antiphon("run", *options, program, "x", **variables).stdout.splitlines()
+    assert lines[0].startswith("--export=ALL,LD_PRELOAD=/") and lines[0].endswith(".so")
+    assert lines[1:] == ["--mpi=pmix", "-N", "2", str(program), "x", "force a:b:c=1,d=2 preload "]
+    given = antiphon("run", "-n", 2, "--dry-run", program, **variables).stdout
+    assert not given.startswith("srun")
+
+
+def test_options_after_the_program_are_the_programs(program, antiphon):
+    line = antiphon("run", "-n", 2, "--dry-run", "--summary", program, "--summary", "-n", "9", "--", "-h").stdout
+    assert shlex.split(line)[-6:] == [str(program), "--summary", "-n", "9", "--", "-h"]
+    assert "ANTIPHON_SUMMARY" in line
+
+
+@pytest.mark.parametrize(("args", "message"), [
+    (["no-such-program"], "error: no-such-program: no such program on the PATH\n"),
+    (["/bin/true"], "error: /bin/true: is not linked to an MPI library\n"),
+    (["--mpi", "nonsense", "/bin/true"], "error: --mpi nonsense: no such file or directory"),
+    ([], "error: the following arguments are required: PROGRAM"),
+])  # fmt: skip
+def test_mistakes(args, message, antiphon):
+    result = antiphon("run", "-n", 1, *args)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith(message)
+    assert "\nhint: " in result.stderr
+
+
+def test_no_preload_object(program, antiphon, tmp_path):
+    result = antiphon("run", "-n", 1, program, ANTIPHON_LIB_DIR=str(tmp_path))
+    assert result.returncode == 2
+    assert "preload object" in result.stderr and "make setup" in result.stderr

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launch lines, hostfiles and the ranks' environment: pure functions, no MPI needed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from antiphon import launch
+from antiphon.errors import AntiphonError
+from antiphon.launch import Settings, launch_command, rank_environment, read_hostfile, srun_command
+from antiphon.mpi import Mpi
+
+OPEN_MPI = Mpi(
+    family="openmpi", abi="openmpi", name="Open MPI", version="5.0.11", vendor="", soname="libmpi.so.40",
+    prefix=Path("/opt/ompi"), libmpi=Path("/opt/ompi/lib/libmpi.so.40"), launcher=Path("/opt/ompi/bin/mpirun"),
+)  # fmt: skip
+MPICH = Mpi(
+    family="mpich", abi="mpich", name="MPICH", version="5.0.2", vendor="", soname="libmpi.so.12",
+    prefix=Path("/opt/mpich"), libmpi=Path("/opt/mpich/lib/libmpi.so.12"),
+    launcher=Path("/opt/mpich/bin/mpiexec.hydra"),
+)  # fmt: skip
+ENV = {"LD_PRELOAD": "/a/libantiphon.so", "ANTIPHON_FORCE": "alltoall:rotated:window=2,piece_bytes=16384;bcast:chain"}
+PROGRAM = ["./prog", "-n", "5"]
+
+
+@pytest.fixture(autouse=True)
+def objects(tmp_path, monkeypatch):
+    for abi in ("openmpi", "mpich", "mpiabi"):
+        (tmp_path / f"libantiphon-{abi}.so").touch()
+    monkeypatch.setenv("ANTIPHON_LIB_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_open_mpi():
+    assert launch_command(OPEN_MPI, 4, PROGRAM, ENV, extra=["--bind-to", "none"]) == [
+        "/opt/ompi/bin/mpirun", "-n", "4", "-x", f"LD_PRELOAD={ENV['LD_PRELOAD']}",
+        "-x", f"ANTIPHON_FORCE={ENV['ANTIPHON_FORCE']}", "--bind-to", "none", "./prog", "-n", "5",
+    ]  # fmt: skip
+
+
+def test_hydra():
+    assert launch_command(MPICH, 4, PROGRAM, ENV, extra=["-bind-to", "core"]) == [
+        "/opt/mpich/bin/mpiexec.hydra", "-n", "4", "-genv", "LD_PRELOAD", ENV["LD_PRELOAD"],
+        "-genv", "ANTIPHON_FORCE", ENV["ANTIPHON_FORCE"], "-bind-to", "core", "./prog", "-n", "5",
+    ]  # fmt: skip
+
+
+def test_only_open_mpi_needs_leave_for_root_and_more_ranks_than_cores():
+    flags = ["--allow-run-as-root", "--oversubscribe"]
+    assert launch_command(OPEN_MPI, 4, PROGRAM, {}, oversubscribe=True, as_root=True)[1:3] == flags
+    assert not set(flags) & set(launch_command(OPEN_MPI, 4, PROGRAM, {}))
+    hydra = launch_command(MPICH, 4, PROGRAM, {})
+    assert launch_command(MPICH, 4, PROGRAM, {}, oversubscribe=True, as_root=True) == hydra
+
+
+def test_without_a_number_of_ranks(tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text("one:3\ntwo\n")
+    assert "-n" not in launch_command(OPEN_MPI, None, ["./prog"], {}, hosts)
+    assert launch_command(MPICH, None, ["./prog"], {}, hosts)[1:3] == ["-n", "4"]
+
+
+@pytest.mark.parametrize(("mpi", "text", "options"), [
+    (OPEN_MPI, "one slots=2\ntwo\n", ["--hostfile", "FILE"]),
+    (OPEN_MPI, "one:2\ntwo:3 # the fat one\n", ["--host", "one:2,two:3"]),
+    (MPICH, "one:2\ntwo\n", ["-f", "FILE"]),
+    (MPICH, "# cluster\none slots=2 max_slots=4\ntwo\n", ["-hosts", "one:2,two:1"]),
+])  # fmt: skip
+def test_either_hostfile_works_with_either_launcher(mpi, text, options, tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text(text)
+    command = launch_command(mpi, 2, ["./prog"], {}, hosts)
+    assert command[3:] == [word.replace("FILE", str(hosts)) for word in options] + ["./prog"]
+
+
+@pytest.mark.parametrize(("text", "part"), [("", "names no host"), ("one\ntwo slots=many\n", ":2: 'many'"),
+                                            ("one:0\n", ":1: '0'")])  # fmt: skip
+def test_broken_hostfiles(text, part, tmp_path):
+    hosts = tmp_path / "hosts"
+    hosts.write_text(text)
+    with pytest.raises(AntiphonError) as error:
+        read_hostfile(hosts)
+    assert part in error.value.message and str(hosts) in error.value.message
+    with pytest.raises(AntiphonError, match="No such file"):
+        read_hostfile(tmp_path / "none")
+
+
+def test_no_launcher():
+    with pytest.raises(AntiphonError, match=r"no mpirun of Open MPI 5\.0\.11") as error:
+        launch_command(replace(OPEN_MPI, launcher=None), 2, PROGRAM, {})
+    assert "--mpi" in error.value.hint
+
+
+def test_srun_sees_no_preload_itself_and_values_keep_their_commas():
+    start = srun_command(None, PROGRAM, ENV, ["--mpi=pmix"])
+    assert start.command == ["srun", "--export=ALL,LD_PRELOAD=/a/libantiphon.so", "--mpi=pmix", *PROGRAM]
+    assert start.env == {"ANTIPHON_FORCE": ENV["ANTIPHON_FORCE"]}
+    assert start.shell_line().startswith(f"ANTIPHON_FORCE='{ENV['ANTIPHON_FORCE']}' srun ")
+    with pytest.raises(AntiphonError, match="comma"):
+        srun_command(2, PROGRAM, {"LD_PRELOAD": "/a,b/libantiphon.so"})
+
+
+def test_preload_comes_first_and_keeps_what_was_there(objects):
+    env = rank_environment(OPEN_MPI, Settings(), {"LD_PRELOAD": "/usr/lib/libother.so", "HOME": "/root"})
+    assert env == {"LD_PRELOAD": f"{objects}/libantiphon-openmpi.so:/usr/lib/libother.so"}
+
+
+def test_a_program_that_opens_mpi_itself_gets_it_preloaded(objects):
+    late = replace(MPICH, late=True, redirect=True)
+    env = rank_environment(late, Settings(), {"LD_LIBRARY_PATH": "/mine"})
+    assert env["LD_PRELOAD"] == f"{objects}/libantiphon-mpich.so:{MPICH.libmpi}"
+    assert env["LD_LIBRARY_PATH"] == "/opt/mpich/lib:/mine"
+
+
+def test_settings_become_variables(tmp_path):
+    profile = tmp_path / "p.json"
+    profile.write_text("{}")
+    settings = Settings(off=True, profile=profile, force="*:on", summary="out.json")
+    env = rank_environment(MPICH, settings, {"ANTIPHON_VERBOSE": "2", "ANTIPHON_FORCE": "bcast:chain"})
+    del env["LD_PRELOAD"]
+    assert env == {"ANTIPHON": "off", "ANTIPHON_PROFILE": str(profile), "ANTIPHON_FORCE": "*:on",
+                   "ANTIPHON_SUMMARY": str(Path.cwd() / "out.json"), "ANTIPHON_VERBOSE": "2"}  # fmt: skip
+    assert Settings(summary="1").variables() == {"ANTIPHON_SUMMARY": "1"}
+
+
+@pytest.mark.parametrize("spec", ["alltoall:rotated", "*:on", "bcast:chain;",
+                                  "alltoall:rotated:piece_bytes=16384,window=2;bcast:chain"])  # fmt: skip
+def test_force_as_documented(spec):
+    assert Settings(force=spec).variables() == {"ANTIPHON_FORCE": spec}
+
+
+@pytest.mark.parametrize("spec", ["alltoall", "alltoall:rotated:window", "alltoall:rotated:window=2;bcast",
+                                  "alltoall rotated"])  # fmt: skip
+def test_force_with_mistakes(spec):
+    with pytest.raises(AntiphonError, match="COLLECTIVE:ALGORITHM"):
+        Settings(force=spec).variables()
+
+
+def test_missing_profile(tmp_path):
+    with pytest.raises(AntiphonError, match="no such file"):
+        Settings(profile=tmp_path / "none.json").variables()
+
+
+def test_missing_preload_object(objects):
+    (objects / "libantiphon-mpich.so").unlink()
+    with pytest.raises(AntiphonError, match="preload object for the ABI mpich is missing") as error:
+        rank_environment(MPICH, Settings(), {})
+    assert "make setup" in error.value.hint
+
+
+def test_a_path_that_cannot_be_preloaded(tmp_path, monkeypatch):
+    folder = tmp_path / "with blank"
+    folder.mkdir()
+    (folder / "libantiphon-mpich.so").touch()
+    monkeypatch.setenv("ANTIPHON_LIB_DIR", str(folder))
+    with pytest.raises(AntiphonError, match="cannot be preloaded"):
+        launch.preload_object("mpich")
