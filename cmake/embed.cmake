@@ -18,3 +18,6 @@ target_sources(antiphon_core_objects PRIVATE ${PROJECT_BINARY_DIR}/default_rules
 target_link_options(antiphon_core PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/capi/exports.map)
 set_property(TARGET antiphon_core APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/capi/exports.map)
 target_compile_definitions(antiphon_core PRIVATE ANTIPHON_VERSION="${PROJECT_VERSION}")
+if(NOT ANTIPHON_SANITIZE)  # the sanitizers' own functions are in the program that loads the library
+  target_link_options(antiphon_core PRIVATE -Wl,--no-undefined)
+endif()

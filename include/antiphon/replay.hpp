@@ -33,8 +33,8 @@ struct Replay {
 /// Runs all ranks' schedules (one a rank) on an ideal network: a port sends one message at a time and receives one at a time,
 /// nothing else ever waits, local operations take no time. A port belongs to a rank when counting rounds, else to a node of
 /// `ranks_per_node` consecutive ranks, within which messages take no time. Tokens need no port.
-/// Throws InvalidArgument for schedules that do not fit together (deadlock, peers that do not exist), or of more than
-/// `max_transfers` messages.
-Replay replay(std::span<const Schedule> schedules, Clock clock, int ranks_per_node = 1, std::int64_t max_transfers = 1 << 22);
+/// Throws InvalidArgument for schedules that do not fit together (deadlock, peers that do not exist), or that have more than
+/// `max_pieces` pieces of operations in all.
+Replay replay(std::span<const Schedule> schedules, Clock clock, int ranks_per_node = 1, std::int64_t max_pieces = 1 << 24);
 
 }  // namespace antiphon

@@ -28,8 +28,8 @@ Schedule uncut(const Schedule& schedule) {
 
 class Simulation {
  public:
-  Simulation(std::span<const Schedule> schedules, Clock clock, int ranks_per_node, std::int64_t max_transfers)
-      : clock_(clock), ranks_per_port_(clock == Clock::rounds ? 1 : std::max(ranks_per_node, 1)), max_transfers_(max_transfers) {
+  Simulation(std::span<const Schedule> schedules, Clock clock, int ranks_per_node, std::int64_t max_pieces)
+      : clock_(clock), ranks_per_port_(clock == Clock::rounds ? 1 : std::max(ranks_per_node, 1)), max_pieces_(max_pieces) {
     for (const Schedule& s : schedules) schedules_.push_back(clock == Clock::rounds ? uncut(s) : s);
     for (const Schedule& s : schedules_) progress_.push_back(std::make_unique<Progress>(s));
     const std::size_t ports = schedules_.size() / static_cast<std::size_t>(ranks_per_port_) + 1;
@@ -84,6 +84,7 @@ class Simulation {
     Progress& progress = *progress_[static_cast<std::size_t>(rank)];
     Progress::Piece piece;
     while (progress.next(piece)) {
+      if (++pieces_ > max_pieces_) throw InvalidArgument("more than " + std::to_string(max_pieces_) + " pieces: too many to replay");
       const Op& op = op_of(rank, piece);
       if (op.kind == OpKind::send || op.kind == OpKind::recv) post(rank, op, piece);
       else progress.complete(piece);
@@ -121,9 +122,6 @@ class Simulation {
       if (sending_[port(pair.from)] || receiving_[port(pair.to)]) return false;
       sending_[port(pair.from)] = receiving_[port(pair.to)] = true;
     }
-    if (static_cast<std::int64_t>(transfers_.size()) >= max_transfers_) {
-      throw InvalidArgument("more than " + std::to_string(max_transfers_) + " messages: too many to replay");
-    }
     const std::int64_t takes = clock_ == Clock::rounds ? 1 : pair.holds_ports ? pair.bytes : 0;
     transfers_.push_back({pair.from, pair.to, pair.bytes, now_, now_ + takes});
     under_way_.push({now_ + takes, transfers_.size(), pair});
@@ -146,7 +144,8 @@ class Simulation {
 
   Clock clock_;
   int ranks_per_port_;
-  std::int64_t max_transfers_;
+  std::int64_t max_pieces_;
+  std::int64_t pieces_ = 0;
   std::int64_t now_ = 0;
   std::vector<Schedule> schedules_;
   std::vector<std::unique_ptr<Progress>> progress_;
@@ -159,8 +158,8 @@ class Simulation {
 
 }  // namespace
 
-Replay replay(std::span<const Schedule> schedules, Clock clock, int ranks_per_node, std::int64_t max_transfers) {
-  return Simulation(schedules, clock, ranks_per_node, max_transfers).run();
+Replay replay(std::span<const Schedule> schedules, Clock clock, int ranks_per_node, std::int64_t max_pieces) {
+  return Simulation(schedules, clock, ranks_per_node, max_pieces).run();
 }
 
 }  // namespace antiphon

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# Fuzzers of what reads documents from outside (tests/fuzz/README.md).
+option(ANTIPHON_BUILD_FUZZ "Build the libFuzzer targets (needs Clang)" OFF)
+if(ANTIPHON_BUILD_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "ANTIPHON_BUILD_FUZZ needs Clang: configure with -DCMAKE_CXX_COMPILER=clang++")
+  endif()
+  set(fuzz_sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all)
+  target_compile_options(antiphon_core_objects PRIVATE ${fuzz_sanitizers} -fsanitize=fuzzer-no-link)
+  # The shared library is not fuzzed, but it links the same objects.
+  target_link_options(antiphon_core_objects INTERFACE ${fuzz_sanitizers})
+  file(GLOB fuzz_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.cpp)
+  foreach(file ${fuzz_files})
+    get_filename_component(fuzzer ${file} NAME_WE)
+    add_executable(${fuzzer} ${file})
+    target_compile_options(${fuzzer} PRIVATE ${fuzz_sanitizers} -fsanitize=fuzzer)
+    target_link_options(${fuzzer} PRIVATE ${fuzz_sanitizers} -fsanitize=fuzzer)
+    target_link_libraries(${fuzzer} PRIVATE antiphon_core_objects)
+  endforeach()
+endif()

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+#include "antiphon/error.hpp"
+#include "antiphon/matrix.hpp"
+#include "antiphon/replay.hpp"
+#include "antiphon/schedule_json.hpp"
+#include "antiphon/select.hpp"
+
+/// What must hold for any bytes whatever; each returns false where it does not. Used by the fuzzers and by the unit test that
+/// replays the corpus.
+namespace antiphon::fuzz {
+
+/// What is read and written is read as the same again, and can be replayed.
+inline bool plan(std::string_view text) {
+  try {
+    const Plan plan = plan_from_json(text);
+    if (plan_from_json(to_json(plan)) != plan) return false;
+    for (const Clock clock : {Clock::rounds, Clock::bytes}) {
+      try {
+        (void)replay(plan.schedules, clock, 1, 1 << 14);
+      } catch (const InvalidArgument&) {
+        // A plan may be well-formed and its schedules still not fit together.
+      }
+    }
+    if (plan.size <= 64) (void)traffic_of(plan.schedules);
+  } catch (const FormatError&) {
+  }
+  return true;
+}
+
+inline bool schedule(std::string_view text) {
+  try {
+    const Schedule schedule = schedule_from_json(text);
+    return schedule_from_json(to_json(schedule)) == schedule && !schedule.to_string().empty() == !schedule.ops().empty();
+  } catch (const FormatError&) {
+    return true;
+  }
+}
+
+/// A table that can be read answers any question, with an answer that parse_choice takes.
+inline bool rules(std::string_view text) {
+  for (const auto read : {&Rules::parse, &Rules::of_profile}) {
+    try {
+      const Rules table = read(text);
+      for (int c = 0; c < collective_count; ++c) {
+        const Question question{static_cast<Collective>(c), 16, 16, 1, 65536, 1, true, 100'000'000};
+        const Choice& choice = table.choose(question);
+        if (parse_choice(question.collective, choice.to_string()).parameters != choice.parameters) return false;
+        (void)table.choose_own(question);
+      }
+    } catch (const FormatError&) {
+    }
+  }
+  return true;
+}
+
+inline bool choice(std::string_view text) {
+  try {
+    const Choice read = parse_choice(Collective::alltoall, text);
+    return parse_choice(Collective::alltoall, read.to_string()).parameters == read.parameters;
+  } catch (const InvalidArgument&) {
+    return true;
+  }
+}
+
+}  // namespace antiphon::fuzz
