@@ -2,6 +2,7 @@
 #include "patterns/ring.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "patterns/lane.hpp"
 
@@ -55,6 +56,7 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
   const bool needs_slots = memory.landing.empty() || result_is_operand;
   for (std::size_t i = 0; needs_slots && i < slots; ++i) slot.push_back(s.scratch(longest));
   std::vector<OpId> slot_free(slots, no_op);
+  std::vector<OpId> slot_settled(slots, no_op);
 
   RingReduced done{no_op, std::vector<OpId>(memory.operands.size(), no_op)};
   Range have = memory.operands[ring.wrap(ring.rank - 1)];
@@ -71,6 +73,8 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
     if (operand.bytes > 0) {
       received = s.recv(ring.prev(), land, {in_slot && slot_free[index] != no_op ? pipelined(slot_free[index]) : Dep(no_op)},
                         streams.recv_cut, reduce_tag(step));
+      // The block before may have been shorter than the one before that: that one must have left the slot as a whole.
+      if (in_slot) s.after(slot_settled[index]);
       streams.received.append(s);
     }
     if (have.bytes > 0) {
@@ -78,7 +82,8 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
       streams.sent.append(s);
       // With landings the block's memory is free when it is sent; with slots its operand was free when it was reduced.
       if (step == 1 || !memory.landing.empty()) done.last_use[out] = sent;
-      if (step > 1) slot_free[static_cast<std::size_t>(step - 1) % slots] = sent;
+      const std::size_t left = static_cast<std::size_t>(step - 1) % slots;
+      slot_settled[left] = std::exchange(slot_free[left], step > 1 ? sent : no_op);
     }
     if (operand.bytes > 0) {
       const bool swapped = last && result_is_operand;
