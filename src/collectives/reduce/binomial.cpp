@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/algorithm.hpp"
+#include "patterns/cut.hpp"
+#include "patterns/tree.hpp"
+
+namespace antiphon::reduce_algorithms {
+
+namespace {
+
+constexpr Parameter parameters[] = {
+    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
+    {"window", 4, 1, 1024, "segments under way from one rank"},
+    {"eager_bytes", 4096, 0, 1 << 30, "messages up to this are sent without being asked for"},
+};
+
+/// Every rank combines its operand with the results of its subtrees, the smallest (done first) first, and passes the result on
+/// segment by segment. Longer messages are asked for, one subtree after the other, so that they cannot overrun a port.
+/// Ordered operations: the tree is rooted at rank 0, which passes the result to the root.
+/// Cost (pLogP): ⌈log2 P⌉ (L + g(m)) (paper 5, Table 2). Short messages, any number of ranks.
+Schedule build(const Problem& p) {
+  Schedule s;
+  const Cut cut = cut_of(p);
+  const int top = p.commutative ? p.root : 0;
+  const auto rank_at = [&](int place) { return (place + top) % p.size; };
+  const Tree tree = binomial_tree((p.rank - top + p.size) % p.size, p.size);
+  const bool root = p.rank == p.root;
+  const bool asked = p.bytes > p.parameter("eager_bytes");
+  const std::int64_t pieces = pieces_of(p.bytes, cut);
+
+  // What comes is combined into where it came to, and is then the left operand of the next: no operand is ever copied.
+  const Range buffers[2] = {tree.children.empty() ? Range{} : s.scratch(p.bytes), tree.children.size() < 2 ? Range{} : s.scratch(p.bytes)};
+  Range result = p.whole_input();
+  OpId combined = no_op;
+  OpId received = no_op;
+  OpId free[2] = {no_op, no_op};  // when each buffer has been read
+  int turn = 0;
+  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child, turn ^= 1) {
+    const Dep next = following(received, pieces, cut);
+    if (asked) s.send_token(rank_at(*child), {next});
+    received = s.recv(rank_at(*child), buffers[turn], {next, pipelined(free[turn])}, cut);
+    combined = s.reduce(result, buffers[turn], {pipelined(received), pipelined(combined)}, cut);
+    free[turn ^ 1] = combined;
+    result = buffers[turn];
+  }
+  const bool at_top = tree.parent < 0;
+  OpId sent = no_op;
+  if (!at_top) {
+    const OpId granted = asked ? s.recv_token(rank_at(tree.parent)) : no_op;
+    sent = s.send(rank_at(tree.parent), result, {granted, pipelined(combined)}, cut);
+  }
+  if (at_top && root) s.copy(result, p.whole_output(), {pipelined(combined)}, cut);
+  if (at_top && !root) s.send(p.root, result, {pipelined(combined)}, cut, 1);
+  if (!at_top && root) {
+    // In place, the operand is overwritten only after its last use.
+    s.recv(top, p.whole_output(), {p.in_place ? Dep(combined) : Dep(no_op), p.in_place ? Dep(sent) : Dep(no_op)}, cut, 1);
+  }
+  return s;
+}
+
+}  // namespace
+
+extern const Algorithm binomial{Collective::reduce, "binomial", "a binomial tree; short messages, any number of ranks",
+                                parameters, nullptr, build};
+
+}  // namespace antiphon::reduce_algorithms
