@@ -120,14 +120,44 @@ class Transfer(NamedTuple):
     end: int
 
 
+class RankTraffic(NamedTuple):
+    """What one rank sends and receives; messages are pieces, and tokens."""
+
+    sent_messages: int
+    sent_bytes: int
+    received_messages: int
+    received_bytes: int
+
+
+class NodeTraffic(NamedTuple):
+    """What goes over one node's link."""
+
+    out_bytes: int
+    in_bytes: int
+
+
+class RoundTraffic(NamedTuple):
+    """What begins in one round."""
+
+    messages: int
+    tokens: int
+    bytes: int
+
+
 @dataclass(frozen=True)
 class Replay:
     """All messages of a call on an ideal network (see include/antiphon/replay.hpp)."""
 
-    transfers: tuple[Transfer, ...]
+    #: Rounds, or bytes that passed through a port.
     end: int
     #: The most that any rank needs.
     scratch_bytes: int
+    ranks: tuple[RankTraffic, ...]
+    nodes: tuple[NodeTraffic, ...]
+    #: Empty unless rounds were counted.
+    rounds: tuple[RoundTraffic, ...]
+    #: Empty unless asked for.
+    transfers: tuple[Transfer, ...]
 
 
 @dataclass(frozen=True)
@@ -210,10 +240,19 @@ def matrix(case: Case) -> Matrix:
     return Matrix(_rows(answer["messages"], case.size), _rows(answer["bytes"], case.size))
 
 
-def replay(case: Case, clock: Literal["rounds", "bytes"], ranks_per_node: int = 1) -> Replay:
-    """Runs the schedules on an ideal network and returns when each message was under way."""
-    answer = query("replay", clock=clock, ranks_per_node=ranks_per_node, **asdict(case))
-    return Replay(tuple(Transfer(*t) for t in answer["transfers"]), answer["end"], answer["scratch_bytes"])
+def replay(
+    case: Case, clock: Literal["rounds", "bytes"], ranks_per_node: int = 1, transfers: bool = True
+) -> Replay:
+    """Runs the schedules on an ideal network: when was what under way?"""
+    answer = query("replay", clock=clock, ranks_per_node=ranks_per_node, transfers=transfers, **asdict(case))
+    return Replay(
+        end=answer["end"],
+        scratch_bytes=answer["scratch_bytes"],
+        ranks=tuple(RankTraffic(*r) for r in answer["ranks"]),
+        nodes=tuple(NodeTraffic(*n) for n in answer["nodes"]),
+        rounds=tuple(RoundTraffic(*r) for r in answer["rounds"]),
+        transfers=tuple(Transfer(*t) for t in answer["transfers"]),
+    )
 
 
 def _fields(question: Question) -> dict[str, Any]:

@@ -121,18 +121,70 @@ Json matrix(const JsonNode& request) {
   return {{"size", traffic.size}, {"messages", traffic.messages}, {"bytes", traffic.bytes}};
 }
 
-Json replay_calls(const JsonNode& request) {
-  const AlgorithmCase c = read_case(request);
+/// Sums over a replay's messages, of which there may be too many to hand over.
+struct Sums {
+  struct PerRank {
+    std::int64_t sent_messages = 0, sent_bytes = 0, received_messages = 0, received_bytes = 0;
+  };
+  struct PerNode {
+    std::int64_t out_bytes = 0, in_bytes = 0;
+  };
+  struct PerRound {
+    std::int64_t messages = 0, tokens = 0, bytes = 0;
+  };
+  std::vector<PerRank> ranks;
+  std::vector<PerNode> nodes;
+  std::vector<PerRound> rounds;
+
+  Sums(const Replay& replay, int size, int ranks_per_node, bool count_rounds)
+      : ranks(static_cast<std::size_t>(size)), nodes(static_cast<std::size_t>((size + ranks_per_node - 1) / ranks_per_node)) {
+    if (count_rounds) rounds.resize(static_cast<std::size_t>(replay.end));
+    for (const Transfer& t : replay.transfers) {
+      PerRank& from = ranks[static_cast<std::size_t>(t.from)];
+      PerRank& to = ranks[static_cast<std::size_t>(t.to)];
+      from.sent_messages += 1;
+      from.sent_bytes += t.bytes;
+      to.received_messages += 1;
+      to.received_bytes += t.bytes;
+      if (t.from / ranks_per_node != t.to / ranks_per_node) {
+        nodes[static_cast<std::size_t>(t.from / ranks_per_node)].out_bytes += t.bytes;
+        nodes[static_cast<std::size_t>(t.to / ranks_per_node)].in_bytes += t.bytes;
+      }
+      if (!count_rounds) continue;
+      PerRound& round = rounds[static_cast<std::size_t>(t.begin)];
+      (t.bytes > 0 ? round.messages : round.tokens) += 1;
+      round.bytes += t.bytes;
+    }
+  }
+
+  void put(Json& out) const {
+    for (const char* key : {"ranks", "nodes", "rounds"}) out[key] = Json::array();
+    for (const PerRank& r : ranks) out["ranks"].push_back({r.sent_messages, r.sent_bytes, r.received_messages, r.received_bytes});
+    for (const PerNode& n : nodes) out["nodes"].push_back({n.out_bytes, n.in_bytes});
+    for (const PerRound& r : rounds) out["rounds"].push_back({r.messages, r.tokens, r.bytes});
+  }
+};
+
+Clock read_clock(const JsonNode& request) {
   const JsonNode clock = request.at("clock");
-  if (clock.text() != "rounds" && clock.text() != "bytes") clock.fail("expected \"rounds\" or \"bytes\"");
+  if (clock.text() == "rounds") return Clock::rounds;
+  if (clock.text() == "bytes") return Clock::bytes;
+  clock.fail("expected \"rounds\" or \"bytes\"");
+}
+
+Json replay_schedules(const JsonNode& request) {
+  const AlgorithmCase c = read_case(request);
+  const Clock clock = read_clock(request);
   const int ranks_per_node = static_cast<int>(request.integer_or("ranks_per_node", 1, 1, c.call.size));
   const auto schedules = schedules_of(c);
-  const Replay result = replay(schedules, clock.text() == "rounds" ? Clock::rounds : Clock::bytes, ranks_per_node);
-  Json transfers = Json::array();
-  for (const Transfer& t : result.transfers) transfers.push_back(Json::array({t.from, t.to, t.bytes, t.begin, t.end}));
+  const Replay result = replay(schedules, clock, ranks_per_node);
   std::int64_t scratch_bytes = 0;
   for (const Schedule& s : schedules) scratch_bytes = std::max(scratch_bytes, s.scratch_bytes());
-  return {{"end", result.end}, {"scratch_bytes", scratch_bytes}, {"transfers", transfers}};
+  Json out{{"end", result.end}, {"scratch_bytes", scratch_bytes}, {"transfers", Json::array()}};
+  Sums(result, c.call.size, ranks_per_node, clock == Clock::rounds).put(out);
+  if (!request.boolean_or("transfers", true)) return out;
+  for (const Transfer& t : result.transfers) out["transfers"].push_back({t.from, t.to, t.bytes, t.begin, t.end});
+  return out;
 }
 
 Json version(const JsonNode&) { return {{"version", ANTIPHON_VERSION}}; }
@@ -151,7 +203,7 @@ constexpr std::array requests{
     Request{"build", build},
     Request{"check", check_algorithm},
     Request{"matrix", matrix},
-    Request{"replay", replay_calls},
+    Request{"replay", replay_schedules},
 };
 
 Json handle(const JsonNode& request) {

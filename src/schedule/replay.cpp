@@ -2,11 +2,10 @@
 #include "antiphon/replay.hpp"
 
 #include <algorithm>
-#include <deque>
-#include <map>
 #include <memory>
 #include <queue>
 #include <tuple>
+#include <unordered_map>
 
 #include "antiphon/error.hpp"
 #include "antiphon/progress.hpp"
@@ -68,9 +67,23 @@ class Simulation {
     Pair pair;
     bool operator<(const UnderWay& other) const { return std::tie(other.end, other.order) < std::tie(end, order); }
   };
-  using Channel = std::tuple<int, int, int>;  ///< from, to, tag
-  struct Messages {
-    std::deque<Progress::Piece> sends, recvs;
+  struct Channel {
+    int from = 0;
+    int to = 0;
+    int tag = 0;
+    bool operator==(const Channel&) const = default;
+  };
+  struct ChannelHash {
+    std::size_t operator()(const Channel& c) const {
+      const auto ranks = (static_cast<std::uint64_t>(c.from) << 32) | static_cast<std::uint32_t>(c.to);
+      return static_cast<std::size_t>((ranks * 0x9e3779b97f4a7c15ULL) ^ (static_cast<std::uint64_t>(c.tag) * 0xc2b2ae3d27d4eb4fULL));
+    }
+  };
+  /// The side of a channel that is ahead: sends without their receives, or the other way round.
+  struct Ahead {
+    bool sends = false;
+    std::size_t first = 0;
+    std::vector<Progress::Piece> pieces;
   };
 
   [[nodiscard]] int size() const { return static_cast<int>(schedules_.size()); }
@@ -98,13 +111,17 @@ class Simulation {
     const bool send = op.kind == OpKind::send;
     const int from = send ? rank : op.peer;
     const int to = send ? op.peer : rank;
-    Messages& m = messages_[{from, to, op.tag}];
-    (send ? m.sends : m.recvs).push_back(piece);
-    if (m.sends.empty() || m.recvs.empty()) return;
-    const Op& sender = op_of(from, m.sends.front());
-    waiting_.push_back({from, to, m.sends.front(), m.recvs.front(), sender.piece_size(m.sends.front().index)});
-    m.sends.pop_front();
-    m.recvs.pop_front();
+    const auto [at, is_new] = ahead_.try_emplace({from, to, op.tag});
+    Ahead& ahead = at->second;
+    if (is_new) ahead.sends = send;
+    if (ahead.sends == send) {
+      ahead.pieces.push_back(piece);
+      return;
+    }
+    const Progress::Piece other = ahead.pieces[ahead.first++];
+    if (ahead.first == ahead.pieces.size()) ahead_.erase(at);
+    const Progress::Piece& sent = send ? piece : other;
+    waiting_.push_back({from, to, sent, send ? other : piece, op_of(from, sent).piece_size(sent.index)});
   }
 
   /// Starts the waiting messages whose ports are free, those that waited longest first.
@@ -149,7 +166,7 @@ class Simulation {
   std::int64_t now_ = 0;
   std::vector<Schedule> schedules_;
   std::vector<std::unique_ptr<Progress>> progress_;
-  std::map<Channel, Messages> messages_;
+  std::unordered_map<Channel, Ahead, ChannelHash> ahead_;
   std::vector<Pair> waiting_;
   std::priority_queue<UnderWay> under_way_;
   std::vector<bool> sending_, receiving_;
