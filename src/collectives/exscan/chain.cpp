@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/algorithm.hpp"
+#include "patterns/cut.hpp"
+
+namespace antiphon::exscan_algorithms {
+
+namespace {
+
+constexpr Parameter parameters[] = {
+    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
+    {"window", 4, 1, 1024, "segments under way to the next rank"},
+};
+
+/// What comes from the rank before is the result; combined with the rank's operand it goes on, segment by segment.
+/// Cost (pLogP), k segments of s bytes: (P−1) (L + g(s)) + (k−1) g(s): the wire's rate for long messages.
+Schedule build(const Problem& p) {
+  Schedule s;
+  const Cut cut = cut_of(p);
+  const bool last = p.rank == p.size - 1;
+  if (p.rank == 0) {
+    if (!last) s.send(1, p.whole_input(), {}, cut);
+    return s;
+  }
+  if (last) {
+    s.recv(p.rank - 1, p.whole_output(), {}, cut);
+    return s;
+  }
+  const Range inclusive = s.scratch(p.bytes);
+  const OpId copied = s.copy(p.whole_input(), inclusive, {}, cut);
+  // In place, the result overwrites the operand.
+  const OpId received = s.recv(p.rank - 1, p.whole_output(), {p.in_place ? pipelined(copied) : Dep(no_op)}, cut);
+  const OpId have = s.reduce(p.whole_output(), inclusive, {pipelined(received), pipelined(copied)}, cut);
+  s.send(p.rank + 1, inclusive, {pipelined(have)}, cut);
+  return s;
+}
+
+}  // namespace
+
+extern const Algorithm chain{Collective::exscan, "chain", "segments flow along a chain of all ranks; long messages", parameters,
+                             nullptr, build};
+
+}  // namespace antiphon::exscan_algorithms

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/algorithm.hpp"
+#include "patterns/cut.hpp"
+
+namespace antiphon::scan_algorithms {
+
+namespace {
+
+constexpr Parameter parameters[] = {
+    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
+    {"window", 4, 1, 1024, "segments under way to the next rank"},
+};
+
+/// Every rank combines what comes from the one before it with its operand, and passes the result on, segment by segment.
+/// Cost (pLogP), k segments of s bytes: (P−1) (L + g(s)) + (k−1) g(s): the wire's rate for long messages.
+Schedule build(const Problem& p) {
+  Schedule s;
+  const Cut cut = cut_of(p);
+  OpId have = s.copy(p.whole_input(), p.whole_output(), {}, cut);
+  if (p.rank > 0) {
+    const Range before = s.scratch(p.bytes);
+    const OpId received = s.recv(p.rank - 1, before, {}, cut);
+    have = s.reduce(before, p.whole_output(), {pipelined(received), pipelined(have)}, cut);
+  }
+  if (p.rank < p.size - 1) s.send(p.rank + 1, p.whole_output(), {pipelined(have)}, cut);
+  return s;
+}
+
+}  // namespace
+
+extern const Algorithm chain{Collective::scan, "chain", "segments flow along a chain of all ranks; long messages", parameters,
+                             nullptr, build};
+
+}  // namespace antiphon::scan_algorithms
