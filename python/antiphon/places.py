@@ -130,7 +130,7 @@ class InLab:
     def transport(self, mpi: Mpi) -> str:
         from antiphon.lab import recipes
 
-        return recipes.choose_transport(mpi.family, self._transport)
+        return recipes.choose_transport(mpi, self._transport)
 
     def network(self, node_of_rank: Sequence[int]) -> limits.Network | None:
         return lab_network(self.lab.spec, node_of_rank)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from antiphon import stats
+from antiphon import output, stats
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -108,14 +108,22 @@ def mean_lines(results: Results) -> list[str]:
     ]  # fmt: skip
 
 
-def algorithms_table(algorithms: Iterable[Algorithm]) -> Table:
-    """Every algorithm with its parameters."""
-    table = new_table()
-    for heading in ("collective", "algorithm", "parameter", "default", "values", "what"):
-        numeric = heading in ("default", "values")
-        table.add_column(heading, justify="right" if numeric else "left", no_wrap=heading != "what")
+def algorithm_lines(algorithms: Iterable[Algorithm]) -> list[str]:
+    """Every algorithm with its parameters, as text that can be searched: one line each."""
+    lines: list[str] = []
+    collective = None
     for a in algorithms:
-        table.add_row(a.collective, a.name, "", "", "", a.summary)
-        for p in a.parameters:
-            table.add_row("", "", p.name, str(p.default), f"{p.min} … {p.max}", p.meaning)
-    return table
+        if a.collective != collective:
+            lines += [*([""] if lines else []), a.collective]
+            collective = a.collective
+        lines.append(f"  {a.name}: {a.summary}")
+        lines += [f"      {p.name}={p.default} ({p.min} … {p.max}): {p.meaning}" for p in a.parameters]
+    return lines
+
+
+def print_wide(table: Table) -> None:
+    """To stdout; a file or a pipe has no width that columns must be squeezed into."""
+    console = output.stdout()
+    if not console.is_terminal:
+        console.width = 200
+    console.print(table)

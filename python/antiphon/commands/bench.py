@@ -20,6 +20,7 @@ import dataclasses
 import json
 import os
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,7 @@ def _list(args: argparse.Namespace) -> int:
     if args.json:
         _write_json(args.json, {"algorithms": [dataclasses.asdict(a) for a in listed]})
     else:
-        output.stdout().print(tables.algorithms_table(listed))
+        sys.stdout.write("\n".join(tables.algorithm_lines(listed)) + "\n")
     return 0
 
 
@@ -210,10 +211,9 @@ def _progress(label: str, total: int) -> Iterator[Callable[[Mapping[str, Any]], 
 
 
 def _show(results: benchmark.Results, place: places.Place) -> None:
-    console = output.stdout()
-    console.print(tables.benchmark_table(results, place.describe()))
+    tables.print_wide(tables.benchmark_table(results, place.describe()))
     for line in tables.mean_lines(results):
-        console.print(line)
+        output.stdout().print(line)
     for collective, size, contender, why in results.skipped:
         output.stderr().print(f"left out: {collective} {tables.bytes_text(size)} {contender}: {why}")
     for collective, size, contender, why in results.wrong:
@@ -237,7 +237,7 @@ def _overhead(args: argparse.Namespace, place: places.Place, found: list[mpis.Mp
         table.add_column(heading)
     for row in rows:
         table.add_row(row["mpi"], row["collective"], f"{row['library_ns']:.0f} ns", f"{row['added_ns']:.0f} ns")
-    output.stdout().print(table)
+    tables.print_wide(table)
     return 0
 
 
