@@ -213,10 +213,11 @@ static void set_up(Transform* t, const Class* class) {
 
 static void report(const Transform* t, const Class* class, int rounds, double time_s, int right) {
   Phases p;
-  MPI_Reduce(&t->phases, &p, sizeof p / sizeof(double), MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  MPI_Reduce(&t->phases, &p, sizeof p / sizeof(double), MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   if (t->rank != 0) return;
+  for (double* phase = &p.transform_s; phase <= &p.alltoall_s; ++phase) *phase /= t->size;
   printf("fft3d class %s: %d times forward and back, %d x %d x %d points on %d ranks\n", class->name, rounds, t->nx, t->ny, t->nz, t->size);
-  printf("phases (slowest rank): transform %.4f s, pack %.4f s, alltoall %.4f s\n", p.transform_s, p.pack_s, p.alltoall_s);
+  printf("phases (mean over ranks): transform %.4f s, pack %.4f s, alltoall %.4f s\n", p.transform_s, p.pack_s, p.alltoall_s);
   printf("traffic: %d x alltoall %zu B\n", 2 * rounds, sizeof(Complex) * t->points / (size_t)t->size);
   printf("time: %.6f s\n", time_s);
   printf("result: %s\n", right ? "verified" : "WRONG");

@@ -183,12 +183,13 @@ static int verify(const Sort* s, int64_t total) {
 
 static void report(const Sort* s, const Class* class, int rounds, double time_s, const Phases* own, int right) {
   Phases p;
-  MPI_Reduce(own, &p, sizeof p / sizeof(double), MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  MPI_Reduce(own, &p, sizeof p / sizeof(double), MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   if (s->rank != 0) return;
+  for (double* phase = &p.count_s; phase <= &p.rank_s; ++phase) *phase /= s->size;
   const double block = 4.0 * (double)((int64_t)1 << class->log2_keys) / s->size / s->size;
   printf("integer_sort class %s: %d rounds of %d keys up to %d on %d ranks\n", class->name, rounds, 1 << class->log2_keys,
          s->max_key - 1, s->size);
-  printf("phases (slowest rank): count %.4f s, allreduce %.4f s, alltoall %.4f s, alltoallv %.4f s, rank %.4f s\n", p.count_s,
+  printf("phases (mean over ranks): count %.4f s, allreduce %.4f s, alltoall %.4f s, alltoallv %.4f s, rank %.4f s\n", p.count_s,
          p.allreduce_s, p.alltoall_s, p.alltoallv_s, p.rank_s);
   printf("traffic: %d x allreduce %d B, %d x alltoall 4 B, %d x alltoallv %.0f B\n", rounds, 4 * s->buckets, rounds, rounds, block);
   printf("time: %.6f s\n", time_s);

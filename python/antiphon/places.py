@@ -41,6 +41,9 @@ class Place(Protocol):
     def network(self, node_of_rank: Sequence[int]) -> limits.Network | None:
         """Its links; None where their rate is not known."""
 
+    def nodes_for(self, ranks: int) -> int:
+        """How many nodes that many ranks will be on."""
+
     def run(self, mpi: Mpi, n: int | None, argv: Sequence[str], *, preload: bool, env: Mapping[str, str],
             on_line: Callable[[str], None], timeout_s: float) -> Ended:  # fmt: skip
         """Runs a program, with Antiphon's preload object or without."""
@@ -65,6 +68,9 @@ class Here:
             return None
         return limits.Network(node_of_rank, self.link_bits_per_s * limits.PAYLOAD_SHARE)
 
+    def nodes_for(self, ranks: int) -> int:
+        return len(launch.read_hostfile(self.hostfile)) if self.hostfile else 1
+
     def run(self, mpi: Mpi, n: int | None, argv: Sequence[str], *, preload: bool, env: Mapping[str, str],
             on_line: Callable[[str], None], timeout_s: float) -> Ended:  # fmt: skip
         rank_env = {"LD_LIBRARY_PATH": ":".join(filter(None, [str(mpi.libmpi.parent), os.environ.get("LD_LIBRARY_PATH")]))}
@@ -72,10 +78,12 @@ class Here:
             rank_env = launch.rank_environment(mpi, launch.Settings(), os.environ) | rank_env
         if self.link_bits_per_s is not None:
             rank_env["ANTIPHON_LINK_BITS_PER_S"] = str(int(self.link_bits_per_s))
-        cores = len(os.sched_getaffinity(0))
+        crowded = self.hostfile is None and (n or 0) > len(os.sched_getaffinity(0))
+        if crowded and mpi.family == "openmpi":  # ranks that wait must let others run
+            rank_env["OMPI_MCA_mpi_yield_when_idle"] = "1"
         command = launch.launch_command(
             mpi, n, argv, rank_env | dict(env), self.hostfile, self.launcher_args,
-            oversubscribe=self.hostfile is None and (n or 0) > cores, as_root=os.geteuid() == 0,
+            oversubscribe=crowded, as_root=os.geteuid() == 0,
         )  # fmt: skip
         return _run_here(command, on_line, timeout_s)
 
@@ -134,6 +142,9 @@ class InLab:
 
     def network(self, node_of_rank: Sequence[int]) -> limits.Network | None:
         return lab_network(self.lab.spec, node_of_rank)
+
+    def nodes_for(self, ranks: int) -> int:
+        return min(ranks, int(self.lab.spec.nodes))
 
     def run(self, mpi: Mpi, n: int | None, argv: Sequence[str], *, preload: bool, env: Mapping[str, str],
             on_line: Callable[[str], None], timeout_s: float) -> Ended:  # fmt: skip

@@ -213,9 +213,9 @@ def _progress(label: str, total: int) -> Iterator[Callable[[Mapping[str, Any]], 
 def _show(results: benchmark.Results, place: places.Place) -> None:
     tables.print_wide(tables.benchmark_table(results, place.describe()))
     for line in tables.mean_lines(results):
-        output.stdout().print(line)
+        output.stdout().print(line, soft_wrap=True)
     for collective, size, contender, why in results.skipped:
-        output.stderr().print(f"left out: {collective} {tables.bytes_text(size)} {contender}: {why}")
+        output.stderr().print(f"left out: {collective} {tables.bytes_text(size)} {contender}: {why}", soft_wrap=True)
     for collective, size, contender, why in results.wrong:
         output.print_error(f"{collective} {tables.bytes_text(size)} {contender}: {why}")
 
