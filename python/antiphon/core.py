@@ -213,6 +213,11 @@ def choose(question: Question, profile: str | None = None, own: bool = False) ->
     return Choice(**query("choose", profile=profile, own=own, **_fields(question)))
 
 
+def parse(collective: str, choice: str) -> Choice:
+    """Reads "library" or "ALGORITHM[:PARAMETER=VALUE,…]" and fills in the defaults."""
+    return Choice(**query("parse", collective=collective, choice=choice))
+
+
 def supported(question: Question) -> tuple[str, ...]:
     """The algorithms that can solve what `question` asks for."""
     return tuple(query("supported", **_fields(question))["algorithms"])

@@ -54,6 +54,12 @@ Json json_of(const Algorithm& a) {
           {"needs_all_counts", a.knowledge == Knowledge::all_counts}};
 }
 
+Json json_of(const Choice& choice) {
+  Json algorithm = nullptr;
+  if (choice.algorithm != nullptr) algorithm = choice.algorithm->name;
+  return {{"choice", choice.to_string()}, {"algorithm", algorithm}, {"parameters", json_of(choice.parameters)}, {"reason", choice.reason}};
+}
+
 Json collectives(const JsonNode&) {
   Json list = Json::array();
   for (int i = 0; i < collective_count; ++i) {
@@ -81,9 +87,13 @@ Json choose(const JsonNode& request) {
   if (profile) of_profile = Rules::of_profile(profile->text());
   const Rules& rules = of_profile ? *of_profile : Rules::defaults();
   const Choice& choice = own ? rules.choose_own(question) : rules.choose(question);
-  Json algorithm = nullptr;
-  if (choice.algorithm != nullptr) algorithm = choice.algorithm->name;
-  return {{"choice", choice.to_string()}, {"algorithm", algorithm}, {"parameters", json_of(choice.parameters)}, {"reason", choice.reason}};
+  return json_of(choice);
+}
+
+Json parse(const JsonNode& request) {
+  Choice choice = parse_choice(read_collective(request), request.at("choice").text());
+  choice.reason = "as asked for";
+  return json_of(choice);
 }
 
 /// Which of a collective's algorithms support a call, as far as all ranks know it alike.
@@ -199,6 +209,7 @@ constexpr std::array requests{
     Request{"collectives", collectives},
     Request{"algorithms", list_algorithms},
     Request{"choose", choose},
+    Request{"parse", parse},
     Request{"supported", supported},
     Request{"build", build},
     Request{"check", check_algorithm},

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Show what would be run for a collective call, why, and its rounds
+
+  antiphon explain alltoall --ranks 16 --bytes 64k
+  antiphon explain bcast --ranks 16 --bytes 256k --algorithm chain:segment_bytes=4k --svg bcast.svg
+
+Rounds are counted on an ideal network: every port sends one message at a time and receives one at a time. `wire` is the
+time the bytes need on such a network when messages are cut into pieces, over the limit that no algorithm can beat.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from antiphon import core, limits, output
+from antiphon.draw import rounds
+from antiphon.errors import AntiphonError
+from antiphon.explanation import MAX_DRAWN_RANKS, MAX_REPLAYED_RANKS, Call, Cost, Explanation, explain
+from antiphon.tables import bytes_text, new_table, ratio_text, time_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Assumed where --link-rate does not say it: the table of rules needs one.
+ASSUMED_RATE = "1gbit"
+LABEL_WIDTH = 13
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of `antiphon explain`."""
+    parser.add_argument("collective", metavar="COLLECTIVE", help="bcast, alltoall, allreduce, …")
+    parser.add_argument("--ranks", type=int, required=True, metavar="P", help="number of ranks")
+    parser.add_argument("--ranks-per-node", type=int, default=1, metavar="K",
+                        help="consecutive ranks on each node (default: 1)")  # fmt: skip
+    parser.add_argument("--bytes", metavar="M", help="bytes of a block (bcast, reduce, allreduce, scan: of the whole "
+                        "message), as 65536 or 64k; not for barrier")  # fmt: skip
+    parser.add_argument("--root", type=int, default=0, metavar="R", help="root of a rooted collective (default: 0)")
+    parser.add_argument("--element-bytes", type=int, metavar="E", help="reductions: size of an element (default: 8)")
+    parser.add_argument("--ordered", action="store_true", help="reductions: operands may not change places")
+    parser.add_argument("--algorithm", metavar="A[:P=V,…]", help="show this one instead of the rules' choice")
+    parser.add_argument("--link-rate", metavar="RATE", help=f"of a node's link, as 100mbit or 1gbit, or `unknown` "
+                        f"(default: {ASSUMED_RATE})")  # fmt: skip
+    parser.add_argument("--profile", type=Path, metavar="FILE", help="profile of the machine: its decisions come first")
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="write a time line of all messages")
+    parser.add_argument("--force", action="store_true", help="overwrite FILE of --svg")
+    parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Explains one call."""
+    call = make_call(args)
+    if args.svg and args.svg.exists() and not args.force:
+        raise AntiphonError(f"{args.svg} exists", hint="--force overwrites it")
+    explanation = explain(call, args.algorithm, _read(args.profile))
+    if args.svg:
+        _write_svg(explanation, args.svg)
+    if args.json:
+        output.print_json(explanation.to_json())
+    else:
+        _show(explanation, assumed=args.link_rate is None)
+        if args.svg:
+            output.stderr().print(f"wrote {args.svg}", soft_wrap=True)
+    return 0
+
+
+def make_call(args: argparse.Namespace) -> Call:
+    """The call that the options describe."""
+    known = {c.name: c for c in core.collectives()}
+    collective = known.get(args.collective)
+    if collective is None:
+        raise AntiphonError(f"{args.collective!r} is not a collective that Antiphon schedules",
+                            hint=f"there are: {', '.join(known)}")  # fmt: skip
+    for option, value in (("--ranks", args.ranks), ("--ranks-per-node", args.ranks_per_node)):
+        if value < 1:
+            raise AntiphonError(f"{option} {value}: must be at least 1")
+    if not 0 <= args.root < args.ranks:
+        raise AntiphonError(f"--root {args.root}: not one of the ranks 0 … {args.ranks - 1}")
+    if args.bytes is None and args.collective != "barrier":
+        raise AntiphonError("--bytes is missing", hint=f"antiphon explain {args.collective} --ranks {args.ranks} --bytes 64k")
+    element_bytes = _element_bytes(args, collective)
+    size = 0 if args.collective == "barrier" else _size(args.bytes)
+    if size % element_bytes:
+        raise AntiphonError(f"--bytes {size}: not a multiple of the element's {element_bytes} bytes",
+                            hint="name the element's size with --element-bytes")  # fmt: skip
+    return Call(args.collective, args.ranks, args.ranks_per_node, size, args.root, element_bytes,
+                not args.ordered, _rate(args.link_rate or ASSUMED_RATE))  # fmt: skip
+
+
+def _element_bytes(args: argparse.Namespace, collective: core.Collective) -> int:
+    if collective.is_reduction:
+        value = 8 if args.element_bytes is None else int(args.element_bytes)
+        if not 1 <= value <= 65536:
+            raise AntiphonError(f"--element-bytes {value}: not within 1 … 65536")
+        return value
+    for option, given in (("--element-bytes", args.element_bytes is not None), ("--ordered", args.ordered)):
+        if given:
+            raise AntiphonError(f"{option} is for reductions, which {collective.name} is not")
+    return 1
+
+
+def _size(text: str) -> int:
+    from antiphon.lab.units import parse_size
+
+    try:
+        return 0 if text.strip() == "0" else parse_size(text)
+    except ValueError as error:
+        raise AntiphonError(f"--bytes: {error}") from None
+
+
+def _rate(text: str) -> int:
+    from antiphon.lab.units import parse_rate
+
+    try:
+        return 0 if text == "unknown" else parse_rate(f"{text}bit" if text.isdigit() else text)
+    except ValueError as error:
+        raise AntiphonError(f"--link-rate: {error}", hint="`--link-rate unknown` is possible too") from None
+
+
+def _read(profile: Path | None) -> str | None:
+    if profile is None:
+        return None
+    try:
+        return profile.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AntiphonError(f"cannot read the profile {profile}: {error}") from None
+
+
+def _write_svg(explanation: Explanation, path: Path) -> None:
+    from antiphon.draw import svg
+
+    cost = explanation.cost
+    if cost is None or not cost.wire.transfers:
+        why = f"more than {MAX_DRAWN_RANKS} ranks" if explanation.call.ranks > MAX_DRAWN_RANKS else "no messages"
+        raise AntiphonError(f"--svg: there is nothing to draw ({why})")
+    try:
+        path.write_text(svg.time_line(explanation), encoding="utf-8")
+    except OSError as error:
+        raise AntiphonError(f"cannot write {path}: {error}") from None
+
+
+def _show(explanation: Explanation, assumed: bool) -> None:
+    console = output.stdout()
+    width = min(console.width, 120) if console.is_terminal else 80
+    call, shown = explanation.call, explanation.shown
+    console.print(_heading(call, assumed), style="bold", soft_wrap=True)
+    console.print()
+    _fact(console, "used", explanation.choice.choice, width, style="bold green")
+    _fact(console, "because", explanation.choice.reason, width)
+    if explanation.choice.algorithm is None and shown.algorithm:
+        _fact(console, "if forced", f"{shown.choice} ({shown.reason}); shown below", width)
+    summary = next((a.summary for a in core.algorithms(call.collective) if a.name == shown.algorithm), None)
+    if summary:
+        _fact(console, f"{shown.algorithm}"[:LABEL_WIDTH], summary, width)
+    if explanation.cost:
+        _show_cost(console, call, explanation.cost, width)
+    elif shown.algorithm:
+        _fact(console, "rounds", f"not counted for more than {MAX_REPLAYED_RANKS} ranks", width)
+    _show_alternatives(console, explanation, width)
+
+
+def _heading(call: Call, assumed: bool) -> str:
+    from antiphon.lab.units import format_rate
+
+    size = "" if call.collective == "barrier" else f" of {bytes_text(call.bytes)}"
+    rate = f"{format_rate(call.link_bits_per_s)} links" if call.link_bits_per_s else "links of unknown rate"
+    root = next((f", root {call.root}" for c in core.collectives() if c.name == call.collective and c.has_root), "")
+    return (f"{call.collective}{size}{root}; {call.ranks} ranks on {call.nodes} node{'s' * (call.nodes != 1)}, "
+            f"{rate}{' (assumed; see --link-rate)' if assumed else ''}")  # fmt: skip
+
+
+def _fact(console: Console, label: str, text: str, width: int, style: str = "") -> None:
+    """A labelled line; long texts go on below themselves."""
+    import textwrap
+
+    from rich.text import Text
+
+    lines = textwrap.wrap(text, width - LABEL_WIDTH - 2, break_on_hyphens=False) or [""]
+    for i, line in enumerate(lines):
+        head = (label if i == 0 else "").ljust(LABEL_WIDTH + 1)
+        console.print(Text.assemble((head, "dim"), (line, style)), soft_wrap=True)
+
+
+def _show_cost(console: Console, call: Call, cost: Cost, width: int) -> None:
+    _fact(console, "rounds", _rounds_text(cost), width)
+    for label, text in _traffic(call, cost):
+        _fact(console, label, text, width)
+    console.print()
+    elided = True
+    if cost.rounds.transfers:
+        lines, elided = rounds.grid(cost.rounds.transfers, call.ranks, cost.rounds.end, width)
+        for line in [*lines, rounds.LEGEND]:
+            console.print(line, soft_wrap=True)
+        console.print()
+    if elided and cost.rounds.rounds:
+        _show_summary(console, list(rounds.summary(cost.rounds.rounds)))
+        console.print()
+
+
+def _show_summary(console: Console, lines: list[str]) -> None:
+    shown = lines if len(lines) <= 16 else [*lines[:12], f"… {len(lines) - 14} more …", *lines[-2:]]
+    for line in shown:
+        console.print(line, soft_wrap=True)
+
+
+def _rounds_text(cost: Cost) -> str:
+    messages = sum(r.messages for r in cost.rounds.rounds)
+    pieces = sum(r.sent_messages for r in cost.wire.ranks) - cost.tokens
+    text = f"{cost.rounds.end}{' of whole messages' if messages else ''}"
+    if pieces > messages:
+        text += f", which are cut into {pieces / messages:.3g} pieces on average"
+    return text + (f"; {cost.tokens} tokens" if cost.tokens else "")
+
+
+def _traffic(call: Call, cost: Cost) -> list[tuple[str, str]]:
+    ranks, limit = cost.wire.ranks, call.limit_bytes()
+    sent = _span([r.sent_messages for r in ranks], str) + " messages, " + _span([r.sent_bytes for r in ranks], bytes_text)
+    received = (_span([r.received_messages for r in ranks], str) + " messages, "
+                + _span([r.received_bytes for r in ranks], bytes_text))  # fmt: skip
+    facts = [("a rank sends", sent), ("receives", received)]
+    if call.nodes > 1:
+        ratio = f" = {cost.busiest_link_bytes / limit:.2f}× the least possible" if limit else ""
+        facts.append(("busiest link", f"{bytes_text(cost.busiest_link_bytes)}{ratio} ({bytes_text(round(limit))})"
+                      if limit else bytes_text(cost.busiest_link_bytes)))  # fmt: skip
+    if limit:
+        facts.append(("wire", _wire_text(call, cost, limit)))
+    if cost.wire.scratch_bytes:
+        facts.append(("scratch", f"{bytes_text(cost.wire.scratch_bytes)} a rank at most"))
+    return facts
+
+
+def _wire_text(call: Call, cost: Cost, limit: float) -> str:
+    text = f"{ratio_text(cost.ratio(limit))} the limit on an ideal network"
+    if not call.link_bits_per_s:
+        return text
+    payload_bits_per_s = call.link_bits_per_s * limits.PAYLOAD_SHARE
+    return text + f": {time_text(cost.wire.end * 8 / payload_bits_per_s)}, limit {time_text(limit * 8 / payload_bits_per_s)}"
+
+
+def _span(values: list[int], text: object) -> str:
+    assert callable(text)
+    low, high = min(values), max(values)
+    return text(low) if low == high else f"{text(low)} … {text(high)}"
+
+
+def _show_alternatives(console: Console, explanation: Explanation, width: int) -> None:
+    limit = explanation.call.limit_bytes()
+    if not explanation.alternative_costs:
+        _fact(console, "others", ", ".join([*explanation.alternatives, "library"]), width)
+        return
+    console.print("The other algorithms, with their default parameters", style="bold")
+    table = new_table()
+    table.add_column("algorithm")
+    for heading in ("rounds", "busiest link", "wire / limit"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for cost in sorted(explanation.alternative_costs, key=lambda c: (c.wire.end, c.rounds.end)):
+        table.add_row(cost.algorithm, str(cost.rounds.end), bytes_text(cost.busiest_link_bytes), ratio_text(cost.ratio(limit)))
+    console.print(table)
