@@ -71,10 +71,10 @@ def benchmark_table(results: Results, where: str) -> Table:
     table = new_table(f"{results.mpi} ({results.transport}), {results.ranks} ranks on {results.nodes} nodes; {where}")
     for heading, justify in (
         ("collective", "left"), ("bytes", "right"), ("mode", "left"), ("contender", "left"), ("median", "right"),
-        ("95 % of median", "right"), ("min … max", "right"), ("n", "right"), ("× library", "right"), ("× limit", "right"),
+        ("95 %", "right"), ("n", "right"), ("× library", "right"), ("× limit", "right"),
         ("used", "left"),
     ):  # fmt: skip
-        table.add_column(heading, justify=justify, no_wrap=heading != "used")  # type: ignore[arg-type]
+        table.add_column(heading, justify=justify, no_wrap=heading != "used", overflow="fold")  # type: ignore[arg-type]
     for (collective, size, mode), cell in cells(results).items():
         for i, m in enumerate(cell):
             first = (collective, bytes_text(size) if size or collective != "barrier" else "", mode) if i == 0 else ("", "", "")
@@ -87,8 +87,7 @@ def _contender_columns(results: Results, m: Measurement, cell: Sequence[Measurem
     faster = None if m.contender == "library" else speed_up(m, cell)
     used = m.chosen if m.contender == "antiphon" else ""
     return [
-        m.contender, time_text(s.median), f"{time_text(s.ci_low)} … {time_text(s.ci_high)}",
-        f"{time_text(s.min)} … {time_text(s.max)}", str(s.count), ratio_text(faster),
+        m.contender, time_text(s.median), f"{time_text(s.ci_low)} … {time_text(s.ci_high)}", str(s.count), ratio_text(faster),
         ratio_text(s.median / limit if limit else None), used,
     ]  # fmt: skip
 
