@@ -5,8 +5,6 @@ import os
 import signal
 import sys
 
-import channel  # in the same directory, which is first in sys.path
-
 # What a launcher sets for itself and ssh would not carry over.
 _LAUNCHER_ONLY = ("PMIX_", "PRTE_", "PMI_", "HYDI_", "HYDRA_", "OMPI_COMM_")
 _OPTIONS_WITH_VALUE = ("-o", "-p", "-l", "-i", "-F", "-b", "-c", "-e", "-m")
@@ -23,6 +21,8 @@ def split_arguments(arguments: list[str]) -> tuple[str, str]:
 
 
 def main() -> int:
+    import channel  # beside this file: run by path, so that no package has to be found or loaded
+
     state_dir = sys.argv[1]
     host, command = split_arguments(sys.argv[2:])
     env = {key: value for key, value in os.environ.items() if not key.startswith(_LAUNCHER_ONLY)}

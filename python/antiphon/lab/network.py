@@ -58,7 +58,10 @@ def run_batch(tool: str, lines: list[str]) -> None:
         [find_tool(tool), "-batch", "-"], input="\n".join(lines) + "\n", text=True, capture_output=True, check=False
     )
     if result.returncode != 0 or result.stderr.strip():
-        raise AntiphonError(f"{tool} refused to set up the network: {_explain(result.stderr, lines)}", exit_code=2)
+        raise AntiphonError(
+            f"{tool} refused to set up the network: {_explain(result.stderr, lines)}",
+            hint="the kernel needs veth, bridge and sch_tbf; if they are modules: modprobe -a veth bridge sch_tbf, as root",
+        )
 
 
 def _explain(stderr: str, lines: list[str]) -> str:

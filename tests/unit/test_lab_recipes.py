@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How MPI launchers are told about a lab, and what `ip` and `tc` are told about its network."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from antiphon.errors import AntiphonError
+from antiphon.lab import agent as agent_script
+from antiphon.lab import load_cluster, network, recipes
+
+HOSTS = ["node01", "node02"]
+
+
+@dataclass
+class FakeMpi:
+    family: str
+    version: str
+    prefix: Path | None = Path("/opt/mpi")
+    launcher: Path | None = Path("/opt/mpi/bin/mpirun")
+    libmpi: Path = Path("/opt/mpi/lib/libmpi.so")
+    vendor: str = ""
+    device: str = ""
+
+
+def launch(mpi: FakeMpi, n_ranks: int = 2, map_by: str = "node", **environment: str) -> recipes.Launch:
+    transport = recipes.choose_transport(mpi, None)
+    job = recipes.Job(("./program", "-x"), n_ranks, {"A": "1;2"}, ("/lib/one.so",), map_by, transport)
+    return recipes.build(mpi, job, HOSTS, Path("/state/hosts"), Path("/state/agent"), environment)
+
+
+@pytest.mark.parametrize("mpi", [FakeMpi("openmpi", "5.0.1"), FakeMpi("openmpi", "4.1.4"), FakeMpi("mpich", "5.0")])
+def test_preloads_and_settings_are_the_ranks_own(mpi: FakeMpi) -> None:
+    made = launch(mpi, PATH="/usr/bin", LD_PRELOAD="/users/own.so", PMIX_RANK="3", OMPI_MCA_btl_base_verbose="1")
+    assert made.argv[-5:] == ["/usr/bin/env", "A=1;2", "LD_PRELOAD=/lib/one.so", "./program", "-x"]
+    assert "LD_PRELOAD" not in made.env
+    assert "PMIX_RANK" not in made.env  # of a job that the caller is part of
+    assert made.env["OMPI_MCA_btl_base_verbose"] == "1"
+    assert made.env["PATH"] == "/opt/mpi/bin:/usr/bin"
+    assert made.env["LD_LIBRARY_PATH"] == "/opt/mpi/lib"
+
+
+def test_open_mpi_changed_the_name_of_its_remote_shell() -> None:
+    assert launch(FakeMpi("openmpi", "5.0.1")).argv[1:4] == ["--prtemca", "plm_ssh_agent", "/state/agent"]
+    assert launch(FakeMpi("openmpi", "4.1.4")).argv[1:4] == ["--mca", "plm_rsh_agent", "/state/agent"]
+
+
+@pytest.mark.parametrize(
+    ("version", "n_ranks", "transports"),
+    [("5.0.1", 2, "tcp,self"), ("5.0.1", 3, "tcp,self,sm"), ("4.1.4", 2, "tcp,self"), ("4.1.4", 4, "tcp,self,vader")],
+)
+def test_shared_memory_only_where_ranks_share_a_node(version: str, n_ranks: int, transports: str) -> None:
+    made = launch(FakeMpi("openmpi", version), n_ranks)
+    assert made.argv[made.argv.index("btl") + 1] == transports
+    assert made.hosts == "".join(f"{host} slots={-(-n_ranks // 2)}\n" for host in HOSTS)
+
+
+def test_mpich_places_ranks_by_its_host_file() -> None:
+    assert launch(FakeMpi("mpich", "5.0"), 4, "node").hosts == "node01:1\nnode02:1\n"
+    assert launch(FakeMpi("mpich", "5.0"), 4, "slot").hosts == "node01:2\nnode02:2\n"
+
+
+@pytest.mark.parametrize(
+    ("vendor", "device", "transport"),
+    [
+        ("MPICH Version: 5.0.2 MPICH Device: ch4:ucx ofi MPICH configure: x", "ch4:ucx", "ofi"),
+        ("MPICH Version: 4.0.2 MPICH Device: ch4:ucx MPICH configure: x", "ch4:ucx", "ucx"),
+        ("", "ch3:nemesis", "ch3"),
+        ("", "", "ofi"),
+    ],
+)
+def test_mpich_transport_is_one_that_was_built(vendor: str, device: str, transport: str) -> None:
+    mpi = FakeMpi("mpich", "5", vendor=vendor, device=device)
+    made = launch(mpi)
+    assert made.transport == f"{transport} (tcp)"
+    assert made.env.get("MPIR_CVAR_CH4_NETMOD") == (None if transport == "ch3" else transport)
+    with pytest.raises(AntiphonError, match="no transport 'pigeon'"):
+        recipes.choose_transport(mpi, "pigeon")
+
+
+def test_spinning_collectives_of_mpich_are_off_only_where_ranks_share_a_node() -> None:
+    name = "MPIR_CVAR_BARRIER_POSIX_INTRA_ALGORITHM"
+    assert name not in launch(FakeMpi("mpich", "5.0"), 2).env
+    assert launch(FakeMpi("mpich", "5.0"), 4).env[name] == "mpir"
+    assert launch(FakeMpi("mpich", "5.0"), 4, **{name: "auto"}).env[name] == "auto"
+
+
+def test_a_library_without_launcher_is_an_error() -> None:
+    with pytest.raises(AntiphonError, match="has no launcher"):
+        launch(FakeMpi("mpich", "5.0", launcher=None))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["node03", "prted", "--x"],  # Open MPI
+        ["-x", "node03", "prted", "--x"],  # Hydra
+        ["-o", "BatchMode=yes", "-q", "user@node03", "prted", "--x"],
+    ],
+)
+def test_the_remote_shell_takes_arguments_as_ssh_does(arguments: list[str]) -> None:
+    assert agent_script.split_arguments(arguments) == ("node03", "prted --x")
+
+
+def test_network_lines_name_each_node_once_and_shape_both_ends() -> None:
+    spec = load_cluster("paper1-29")
+    pids = list(range(1001, 1030))
+    links = network.switch_links(spec, pids)
+    assert sum(" netns " in line for line in links) == 29
+    assert "link set port15 master sw-a up" in links
+    assert "link set port16 master sw-b up" in links
+    shaping = network.switch_shaping(spec)
+    assert len(shaping) == 29 + 2
+    assert "qdisc add dev port01 root tbf rate 100000000bit burst 8192 limit 131072" in shaping
+    assert network.node_shaping(spec) == ["qdisc add dev eth0 root tbf rate 100000000bit burst 8192 limit 2097152"]
+    inside = network.node_links(spec, 2, "cubic")
+    assert sum(line.startswith("neigh ") for line in inside) == 28
+    assert any(line.endswith("src 10.77.0.2 congctl cubic") for line in inside)
+
+
+def test_hardware_addresses_are_local_and_different() -> None:
+    addresses = {network.mac(number) for number in range(1, 201)}
+    assert len(addresses) == 200
+    assert all(int(address[:2], 16) & 3 == 2 for address in addresses)
+
+
+def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(network, "_SEARCH_PATH", os.fspath(tmp_path))
+    with pytest.raises(AntiphonError, match="`ip` is not installed") as caught:
+        network.check_tools(load_cluster())
+    assert "iproute2" in caught.value.hint

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What labs write down: who holds them, and the time slice that they share."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from antiphon.errors import AntiphonError
+from antiphon.lab import holder, state
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(state, "root_dir", lambda: tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def time_slice(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stands for the kernel's file: 100 ms, as on most machines."""
+    file = root / "sched_rr_timeslice_ms"
+    file.write_text("100")
+    monkeypatch.setattr(state, "_TIME_SLICE", file)
+    return file
+
+
+@pytest.fixture
+def other() -> Iterator[subprocess.Popen[bytes]]:
+    """Another process that lives for as long as a test needs it."""
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_the_last_user_restores_the_time_slice(root: Path, time_slice: Path, other: subprocess.Popen[bytes]) -> None:
+    first, second = state.ProcessId.of(os.getpid()), state.ProcessId.of(other.pid)
+    assert state.acquire_time_slice(root, first)
+    assert state.acquire_time_slice(root, second)
+    assert time_slice.read_text() == "1"
+    state.release_time_slice(root, first)
+    assert time_slice.read_text() == "1"
+    state.release_time_slice(root, second)
+    assert time_slice.read_text() == "100"
+
+
+def test_users_that_were_killed_do_not_keep_the_time_slice(
+    root: Path, time_slice: Path, other: subprocess.Popen[bytes]
+) -> None:
+    assert state.acquire_time_slice(root, state.ProcessId.of(other.pid))
+    other.kill()
+    other.wait()
+    # A later lab must remember the host's value, not the one that the dead lab left.
+    assert state.acquire_time_slice(root, state.ProcessId.of(os.getpid()))
+    state.release_time_slice(root, state.ProcessId.of(os.getpid()))
+    assert time_slice.read_text() == "100"
+
+
+def test_without_the_right_to_change_it_nothing_is_written(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "_TIME_SLICE", root / "missing")
+    assert not state.acquire_time_slice(root, state.ProcessId.of(os.getpid()))
+    assert not (root / "time-slice.json").exists()
+
+
+def test_a_number_that_was_given_to_another_process_is_not_signalled(other: subprocess.Popen[bytes]) -> None:
+    real = state.ProcessId.of(other.pid)
+    assert real.alive()
+    impostor = state.ProcessId(other.pid, real.start_time - 1)
+    assert not impostor.alive()
+    impostor.kill(signal.SIGKILL)
+    assert other.poll() is None
+    real.kill(signal.SIGKILL)
+    assert other.wait(10) == -signal.SIGKILL
+
+
+def record(process: state.ProcessId, name: str, folder: Path) -> dict[str, object]:
+    return {"name": name, "state_dir": str(folder), "guardian": [process.pid, process.start_time]}
+
+
+def test_labs_are_listed_and_dead_ones_removed(root: Path) -> None:
+    alive, dead = state.create("alive"), state.create("dead")
+    me = state.ProcessId.of(os.getpid())
+    state.write_record(alive, record(me, "alive", alive))
+    state.write_record(dead, record(state.ProcessId(me.pid, me.start_time - 1), "dead", dead))
+    assert [lab["name"] for lab in state.list_labs()] == ["alive"]
+    assert alive.is_dir()
+    assert not dead.exists()
+    with pytest.raises(AntiphonError, match="'alive' is up already"):
+        state.create("alive")
+
+
+def test_a_lab_that_is_starting_is_left_alone(root: Path) -> None:
+    starting = state.create("starting")
+    assert not state.remove_if_stale(starting)
+    os.utime(starting, (0, 0))
+    assert state.remove_if_stale(starting)
+    assert not starting.exists()
+
+
+@pytest.mark.parametrize("name", ["", "Upper", "a/b", "..", "-a", "x" * 41])
+def test_unusable_names_are_refused(root: Path, name: str) -> None:
+    with pytest.raises(AntiphonError, match="not a usable lab name"):
+        state.create(name)
+
+
+def test_refused_namespaces_name_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"/proc/sys/kernel/unprivileged_userns_clone": "0\n"}
+
+    def read(path: Path, **_: object) -> str:
+        if str(path) not in settings:
+            raise FileNotFoundError(path)
+        return settings[str(path)]
+
+    monkeypatch.setattr(Path, "read_text", read)
+    error = holder.refused(PermissionError(1, "Operation not permitted"))
+    assert "kernel.unprivileged_userns_clone is 0" in error.message
+    assert "sysctl -w kernel.unprivileged_userns_clone=1" in error.hint
+    settings.clear()
+    settings["/proc/sys/kernel/apparmor_restrict_unprivileged_userns"] = "1\n"
+    assert "apparmor_restrict_unprivileged_userns" in holder.refused(PermissionError(1, "no")).message
+    settings.clear()
+    assert "container" in holder.refused(PermissionError(1, "no")).hint
