@@ -2,6 +2,7 @@
 #include "datatype.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <vector>
 
 namespace antiphon::mpi {
@@ -74,6 +75,26 @@ std::int64_t chunk_elements(const TypeInfo& info) {
   return std::max<std::int64_t>(1, most_bytes / std::max<std::int64_t>(1, info.size_bytes));
 }
 
+TypeInfo kept_info(MPI_Datatype type) {
+  void* kept = nullptr;
+  int found = 0;
+  PMPI_Type_get_attr(type, keyval, static_cast<void*>(&kept), &found);
+  if (found == 0) {
+    // Threads may meet a type for the first time at once; what one has set must not be replaced under another's eyes.
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    PMPI_Type_get_attr(type, keyval, static_cast<void*>(&kept), &found);
+    if (found == 0) {
+      auto* fresh = new TypeInfo;
+      measure(type, *fresh);
+      fresh->contiguous = layout_is_plain(type);
+      PMPI_Type_set_attr(type, keyval, fresh);
+      kept = fresh;
+    }
+  }
+  return *static_cast<const TypeInfo*>(kept);
+}
+
 }  // namespace
 
 void prepare_datatypes() {
@@ -100,17 +121,7 @@ bool inspect(MPI_Datatype type, TypeInfo& info) {
     info = {size, extent, 0, extent, true, lb == 0 && size == extent};
     return true;
   }
-  void* kept = nullptr;
-  int found = 0;
-  PMPI_Type_get_attr(type, keyval, static_cast<void*>(&kept), &found);
-  if (found == 0) {
-    auto* fresh = new TypeInfo;
-    measure(type, *fresh);
-    fresh->contiguous = layout_is_plain(type);
-    PMPI_Type_set_attr(type, keyval, fresh);
-    kept = fresh;
-  }
-  info = *static_cast<const TypeInfo*>(kept);
+  info = kept_info(type);
   return true;
 }
 
