@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <iterator>
+#include <string_view>
 
 #include "antiphon.h"
 #include "report.hpp"
@@ -101,7 +102,8 @@ bool Session::enter(const Contender& contender, std::size_t slot, Workload& work
   PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, library_);
   char chosen[256] = "library";
   if (forced == ANTIPHON_OK) antiphon_chosen(entrant.comm, contender.collective.c_str(), chosen, sizeof chosen);
-  entrant.chosen = chosen;
+  // A call that moves nothing may be passed on before it is looked at.
+  entrant.chosen = std::string_view(chosen) == "none" ? "library" : chosen;
   const bool unable = contender.choice != "library" && contender.choice != "auto" && entrant.chosen == "library";
   if (wrong != 0) all_right_ = false;
   if ((wrong != 0 || unable) && rank_ == 0) {
