@@ -102,7 +102,8 @@ def test_preloaded_objects_reach_ranks_only(lab: Lab, built: tuple[Mpi, Path], t
     mpi, _ = built
     script = (
         'echo "rank preload=$LD_PRELOAD setting=$SETTING";'
-        "for p in /proc/[0-9]*; do tr '\\0' '\\n' <$p/environ 2>/dev/null | grep -q ^LD_PRELOAD= && cat $p/comm; done; true"
+        "for p in /proc/[0-9]*; do"
+        " tr '\\0' '\\n' <$p/environ 2>/dev/null | grep -q ^LD_PRELOAD= && cat $p/comm; done; true"
     )
     library = Path("/lib/x86_64-linux-gnu/libm.so.6").resolve()
     if not library.exists():

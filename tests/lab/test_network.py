@@ -10,13 +10,17 @@ from types import ModuleType
 from antiphon.lab import ClusterSpec, Lab, Loss
 
 
-def test_one_stream_reaches_the_payload_rate_of_the_link(cluster: Callable[..., ClusterSpec], programs: ModuleType) -> None:
+def test_one_stream_reaches_the_payload_rate_of_the_link(
+    cluster: Callable[..., ClusterSpec], programs: ModuleType
+) -> None:
     with Lab(cluster(nodes=2)) as lab:
         rate = programs.throughput_bits_per_s(lab, 1, [2], seconds=1.0)
         assert 0.97 * lab.limit_bits_per_s < rate < 1.01 * lab.limit_bits_per_s
 
 
-def test_incast_fills_the_port_and_overruns_its_buffer(cluster: Callable[..., ClusterSpec], programs: ModuleType) -> None:
+def test_incast_fills_the_port_and_overruns_its_buffer(
+    cluster: Callable[..., ClusterSpec], programs: ModuleType
+) -> None:
     with Lab(cluster(nodes=9)) as lab:
         rate = programs.throughput_bits_per_s(lab, 1, list(range(2, 10)), seconds=1.0)
         port = lab.execute("switch", ["/usr/sbin/tc", "-s", "qdisc", "show", "dev", "port01"]).check().stdout
@@ -31,7 +35,9 @@ def test_uplink_is_shared_by_the_nodes_of_a_switch(cluster: Callable[..., Cluste
         assert 0.8 * 10e6 < rate < 1.01 * 10e6
 
 
-def test_multicast_reaches_members_behind_another_switch(cluster: Callable[..., ClusterSpec], programs: ModuleType) -> None:
+def test_multicast_reaches_members_behind_another_switch(
+    cluster: Callable[..., ClusterSpec], programs: ModuleType
+) -> None:
     with Lab(cluster(nodes=None, switches=[2, 2])) as lab:
         counts = programs.receive_datagrams(lab, "239.1.2.3", [2, 3, 4], sender=1, number=100)
         assert counts == [100, 100, 100]

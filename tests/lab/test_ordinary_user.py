@@ -22,7 +22,8 @@ from antiphon.errors import AntiphonError
 from antiphon.lab import Lab, load_cluster
 try:
     with Lab(load_cluster("ethernet-16").with_options(nodes=3)) as lab:
-        answer = lab.execute(3, ["sh", "-c", "hostname; id -u; ip -br address show eth0; df /dev/shm | tail -1"]).check()
+        script = "hostname; id -u; ip -br address show eth0; df /dev/shm | tail -1"
+        answer = lab.execute(3, ["sh", "-c", script]).check()
         print(json.dumps({"record": lab.record(), "stdout": answer.stdout}))
 except AntiphonError as error:
     print(json.dumps({"refused": str(error)}))

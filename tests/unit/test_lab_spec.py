@@ -43,9 +43,8 @@ def test_the_shipped_clusters_are_those_of_the_papers() -> None:
     assert [s.nodes for s in load_cluster("paper1-29").switches] == [15, 14]
     assert load_cluster("paper2-16x4").ranks == 64
     gigabit = load_cluster("gigabit-8")
-    assert (gigabit.nodes, gigabit.rate_bits_per_s, gigabit.burst_bytes, gigabit.port_buffer_bytes, gigabit.offloads) == (
-        8, 10**9, 64 << 10, 512 << 10, True,
-    )  # fmt: skip
+    assert (gigabit.nodes, gigabit.rate_bits_per_s, gigabit.offloads) == (8, 10**9, True)
+    assert (gigabit.burst_bytes, gigabit.port_buffer_bytes) == (64 << 10, 512 << 10)
 
 
 def test_payload_limit_of_fast_ethernet() -> None:

@@ -27,7 +27,7 @@ from antiphon.commands import _options
 from antiphon.errors import EXIT_USAGE, AntiphonError
 
 if TYPE_CHECKING:
-    from antiphon.lab import ClusterSpec, Lab
+    from antiphon.lab import ClusterSpec
     from antiphon.mpi import Mpi
 
 DEFAULT_NAME = "lab"
@@ -57,7 +57,9 @@ def _add_up(parser: argparse.ArgumentParser) -> None:
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", help="run on this lab, which is up (default: on a temporary one)")
-    parser.add_argument("-n", "-np", type=_positive, metavar="RANKS", help="number of ranks (default: all the cluster has)")
+    parser.add_argument(
+        "-n", "-np", type=_positive, metavar="RANKS", help="number of ranks (default: all the cluster has)"
+    )
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--plain", action="store_true", help="run without Antiphon")
     kind.add_argument("--antiphon", action="store_true", help="run with Antiphon (this is the default)")
@@ -92,10 +94,18 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
 
     group = parser.add_argument_group("the cluster")
     add = group.add_argument
-    add("--cluster", metavar="NAME|FILE", help=f"{', '.join(cluster_names())}, or a .toml file (default: {DEFAULT_CLUSTER})")
+    add(
+        "--cluster",
+        metavar="NAME|FILE",
+        help=f"{', '.join(cluster_names())}, or a .toml file (default: {DEFAULT_CLUSTER})",
+    )
     add("--nodes", type=_positive, metavar="N", help="number of nodes, on one switch")
     add("--switches", type=_counts, metavar="N,N…", help="several switches in a row, with so many nodes each")
-    add("--rate", metavar="RATE", help="rate of a node's link: 100mbit, 1gbit; brings its own buffer, burst and offloads")
+    add(
+        "--rate",
+        metavar="RATE",
+        help="rate of a node's link: 100mbit, 1gbit; brings its own buffer, burst and offloads",
+    )
     add("--buffer", metavar="SIZE", help="output buffer of a switch's port: 128kb")
     add("--burst", metavar="SIZE", help="bytes that a link may send at once: 8kb")
     add("--offloads", type=_on_off, metavar="on|off", help="segmentation offload; off means real frames")

@@ -28,7 +28,12 @@ def main() -> int:
     env = {key: value for key, value in os.environ.items() if not key.startswith(_LAUNCHER_ONLY)}
     try:
         session = channel.Command(
-            f"{state_dir}/{host}.sock", ["/bin/sh", "-c", command], env, os.getcwd(), (0, 1, 2), env.get("ANTIPHON_LAB_RUN", "")
+            f"{state_dir}/{host}.sock",
+            ["/bin/sh", "-c", command],
+            env,
+            os.getcwd(),
+            (0, 1, 2),
+            env.get("ANTIPHON_LAB_RUN", ""),
         )
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda number, _frame: session.signal(number))

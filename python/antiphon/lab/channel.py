@@ -8,6 +8,7 @@ without the package.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
@@ -56,7 +57,9 @@ def _read(sock: socket.socket, length: int) -> bytes:
 class Command:
     """A command running in a node. Closing it, or dying, ends the command."""
 
-    def __init__(self, path: str, argv: Sequence[str], env: dict[str, str], cwd: str, fds: Sequence[int], run: str) -> None:
+    def __init__(
+        self, path: str, argv: Sequence[str], env: dict[str, str], cwd: str, fds: Sequence[int], run: str
+    ) -> None:
         self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.exit_code: int | None = None
         try:
@@ -71,10 +74,8 @@ class Command:
 
     def signal(self, number: int) -> None:
         """Send a signal to the command's process group."""
-        try:
+        with contextlib.suppress(OSError):
             send(self._sock, {"do": "signal", "signal": int(number)})
-        except OSError:
-            pass
 
     def wait(self, timeout_s: float | None = None) -> int | None:
         """The exit code (128 + n after signal n), or None if it takes longer than the timeout."""

@@ -57,7 +57,9 @@ def _read(path: Path) -> ClusterSpec:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise AntiphonError(f"cluster file {path} does not exist", hint=f"shipped clusters: {', '.join(cluster_names())}") from None
+        raise AntiphonError(
+            f"cluster file {path} does not exist", hint=f"shipped clusters: {', '.join(cluster_names())}"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise AntiphonError(f"cluster file {path} cannot be read: {error}") from None
     except tomllib.TOMLDecodeError as error:
@@ -95,7 +97,9 @@ def _switches(document: dict[str, Any], where: str) -> tuple[Switch, ...]:
             raise AntiphonError(f"{where}: field 'nodes' is missing", hint="give nodes = 16, or [[switch]] tables")
         return (Switch("a", document["nodes"]),)
     if "nodes" in document:
-        raise AntiphonError(f"{where}: both 'nodes' and 'switch' are given", hint="with [[switch]] tables, each has its own nodes")
+        raise AntiphonError(
+            f"{where}: both 'nodes' and 'switch' are given", hint="with [[switch]] tables, each has its own nodes"
+        )
     switches = []
     for index, table in enumerate(document["switch"]):
         prefix = f"switch[{index}]."

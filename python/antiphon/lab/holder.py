@@ -11,6 +11,7 @@ nothing of a lab has a name in the host. Guardian and init watch each other, so 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -23,7 +24,6 @@ from typing import Any, NoReturn
 from antiphon.errors import AntiphonError
 from antiphon.lab import clusters, kernel, network, node, state
 from antiphon.lab.spec import ClusterSpec
-
 
 SWITCH = "switch"
 
@@ -280,10 +280,8 @@ class Init:
         for pid in pids:
             poll.register(os.pidfd_open(pid), select.POLLIN)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # orphans come here; the kernel shall bury them
-        try:
+        with contextlib.suppress(_Stop):
             poll.poll()
-        except _Stop:
-            pass
         state.release_time_slice(self.state_dir.parent, self.guardian.identity)
         state.remove(self.state_dir)
 

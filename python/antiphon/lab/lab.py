@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -12,19 +13,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 from antiphon.errors import AntiphonError
 from antiphon.lab import channel, clusters, recipes, state
+from antiphon.lab.outputs import Outputs, supervise
 from antiphon.lab.spec import ClusterSpec
 
 _START_TIMEOUT_S = 60
 _END_TIMEOUT_S = 10
-_GRACE_S = 2.0
-TIMEOUT_EXIT_CODE = 124  # as coreutils' timeout
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class RunResult:
 class Lab:
     """An emulated Ethernet cluster. As a context manager it is made on entry and removed on exit.
 
-        with Lab(load_cluster("ethernet-16")) as lab:
-            result = lab.mpirun(mpi, 16, ["./program"], timeout_s=60)
+    with Lab(load_cluster("ethernet-16")) as lab:
+        result = lab.mpirun(mpi, 16, ["./program"], timeout_s=60)
     """
 
     def __init__(self, spec: ClusterSpec | None = None, name: str | None = None) -> None:
@@ -93,7 +93,9 @@ class Lab:
             self.up()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._holder is not None:
             self.down()
 
@@ -101,47 +103,56 @@ class Lab:
         """Make the lab. With `keep` it outlives this process, until `down`."""
         state_dir = state.create(self.name)
         _write_agent(state_dir)
-        ready_read, ready_write = os.pipe()
-        life_read, life_write = os.pipe()
-        passed = [ready_write] if keep else [ready_write, life_read]
-        command = [sys.executable, "-m", "antiphon.lab.holder", str(state_dir), str(ready_write)]
-        with open(state_dir / "holder.log", "wb") as log:
-            self._holder = subprocess.Popen(
-                [*command, "-1" if keep else str(life_read)], pass_fds=passed, env=_holder_env(), cwd="/",
-                stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True,
-            )  # fmt: skip
-        os.close(ready_write)
-        os.close(life_read)
-        self._life = None if keep else life_write
-        if keep:
-            os.close(life_write)
-        assert self._holder.stdin is not None
-        try:
-            self._holder.stdin.write(json.dumps(self.spec.to_dict()).encode())
-            self._holder.stdin.close()
-        except BrokenPipeError:
-            pass  # it failed at once; the answer says why
-        try:
-            self._await_ready(ready_read, state_dir)
-        except BaseException:
-            self._abandon()
-            raise
+        # Opened once: a holder that fails removes the directory, and what it said would be lost.
+        with open(state_dir / "holder.log", "w+b", buffering=0) as log:
+            try:
+                ready_fd = self._start_holder(state_dir, keep, log)
+                self._await_ready(ready_fd, log)
+            except BaseException:
+                self._abandon()
+                raise
         self._state_dir = state_dir
 
-    def _await_ready(self, ready_fd: int, state_dir: Path) -> None:
-        log_file = open(state_dir / "holder.log", "rb")  # kept open: a failing holder removes the directory
-        with os.fdopen(ready_fd, "rb") as ready, log_file:
+    def _start_holder(self, state_dir: Path, keep: bool, log: IO[bytes]) -> int:
+        """Start the guardian; what is returned is readable once the lab is up or has failed."""
+        ready_read, ready_write = os.pipe()
+        life_read, life_write = os.pipe()
+        command = [sys.executable, "-m", "antiphon.lab.holder", str(state_dir), str(ready_write)]
+        self._holder = subprocess.Popen(
+            [*command, "-1" if keep else str(life_read)],
+            pass_fds=[ready_write] if keep else [ready_write, life_read],
+            env=_holder_env(),
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        os.close(ready_write)
+        os.close(life_read)
+        if keep:
+            os.close(life_write)
+        else:
+            self._life = life_write
+        assert self._holder.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # it failed at once; its answer says why
+            self._holder.stdin.write(json.dumps(self.spec.to_dict()).encode())
+            self._holder.stdin.close()
+        return ready_read
+
+    def _await_ready(self, ready_fd: int, log: IO[bytes]) -> None:
+        with os.fdopen(ready_fd, "rb") as ready:
             with selectors.DefaultSelector() as selector:
                 selector.register(ready, selectors.EVENT_READ)
                 answered = selector.select(_START_TIMEOUT_S)
             text = ready.read() if answered else b""
-            if text:
-                message = json.loads(text)
-                if "error" in message:
-                    raise AntiphonError(message["error"], hint=message.get("hint"))
-                return
-            log = log_file.read().decode(errors="replace").strip()
-            raise AntiphonError(f"the lab did not start: {log or 'no answer'}")
+        if not text:
+            log.seek(0)
+            said = log.read().decode(errors="replace").strip()
+            raise AntiphonError(f"the lab did not start: {said or 'no answer'}")
+        message = json.loads(text)
+        if "error" in message:
+            raise AntiphonError(message["error"], hint=message.get("hint"))
 
     def _abandon(self) -> None:
         """Starting failed: let go of the holder, which then removes what there is."""
@@ -181,7 +192,9 @@ class Lab:
         name = self.spec.node_name(int(node)) if str(node).isdigit() else str(node)
         if name not in [*self.spec.node_names(), "switch"]:
             names = self.spec.node_names()
-            raise AntiphonError(f"lab {self.name!r} has no node {node!r}", hint=f"nodes: {names[0]} to {names[-1]}, and switch")
+            raise AntiphonError(
+                f"lab {self.name!r} has no node {node!r}", hint=f"nodes: {names[0]} to {names[-1]}, and switch"
+            )
         return str(self.state_dir / f"{name}.sock")
 
     def execute(
@@ -202,14 +215,14 @@ class Lab:
         if run:
             full_env["ANTIPHON_LAB_RUN"] = run
         started = time.monotonic()
-        outputs = _Outputs(capture or on_stdout is not None, on_stdout)
+        outputs = Outputs(capture or on_stdout is not None, on_stdout)
         try:
             with open(os.devnull, "rb") as empty:
                 fds = outputs.descriptors(empty)
                 command = channel.Command(path, argv, full_env, os.fspath(cwd or os.getcwd()), fds, run)
             try:
                 outputs.close_far_ends()
-                code, timed_out = _supervise(command, outputs, None if timeout_s is None else started + timeout_s)
+                code, timed_out = supervise(command, outputs, None if timeout_s is None else started + timeout_s)
             finally:
                 command.close()
         except channel.ChannelError as error:
@@ -236,30 +249,24 @@ class Lab:
     ) -> RunResult:
         """Run an MPI program. `env` is added to the ranks' environment, `preload` to their LD_PRELOAD only."""
         run = state.new_id()
-        rank_env = {"ANTIPHON_LINK_BITS_PER_S": str(self.spec.rate_bits_per_s), **(env or {})}
-        if map_by not in recipes.MAPPINGS:
-            raise AntiphonError(f"unknown mapping {map_by!r}", hint=f"one of {', '.join(recipes.MAPPINGS)}")
-        if n_ranks is not None and n_ranks < 1:
-            raise AntiphonError(f"{n_ranks} ranks cannot be started", hint="give at least 1")
         job = recipes.Job(
-            tuple(os.fspath(word) for word in argv), n_ranks or self.spec.ranks, rank_env,
-            tuple(os.fspath(path) for path in preload), map_by, recipes.choose_transport(mpi, transport),
-        )  # fmt: skip
-        host_file = self.state_dir / f"hosts-{run}"
-        launch = recipes.build(
-            mpi, job, self.spec.node_names(), host_file, self.state_dir / "agent", recipes.inherited_env()
+            argv=tuple(os.fspath(word) for word in argv),
+            n_ranks=self.spec.ranks if n_ranks is None else n_ranks,
+            rank_env={"ANTIPHON_LINK_BITS_PER_S": str(self.spec.rate_bits_per_s), **(env or {})},
+            preload=tuple(os.fspath(path) for path in preload),
+            map_by=map_by,
+            transport=recipes.choose_transport(mpi, transport),
         )
+        host_file, remote_shell = self.state_dir / f"hosts-{run}", self.state_dir / "agent"
+        launch = recipes.build(mpi, job, self.spec.node_names(), host_file, remote_shell, os.environ)
         host_file.write_text(launch.hosts, encoding="ascii")
+        how: dict[str, Any] = {"timeout_s": timeout_s, "capture": capture, "on_stdout": on_stdout, "cwd": cwd}
         try:
-            result = self.execute(
-                1, launch.argv, env=launch.env, cwd=cwd, timeout_s=timeout_s, capture=capture, on_stdout=on_stdout, run=run
-            )
+            result = self.execute(1, launch.argv, env=launch.env, run=run, **how)
         finally:
             self._end_run(run)
             host_file.unlink(missing_ok=True)
-        return RunResult(
-            result.exit_code, result.stdout, result.stderr, result.elapsed_s, result.timed_out, launch.transport, job.argv
-        )
+        return replace(result, transport=launch.transport, argv=job.argv)
 
     def _end_run(self, run: str) -> None:
         """Nothing of a run may live on in the nodes, however it ended."""
@@ -305,96 +312,3 @@ def _write_agent(state_dir: Path) -> None:
     words = [sys.executable, "-E", "-s", "-S", str(Path(__file__).with_name("agent.py")), str(state_dir)]
     path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
     path.chmod(0o700)
-
-
-class _Outputs:
-    """Pipes for a command's output, or this process's own descriptors."""
-
-    def __init__(self, capture: bool, on_stdout: Callable[[str], None] | None) -> None:
-        self._capture = capture
-        self._on_stdout = on_stdout
-        self._far: list[int] = []
-        self._near: list[IO[bytes]] = []
-        self._parts: dict[IO[bytes], bytearray] = {}
-        self._line = bytearray()
-
-    def descriptors(self, empty: IO[bytes]) -> list[int]:
-        """stdin, stdout and stderr for the command."""
-        if not self._capture:
-            sys.stdout.flush()
-            return [0, 1, 2]
-        for _ in range(2):
-            read_end, write_end = os.pipe()
-            self._far.append(write_end)
-            stream = os.fdopen(read_end, "rb", buffering=0)
-            self._near.append(stream)
-            self._parts[stream] = bytearray()
-        return [empty.fileno(), *self._far]
-
-    def close_far_ends(self) -> None:
-        while self._far:
-            os.close(self._far.pop())
-
-    def streams(self) -> list[IO[bytes]]:
-        return list(self._near)
-
-    def take(self, stream: IO[bytes]) -> bool:
-        """Read what is there; False at the end."""
-        data = os.read(stream.fileno(), 65536)
-        self._parts[stream] += data
-        if self._on_stdout is not None and stream is self._near[0]:
-            self._line += data
-            while b"\n" in self._line:
-                line, _, self._line = self._line.partition(b"\n")
-                self._on_stdout(line.decode(errors="replace"))
-            if not data and self._line:
-                self._on_stdout(self._line.decode(errors="replace"))
-                self._line.clear()
-        return bool(data)
-
-    def texts(self) -> tuple[str, str]:
-        if not self._parts:
-            return "", ""
-        stdout, stderr = (bytes(part).decode(errors="replace") for part in self._parts.values())
-        return stdout, stderr
-
-    def close(self) -> None:
-        self.close_far_ends()
-        for stream in self._near:
-            stream.close()
-
-
-def _supervise(command: channel.Command, outputs: _Outputs, deadline: float | None) -> tuple[int, bool]:
-    """Pump output until the command has ended; after the deadline end it, first kindly."""
-    timed_out = False
-    kill_at: float | None = None
-    drain_until: float | None = None
-    with selectors.DefaultSelector() as selector:
-        open_streams = set(outputs.streams())
-        for stream in open_streams:
-            selector.register(stream, selectors.EVENT_READ)
-        selector.register(command, selectors.EVENT_READ)
-        code: int | None = None
-        while code is None or open_streams:
-            now = time.monotonic()
-            limits = [limit - now for limit in (deadline, kill_at, drain_until) if limit is not None]
-            for key, _ in selector.select(max(0.0, min(limits)) if limits else None):
-                if key.fileobj is command:
-                    code = command.wait()
-                    selector.unregister(command)
-                    # A detached daemon may hold the pipes open; what the command itself wrote is there by now.
-                    deadline, kill_at, drain_until = None, None, time.monotonic() + 0.5
-                elif not outputs.take(key.fileobj):  # type: ignore[arg-type]
-                    selector.unregister(key.fileobj)
-                    open_streams.discard(key.fileobj)  # type: ignore[arg-type]
-            now = time.monotonic()
-            if drain_until is not None and now >= drain_until:
-                break
-            if deadline is not None and now >= deadline:
-                command.signal(signal.SIGTERM)
-                timed_out, deadline, kill_at = True, None, now + _GRACE_S
-            elif kill_at is not None and now >= kill_at:
-                command.signal(signal.SIGKILL)
-                kill_at = None
-    assert code is not None
-    return (TIMEOUT_EXIT_CODE if timed_out else code), timed_out

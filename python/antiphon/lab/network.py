@@ -40,7 +40,9 @@ def find_tool(name: str, package: str | None = None) -> str:
     path = shutil.which(name, path=_SEARCH_PATH)
     if path is None:
         package = package or _TOOLS.get(name, name)
-        raise AntiphonError(f"the program `{name}` is not installed", hint=f"install {package}, for example: apt install {package}")
+        raise AntiphonError(
+            f"the program `{name}` is not installed", hint=f"install {package}, for example: apt install {package}"
+        )
     return path
 
 
@@ -60,7 +62,7 @@ def run_batch(tool: str, lines: list[str]) -> None:
     if result.returncode != 0 or result.stderr.strip():
         raise AntiphonError(
             f"{tool} refused to set up the network: {_explain(result.stderr, lines)}",
-            hint="the kernel needs veth, bridge and sch_tbf; if they are modules: modprobe -a veth bridge sch_tbf, as root",
+            hint="the kernel needs these modules; as root: modprobe -a veth bridge sch_tbf",
         )
 
 
@@ -78,12 +80,14 @@ def switch_links(spec: ClusterSpec, node_pids: list[int]) -> list[str]:
     lines = ["link set lo up"]
     for index, switch in enumerate(spec.switches):
         name = bridge(switch.name)
-        lines.append(f"link add {name} address 02:00:0a:4d:ff:{index + 1:02x} type bridge mcast_snooping 1 mcast_querier 1")
+        lines.append(
+            f"link add {name} address 02:00:0a:4d:ff:{index + 1:02x} type bridge mcast_snooping 1 mcast_querier 1"
+        )
         lines.append(f"link set {name} up")
     for index, uplink in enumerate(spec.uplinks):
         left, right = uplink_ports(index)
         lines.append(f"link add {left} mtu {PORT_MTU} type veth peer name {right} mtu {PORT_MTU}")
-        for end, switch_name in zip((left, right), uplink.between):
+        for end, switch_name in zip((left, right), uplink.between, strict=True):
             lines.append(f"link set {end} master {bridge(switch_name)} up")
             # Membership reports travel towards routers only: without this, a switch would not learn of members beyond.
             lines.append(f"link set {end} type bridge_slave mcast_router 2")
@@ -105,7 +109,8 @@ def switch_shaping(spec: ClusterSpec) -> list[str]:
     ]
     for index, uplink in enumerate(spec.uplinks):
         lines += [
-            _tbf(end, uplink.rate_bits_per_s, uplink_burst(spec, uplink), uplink.buffer_bytes) for end in uplink_ports(index)
+            _tbf(end, uplink.rate_bits_per_s, uplink_burst(spec, uplink), uplink.buffer_bytes)
+            for end in uplink_ports(index)
         ]
     return lines
 
@@ -158,7 +163,9 @@ table inet antiphon {{
   }}
 }}
 """
-    result = subprocess.run([find_tool("nft", "nftables"), "-f", "-"], input=rules, text=True, capture_output=True, check=False)
+    result = subprocess.run(
+        [find_tool("nft", "nftables"), "-f", "-"], input=rules, text=True, capture_output=True, check=False
+    )
     if result.returncode != 0:
         raise AntiphonError(
             f"nft refused the loss rule: {' '.join(result.stderr.split())}",
@@ -178,7 +185,9 @@ def choose_congestion_control() -> str:
         probe = [find_tool("ip"), "route", "add", f"{SUBNET}.254/32", "dev", "lo", "congctl", "cubic"]
         if subprocess.run(probe, capture_output=True, check=False).returncode != 0:
             return "reno"
-        subprocess.run([find_tool("ip"), "route", "del", f"{SUBNET}.254/32", "dev", "lo"], capture_output=True, check=False)
+        subprocess.run(
+            [find_tool("ip"), "route", "del", f"{SUBNET}.254/32", "dev", "lo"], capture_output=True, check=False
+        )
     return "cubic"
 
 

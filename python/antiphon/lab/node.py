@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import signal
@@ -121,10 +122,8 @@ class NodeServer:
                 key.data(key.fileobj)
 
     def _wake(self, fd: int) -> None:
-        try:
+        with contextlib.suppress(BlockingIOError):
             os.read(fd, 4096)
-        except BlockingIOError:
-            pass
         self._reap()
 
     def _reap(self) -> None:
@@ -199,17 +198,13 @@ class NodeServer:
         self._forget(sock)
 
     def _forget(self, sock: socket.socket) -> None:
-        try:
+        with contextlib.suppress(KeyError, ValueError):
             self._selector.unregister(sock)
-        except (KeyError, ValueError):
-            pass
         sock.close()
 
     def _answer(self, sock: socket.socket, message: dict[str, Any]) -> None:
-        try:
+        with contextlib.suppress(OSError):
             channel.send(sock, message)
-        except OSError:
-            pass
 
     def _end_run(self, run: str) -> int:
         """Kill what a run left behind, such as daemons that detached from their launcher."""
@@ -256,14 +251,10 @@ def _inner_pid(folder: Path) -> int | None:
 
 
 def _kill(pid: int, number: int) -> None:
-    try:
+    with contextlib.suppress(OSError):
         os.kill(pid, number)
-    except OSError:
-        pass
 
 
 def _kill_group(pid: int, number: int) -> None:
-    try:
+    with contextlib.suppress(OSError):
         os.killpg(pid, number)
-    except OSError:
-        pass

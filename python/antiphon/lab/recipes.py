@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +37,12 @@ class Job:
     map_by: str
     transport: str
 
+    def __post_init__(self) -> None:
+        if self.map_by not in MAPPINGS:
+            raise AntiphonError(f"unknown mapping {self.map_by!r}", hint=f"one of {', '.join(MAPPINGS)}")
+        if self.n_ranks < 1:
+            raise AntiphonError(f"{self.n_ranks} ranks cannot be started", hint="give at least 1")
+
 
 @dataclass(frozen=True)
 class Launch:
@@ -52,7 +57,9 @@ class Launch:
 def choose_transport(mpi: MpiLike, transport: str | None) -> str:
     """The transport asked for, or the first that the library has."""
     if mpi.family not in TRANSPORTS:
-        raise AntiphonError(f"the lab cannot launch MPI family {mpi.family!r}", hint=f"it knows {', '.join(TRANSPORTS)}")
+        raise AntiphonError(
+            f"the lab cannot launch MPI family {mpi.family!r}", hint=f"it knows {', '.join(TRANSPORTS)}"
+        )
     possible = _possible_transports(mpi)
     if transport is None and possible:
         return possible[0]
@@ -102,10 +109,15 @@ def library_dir(mpi: MpiLike) -> Path | None:
     return Path(libmpi).parent if libmpi is not None else None
 
 
-def build(mpi: MpiLike, job: Job, hosts: Sequence[str], host_file: Path, remote_shell: Path, env: Mapping[str, str]) -> Launch:
+def build(
+    mpi: MpiLike, job: Job, hosts: Sequence[str], host_file: Path, remote_shell: Path, env: Mapping[str, str]
+) -> Launch:
     """The launcher's command line for a job on `hosts`, in this order."""
     if mpi.launcher is None:
-        raise AntiphonError(f"MPI {mpi.family} {mpi.version} has no launcher (mpirun)", hint="install its launcher, or name another --mpi")
+        raise AntiphonError(
+            f"MPI {mpi.family} {mpi.version} has no launcher (mpirun)",
+            hint="install its launcher, or name another --mpi",
+        )
     full_env = launcher_env(mpi, env)
     per_node = -(-job.n_ranks // len(hosts))
     if mpi.family == "openmpi":
@@ -114,7 +126,13 @@ def build(mpi: MpiLike, job: Job, hosts: Sequence[str], host_file: Path, remote_
 
 
 def _openmpi(
-    mpi: MpiLike, job: Job, hosts: Sequence[str], per_node: int, host_file: Path, remote_shell: Path, env: dict[str, str]
+    mpi: MpiLike,
+    job: Job,
+    hosts: Sequence[str],
+    per_node: int,
+    host_file: Path,
+    remote_shell: Path,
+    env: dict[str, str],
 ) -> Launch:
     version_4 = mpi.version.startswith("4.")
     shell = ["--mca", "plm_rsh_agent"] if version_4 else ["--prtemca", "plm_ssh_agent"]
@@ -134,7 +152,13 @@ def _openmpi(
 
 
 def _mpich(
-    mpi: MpiLike, job: Job, hosts: Sequence[str], per_node: int, host_file: Path, remote_shell: Path, env: dict[str, str]
+    mpi: MpiLike,
+    job: Job,
+    hosts: Sequence[str],
+    per_node: int,
+    host_file: Path,
+    remote_shell: Path,
+    env: dict[str, str],
 ) -> Launch:
     label = {"ofi": "ofi (tcp)", "ucx": "ucx (tcp)", "ch3": "ch3 (tcp)"}[job.transport]
     if job.transport != "ch3":
@@ -153,7 +177,3 @@ def _mpich(
     width = 1 if job.map_by == "node" else per_node
     lines = "".join(f"{host}:{width}\n" for host in hosts)
     return Launch(argv, env, lines, label)
-
-
-def inherited_env() -> dict[str, str]:
-    return dict(os.environ)

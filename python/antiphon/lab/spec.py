@@ -120,7 +120,11 @@ class ClusterSpec:
             "ranks_per_node": self.ranks_per_node,
             "switch": [{"name": s.name, "nodes": s.nodes} for s in self.switches],
             "uplink": [
-                {"between": list(u.between), "rate": format_rate(u.rate_bits_per_s), "buffer": format_size(u.buffer_bytes)}
+                {
+                    "between": list(u.between),
+                    "rate": format_rate(u.rate_bits_per_s),
+                    "buffer": format_size(u.buffer_bytes),
+                }
                 for u in self.uplinks
             ],
         }
@@ -187,7 +191,7 @@ def chain(counts: list[int], rate_bits_per_s: int, buffer_bytes: int) -> tuple[t
     switches = tuple(Switch(chr(ord("a") + i) if i < 26 else f"s{i}", count) for i, count in enumerate(counts))
     uplinks = tuple(
         Uplink((left.name, right.name), rate_bits_per_s, buffer_bytes)
-        for left, right in zip(switches, switches[1:])
+        for left, right in zip(switches[:-1], switches[1:], strict=True)
     )
     return switches, uplinks
 
@@ -195,7 +199,9 @@ def chain(counts: list[int], rate_bits_per_s: int, buffer_bytes: int) -> tuple[t
 def _topology_options(spec: ClusterSpec, nodes: int | None, switches: list[int] | None) -> dict[str, Any]:
     if switches is not None:
         if nodes is not None and nodes != sum(switches):
-            raise AntiphonError(f"--nodes {nodes} contradicts --switches, which has {sum(switches)} nodes", hint="give one of them")
+            raise AntiphonError(
+                f"--nodes {nodes} contradicts --switches, which has {sum(switches)} nodes", hint="give one of them"
+            )
         made, uplinks = chain(switches, spec.rate_bits_per_s, spec.port_buffer_bytes)
         return {"switches": made, "uplinks": uplinks}
     if nodes is None:
@@ -265,7 +271,9 @@ def _check_tree(spec: ClusterSpec) -> None:
         merged, kept = group[right], group[left]
         group = {name: kept if root == merged else root for name, root in group.items()}
     if len(set(group.values())) > 1:
-        raise AntiphonError(f"cluster {spec.name!r}: its switches are not all joined by uplinks", hint="add an [[uplink]] table")
+        raise AntiphonError(
+            f"cluster {spec.name!r}: its switches are not all joined by uplinks", hint="add an [[uplink]] table"
+        )
 
 
 def _check_loss(spec: ClusterSpec) -> None:
@@ -274,7 +282,9 @@ def _check_loss(spec: ClusterSpec) -> None:
     if not 0 <= spec.loss.percent <= 100:
         raise AntiphonError(f"loss of {spec.loss.percent:g} percent is not possible", hint="give 0 to 100")
     if spec.loss.protocol not in LOSS_PROTOCOLS:
-        raise AntiphonError(f"loss of protocol {spec.loss.protocol!r} is unknown", hint=f"one of {', '.join(LOSS_PROTOCOLS)}")
+        raise AntiphonError(
+            f"loss of protocol {spec.loss.protocol!r} is unknown", hint=f"one of {', '.join(LOSS_PROTOCOLS)}"
+        )
     outside = [number for number in spec.loss.nodes if not 1 <= number <= spec.nodes]
     if outside:
         raise AntiphonError(f"loss on node {outside[0]}, but the cluster has nodes 1 to {spec.nodes}")

@@ -76,7 +76,9 @@ def root_dir() -> Path:
 
 def check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise AntiphonError(f"{name!r} is not a usable lab name", hint="use lower-case letters, digits and -, at most 40")
+        raise AntiphonError(
+            f"{name!r} is not a usable lab name", hint="use lower-case letters, digits and -, at most 40"
+        )
     return name
 
 
@@ -91,7 +93,8 @@ def create(name: str) -> Path:
             if not remove_if_stale(path):
                 break
     raise AntiphonError(
-        f"a lab named {name!r} is up already", hint=f"use another --name, or take it down: antiphon lab down --name {name}"
+        f"a lab named {name!r} is up already",
+        hint=f"use another --name, or take it down: antiphon lab down --name {name}",
     )
 
 
