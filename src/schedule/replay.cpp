@@ -31,6 +31,10 @@ class Simulation {
       : clock_(clock), ranks_per_port_(clock == Clock::rounds ? 1 : std::max(ranks_per_node, 1)), max_pieces_(max_pieces) {
     for (const Schedule& s : schedules) schedules_.push_back(clock == Clock::rounds ? uncut(s) : s);
     for (const Schedule& s : schedules_) progress_.push_back(std::make_unique<Progress>(s));
+    for (const Schedule& s : schedules_) {
+      for (const Op& op : s.ops()) only_tokens_ = only_tokens_ && (op.kind != OpKind::send || op.bytes() == 0);
+    }
+    ordinals_.assign(schedules_.size(), 0);
     const std::size_t ports = schedules_.size() / static_cast<std::size_t>(ranks_per_port_) + 1;
     sending_.assign(ports, false);
     receiving_.assign(ports, false);
@@ -50,16 +54,30 @@ class Simulation {
       start_pairs();
     }
     check_end();
+    if (clock_ == Clock::rounds) {
+      // Tokens that follow the last message belong to its round.
+      for (Transfer& t : transfers_) t.begin = std::min(t.begin, now_ - 1);
+    }
     return {std::move(transfers_), now_};
   }
 
  private:
+  /// One side of a message, and when it was posted: at what time, as which of its rank's.
+  struct Posted {
+    Progress::Piece piece;
+    std::int64_t time = 0;
+    std::int64_t ordinal = 0;
+  };
   struct Pair {
     int from = 0;
     int to = 0;
-    Progress::Piece send, recv;
+    Posted send, recv;
     std::int64_t bytes = 0;
     bool holds_ports = false;
+    /// Sends leave in the order in which they were posted, whichever receiver was ready first.
+    bool operator<(const Pair& other) const {
+      return std::tie(send.time, send.ordinal, from) < std::tie(other.send.time, other.send.ordinal, other.from);
+    }
   };
   struct UnderWay {
     std::int64_t end = 0;
@@ -83,7 +101,7 @@ class Simulation {
   struct Ahead {
     bool sends = false;
     std::size_t first = 0;
-    std::vector<Progress::Piece> pieces;
+    std::vector<Posted> posted;
   };
 
   [[nodiscard]] int size() const { return static_cast<int>(schedules_.size()); }
@@ -109,28 +127,33 @@ class Simulation {
       throw InvalidArgument("rank " + std::to_string(rank) + " names rank " + std::to_string(op.peer) + ", which does not exist");
     }
     const bool send = op.kind == OpKind::send;
+    const Posted posted{piece, now_, ++ordinals_[static_cast<std::size_t>(rank)]};
     const int from = send ? rank : op.peer;
     const int to = send ? op.peer : rank;
     const auto [at, is_new] = ahead_.try_emplace({from, to, op.tag});
     Ahead& ahead = at->second;
     if (is_new) ahead.sends = send;
     if (ahead.sends == send) {
-      ahead.pieces.push_back(piece);
+      ahead.posted.push_back(posted);
       return;
     }
-    const Progress::Piece other = ahead.pieces[ahead.first++];
-    if (ahead.first == ahead.pieces.size()) ahead_.erase(at);
-    const Progress::Piece& sent = send ? piece : other;
-    waiting_.push_back({from, to, sent, send ? other : piece, op_of(from, sent).piece_size(sent.index)});
+    const Posted other = ahead.posted[ahead.first++];
+    if (ahead.first == ahead.posted.size()) ahead_.erase(at);
+    const Posted& sent = send ? posted : other;
+    waiting_.push_back({from, to, sent, send ? other : posted, op_of(from, sent.piece).piece_size(sent.piece.index)});
   }
 
-  /// Starts the waiting messages whose ports are free, those that waited longest first.
+  /// Starts the waiting messages whose ports are free, those that were sent first before others.
   void start_pairs() {
+    const auto added = waiting_.begin() + static_cast<std::ptrdiff_t>(ordered_);
+    std::sort(added, waiting_.end());
+    std::inplace_merge(waiting_.begin(), added, waiting_.end());
     std::size_t kept = 0;
     for (Pair& pair : waiting_) {
       if (!start(pair)) waiting_[kept++] = pair;
     }
     waiting_.resize(kept);
+    ordered_ = kept;
   }
 
   bool start(Pair& pair) {
@@ -139,7 +162,7 @@ class Simulation {
       if (sending_[port(pair.from)] || receiving_[port(pair.to)]) return false;
       sending_[port(pair.from)] = receiving_[port(pair.to)] = true;
     }
-    const std::int64_t takes = clock_ == Clock::rounds ? 1 : pair.holds_ports ? pair.bytes : 0;
+    const std::int64_t takes = clock_ == Clock::rounds ? (pair.bytes > 0 || only_tokens_ ? 1 : 0) : pair.holds_ports ? pair.bytes : 0;
     transfers_.push_back({pair.from, pair.to, pair.bytes, now_, now_ + takes});
     under_way_.push({now_ + takes, transfers_.size(), pair});
     return true;
@@ -147,8 +170,8 @@ class Simulation {
 
   void finish(const Pair& pair) {
     if (pair.holds_ports) sending_[port(pair.from)] = receiving_[port(pair.to)] = false;
-    progress_[static_cast<std::size_t>(pair.from)]->complete(pair.send);
-    progress_[static_cast<std::size_t>(pair.to)]->complete(pair.recv);
+    progress_[static_cast<std::size_t>(pair.from)]->complete(pair.send.piece);
+    progress_[static_cast<std::size_t>(pair.to)]->complete(pair.recv.piece);
     advance(pair.from);
     advance(pair.to);
   }
@@ -162,12 +185,15 @@ class Simulation {
   Clock clock_;
   int ranks_per_port_;
   std::int64_t max_pieces_;
+  bool only_tokens_ = true;
   std::int64_t pieces_ = 0;
   std::int64_t now_ = 0;
   std::vector<Schedule> schedules_;
   std::vector<std::unique_ptr<Progress>> progress_;
   std::unordered_map<Channel, Ahead, ChannelHash> ahead_;
-  std::vector<Pair> waiting_;
+  std::vector<std::int64_t> ordinals_;  ///< of each rank: messages posted so far
+  std::vector<Pair> waiting_;           ///< posted on both sides, not under way
+  std::size_t ordered_ = 0;             ///< so many of waiting_ are in order
   std::priority_queue<UnderWay> under_way_;
   std::vector<bool> sending_, receiving_;
   std::vector<Transfer> transfers_;

@@ -71,6 +71,7 @@ TEST_CASE("rounds are those of the textbook") {
   CHECK(replay(schedules(Collective::bcast, "chain", 16, 1 << 20), Clock::rounds).end == 15);
   CHECK(replay(schedules(Collective::bcast, "flat", 16, 1 << 20), Clock::rounds).end == 15);
   CHECK(replay(schedules(Collective::bcast, "binomial", 16, 1 << 20), Clock::rounds).end == 4);
+  CHECK(replay(schedules(Collective::bcast, "binomial", 4, 1 << 10), Clock::rounds).end == 2);
   CHECK(replay(schedules(Collective::allgather, "ring", 16, 1 << 20), Clock::rounds).end == 15);
   CHECK(replay(schedules(Collective::alltoall, "rotated", 16, 1 << 20), Clock::rounds).end == 15);
   CHECK(replay(schedules(Collective::barrier, "dissemination", 16, 0), Clock::rounds).end == 4);

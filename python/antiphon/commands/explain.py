@@ -11,6 +11,7 @@ time the bytes need on such a network when messages are cut into pieces, over th
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -167,7 +168,7 @@ def _heading(call: Call, assumed: bool) -> str:
     rate = f"{format_rate(call.link_bits_per_s)} links" if call.link_bits_per_s else "links of unknown rate"
     root = next((f", root {call.root}" for c in core.collectives() if c.name == call.collective and c.has_root), "")
     return (f"{call.collective}{size}{root}; {call.ranks} ranks on {call.nodes} node{'s' * (call.nodes != 1)}, "
-            f"{rate}{' (assumed; see --link-rate)' if assumed else ''}")  # fmt: skip
+            f"{rate}{' (assumed)' if assumed else ''}")  # fmt: skip
 
 
 def _fact(console: Console, label: str, text: str, width: int, style: str = "") -> None:
@@ -215,8 +216,9 @@ def _rounds_text(cost: Cost) -> str:
 
 def _traffic(call: Call, cost: Cost) -> list[tuple[str, str]]:
     ranks, limit = cost.wire.ranks, call.limit_bytes()
-    sent = _span([r.sent_messages for r in ranks], str) + " messages, " + _span([r.sent_bytes for r in ranks], bytes_text)
-    received = (_span([r.received_messages for r in ranks], str) + " messages, "
+    what = " messages and tokens, " if cost.tokens else " messages, "
+    sent = _span([r.sent_messages for r in ranks], str) + what + _span([r.sent_bytes for r in ranks], bytes_text)
+    received = (_span([r.received_messages for r in ranks], str) + what
                 + _span([r.received_bytes for r in ranks], bytes_text))  # fmt: skip
     facts = [("a rank sends", sent), ("receives", received)]
     if call.nodes > 1:
@@ -238,8 +240,7 @@ def _wire_text(call: Call, cost: Cost, limit: float) -> str:
     return text + f": {time_text(cost.wire.end * 8 / payload_bits_per_s)}, limit {time_text(limit * 8 / payload_bits_per_s)}"
 
 
-def _span(values: list[int], text: object) -> str:
-    assert callable(text)
+def _span(values: list[int], text: Callable[[int], str]) -> str:
     low, high = min(values), max(values)
     return text(low) if low == high else f"{text(low)} … {text(high)}"
 

@@ -113,14 +113,13 @@ def _cell(sends: Sequence[Transfer], receives: Sequence[Transfer]) -> tuple[str,
     # What has bytes is shown before tokens, what is sent before what is received.
     data = next((t for t in sends if t.bytes), None)
     received = next((t for t in receives if t.bytes), None)
-    tokens = sum(not t.bytes for t in sends) - (data is None and received is None and bool(sends))
-    more = "+" if tokens > 0 else ""
+    more = "+" if sends and not data and not received and len(sends) > 1 else ""
     if data and received and received.source == data.target:
-        return f"↔{data.target}{more}", "cyan"
+        return f"↔{data.target}", "cyan"
     if data:
-        return f"→{data.target}{more}", "cyan"
+        return f"→{data.target}", "cyan"
     if received:
-        return f"←{received.source}{more}", "green"
+        return f"←{received.source}", "green"
     if sends:
         return f"∘{sends[0].target}{more}", "yellow"
     return f"←{receives[0].source}", "yellow"

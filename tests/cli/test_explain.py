@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`antiphon explain`."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from antiphon import cli, core
+
+FAST_ETHERNET = ["--link-rate", "100mbit"]
+
+
+def explain(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    assert cli.main(["explain", *args]) == 0
+    return capsys.readouterr().out
+
+
+def fail(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    try:
+        code = cli.main(["explain", *args])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    assert code == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    return captured.err
+
+
+def test_the_choice_and_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    out = explain(capsys, "alltoall", "--ranks", "16", "--bytes", "64k", *FAST_ETHERNET)
+    assert "alltoall of 64 KiB; 16 ranks on 16 nodes, 100mbit links\n" in out
+    assert re.search(r"^used +rotated:piece_bytes=16384,window=", out, re.M)
+    assert re.search(r"^because +long", out, re.M)
+    assert "15 of whole messages, which are cut into 4 pieces" in out
+    assert re.search(r"^a rank sends +\d+ messages( and tokens)?, 960 KiB$", out, re.M)
+    assert "960 KiB = 1.00× the least possible" in out
+    assert "limit 82.2 ms" in out
+    assert "exchange_xor" in out
+
+
+def test_the_grid_fits_a_terminal_of_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    for collective in core.collectives():
+        size = [] if collective.name == "barrier" else ["--bytes", "64k"]
+        out = explain(capsys, collective.name, "--ranks", "16", *size)
+        assert max(map(len, out.splitlines())) <= 80, collective.name
+        assert re.search(r"^rank +1 +2", out, re.M), collective.name
+
+
+def test_the_grid_of_a_binomial_tree(capsys: pytest.CaptureFixture[str]) -> None:
+    out = explain(capsys, "bcast", "--ranks", "4", "--bytes", "1k", "--algorithm", "binomial", "--root", "1")
+    rows = [line.split() for line in out.splitlines() if re.match(r" +[0-3] ", line)]
+    assert rows == [["0", "·", "←3"], ["1", "→3", "→2"], ["2", "·", "←1"], ["3", "←1", "→0"]]
+
+
+def test_where_the_library_is_used_the_own_choice_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    out = explain(capsys, "bcast", "--ranks", "8", "--bytes", "8")
+    assert re.search(r"^used +library$", out, re.M)
+    assert re.search(r"^if forced +binomial", out, re.M)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--ranks-per-node", "16"], "all ranks are on one node"),
+        (["--link-rate", "unknown"], "rate of the nodes' links is unknown"),
+        (["--link-rate", "100gbit"], "up to 10 Gb/s"),
+    ],
+)
+def test_where_the_table_stays_out(capsys: pytest.CaptureFixture[str], options: list[str], reason: str) -> None:
+    out = explain(capsys, "alltoall", "--ranks", "16", "--bytes", "64k", *options)
+    assert re.search(r"^used +library$", out, re.M)
+    assert reason in out
+
+
+def test_the_assumed_rate_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "(assumed)" in explain(capsys, "alltoall", "--ranks", "4", "--bytes", "64k")
+    assert "assumed" not in explain(capsys, "alltoall", "--ranks", "4", "--bytes", "64k", *FAST_ETHERNET)
+
+
+def test_many_ranks_are_summarised(capsys: pytest.CaptureFixture[str]) -> None:
+    out = explain(capsys, "alltoall", "--ranks", "128", "--ranks-per-node", "2", "--bytes", "64k")
+    assert "128 ranks on 64 nodes" in out
+    assert re.search("^rounds 1–127: 128 messages, 8 MiB( and 128 tokens)? each$", out, re.M)
+    assert len(out.splitlines()) < 30
+    out = explain(capsys, "alltoall", "--ranks", "5000", "--bytes", "64k")
+    assert "not counted for more than 1024 ranks" in out
+
+
+def test_one_rank_and_no_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    for collective in core.collectives():
+        for ranks in ("1", "2"):
+            size = [] if collective.name == "barrier" else ["--bytes", "0"]
+            assert explain(capsys, collective.name, "--ranks", ranks, *size)
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(explain(capsys, "bcast", "--ranks", "16", "--bytes", "256k", *FAST_ETHERNET, "--json"))
+    assert document["question"]["nodes"] == 16
+    assert document["choice"]["algorithm"] == "chain"
+    assert document["limit_bytes"] == 262144
+    cost = document["cost"]
+    assert cost["rounds"] == 15
+    assert cost["wire_bytes"] == 262144 + 14 * 8192
+    assert cost["messages"][0] == {"round": 1, "from": 0, "to": 1, "bytes": 262144}
+    assert len(cost["ranks"]) == 16
+    assert {a["algorithm"] for a in document["alternatives"]} >= {"flat", "binomial", "binary"}
+
+
+def test_a_profiles_decisions_are_used(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rules = [{"collective": "bcast", "use": "flat:segment_bytes=4k", "why": "measured here"}]
+    profile = tmp_path / "profile.json"
+    profile.write_text(json.dumps({"decisions": {"version": 1, "rules": rules}}))
+    out = explain(capsys, "bcast", "--ranks", "4", "--bytes", "64k", "--profile", str(profile))
+    assert re.search(r"^used +flat:segment_bytes=4096", out, re.M)
+    assert "measured here" in out
+
+
+def test_svg(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "chain.svg"
+    explain(capsys, "bcast", "--ranks", "5", "--bytes", "64k", "--algorithm", "chain", "--svg", str(file))
+    root = ET.parse(file).getroot()
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    # Four links, eight segments of 8 KiB each.
+    tips = [title.text or "" for title in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert sum("8 KiB" in tip for tip in tips) == 32
+    assert any(tip.startswith("3 → 4: 8 KiB") for tip in tips)
+    assert f"{file} exists" in fail(capsys, "bcast", "--ranks", "5", "--bytes", "64k", "--svg", str(file))
+    for name, args in (("rounds", ["alltoall", "--bytes", "256k"]), ("tokens", ["barrier"])):
+        drawn = tmp_path / f"{name}.svg"
+        explain(capsys, args[0], *args[1:], "--ranks", "16", "--svg", str(drawn))
+        assert "rounds, each port" in drawn.read_text()
+    assert "nothing to draw (no messages)" in fail(capsys, "barrier", "--ranks", "1", "--svg", str(tmp_path / "x.svg"))
+    many = ["alltoall", "--ranks", "100", "--bytes", "1k", "--svg", str(tmp_path / "x.svg")]
+    assert "more than 64 ranks" in fail(capsys, *many)
+
+
+@pytest.mark.parametrize(
+    ("args", "error", "hint"),
+    [
+        (["bcst", "--ranks", "4", "--bytes", "8"], "'bcst' is not a collective", "bcast, scatter"),
+        (["bcast", "--ranks", "4", "--bytes", "8", "--algorithm", "chian"], "bcast has no algorithm 'chian'", "chain"),
+        (["bcast", "--ranks", "4", "--bytes", "8", "--algorithm", "chain:windw=1"], "has no parameter windw", ""),
+        (["allreduce", "--ranks", "4", "--bytes", "8", "--ordered", "--algorithm", "ring"], "cannot solve this call", "rabenseifner"),
+        (["bcast", "--ranks", "0", "--bytes", "8"], "--ranks 0", ""),
+        (["bcast", "--ranks", "4", "--ranks-per-node", "0", "--bytes", "8"], "--ranks-per-node 0", ""),
+        (["bcast", "--ranks", "4", "--bytes", "8", "--root", "4"], "--root 4", ""),
+        (["bcast", "--ranks", "4"], "--bytes is missing", "--bytes 64k"),
+        (["bcast", "--ranks", "4", "--bytes", "8x"], "--bytes: '8x'", ""),
+        (["reduce", "--ranks", "4", "--bytes", "9"], "not a multiple", "--element-bytes"),
+        (["bcast", "--ranks", "4", "--bytes", "9", "--element-bytes", "3"], "--element-bytes is for reductions", ""),
+        (["bcast", "--ranks", "4", "--bytes", "8", "--link-rate", "fast"], "--link-rate: 'fast'", "unknown"),
+        (["bcast", "--ranks", "4", "--bytes", "8", "--profile", "/nonexistent"], "cannot read the profile", ""),
+        (["bcast", "--bytes", "8"], "--ranks", "--help"),
+    ],
+)
+def test_what_is_wrong_is_said(capsys: pytest.CaptureFixture[str], args: list[str], error: str, hint: str) -> None:
+    err = fail(capsys, *args)
+    assert err.startswith("error: ")
+    assert error in err
+    assert hint in err.partition("hint:")[2]
