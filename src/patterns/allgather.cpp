@@ -31,7 +31,7 @@ Schedule allgather_bruck(const Problem& p) {
       const int count = std::min(static_cast<int>(distance), p.size - shift);
       const int from = (p.rank + shift) % p.size;
       const auto received = blocks.recv(from, ring_runs(0, p.size, from, count), 0);
-      blocks.send((p.rank - shift + p.size) % p.size, ring_runs(0, p.size, p.rank, count), have, received, 0);
+      blocks.send((p.rank - shift + p.size) % p.size, ring_runs(0, p.size, p.rank, count), have, 0);
       arriving.insert(arriving.end(), received.begin(), received.end());
     }
     have.insert(have.end(), arriving.begin(), arriving.end());
@@ -97,7 +97,7 @@ Schedule allgather_concurrent(const Problem& p) {
       if ((distance == 0 && target_group == mine) || distance >= groups.size(mine)) continue;
       for (int place = 0; place < groups.size(target_group); ++place) {
         if (source_place(groups, groups.size(mine), place, distance) != my_place) continue;
-        blocks.send(groups.first(target_group) + place, runs_sent(groups, mine, my_place, distance), have, received, 0);
+        blocks.send(groups.first(target_group) + place, runs_sent(groups, mine, my_place, distance), have, 0);
       }
     }
     have.insert(have.end(), arriving.begin(), arriving.end());

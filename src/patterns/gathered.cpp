@@ -13,7 +13,8 @@ std::vector<BlockRun> ring_runs(int base, int n, int start, int count) {
   return runs;
 }
 
-GatheredBlocks::GatheredBlocks(Schedule& s, const Problem& p, const Cut& cut) : s_(s), p_(p), cut_(cut), offsets_{0} {
+GatheredBlocks::GatheredBlocks(Schedule& s, const Problem& p, const Cut& cut)
+    : s_(s), p_(p), cut_(cut), received_({cut.piece_bytes, 2 * cut.window}), offsets_{0} {
   std::int64_t begin = 0;
   bool any = false;
   for (int i = 0; i < p.size; ++i) {
@@ -35,9 +36,14 @@ Range GatheredBlocks::range(const BlockRun& run) const {
 
 std::vector<OpId> GatheredBlocks::recv(int from, const std::vector<BlockRun>& runs, int tag, OpId post_after) {
   std::vector<OpId> received;
+  received_ = Lane({cut_.piece_bytes, 2 * cut_.window});
   for (const BlockRun& run : runs) {
     const Range to = range(run);
-    received.push_back(to.bytes > 0 ? s_.recv(from, to, {post_after}, {cut_.piece_bytes, 2 * cut_.window}, tag) : no_op);
+    received.push_back(no_op);
+    if (to.bytes > 0) {
+      received.back() = s_.recv(from, to, {post_after}, {cut_.piece_bytes, 2 * cut_.window}, tag);
+      received_.append(s_);
+    }
     ++tag;
     for (int i = run.first; !direct_ && i < run.first + run.count; ++i) {
       if (p_.output_block(i).bytes > 0) s_.copy(range({i, 1}), p_.output_block(i), {received.back()});
@@ -46,13 +52,15 @@ std::vector<OpId> GatheredBlocks::recv(int from, const std::vector<BlockRun>& ru
   return received;
 }
 
-void GatheredBlocks::send(int to, const std::vector<BlockRun>& runs, const std::vector<OpId>& have,
-                          const std::vector<OpId>& received, int tag) {
+void GatheredBlocks::send(int to, const std::vector<BlockRun>& runs, const std::vector<OpId>& have, int tag) {
+  Lane sent(cut_);
   for (std::size_t i = 0; i < runs.size(); ++i, ++tag) {
     const Range from = range(runs[i]);
     if (from.bytes == 0) continue;
-    s_.send(to, from, {i < received.size() ? paced(received[i], cut_.window) : Dep(no_op)}, cut_, tag);
+    s_.send(to, from, {}, cut_, tag);
     for (const OpId op : have) s_.after(op);
+    received_.pace(s_, sent.end(), cut_.window);
+    sent.append(s_);
   }
 }
 

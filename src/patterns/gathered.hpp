@@ -6,6 +6,7 @@
 
 #include "antiphon/problem.hpp"
 #include "antiphon/schedule.hpp"
+#include "patterns/lane.hpp"
 
 namespace antiphon {
 
@@ -29,15 +30,16 @@ class GatheredBlocks {
   [[nodiscard]] OpId own() const { return own_; }
   [[nodiscard]] Range range(const BlockRun& run) const;
 
-  /// One message per run that is not empty; its tag is `tag` plus the run's place in the list.
+  /// One message per run that is not empty, one after the other; its tag is `tag` plus the run's place in the list.
   std::vector<OpId> recv(int from, const std::vector<BlockRun>& runs, int tag, OpId post_after = no_op);
-  /// Sends after all of `have`; in lock-step with the messages of `received`, one by one.
-  void send(int to, const std::vector<BlockRun>& runs, const std::vector<OpId>& have, const std::vector<OpId>& received, int tag);
+  /// Sends after all of `have`, one after the other, in lock-step with the messages of the recv() before.
+  void send(int to, const std::vector<BlockRun>& runs, const std::vector<OpId>& have, int tag);
 
  private:
   Schedule& s_;
   const Problem& p_;
   Cut cut_;
+  Lane received_;
   OpId own_ = no_op;
   bool direct_ = true;  ///< the output is laid out in rank order without gaps
   Range packed_;

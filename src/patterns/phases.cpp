@@ -42,8 +42,8 @@ std::vector<OpId> add_barrier(Schedule& s, int rank, int size, std::span<const O
   return ends;
 }
 
-PhasedExchange::PhasedExchange(Schedule& s, const Problem& p, const Cut& cut, Sync sync)
-    : s_(s), rank_(p.rank), size_(p.size), cut_(cut), sync_(sync),
+PhasedExchange::PhasedExchange(Schedule& s, const Problem& p, const Cut& cut, Sync sync, std::int64_t token_bytes)
+    : s_(s), rank_(p.rank), size_(p.size), cut_(cut), sync_(sync), token_bytes_(token_bytes),
       received_({cut.piece_bytes, ahead * cut.window}), sent_(cut) {}
 
 void PhasedExchange::add_barrier_between_phases() {
@@ -61,7 +61,8 @@ PhasedExchange::Done PhasedExchange::add(const Phase& phase) {
   const std::int64_t start = received_.end();
   const bool sends = phase.to >= 0 && phase.out.bytes > 0;
   const bool receives = phase.from >= 0 && phase.in.bytes > 0;
-  if (receives && sync_ == Sync::tokens) {
+  // Both sides of a message know its size, and so whether it needs a token.
+  if (receives && sync_ == Sync::tokens && phase.in.bytes > token_bytes_) {
     s_.send_token(phase.from, {phase.before_recv}, token_tag);
     received_.pace(s_, start, cut_.window);
   }
@@ -71,7 +72,7 @@ PhasedExchange::Done PhasedExchange::add(const Phase& phase) {
     received_.append(s_);
   }
   OpId granted = no_op;
-  if (sends && sync_ == Sync::tokens) {
+  if (sends && sync_ == Sync::tokens && phase.out.bytes > token_bytes_) {
     granted = s_.recv_token(phase.to, {}, token_tag);
     received_.pace(s_, start, ahead * cut_.window);
   }

@@ -23,7 +23,7 @@ inline int exchange_phases(int size) { return size % 2 == 0 || size == 1 ? size 
 /// What keeps phases apart, besides the pacing by pieces.
 enum class Sync : std::uint8_t {
   none = 0,
-  tokens = 1,   ///< a receiver tells its next sender when the one before has all but finished
+  tokens = 1,   ///< a receiver tells the next sender of a long message when the one before has all but finished
   barrier = 2,  ///< a dissemination barrier between phases (paper 1, §4.2)
 };
 
@@ -40,7 +40,8 @@ std::vector<OpId> add_barrier(Schedule& s, int rank, int size, std::span<const O
 /// between both. So the least piece that is not transferred yet waits for nothing but its two sides, which wait for less.
 class PhasedExchange {
  public:
-  PhasedExchange(Schedule& s, const Problem& p, const Cut& cut, Sync sync);
+  /// `token_bytes`: with Sync::tokens, messages longer than this ask for one.
+  PhasedExchange(Schedule& s, const Problem& p, const Cut& cut, Sync sync, std::int64_t token_bytes);
 
   struct Phase {
     int to = -1;
@@ -67,6 +68,7 @@ class PhasedExchange {
   int rank_, size_;
   Cut cut_;
   Sync sync_;
+  std::int64_t token_bytes_;
   Lane received_, sent_;
   Done last_;
   std::vector<OpId> barrier_;

@@ -10,7 +10,7 @@ namespace antiphon {
 
 /// Parameters segment_bytes, window. Commutative operations.
 Schedule reduce_scatter_ring(const Problem& p);
-/// Parameters piece_bytes, window, sync.
+/// Parameters piece_bytes, window, sync, token_bytes.
 Schedule reduce_scatter_pairwise(const Problem& p);
 /// Parameters piece_bytes, window. Commutative operations.
 Schedule reduce_scatter_halving(const Problem& p);

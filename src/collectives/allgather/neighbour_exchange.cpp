@@ -24,7 +24,7 @@ Schedule build(const Problem& p) {
   const int direction = p.rank % 2 == 0 ? 1 : -1;
   const int neighbours[] = {(p.rank + direction + p.size) % p.size, (p.rank - direction + p.size) % p.size};
   auto received = p.size > 1 ? blocks.recv(neighbours[0], {{neighbours[0], 1}}, 0) : std::vector<OpId>{};
-  if (p.size > 1) blocks.send(neighbours[0], {{p.rank, 1}}, {blocks.own()}, received, 0);
+  if (p.size > 1) blocks.send(neighbours[0], {{p.rank, 1}}, {blocks.own()}, 0);
   std::vector<OpId> have{blocks.own()};
   have.insert(have.end(), received.begin(), received.end());
   int out_pair = own_pair;
@@ -36,7 +36,7 @@ Schedule build(const Problem& p) {
     const int in_pair = ((own_pair + direction * distance) % pairs + pairs) % pairs;
     const int tag = step % 1000;
     received = blocks.recv(neighbours[side], {{2 * in_pair, 2}}, tag, before_last);
-    blocks.send(neighbours[side], {{2 * out_pair, 2}}, have, received, tag);
+    blocks.send(neighbours[side], {{2 * out_pair, 2}}, have, tag);
     before_last = have.back();
     have = received;
     out_pair = in_pair;

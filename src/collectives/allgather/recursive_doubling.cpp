@@ -23,7 +23,7 @@ Schedule build(const Problem& p) {
   for (int distance = 1; distance < p.size; distance *= 2) {
     const int partner = p.rank ^ distance;
     const auto received = blocks.recv(partner, {{partner & ~(distance - 1), distance}}, 0);
-    blocks.send(partner, {{p.rank & ~(distance - 1), distance}}, have, received, 0);
+    blocks.send(partner, {{p.rank & ~(distance - 1), distance}}, have, 0);
     have.insert(have.end(), received.begin(), received.end());
   }
   return s;

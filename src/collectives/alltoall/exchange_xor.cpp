@@ -10,7 +10,8 @@ namespace {
 constexpr Parameter parameters[] = {
     {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece of a block; 0 sends whole blocks"},
     {"window", 2, 1, 1024, "pieces a rank may be ahead of what it has received"},
-    {"sync", 0, 0, 2, "between phases: 0 pacing by pieces alone, 1 tokens between pairs, 2 a barrier"},
+    {"sync", 0, 0, 2, "between phases: 0 pacing by pieces alone, 1 a token before each long block, 2 a barrier"},
+    {"token_bytes", 32768, 0, 1 << 30, "with sync 1: blocks up to this need no token"},
 };
 
 /// Phases in which ranks exchange in pairs: rank XOR i if P is a power of two, else the rounds of a round-robin tournament
@@ -19,7 +20,8 @@ constexpr Parameter parameters[] = {
 Schedule build(const Problem& p) {
   Schedule s;
   s.copy(p.input_block(p.rank), p.output_block(p.rank));
-  PhasedExchange exchange(s, p, cut_of(p, "piece_bytes"), static_cast<Sync>(p.parameter("sync")));
+  PhasedExchange exchange(s, p, cut_of(p, "piece_bytes"), static_cast<Sync>(p.parameter("sync")),
+                          p.parameter("token_bytes"));
   for (int phase = 1; phase <= exchange_phases(p.size); ++phase) {
     const auto [to, from] = exchange_partners(p.rank, p.size, phase);
     if (to < 0) exchange.add({});

@@ -10,7 +10,8 @@ namespace {
 constexpr Parameter parameters[] = {
     {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece of a block; 0 sends whole blocks"},
     {"window", 2, 1, 1024, "pieces a rank may be ahead of what it has received"},
-    {"sync", 0, 0, 2, "between phases: 0 pacing by pieces alone, 1 tokens between pairs, 2 a barrier"},
+    {"sync", 1, 0, 2, "between phases: 0 pacing by pieces alone, 1 a token before each long block, 2 a barrier"},
+    {"token_bytes", 32768, 0, 1 << 30, "with sync 1: blocks up to this need no token"},
 };
 
 /// Phase i = 1…P−1: send to rank+i, receive from rank−i; a piece leaves when what came in is at most `window` pieces behind
@@ -22,7 +23,8 @@ constexpr Parameter parameters[] = {
 Schedule build(const Problem& p) {
   Schedule s;
   s.copy(p.input_block(p.rank), p.output_block(p.rank));
-  PhasedExchange exchange(s, p, cut_of(p, "piece_bytes"), static_cast<Sync>(p.parameter("sync")));
+  PhasedExchange exchange(s, p, cut_of(p, "piece_bytes"), static_cast<Sync>(p.parameter("sync")),
+                          p.parameter("token_bytes"));
   for (int phase = 1; phase < p.size; ++phase) {
     const auto [to, from] = rotated_partners(p.rank, p.size, phase);
     exchange.add({to, p.input_block(to), from, p.output_block(from)});

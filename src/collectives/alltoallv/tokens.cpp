@@ -29,7 +29,7 @@ Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p, "piece_bytes");
   s.copy(p.input_block(p.rank), p.output_block(p.rank));
-  PhasedExchange short_blocks(s, p, cut, Sync::none);
+  PhasedExchange short_blocks(s, p, cut, Sync::none, 0);
   std::vector<Lane> lanes(static_cast<std::size_t>(p.parameter("senders")), Lane({cut.piece_bytes, 2 * cut.window}));
   std::size_t lane_index = 0;
   const auto is_long = [&](const Range& block) { return block.bytes > cut.piece_bytes; };

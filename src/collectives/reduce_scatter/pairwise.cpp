@@ -9,7 +9,8 @@ namespace {
 constexpr Parameter parameters[] = {
     {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece of a block; 0 sends whole blocks"},
     {"window", 2, 1, 1024, "pieces a rank may be ahead of what it has received"},
-    {"sync", 0, 0, 2, "between phases: 0 pacing by pieces alone, 1 tokens between pairs, 2 a barrier"},
+    {"sync", 1, 0, 2, "between phases: 0 pacing by pieces alone, 1 a token before each long block, 2 a barrier"},
+    {"token_bytes", 32768, 0, 1 << 30, "with sync 1: blocks up to this need no token"},
 };
 
 /// Phase i = 1…P−1: send rank+i its block, receive an operand from rank−i and reduce it, in the lock-step pieces of alltoall's
