@@ -101,7 +101,8 @@ def of_library(mpi: Mpi) -> Iterator[Check]:
     hint = f"try `{mpi.launcher or 'mpirun'} -n 2 hostname`; remove the library if it is of no use"
     yield check("MPI", mpi.label, works, about if works else f"{about}: {plain}", hint)
     if works:
-        detail = "loads and intercepts" if plain is None else f"does not intercept: {with_antiphon}"
+        problem = "does not intercept" if with_antiphon.startswith("libmpi") else "fails"
+        detail = "loads and intercepts" if plain is None else f"{problem}: {with_antiphon}"
         hint = "`antiphon run --off` runs without; please report this with the output of `antiphon doctor --json`"
         yield check("MPI", f"{mpi.label} under Antiphon", plain is None, detail, hint, FAIL)
 
@@ -163,5 +164,8 @@ def _python(code: str, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 def _last_line(result: subprocess.CompletedProcess[str]) -> str:
-    lines = [line.strip() for line in result.stderr.splitlines() if line.strip(" -=\n")]
-    return lines[-1] if lines else ""
+    """What was said last that explains something; Antiphon's own words are worth more than the launcher's."""
+    printable = ("".join(filter(str.isprintable, line)).strip() for line in result.stderr.splitlines())
+    lines = [line for line in printable if line.strip(" -=*")]
+    own = [line for line in lines if line.startswith("antiphon:")]
+    return (own or lines or [""])[-1]
