@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where conformance tests are built and kept, and how their processes are run and always ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from antiphon.errors import EXIT_FAILURE, AntiphonError
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / "build" / "conformance"
+DOWNLOADS = BUILD / "downloads"
+RESULTS = BUILD / "results"
+
+#: Marks all processes of one run in their environment, so that what a killed launcher leaves behind is found.
+MARK = "ANTIPHON_CONFORMANCE_RUN"
+#: What is kept of a program's output.
+MOST_OUTPUT_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a process ended."""
+
+    returncode: int
+    output: str
+    seconds: float
+    #: It was ended because it took too long, or nothing moved any more.
+    hung: bool
+
+
+def run(
+    command: Sequence[str],
+    *,
+    log: Path,
+    timeout_s: float,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    stalled: Callable[[], bool] | None = None,
+) -> Finished:
+    """Runs `command` with its output in `log`; ends it, and all that it started, after `timeout_s` or once `stalled()`."""
+    mark = uuid.uuid4().hex
+    full_env = {**os.environ, **(env or {}), MARK: mark}
+    log.parent.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            list(command), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=full_env, cwd=cwd,
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            hung = _wait(process, began + timeout_s, stalled)
+        finally:
+            _end(process, mark)
+    with log.open("rb") as written:
+        text = written.read(MOST_OUTPUT_BYTES).decode("utf-8", "replace")
+    return Finished(process.returncode, text, time.monotonic() - began, hung)
+
+
+def _wait(process: subprocess.Popen[bytes], deadline: float, stalled: Callable[[], bool] | None) -> bool:
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return True
+        try:
+            process.wait(min(left, 5.0))
+            return False
+        except subprocess.TimeoutExpired:
+            if stalled is not None and stalled():
+                return True
+
+
+def _end(process: subprocess.Popen[bytes], mark: str) -> None:
+    if process.poll() is None:
+        # A launcher that is asked to end takes its ranks along, and its files under /tmp.
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(5)
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+    for pid in _marked(mark):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _marked(mark: str) -> list[int]:
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+    return found
+
+
+def step(command: Sequence[str], *, log: Path, what: str, timeout_s: float = 1800, **options: object) -> None:
+    """A step of the preparations: an error with the end of its output if it fails."""
+    say(f"{what} (log: {log.relative_to(ROOT)})")
+    done = run(command, log=log, timeout_s=timeout_s, **options)  # type: ignore[arg-type]
+    if done.returncode != 0:
+        last = "\n".join(done.output.splitlines()[-12:])
+        raise AntiphonError(f"{what} failed:\n{last}", hint=f"all of its output is in {log}", exit_code=EXIT_FAILURE)
+
+
+def say(message: str) -> None:
+    """Progress, for people; the data goes to stdout."""
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')}  {message}\n")
+    sys.stderr.flush()
+
+
+def file_name(text: str) -> str:
+    """`text` as a file name."""
+    return re.sub(r"[^\w.+=-]+", "_", text)[:150]
