@@ -92,7 +92,7 @@ class Guardian:
 
     def run(self) -> int:
         network.check_tools(self.spec)
-        real_time = state.acquire_time_slice(self.state_dir.parent, self.identity) if _may_use_real_time() else False
+        real_time = state.borrow_scheduling(self.state_dir.parent, self.identity) if _may_use_real_time() else False
         if real_time:
             # From here on, or else the ranks of another lab would leave this one hardly any time to start.
             os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
@@ -114,7 +114,7 @@ class Guardian:
         finally:
             if init_pid:
                 _end(init_pid)
-            state.release_time_slice(self.state_dir.parent, self.identity)
+            state.give_scheduling_back(self.state_dir.parent, self.identity)
             state.remove(self.state_dir)
         return 0
 
@@ -282,7 +282,7 @@ class Init:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # orphans come here; the kernel shall bury them
         with contextlib.suppress(_Stop):
             poll.poll()
-        state.release_time_slice(self.state_dir.parent, self.guardian.identity)
+        state.give_scheduling_back(self.state_dir.parent, self.guardian.identity)
         state.remove(self.state_dir)
 
 
