@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from work import BUILD, HERE, step
+from work import BUILD, HERE, LOGS, step
 
 from antiphon import launch, mpi
 from antiphon.errors import AntiphonError
@@ -92,7 +92,7 @@ def _idle() -> Path:
     made = BUILD / "idle.so"
     source = HERE / "idle.c"
     if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
-        step(["cc", "-O2", "-shared", "-fPIC", "-o", str(made), str(source), "-ldl"], log=BUILD / "logs/idle.log", what="idle.c: compile")
+        step(["cc", "-O2", "-shared", "-fPIC", "-o", str(made), str(source), "-ldl"], log=LOGS / "idle.log", what="idle.c: compile")
     return made
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from exclusions import excluded
 from libraries import Library, Mode, command
 from outcome import Comparison, Verdict
-from work import BUILD, DOWNLOADS, HERE, file_name, run, say, step
+from work import BUILD, DOWNLOADS, HERE, LOGS, RUNS, file_name, run, say, step
 
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 
@@ -38,17 +38,17 @@ def prepare() -> Path:
     python = VENV / "bin" / "python"
     pip = [str(python), "-m", "pip", "--disable-pip-version-check"]
     if not (VENV / "ready").exists():
-        step([sys.executable, "-m", "venv", "--clear", str(VENV)], log=BUILD / "logs/mpi4py-venv.log", what="mpi4py: environment")
-        step([*pip, "install", "--only-binary", ":all:", "mpi4py", "numpy"], log=BUILD / "logs/mpi4py-install.log", what="mpi4py: install")
+        step([sys.executable, "-m", "venv", "--clear", str(VENV)], log=LOGS / "mpi4py-venv.log", what="mpi4py: environment")
+        step([*pip, "install", "--only-binary", ":all:", "mpi4py", "numpy"], log=LOGS / "mpi4py-install.log", what="mpi4py: install")
         (VENV / "ready").touch()
-    done = run([str(python), "-c", "import mpi4py; print(mpi4py.__version__)"], log=BUILD / "logs/mpi4py-version.log", timeout_s=60)
+    done = run([str(python), "-c", "import mpi4py; print(mpi4py.__version__)"], log=LOGS / "mpi4py-version.log", timeout_s=60)
     version = done.output.strip()
     tests = BUILD / f"mpi4py-{version}" / "test"
     if not tests.is_dir():
         archive = DOWNLOADS / f"mpi4py-{version}.tar.gz"
         if not archive.exists():
             step([*pip, "download", "--no-binary", "mpi4py", "--no-deps", "--dest", str(DOWNLOADS), f"mpi4py=={version}"],
-                 log=BUILD / "logs/mpi4py-download.log", what=f"mpi4py {version}: source distribution")  # fmt: skip
+                 log=LOGS / "mpi4py-download.log", what=f"mpi4py {version}: source distribution")  # fmt: skip
         with tarfile.open(archive) as tar:
             tar.extractall(BUILD)
     return tests
@@ -127,7 +127,7 @@ class Suite:
                 break
             if not progress.verdicts and not progress.open:
                 raise AntiphonError(f"mpi4py's tests do not start with {self.library.label} ({mode.name})",
-                                    hint=f"see {BUILD / 'logs'}", exit_code=EXIT_FAILURE)  # fmt: skip
+                                    hint=f"see {LOGS}", exit_code=EXIT_FAILURE)  # fmt: skip
             done |= progress.finished
             stuck = sorted(progress.open) or ["(between tests)"]
             say(f"  {'hung' if hung else 'died'} in {', '.join(stuck)}")
@@ -140,7 +140,7 @@ class Suite:
     def _once(
         self, mode: Mode, comparison: Comparison, include: Sequence[str], done: set[str], bad: Sequence[str], attempt: int
     ) -> tuple[Progress, bool]:
-        work = BUILD / "runs" / file_name(f"mpi4py-{self.library.name}-{self.n}-{mode.name}")
+        work = RUNS / file_name(f"mpi4py-{self.library.name}-{self.n}-{mode.name}")
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
         argv = [str(VENV / "bin/python"), str(HERE / "mpi4py_record.py"), str(self.tests), str(work), "-q"]
@@ -153,7 +153,7 @@ class Suite:
         env = {"MPI4PY_MPIABI": self.library.mpi.family, "MPI4PY_LIBMPI": str(self.library.mpi.libmpi)}
         mode = Mode(mode.force, work / "summary.json" if mode.force else None)
         start = command(self.library, self.n, argv, mode, python=True, env=env)
-        result = run(start.argv, env=start.env, cwd=self.tests.parent, log=BUILD / "logs" / f"{work.name}-{attempt}.log",
+        result = run(start.argv, env=start.env, cwd=self.tests.parent, log=LOGS / f"{work.name}-{attempt}.log",
                      timeout_s=7200, stalled=_stalled(work))  # fmt: skip
         if mode.summary:
             comparison.count(mode.summary)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -116,8 +117,9 @@ def summarize(comparisons: Iterable[Comparison]) -> dict[str, Any]:
     return {"version": 1, "results": rows}
 
 
-def print_table(data: dict[str, Any], console: Console) -> None:
+def print_table(data: dict[str, Any]) -> None:
     """The summary, and below it every test that differs."""
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
     table = Table(title="Conformance: failing tests without Antiphon and with it, forced on")
     for name in ("suite", "library", "ranks", "forced"):
         table.add_column(name)
@@ -130,8 +132,9 @@ def print_table(data: dict[str, Any], console: Console) -> None:
             str(r["accelerated_calls"]), str(r["library_calls"]), f"{r['seconds']:.0f}",
         )  # fmt: skip
     console.print(table)
+    labels = {"differences": "different", "unsteady": "unsteady"}
     for r in data["results"]:
         for kind in ("differences", "unsteady"):
             for name in r[kind]:
-                console.print(f"{kind[:-1] if kind == 'differences' else kind}: {r['part']}, {r['library']}, {r['ranks']}, {r['force']}: {name}",
-                              markup=False, highlight=False, soft_wrap=True)  # fmt: skip
+                where = f"{r['part']}, {r['library']}, {r['ranks']}, {r['force']}"
+                console.print(f"{labels[kind]}: {where}: {name}", markup=False, soft_wrap=True)

