@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs compiled with each MPI of this machine, run with and without the preload objects."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon import launch
+from antiphon.mpi import ABIS, Mpi, discover
+
+HERE = Path(__file__).resolve().parent
+EXAMPLES = HERE.parents[1] / "examples"
+LIMIT_S = 150
+WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-O1", "-g", "-pthread"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run of ranks said."""
+
+    returncode: int
+    text: str
+    summary: dict[str, Any]
+
+    def calls(self, collective: str) -> list[dict[str, Any]]:
+        """The summary's rows for a collective."""
+        return [row for row in self.summary.get("collectives", []) if row["collective"] == collective]
+
+    def lines(self, start: str) -> list[str]:
+        """The lines that begin so, sorted: ranks speak in any order."""
+        return sorted(line for line in self.text.splitlines() if line.startswith(start))
+
+
+def is_from_wheel(mpi: Mpi) -> bool:
+    """True for the libraries that the development environment brings along."""
+    return "site-packages" in str(mpi.prefix) or mpi.prefix.parent.name == "mpi"
+
+
+MPIS = discover()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`mpi`: each library of this machine; `wheel`: those from PyPI, on which every case is tried."""
+    for name, chosen in (("mpi", MPIS), ("wheel", [m for m in MPIS if is_from_wheel(m)])):
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, chosen, ids=[f"{m.abi}-{m.version}" for m in chosen])
+    if "abi" in metafunc.fixturenames:
+        metafunc.parametrize("abi", ABIS)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def built() -> None:
+    """These tests need what a build makes."""
+    missing = [abi for abi in ABIS if not (launch.lib_dir() / f"libantiphon-{abi}.so").is_file()]
+    if missing:
+        pytest.skip(f"no preload object for {', '.join(missing)} in {launch.lib_dir()}: `make setup` builds them")
+
+
+def wrapper(mpi: Mpi, language: str = "c") -> str:
+    """The compiler wrapper of an MPI."""
+    base = {"c": "mpicc", "fortran": "mpifort"}[language]
+    names = [f"{base}_abi"] if mpi.abi == "mpiabi" else [f"{base}.{mpi.family}", base]
+    for name in names:
+        if found := shutil.which(name, path=str(mpi.prefix / "bin")):
+            return found
+    return pytest.skip(f"{mpi.label} has no {names[-1]}")
+
+
+Compile = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
+    """Compiles sources with an MPI's wrapper, once each."""
+    done: dict[tuple[Any, ...], Path] = {}
+    folder = tmp_path_factory.mktemp("programs")
+
+    def compile_with(mpi: Mpi, sources: Sequence[Path], *options: str) -> Path:
+        key = (mpi.libmpi, *sources, *options)
+        if key not in done:
+            fortran = sources[0].suffix == ".f90"
+            program = folder / f"{sources[0].stem}-{len(done)}"
+            flags = ["-ffree-line-length-none", f"-J{folder}"] if fortran else WARNINGS
+            command = [wrapper(mpi, "fortran" if fortran else "c"), *flags, *sources, "-o", program, *options]
+            result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+            assert result.returncode == 0, result.stderr
+            done[key] = program
+        return done[key]
+
+    return compile_with
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run_ranks(tmp_path: Path) -> Run:
+    """Starts a program on n ranks with the preload object, or, with preload=False, as it is."""
+
+    def run(mpi: Mpi, n: int, argv: Sequence[object], *, preload: bool = True, **variables: str) -> Result:
+        summary = tmp_path / "summary.json"
+        summary.unlink(missing_ok=True)
+        hidden = ("LD_PRELOAD", "LD_LIBRARY_PATH")
+        env = {key: value for key, value in os.environ.items() if key not in hidden and not key.startswith("ANTIPHON")}
+        if preload:
+            variables["LD_PRELOAD"] = str(launch.preload_object(mpi.abi))
+            variables.setdefault("ANTIPHON_SUMMARY", str(summary))
+        command = launch.launch_command(mpi, n, [str(a) for a in argv], variables, oversubscribe=True, as_root=True)
+        # The launcher is asked to end, so that it ends the ranks.
+        command = ["timeout", "--kill-after=10", str(LIMIT_S), *command]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=env, cwd=tmp_path, check=False)
+        data = json.loads(summary.read_text()) if summary.is_file() else {}
+        return Result(done.returncode, done.stdout + done.stderr, data)
+
+    return run
+
+
+Check = Callable[..., Result]
+
+
+@pytest.fixture
+def check(compiled: Compile, run_ranks: Run) -> Check:
+    """Runs check_collectives; fails with what it says if it finds anything wrong."""
+
+    def run(mpi: Mpi, n: int, *arguments: str, **options: Any) -> Result:
+        program = compiled(mpi, sorted((HERE / "check").glob("*.c")))
+        result = run_ranks(mpi, n, [program, *arguments], **options)
+        assert result.returncode == 0, result.text
+        assert result.text.count(", 0 failed\n") == 1, result.text
+        return result
+
+    return run

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every way in which a program can call MPI is seen, and seen once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.mpi import Mpi
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PROGRAMS = HERE / "programs"
+
+Compile = Callable[..., Path]
+Run = Callable[..., Any]
+
+
+def number_of_calls(result: Any, collective: str) -> int:
+    """How often rank 0's program called a collective, as the preload object saw it."""
+    return sum(row["calls"] for row in result.calls(collective))
+
+
+@pytest.mark.parametrize("binding", ["mpif", "mpi", "f08"])
+def test_fortran_examples(mpi: Mpi, binding: str, compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN a Fortran binding THEN the example's results are right and its calls are counted once."""
+    folder = ROOT / "examples" / "fortran"
+    program = compiled(mpi, [folder / f"collectives_{binding}.f90"], f"-I{folder}")
+    result = run_ranks(mpi, 3, [program], ANTIPHON_FORCE="*:on")
+    assert result.returncode == 0, result.text
+    source = (folder / "body.inc").read_text() + (folder / "end.inc").read_text()
+    for collective in ("barrier", "allreduce"):
+        assert number_of_calls(result, collective) == source.count(f"call MPI_{collective.capitalize()}("), result.summary
+
+
+def test_fortran_entry_points(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN mpi_f08 THEN procedures without buffers, sentinels, optional arguments and info keys reach Antiphon."""
+    program = compiled(mpi, [PROGRAMS / "entries_f08.f90"])
+    result = run_ranks(mpi, 2, [program], ANTIPHON_FORCE="*:on")
+    assert result.returncode == 0, result.text
+    assert "verified" in result.text
+    assert number_of_calls(result, "barrier") == 2
+    assert number_of_calls(result, "bcast") == 1
+    by_library = sum(row["calls"] for row in result.calls("allreduce") if row["algorithm"] == "library")
+    assert (by_library, number_of_calls(result, "allreduce")) == (1, 2), "antiphon_enable was to switch off the first"
+
+
+def test_fortran_large_counts(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN counts of MPI_COUNT_KIND THEN MPI_Bcast_c is seen."""
+    if mpi.family == "openmpi":
+        pytest.skip("Open MPI has no large counts before 6.0")
+    program = compiled(mpi, [PROGRAMS / "large_f08.f90"])
+    result = run_ranks(mpi, 2, [program], ANTIPHON_FORCE="*:on")
+    assert result.returncode == 0, result.text
+    assert number_of_calls(result, "bcast") == 1
+
+
+def test_privately_loaded_library(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN a program that opens MPI late and with RTLD_LOCAL THEN calls are seen, and reach MPI."""
+    # The program itself must not load MPI: its wrapper links MPI only if something needs it.
+    program = compiled(mpi, [PROGRAMS / "private.c"], "-Wl,--as-needed", "-ldl")
+    extension = compiled(mpi, [PROGRAMS / "extension.c"], "-shared", "-fPIC")
+    result = run_ranks(mpi, 2, [program, extension], ANTIPHON_FORCE="*:on")
+    assert result.returncode == 0, result.text
+    assert number_of_calls(result, "allreduce") == 1
+    assert number_of_calls(result, "bcast") == 1
+
+
+def test_binding_at_start(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN LD_BIND_NOW THEN an MPI program starts: all functions that the object wants exist in this library."""
+    program = compiled(mpi, [PROGRAMS / "api.c"], f"-I{ROOT / 'include'}")
+    result = run_ranks(mpi, 2, [program], LD_BIND_NOW="1")
+    assert result.returncode == 0, result.text
+
+
+@pytest.mark.parametrize("options", [("-fPIE", "-pie"), ("-fno-pie", "-no-pie"), ("-O2",)], ids=["pie", "no-pie", "default"])
+def test_c_api(mpi: Mpi, options: tuple[str, ...], compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN a program that uses antiphon.h THEN it steers Antiphon when that is there, and runs without."""
+    program = compiled(mpi, [PROGRAMS / "api.c"], f"-I{ROOT / 'include'}", *options)
+    plain = run_ranks(mpi, 2, [program], preload=False)
+    assert plain.lines("version") == ["version 0"], plain.text
+    assert plain.lines("chain") == ["chain: 1, 1 -"]
+    result = run_ranks(mpi, 2, [program], ANTIPHON_FORCE="*:on")
+    assert result.lines("version") == ["version 100"], result.text
+    assert result.lines("chain")[0].startswith("chain: 0, 0 chain")
+    assert result.lines("off") == ["off: 0, 0 library"]
+    assert result.lines("wrong")[0].startswith("wrong: 2, 0 library")

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every collective on real MPI libraries: left to the library, by Antiphon's choice, and by each algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import zip_longest
+from typing import Any
+
+import pytest
+
+from antiphon import core
+from antiphon.mpi import Mpi
+
+Check = Callable[..., Any]
+
+COLLECTIVES = [c.name for c in core.collectives()]
+AROUND = ["intercommunicators", "bottom", "wildcards"]
+
+
+def rounds() -> list[list[core.Algorithm]]:
+    """All algorithms in as few runs as possible: the first of each collective, the second of each, …"""
+    columns = [core.algorithms(name) for name in COLLECTIVES]
+    return [[algorithm for algorithm in row if algorithm] for row in zip_longest(*columns)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 5])
+def test_normal_choice(wheel: Mpi, n: int, check: Check) -> None:
+    """GIVEN the rules alone THEN all results are right."""
+    check(wheel, n, "--quick", *COLLECTIVES, *AROUND)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 5])
+def test_own_choice_everywhere(wheel: Mpi, n: int, check: Check) -> None:
+    """GIVEN that Antiphon never stays out THEN all results are right, and it did handle what it can."""
+    result = check(wheel, n, *COLLECTIVES, *AROUND, ANTIPHON_FORCE="*:on")
+    if n > 1:
+        for collective in ("bcast", "allreduce", "alltoall", "allgather", "barrier"):
+            assert {row["algorithm"] for row in result.calls(collective)} - {"library"}, collective
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_system_libraries(mpi: Mpi, n: int, check: Check) -> None:
+    """GIVEN an MPI that the object was not compiled with THEN all results are right."""
+    check(mpi, n, "--quick", *COLLECTIVES, *AROUND, ANTIPHON_FORCE="*:on")
+
+
+@pytest.mark.parametrize("n", [2, 4, 5])
+@pytest.mark.parametrize("algorithms", rounds(), ids=lambda row: f"{len(row)}-{row[0].name}")
+def test_each_algorithm(wheel: Mpi, n: int, algorithms: list[core.Algorithm], check: Check) -> None:
+    """GIVEN an algorithm forced for each collective THEN results are right, and it was used where it always can be."""
+    if wheel.abi == "mpiabi":
+        pytest.skip("the same library as mpich")
+    force = ";".join(f"{a.collective}:{a.name}" for a in algorithms)
+    result = check(wheel, n, "--quick", *(a.collective for a in algorithms), ANTIPHON_FORCE=force)
+    for a in algorithms:
+        used = {row["algorithm"].partition(":")[0] for row in result.calls(a.collective)}
+        assert used, f"no call of {a.collective} was seen"
+        if a.supports_all:
+            assert a.name in used, f"{a.collective}: {used} instead of {a.name}"
+
+
+def test_errors_keep_their_meaning(mpi: Mpi, check: Check) -> None:
+    """GIVEN wrong arguments THEN each call returns the library's error class."""
+    plain = check(mpi, 2, "errors", preload=False).lines("error class")
+    assert len(plain) > 20
+    assert check(mpi, 2, "errors", ANTIPHON_FORCE="*:on").lines("error class") == plain
+    assert check(mpi, 2, "errors").lines("error class") == plain
+
+
+def test_threads(wheel: Mpi, check: Check) -> None:
+    """GIVEN threads, each with its communicator THEN their collectives do not mix."""
+    check(wheel, 3, "threads", ANTIPHON_FORCE="*:on")
+
+
+def test_communicators_are_freed(wheel: Mpi, check: Check) -> None:
+    """GIVEN more communicators, one after the other, than MPICH can have at a time THEN none is missing."""
+    check(wheel, 2, "communicators=2600", ANTIPHON_FORCE="*:on")
+
+
+def test_switched_off(wheel: Mpi, check: Check) -> None:
+    """GIVEN ANTIPHON=off THEN nothing is counted, and the program runs."""
+    result = check(wheel, 2, "bcast", "errors", ANTIPHON="off", ANTIPHON_FORCE="*:on")
+    assert not result.calls("bcast")

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the preload objects show to, and want from, the process they are loaded into."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from antiphon import launch
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADER = ROOT / "include" / "antiphon.h"
+LIFE_CYCLE = {"Init", "Init_thread", "Finalize", "Comm_set_info", "Comm_dup_with_info"}
+#: Without choice buffers: what MPICH's mpi_f08 does not call by MPI_X.
+NO_BUFFER = LIFE_CYCLE | {"Barrier"}
+
+pytestmark = pytest.mark.skipif(shutil.which("nm") is None, reason="needs binutils")
+
+
+def calls() -> set[str]:
+    """The names in calls.txt."""
+    lines = (ROOT / "mpi" / "calls.txt").read_text().splitlines()
+    return {line.strip() for line in lines if line.strip() and not line.startswith("#")}
+
+
+def expected(abi: str) -> set[str]:
+    """The symbols that an object must export."""
+    symbols = {f"MPI_{name}" for name in calls()} | set(re.findall(r"^int (antiphon_impl_\w+)", HEADER.read_text(), re.MULTILINE))
+    if abi != "openmpi":
+        symbols |= {f"MPI_{name}_c" for name in calls() - NO_BUFFER}
+    for name in calls() if abi == "openmpi" else NO_BUFFER if abi == "mpich" else ():
+        low = name.lower()
+        symbols.add(f"mpi_{low}_f08_")
+        if abi == "openmpi":
+            symbols |= {f"mpi_{low}", f"mpi_{low}_", f"mpi_{low}__", f"MPI_{name.upper()}"}
+    return symbols
+
+
+def dynamic_symbols(abi: str) -> dict[str, str]:
+    """Each symbol's letter, as nm writes it."""
+    lines = subprocess.check_output(["nm", "-D", launch.preload_object(abi)], text=True).splitlines()
+    return {line.split()[-1].partition("@")[0] if "GLIBC" not in line else line.split()[-1]: line.split()[-2] for line in lines}
+
+
+def test_exports_are_what_calls_txt_says(abi: str) -> None:
+    """GIVEN an object THEN it exports the wrapped calls and the C API, and nothing of its C++ runtime."""
+    exported = {name for name, letter in dynamic_symbols(abi).items() if letter not in "Uwv"}
+    assert exported == expected(abi)
+
+
+def test_only_mpi_and_libc_are_wanted(abi: str) -> None:
+    """GIVEN an object THEN what it does not define is a PMPI function or comes from libc."""
+    wanted = {name for name, letter in dynamic_symbols(abi).items() if letter == "U"}
+    strange = {name for name in wanted if not name.startswith("PMPI_") and "@GLIBC" not in name}
+    # __tls_get_addr is the dynamic linker's own.
+    assert not strange - {"__tls_get_addr"}
+
+
+def test_mpi_is_bound_when_it_is_called(abi: str) -> None:
+    """GIVEN an object THEN no reference to MPI must be resolved when it is loaded: there may be no MPI yet."""
+    if shutil.which("readelf") is None:
+        pytest.skip("needs binutils")
+    relocations = subprocess.check_output(["readelf", "-rW", launch.preload_object(abi)], text=True)
+    eager = [line for line in relocations.splitlines() if "MPI_" in line and "JUMP_SLO" not in line and "JU_SLO" not in line]
+    own = {name for name, letter in dynamic_symbols(abi).items() if letter != "U"}
+    assert not [line for line in eager if not any(f" {name} " in f"{line} " for name in own)]
+
+
+def test_processes_without_mpi_start(abi: str) -> None:
+    """GIVEN a program without MPI THEN it runs with the object as without."""
+    env = os.environ | {"LD_PRELOAD": str(launch.preload_object(abi))}
+    done = subprocess.run(["/bin/sh", "-c", "echo fine"], capture_output=True, text=True, env=env, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")
+
+
+def test_needs_only_libc(abi: str) -> None:
+    """GIVEN an object THEN it needs no C++ runtime and no MPI library."""
+    dynamic = subprocess.check_output(["readelf", "-dW", launch.preload_object(abi)], text=True)
+    needed = set(re.findall(r"NEEDED.*\[(.*)\]", dynamic))
+    assert needed <= {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
