@@ -234,7 +234,7 @@ def schedule_text(case: Case, rank: int) -> str:
 
 
 def check(case: Case) -> str | None:
-    """Runs all ranks in this process, on random data and in random order; what is wrong with the result, if anything."""
+    """Runs all ranks in this process, on random data and in random order; what is wrong, if anything."""
     wrong = query("check", **asdict(case))["wrong"]
     return None if wrong is None else str(wrong)
 
@@ -281,7 +281,8 @@ def _library() -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(str(LIBRARY))
     except OSError as error:
-        what = f"cannot load {LIBRARY}: {error}" if LIBRARY.exists() else f"{LIBRARY} is missing: Antiphon's core is not built"
+        missing = f"{LIBRARY} is missing: Antiphon's core is not built"
+        what = f"cannot load {LIBRARY}: {error}" if LIBRARY.exists() else missing
         raise AntiphonError(what, hint="`make setup` builds and installs it into .venv") from None
     library.antiphon_core_query.argtypes = [ctypes.c_char_p]
     library.antiphon_core_query.restype = ctypes.c_void_p

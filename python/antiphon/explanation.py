@@ -108,10 +108,10 @@ class Explanation:
 def explain(call: Call, algorithm: str | None = None, profile: str | None = None) -> Explanation:
     """Answers for `call`, with `algorithm` (NAME[:PARAMETER=VALUE,…]) instead of the rules' choice if given."""
     question = call.question()
-    if algorithm and algorithm != "library":
+    if algorithm is not None and algorithm != "library":
         choice = shown = _asked(call, algorithm)
     else:
-        choice = core.choose(question, profile) if algorithm is None else core.Choice("library", None, {}, "as asked for")
+        choice = core.parse(call.collective, algorithm) if algorithm else core.choose(question, profile)
         shown = choice if choice.algorithm else core.choose(question, profile, own=True)
     supported = core.supported(question)
     others = [name for name in supported if name != shown.algorithm]

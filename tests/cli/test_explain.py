@@ -145,7 +145,7 @@ def test_svg(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         (["bcst", "--ranks", "4", "--bytes", "8"], "'bcst' is not a collective", "bcast, scatter"),
         (["bcast", "--ranks", "4", "--bytes", "8", "--algorithm", "chian"], "bcast has no algorithm 'chian'", "chain"),
         (["bcast", "--ranks", "4", "--bytes", "8", "--algorithm", "chain:windw=1"], "has no parameter windw", ""),
-        (["allreduce", "--ranks", "4", "--bytes", "8", "--ordered", "--algorithm", "ring"], "cannot solve this call", "rabenseifner"),
+        (["allreduce", "--ranks=4", "--bytes=8", "--ordered", "--algorithm=ring"], "cannot solve", "rabenseifner"),
         (["bcast", "--ranks", "0", "--bytes", "8"], "--ranks 0", ""),
         (["bcast", "--ranks", "4", "--ranks-per-node", "0", "--bytes", "8"], "--ranks-per-node 0", ""),
         (["bcast", "--ranks", "4", "--bytes", "8", "--root", "4"], "--root 4", ""),

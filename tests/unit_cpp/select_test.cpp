@@ -203,7 +203,6 @@ TEST_CASE("the default table uses Antiphon for long messages on Ethernet") {
 TEST_CASE("the default table has an answer of its own for every question") {
   std::set<std::string> without;
   for (int c = 0; c < collective_count; ++c) {
-    if (algorithms_for(collective(c)).empty()) continue;
     for (const int ranks : {1, 2, 3, 4, 7, 16, 24, 64}) {
       for (const std::int64_t bytes : {-1, 0, 1, 100, 5000, 10000, 50000, 1 << 20}) {
         for (const bool commutative : {false, true}) {

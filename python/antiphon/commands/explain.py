@@ -79,7 +79,8 @@ def make_call(args: argparse.Namespace) -> Call:
     if not 0 <= args.root < args.ranks:
         raise AntiphonError(f"--root {args.root}: not one of the ranks 0 … {args.ranks - 1}")
     if args.bytes is None and args.collective != "barrier":
-        raise AntiphonError("--bytes is missing", hint=f"antiphon explain {args.collective} --ranks {args.ranks} --bytes 64k")
+        raise AntiphonError("--bytes is missing",
+                            hint=f"antiphon explain {args.collective} --ranks {args.ranks} --bytes 64k")  # fmt: skip
     element_bytes = _element_bytes(args, collective)
     size = 0 if args.collective == "barrier" else _size(args.bytes)
     if size % element_bytes:
@@ -236,8 +237,8 @@ def _wire_text(call: Call, cost: Cost, limit: float) -> str:
     text = f"{ratio_text(cost.ratio(limit))} the limit on an ideal network"
     if not call.link_bits_per_s:
         return text
-    payload_bits_per_s = call.link_bits_per_s * limits.PAYLOAD_SHARE
-    return text + f": {time_text(cost.wire.end * 8 / payload_bits_per_s)}, limit {time_text(limit * 8 / payload_bits_per_s)}"
+    payload_bytes_per_s = call.link_bits_per_s * limits.PAYLOAD_SHARE / 8
+    return f"{text}: {time_text(cost.wire.end / payload_bytes_per_s)}, limit {time_text(limit / payload_bytes_per_s)}"
 
 
 def _span(values: list[int], text: Callable[[int], str]) -> str:
@@ -256,5 +257,6 @@ def _show_alternatives(console: Console, explanation: Explanation, width: int) -
     for heading in ("rounds", "busiest link", "wire / limit"):
         table.add_column(heading, justify="right", no_wrap=True)
     for cost in sorted(explanation.alternative_costs, key=lambda c: (c.wire.end, c.rounds.end)):
-        table.add_row(cost.algorithm, str(cost.rounds.end), bytes_text(cost.busiest_link_bytes), ratio_text(cost.ratio(limit)))
+        link = bytes_text(cost.busiest_link_bytes)
+        table.add_row(cost.algorithm, str(cost.rounds.end), link, ratio_text(cost.ratio(limit)))
     console.print(table)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A time line as SVG: a row a rank, an arrow a message, from where and when it leaves to where and when it is complete."""
+"""A time line as SVG: a row a rank, an arrow a message, from its beginning at the sender to its end at the receiver."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ def time_line(explanation: Explanation) -> str:
     limit = call.limit_bytes() if in_pieces else 0
     height = scale.bottom + BOTTOM
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" height="{height:.0f}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" '
+        f'width="{WIDTH}" height="{height:.0f}">',
         f"<style>{STYLE}</style>",
         '<rect width="100%" height="100%" fill="#fff"/>',
         *_titles(explanation),
@@ -86,7 +87,8 @@ def _wire_scale(explanation: Explanation) -> Scale:
     assert cost is not None
     axis = "time on an ideal network"
     if not rate:
-        return Scale(explanation.call.ranks, cost.wire.end, lambda t: bytes_text(round(t)), f"{axis}, as bytes through a port")
+        axis += ", as bytes through a port"
+        return Scale(explanation.call.ranks, cost.wire.end, lambda t: bytes_text(round(t)), axis)
     payload_bytes_per_s = rate * limits.PAYLOAD_SHARE / 8
 
     def label(time: float) -> str:
@@ -100,12 +102,14 @@ def _titles(explanation: Explanation) -> Iterator[str]:
     assert cost is not None
     size = "" if call.collective == "barrier" else f" of {bytes_text(call.bytes)}"
     size += f", root {call.root}" if call.root else ""
-    facts = [f"{call.ranks} ranks on {call.nodes} node{'s' * (call.nodes != 1)}", f"{cost.rounds.end} rounds of whole messages"]
+    nodes = f"{call.nodes} node{'s' * (call.nodes != 1)}"
+    facts = [f"{call.ranks} ranks on {nodes}", f"{cost.rounds.end} rounds of whole messages"]
     ratio = cost.ratio(call.limit_bytes())
     if ratio is not None:
         facts.append(f"{ratio_text(ratio)} the limit on an ideal network")
-    yield f"<title>{escape(call.collective)}: {escape(explanation.shown.choice)}</title>"
-    yield f'<text class="title" x="{LEFT - 44}" y="28">{escape(call.collective)}{size}: {escape(explanation.shown.choice)}</text>'
+    title = escape(f"{call.collective}{size}: {explanation.shown.choice}")
+    yield f"<title>{title}</title>"
+    yield f'<text class="title" x="{LEFT - 44}" y="28">{title}</text>'
     yield f'<text class="faint" x="{LEFT - 44}" y="48">{escape("; ".join(facts))}</text>'
 
 
@@ -114,7 +118,8 @@ def _axes(scale: Scale, limit: float) -> Iterator[str]:
     for time in _ticks(scale):
         x = scale.x(time)
         yield f'<line class="tick" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom:.1f}"/>'
-        yield f'<text class="faint" x="{x:.1f}" y="{bottom + 14:.1f}" text-anchor="middle">{escape(scale.time_label(time))}</text>'
+        label = escape(scale.time_label(time))
+        yield f'<text class="faint" x="{x:.1f}" y="{bottom + 14:.1f}" text-anchor="middle">{label}</text>'
     for rank in range(scale.ranks):
         y = scale.y(rank)
         yield f'<line class="lane" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
