@@ -100,11 +100,13 @@ class Halving {
       const int length = last_ - first_;
       const bool lower = (me & distance) == 0;
       if ((me & distance) != (root_member & distance)) {
-        if (run(first_, last_).bytes > 0) s_.add({.kind = OpKind::send, .peer = other, .tag = 2, .from = run(first_, last_), .to = {}, .cut = cut_}, have);
+        const Range out = run(first_, last_);
+        if (out.bytes > 0) s_.add({.kind = OpKind::send, .peer = other, .tag = 2, .from = out, .to = {}, .cut = cut_}, have);
         return;
       }
       const Range in = lower ? run(last_, last_ + length) : run(first_ - length, first_);
-      if (in.bytes > 0) have.push_back(Dep(s_.recv(other, in, {root ? Dep(ready_) : Dep(no_op), root ? Dep(first_sent_) : Dep(no_op), have.back()}, cut_, 2)));
+      // have.back() comes after the last use of the operand, which an in-place root's output is.
+      if (in.bytes > 0) have.push_back(Dep(s_.recv(other, in, {have.back()}, cut_, 2)));
       (lower ? last_ : first_) += lower ? length : -length;
     }
   }
@@ -124,7 +126,7 @@ class Halving {
 
 /// Reduce-scatter by recursive halving, nearest ranks first so that ordered operations keep their order, then a gather to the
 /// root that reverses it (Rabenseifner, "Optimization of collective reduction operations", 2004). Ranks beyond a power of
-/// two fold into a neighbour. Cost (pLogP): 2 ⌈log2 P⌉ L + 2 m/B, of the combining only m (one rank's share each step);
+/// two fold into a neighbour. Cost (pLogP): 2 ⌈log2 P⌉ L + 2 m/B, and no more combining than m a rank;
 /// up to m/B more if P is not a power of two. Where combining is dear, or ranks many.
 Schedule build(const Problem& p) { return Halving(p).build(); }
 
