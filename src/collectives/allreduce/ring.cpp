@@ -9,7 +9,7 @@ namespace antiphon::allreduce_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 4096, 0, 1 << 30, "bytes per segment; 0 passes on whole blocks"},
+    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 passes on whole blocks"},
     {"window", 8, 1, 1024, "segments under way to the next rank"},
 };
 
