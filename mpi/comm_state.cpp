@@ -122,24 +122,13 @@ void CommState::set_override(Collective collective, const Override& value) {
 
 Choice CommState::choose(Collective collective, const Question& question) const {
   const Override& over = override_of(collective);
-  const Rules& defaults = Rules::defaults();
   switch (over.mode) {
     case Override::Mode::library: return {};
     case Override::Mode::fixed: return over.choice;
-    case Override::Mode::own: {
-      if (world.profile_rules) {
-        Choice choice = world.profile_rules->choose_own(question);
-        if (choice.algorithm != nullptr) return choice;
-      }
-      return defaults.choose_own(question);
-    }
+    case Override::Mode::own: return world.rules->choose_own(question);
     case Override::Mode::automatic: break;
   }
-  if (world.profile_rules) {
-    Choice choice = world.profile_rules->choose(question);
-    if (choice.algorithm != nullptr || !choice.reason.empty()) return choice;
-  }
-  return defaults.choose(question);
+  return world.rules->choose(question);
 }
 
 const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative) {
@@ -158,7 +147,7 @@ const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::
   *fresh = {bytes, element_bytes, commutative, {}, {}};
   fresh->choice = choose(collective, {.collective = collective, .ranks = size_, .nodes = nodes_, .max_ranks_per_node = max_ranks_per_node_,
                                       .bytes = bytes, .element_bytes = element_bytes, .commutative = commutative,
-                                      .link_bits_per_s = world.settings.link_bits_per_s});
+                                      .link_bits_per_s = world.settings.link_bits_per_s, .mpi = world.mpi});
   fresh->text = fresh->choice.to_string();
   if (world.settings.verbose >= 2 && rank_ == 0) {
     warn(std::string(name(collective)) + " of " + std::to_string(bytes) + " bytes on " + std::to_string(size_) + " ranks: " +
@@ -199,7 +188,7 @@ Plan* CommState::plan(const Problem& problem, const Choice& choice) {
     const auto oldest = std::min_element(plans_.begin(), plans_.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; });
     plans_.erase(oldest);
   }
-  fresh->executor = std::make_unique<Executor>(choice.algorithm->build(fresh->problem), own_comm(), world.settings.yield);
+  fresh->executor = std::make_unique<Executor>(choice.algorithm->build(fresh->problem), own_comm(), world.yields);
   fresh->last_used = ++clock_;
   plans_.push_back(std::move(fresh));
   return plans_.back().get();

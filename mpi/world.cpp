@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "world.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "antiphon/error.hpp"
 
 namespace antiphon::mpi {
@@ -65,13 +63,12 @@ Overrides parse_force(const std::string& text, bool speaks) {
   return overrides;
 }
 
+/// The profile's decisions before the default table; without a usable profile that alone.
 std::optional<Rules> parse_profile(const std::string& text, bool speaks) {
   if (text.empty()) return std::nullopt;
   try {
-    const auto profile = nlohmann::json::parse(text);
-    if (!profile.contains("decisions")) return std::nullopt;
-    return Rules::parse(profile.at("decisions").dump());
-  } catch (const std::exception& e) {
+    return Rules::of_profile(text);
+  } catch (const Error& e) {
     if (speaks) warn(std::string("the profile cannot be used: ") + e.what() + "; running without it");
     return std::nullopt;
   }
@@ -86,6 +83,39 @@ Override parse_override(Collective collective, std::string_view text) {
   return {Override::Mode::fixed, parse_choice(collective, text)};
 }
 
+namespace {
+
+/// MPICH's ABI and the standard one have several implementations: only the library itself tells.
+std::string library_name() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  PMPI_Get_library_version(text, &length);
+  const std::string_view version(text);
+  if (version.rfind("Open MPI", 0) == 0) return "openmpi";
+  return version.rfind("MPICH", 0) == 0 ? "mpich" : "";
+}
+
+/// Whether testing for messages gives the core away already when there are none: Open MPI does so where it was told, or saw,
+/// that there are more ranks than cores. Twice would let every other rank of the core have two turns.
+bool library_yields() {
+  int provided = 0;
+  int index = 0;
+  int value = 0;
+  if (PMPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return false;
+  if (PMPI_T_cvar_get_index("mpi_yield_when_idle", &index) == MPI_SUCCESS) {
+    MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
+    int count = 0;
+    if (PMPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS) {
+      if (count == 1) PMPI_T_cvar_read(handle, &value);
+      PMPI_T_cvar_handle_free(&handle);
+    }
+  }
+  PMPI_T_finalize();
+  return value != 0;
+}
+
+}  // namespace
+
 void start_world() {
   int rank = 0;
   int size = 0;
@@ -93,9 +123,12 @@ void start_world() {
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   world.settings = agree_on_settings(rank);
   if (!world.settings.enabled) return;
+  world.mpi = library_name();
   world.node_of_rank = find_nodes(rank, size);
   world.overrides = parse_force(world.settings.force, rank == 0);
   world.profile_rules = parse_profile(world.settings.profile, rank == 0);
+  world.rules = world.profile_rules ? &*world.profile_rules : &Rules::defaults();
+  world.yields = world.settings.yield && !library_yields();
   PMPI_Comm_group(MPI_COMM_WORLD, &world.group);
 }
 

@@ -29,7 +29,10 @@ struct World {
   std::atomic<bool> active{false};
   Settings settings;
   Overrides overrides;
+  const Rules* rules = nullptr;  ///< the profile's decisions before the default table, or that alone
   std::optional<Rules> profile_rules;
+  bool yields = true;            ///< executors give the core away when nothing moves
+  std::string mpi;  ///< whose library this is, as Question::mpi
   MPI_Group group = MPI_GROUP_NULL;
   std::vector<int> node_of_rank;  ///< of MPI_COMM_WORLD; nodes are numbered by their lowest rank
 };

@@ -76,7 +76,8 @@ def _possible_transports(mpi: MpiLike) -> tuple[str, ...]:
     if device == "ch3":
         return ("ch3",)
     netmods = built.replace(",", " ").split()
-    return tuple(name for name in TRANSPORTS[mpi.family] if not netmods or name in netmods)
+    # The library lists its own default first: measured is what its users get.
+    return tuple(name for name in netmods if name in TRANSPORTS[mpi.family]) or tuple(TRANSPORTS[mpi.family])
 
 
 def rank_command(job: Job) -> list[str]:
