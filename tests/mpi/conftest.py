@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -34,6 +35,15 @@ class Result:
     def calls(self, collective: str) -> list[dict[str, Any]]:
         """The summary's rows for a collective."""
         return [row for row in self.summary.get("collectives", []) if row["collective"] == collective]
+
+    def used(self, collective: str) -> dict[str, int]:
+        """How many of a collective's calls each algorithm did, or "library"."""
+        counts: dict[str, int] = {}
+        for row in self.calls(collective):
+            # "ring:window=4 (3 of 4), library (1 of 4)", or one name for all calls
+            for name, calls in re.findall(r"(?:^|\), )([a-z_]+)[^()]*(?:\((\d+) of \d+)?", row["algorithm"]):
+                counts[name] = counts.get(name, 0) + int(calls or row["calls"])
+        return counts
 
     def lines(self, start: str) -> list[str]:
         """The lines that begin so, sorted: ranks speak in any order."""

@@ -29,7 +29,7 @@ program entries_f08
   call MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, copy)
   values = rank
   call MPI_Allreduce(MPI_IN_PLACE, values, 100, MPI_INTEGER, MPI_MAX, copy)
-  call MPI_Info_set(info, 'antiphon_enable', 'true')
+  call MPI_Info_set(info, 'antiphon_allreduce', 'on')
   call MPI_Comm_set_info(copy, info)
   call MPI_Allreduce(MPI_IN_PLACE, values, 100, MPI_INTEGER, MPI_MAX, copy)
   call MPI_Comm_free(copy)
