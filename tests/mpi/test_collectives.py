@@ -75,8 +75,9 @@ def test_threads(wheel: Mpi, check: Check) -> None:
 
 
 def test_communicators_are_freed(wheel: Mpi, check: Check) -> None:
-    """GIVEN more communicators, one after the other, than MPICH can have at a time THEN none is missing."""
-    check(wheel, 2, "communicators=2600", ANTIPHON_FORCE="*:on")
+    """GIVEN more communicators, one after the other, than MPICH can have at a time THEN none is missing, nor memory."""
+    number = 2600 if wheel.family == "mpich" else 400  # Open MPI has no limit, and takes long
+    check(wheel, 2, f"communicators={number}", ANTIPHON_FORCE="*:on")
 
 
 def test_switched_off(wheel: Mpi, check: Check) -> None:
