@@ -91,13 +91,17 @@ bool CommState::belongs_to_world() const {
   for (int i = 0; i < size_; ++i) here[static_cast<std::size_t>(i)] = i;
   PMPI_Group_translate_ranks(group, size_, here.data(), world.group, there.data());
   PMPI_Group_free(&group);
+  const auto node_of = [](int world_rank) { return world.node_of_rank[static_cast<std::size_t>(world_rank)]; };
   std::map<int, int> ranks_on_node;
   for (const int rank : there) {
     if (rank == MPI_UNDEFINED) return false;
-    ++ranks_on_node[world.node_of_rank[static_cast<std::size_t>(rank)]];
+    ++ranks_on_node[node_of(rank)];
   }
   auto* self = const_cast<CommState*>(this);
   self->nodes_ = static_cast<int>(ranks_on_node.size());
+  int runs = 1;
+  for (int i = 1; i < size_; ++i) runs += node_of(there[static_cast<std::size_t>(i)]) != node_of(there[static_cast<std::size_t>(i) - 1]) ? 1 : 0;
+  self->blocked_ = runs == self->nodes_;
   for (const auto& [node, ranks] : ranks_on_node) self->max_ranks_per_node_ = std::max(self->max_ranks_per_node_, ranks);
   return true;
 }
@@ -147,7 +151,7 @@ const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::
   *fresh = {bytes, element_bytes, commutative, {}, {}};
   fresh->choice = choose(collective, {.collective = collective, .ranks = size_, .nodes = nodes_, .max_ranks_per_node = max_ranks_per_node_,
                                       .bytes = bytes, .element_bytes = element_bytes, .commutative = commutative,
-                                      .link_bits_per_s = world.settings.link_bits_per_s, .mpi = world.mpi});
+                                      .link_bits_per_s = world.settings.link_bits_per_s, .blocked = blocked_, .mpi = world.mpi});
   fresh->text = fresh->choice.to_string();
   if (world.settings.verbose >= 2 && rank_ == 0) {
     warn(std::string(name(collective)) + " of " + std::to_string(bytes) + " bytes on " + std::to_string(size_) + " ranks: " +

@@ -93,6 +93,7 @@ class CommState {
   int size_ = 0;
   int nodes_ = 1;
   int max_ranks_per_node_ = 1;
+  bool blocked_ = true;  ///< each node's ranks follow one another
   bool eligible_ = false;
   Overrides overrides_;
   std::array<std::vector<std::unique_ptr<Decision>>, collective_count> decisions_;

@@ -10,6 +10,8 @@ namespace antiphon::mpi {
 namespace {
 
 int keyval = MPI_KEYVAL_INVALID;
+/// A communicator whose errors are nobody's business. Set in prepare_datatypes(): not all libraries have constants for handles.
+MPI_Comm quiet;
 
 int delete_info(MPI_Datatype, int, void* value, void*) {
   delete static_cast<TypeInfo*>(value);
@@ -75,11 +77,19 @@ std::int64_t chunk_elements(const TypeInfo& info) {
   return std::max<std::int64_t>(1, most_bytes / std::max<std::int64_t>(1, info.size_bytes));
 }
 
-TypeInfo kept_info(MPI_Datatype type) {
+/// Sends nothing to nobody: the library says whether it would take this type in a message at all.
+bool committed(MPI_Datatype type) {
+  char nothing = 0;
+  return PMPI_Send(&nothing, 0, type, MPI_PROC_NULL, 0, quiet) == MPI_SUCCESS;
+}
+
+/// False, and nothing is kept, while the type is not committed.
+bool kept_info(MPI_Datatype type, TypeInfo& info) {
   void* kept = nullptr;
   int found = 0;
   PMPI_Type_get_attr(type, keyval, static_cast<void*>(&kept), &found);
   if (found == 0) {
+    if (!committed(type)) return false;
     // Threads may meet a type for the first time at once; what one has set must not be replaced under another's eyes.
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
@@ -92,17 +102,56 @@ TypeInfo kept_info(MPI_Datatype type) {
       kept = fresh;
     }
   }
-  return *static_cast<const TypeInfo*>(kept);
+  info = *static_cast<const TypeInfo*>(kept);
+  return true;
+}
+
+/// A library may refuse the null address that MPI_BOTTOM is, so elements there are described from another place.
+class FromBottom {
+ public:
+  FromBottom(int count, MPI_Datatype type) {
+    MPI_Aint anchor = 0;
+    PMPI_Get_address(&anchor_, &anchor);
+    MPI_Aint place = -anchor;
+    PMPI_Type_create_hindexed(1, &count, &place, type, &type_);
+    PMPI_Type_commit(&type_);
+  }
+  ~FromBottom() { PMPI_Type_free(&type_); }
+  FromBottom(const FromBottom&) = delete;
+  FromBottom& operator=(const FromBottom&) = delete;
+  [[nodiscard]] void* buffer() { return &anchor_; }
+  [[nodiscard]] MPI_Datatype type() const { return type_; }
+
+ private:
+  std::byte anchor_{};
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+int pack_some(const void* from, int count, MPI_Datatype type, std::byte* to, int bytes) {
+  int position = 0;
+  if (from != MPI_BOTTOM) return PMPI_Pack(from, count, type, to, bytes, &position, MPI_COMM_SELF);
+  FromBottom shifted(count, type);
+  return PMPI_Pack(shifted.buffer(), 1, shifted.type(), to, bytes, &position, MPI_COMM_SELF);
+}
+
+int unpack_some(const std::byte* from, int bytes, void* to, int count, MPI_Datatype type) {
+  int position = 0;
+  if (to != MPI_BOTTOM) return PMPI_Unpack(from, bytes, &position, to, count, type, MPI_COMM_SELF);
+  FromBottom shifted(count, type);
+  return PMPI_Unpack(from, bytes, &position, shifted.buffer(), 1, shifted.type(), MPI_COMM_SELF);
 }
 
 }  // namespace
 
 void prepare_datatypes() {
-  if (keyval == MPI_KEYVAL_INVALID) PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_info, &keyval, nullptr);
+  PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_info, &keyval, nullptr);
+  PMPI_Comm_dup(MPI_COMM_SELF, &quiet);
+  PMPI_Comm_set_errhandler(quiet, MPI_ERRORS_RETURN);
 }
 
 void release_datatypes() {
-  if (keyval != MPI_KEYVAL_INVALID) PMPI_Type_free_keyval(&keyval);
+  PMPI_Type_free_keyval(&keyval);
+  PMPI_Comm_free(&quiet);
 }
 
 bool inspect(MPI_Datatype type, TypeInfo& info) {
@@ -121,8 +170,7 @@ bool inspect(MPI_Datatype type, TypeInfo& info) {
     info = {size, extent, 0, extent, true, lb == 0 && size == extent};
     return true;
   }
-  info = kept_info(type);
-  return true;
+  return kept_info(type, info);
 }
 
 int pack(const void* from, std::int64_t count, MPI_Datatype type, const TypeInfo& info, std::byte* to) {
@@ -130,9 +178,7 @@ int pack(const void* from, std::int64_t count, MPI_Datatype type, const TypeInfo
   for (std::int64_t i = 0; i < count; i += step) {
     const auto n = static_cast<int>(std::min(step, count - i));
     const auto bytes = static_cast<int>(n * info.size_bytes);
-    int position = 0;
-    const int rc = PMPI_Pack(static_cast<const std::byte*>(from) + i * info.extent_bytes, n, type, to + i * info.size_bytes,
-                             bytes, &position, MPI_COMM_SELF);
+    const int rc = pack_some(static_cast<const std::byte*>(from) + i * info.extent_bytes, n, type, to + i * info.size_bytes, bytes);
     if (rc != MPI_SUCCESS) return rc;
   }
   return MPI_SUCCESS;
@@ -143,9 +189,7 @@ int unpack(const std::byte* from, void* to, std::int64_t count, MPI_Datatype typ
   for (std::int64_t i = 0; i < count; i += step) {
     const auto n = static_cast<int>(std::min(step, count - i));
     const auto bytes = static_cast<int>(n * info.size_bytes);
-    int position = 0;
-    const int rc = PMPI_Unpack(from + i * info.size_bytes, bytes, &position, static_cast<std::byte*>(to) + i * info.extent_bytes,
-                               n, type, MPI_COMM_SELF);
+    const int rc = unpack_some(from + i * info.size_bytes, bytes, static_cast<std::byte*>(to) + i * info.extent_bytes, n, type);
     if (rc != MPI_SUCCESS) return rc;
   }
   return MPI_SUCCESS;

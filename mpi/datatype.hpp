@@ -24,7 +24,7 @@ void prepare_datatypes();
 /// Gives it back. Once, before MPI_Finalize.
 void release_datatypes();
 
-/// False if the datatype is not one (null); nothing is known then.
+/// False if the datatype is none that messages can have (null, not committed); nothing is known then.
 bool inspect(MPI_Datatype type, TypeInfo& info);
 
 /// `count` elements at `from` to packed bytes at `to`, and back. Return MPI error codes.

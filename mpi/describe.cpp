@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "reducible.hpp"
+
 namespace antiphon::mpi {
 
 namespace {
@@ -29,26 +31,6 @@ std::int64_t total_bytes(const Side& side) {
   for (std::int64_t i = 0; side.counts.present() && i < side.blocks; ++i) elements += side.counts[i];
   if (!side.counts.present()) elements = side.count * side.blocks;
   return elements * side.info.size_bytes;
-}
-
-bool is_bitwise(MPI_Op op) {
-  return op == MPI_BAND || op == MPI_BOR || op == MPI_BXOR;
-}
-
-bool is_predefined(MPI_Op op) {
-  return is_bitwise(op) || op == MPI_SUM || op == MPI_PROD || op == MPI_MAX || op == MPI_MIN || op == MPI_LAND || op == MPI_LOR ||
-         op == MPI_LXOR || op == MPI_MAXLOC || op == MPI_MINLOC;
-}
-
-/// Whether the library would take this operation on this type, as far as that can be said cheaply; where not, the library
-/// shall say so itself. All ranks pass the same operation and type, so all decide alike.
-bool reducible(MPI_Op op, MPI_Datatype type, const TypeInfo& info) {
-  if (op == MPI_OP_NULL || op == MPI_REPLACE || op == MPI_NO_OP) return false;
-  if (info.size_bytes == 0 || info.extent_bytes <= 0 || info.true_extent_bytes > info.extent_bytes) return false;
-  if (!is_predefined(op)) return true;
-  if (!info.predefined || type == MPI_PACKED) return false;
-  const bool characters = type == MPI_CHAR || type == MPI_WCHAR || type == MPI_BYTE;
-  return !characters || (type == MPI_BYTE && is_bitwise(op));
 }
 
 bool describe_reduction(const Call& call, const CommState& state, Description& d) {

@@ -23,6 +23,7 @@ struct Question {
   std::int64_t element_bytes = 1;
   bool commutative = true;
   std::int64_t link_bits_per_s = 0;  ///< of a node's link; 0: unknown
+  bool blocked = true;               ///< each node's ranks follow one another, so that rings and chains cross a link once
   std::string_view mpi;              ///< whose collectives are the alternative: "openmpi", "mpich"; empty: another, or unknown
 };
 
@@ -44,7 +45,7 @@ Choice parse_choice(Collective collective, std::string_view text);
 ///
 ///     {"version": 1, "rules": [
 ///       {"collective": "alltoall", "bytes": [8192, null], "ranks": [3, null], "ranks_per_node": [1, 1], "nodes": [2, null],
-///        "link_bits_per_s": [0, 10000000000], "commutative": true, "mpi": "openmpi",
+///        "link_bits_per_s": [0, 10000000000], "commutative": true, "blocked": true, "mpi": "openmpi",
 ///        "use": "rotated:piece_bytes=16384,window=2", "why": "…"}]}
 ///
 /// Every bound is inclusive and may be left out; null means none. "use" may be "library", "collective" may be "*". A rule with

@@ -76,6 +76,10 @@ class Question:
     commutative: bool = True
     #: Rate of a node's link; 0 where it is unknown.
     link_bits_per_s: int = 0
+    #: Each node's ranks follow one another.
+    blocked: bool = True
+    #: Whose collectives are the alternative: "openmpi", "mpich"; "": another, or unknown.
+    mpi: str = ""
 
 
 @dataclass(frozen=True)

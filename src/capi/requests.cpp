@@ -32,6 +32,8 @@ Question read_question(const JsonNode& request) {
   q.element_bytes = request.integer_or("element_bytes", 1, 1, 65536);
   q.commutative = request.boolean_or("commutative", true);
   q.link_bits_per_s = request.integer_or("link_bits_per_s", 0, 0, INT64_MAX);
+  q.blocked = request.boolean_or("blocked", true);
+  if (const auto mpi = request.find("mpi")) q.mpi = mpi->text();
   return q;
 }
 

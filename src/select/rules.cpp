@@ -23,7 +23,7 @@ struct Bounds {
 
 struct Rule {
   Bounds bytes, ranks, ranks_per_node, nodes, link_bits_per_s;
-  std::optional<bool> commutative;
+  std::optional<bool> commutative, blocked;
   std::string mpi;
   Choice choice;
   Problem problem;  ///< for supports(): all but what the question says
@@ -32,7 +32,7 @@ struct Rule {
     const bool size_fits = q.bytes < 0 ? bytes.any() : bytes.hold(q.bytes);
     return size_fits && ranks.hold(q.ranks) && ranks_per_node.hold(q.max_ranks_per_node) && nodes.hold(q.nodes) &&
            link_bits_per_s.hold(q.link_bits_per_s) && commutative.value_or(q.commutative) == q.commutative &&
-           (mpi.empty() || mpi == q.mpi) && supported(q);
+           blocked.value_or(q.blocked) == q.blocked && (mpi.empty() || mpi == q.mpi) && supported(q);
   }
 
   [[nodiscard]] bool supported(const Question& q) const {
@@ -84,8 +84,8 @@ std::vector<Collective> read_collectives(const JsonNode& rule) {
 }
 
 void read_rule(const JsonNode& node, Table& table) {
-  node.allow_only({"collective", "bytes", "ranks", "ranks_per_node", "nodes", "link_bits_per_s", "commutative", "mpi",
-                   "use", "why"});
+  node.allow_only({"collective", "bytes", "ranks", "ranks_per_node", "nodes", "link_bits_per_s", "commutative",
+                   "blocked", "mpi", "use", "why"});
   Rule rule;
   rule.bytes = read_bounds(node, "bytes");
   rule.ranks = read_bounds(node, "ranks");
@@ -93,6 +93,7 @@ void read_rule(const JsonNode& node, Table& table) {
   rule.nodes = read_bounds(node, "nodes");
   rule.link_bits_per_s = read_bounds(node, "link_bits_per_s");
   if (const auto commutative = node.find("commutative")) rule.commutative = commutative->boolean();
+  if (const auto blocked = node.find("blocked")) rule.blocked = blocked->boolean();
   if (const auto mpi = node.find("mpi")) {
     rule.mpi = mpi->text();
     if (rule.mpi != "openmpi" && rule.mpi != "mpich") mpi->fail("expected \"openmpi\" or \"mpich\"");
