@@ -26,7 +26,7 @@ PYTHON = VENV / "bin" / "python"
 STAMPS = VENV / "stamps"
 #: What the installed package is made of.
 SOURCES = ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE", "cmake", "include", "lab", "mpi", "python",
-           "src", "third_party", "examples")  # fmt: skip
+           "src", "third_party", "bench", "examples")  # fmt: skip
 #: Program, Debian package, and what is missing without it.
 TOOLS = (
     ("ip", "iproute2", "no emulated cluster"),
