@@ -6,7 +6,7 @@ ARGS ?=
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup demo test test-cpp test-python sanitize conformance bench lint clean
+.PHONY: help setup demo test test-cpp test-python sanitize conformance bench docs lint clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ conformance: setup ## Test suites of mpi4py and MPICH, with Antiphon and without
 
 bench: setup ## Collectives on the emulated cluster: the library's, Antiphon's and the limit
 	@.venv/bin/antiphon bench $(ARGS)
+
+docs: setup ## Generate the reference pages that are made from code
+	@.venv/bin/python scripts/gen_reference.py
 
 lint: setup ## Check the Python sources
 	@.venv/bin/python -m pip install --quiet 'ruff>=0.6'
