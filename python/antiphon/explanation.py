@@ -29,6 +29,8 @@ class Call:
     commutative: bool = True
     #: 0: unknown.
     link_bits_per_s: int = 0
+    #: Whose collectives are the alternative; "": not said.
+    mpi: str = ""
 
     @property
     def nodes(self) -> int:
@@ -39,7 +41,7 @@ class Call:
         unknown = self.collective in ("alltoallv", "scatterv", "gatherv")
         return core.Question(
             self.collective, self.ranks, self.nodes, min(self.ranks_per_node, self.ranks),
-            None if unknown else self.bytes, self.element_bytes, self.commutative, self.link_bits_per_s,
+            None if unknown else self.bytes, self.element_bytes, self.commutative, self.link_bits_per_s, mpi=self.mpi,
         )  # fmt: skip
 
     def case(self, algorithm: str) -> core.Case:

@@ -55,6 +55,22 @@ TEST_CASE("a choice is read and written in the same form") {
   CHECK(parse_choice(Collective::alltoall, "rotated:piece_bytes=1m").parameters[0].value == 1 << 20);
 }
 
+TEST_CASE("a rule may ask whose library it is, and how ranks lie on nodes") {
+  const Rules rules = Rules::parse(R"({"version": 1, "rules": [
+    {"collective": "bcast", "mpi": "mpich", "use": "binomial", "why": "mpich's"},
+    {"collective": "bcast", "blocked": false, "use": "library", "why": "scattered"},
+    {"collective": "bcast", "use": "chain", "why": "any"}]})");
+  Question q = ethernet(Collective::bcast, 16, 1024);
+  CHECK(rules.choose(q).reason == "any");
+  q.mpi = "openmpi";
+  CHECK(rules.choose(q).reason == "any");
+  q.blocked = false;
+  CHECK(rules.choose(q).reason == "scattered");
+  q.mpi = "mpich";
+  CHECK(rules.choose(q).reason == "mpich's");
+  CHECK(rule_error(R"("collective": "bcast", "use": "library", "mpi": "lam")") == "rules[0].mpi: expected \"openmpi\" or \"mpich\"");
+}
+
 TEST_CASE("what is wrong with a choice is named") {
   CHECK(contains(invalid_argument("rotatd"), "alltoall has no algorithm \"rotatd\" (there are: library, "));
   CHECK(contains(invalid_argument(""), "no algorithm"));

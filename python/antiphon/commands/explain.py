@@ -43,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--algorithm", metavar="A[:P=V,…]", help="show this one instead of the rules' choice")
     parser.add_argument("--link-rate", metavar="RATE", help=f"of a node's link, as 100mbit or 1gbit, or `unknown` "
                         f"(default: {ASSUMED_RATE})")  # fmt: skip
+    parser.add_argument("--mpi", choices=("openmpi", "mpich"), default="",
+                        help="the library the program has; a few rules differ")  # fmt: skip
     parser.add_argument("--profile", type=Path, metavar="FILE", help="profile of the machine: its decisions come first")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="write a time line of all messages")
     parser.add_argument("--force", action="store_true", help="overwrite FILE of --svg")
@@ -87,7 +89,7 @@ def make_call(args: argparse.Namespace) -> Call:
         raise AntiphonError(f"--bytes {size}: not a multiple of the element's {element_bytes} bytes",
                             hint="name the element's size with --element-bytes")  # fmt: skip
     return Call(args.collective, args.ranks, args.ranks_per_node, size, args.root, element_bytes,
-                not args.ordered, _rate(args.link_rate or ASSUMED_RATE))  # fmt: skip
+                not args.ordered, _rate(args.link_rate or ASSUMED_RATE), args.mpi)  # fmt: skip
 
 
 def _element_bytes(args: argparse.Namespace, collective: core.Collective) -> int:
