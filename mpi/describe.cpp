@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "alias.hpp"
+
 #include "reducible.hpp"
 
 namespace antiphon::mpi {
@@ -53,7 +55,7 @@ bool describe_reduction(const Call& call, const CommState& state, Description& d
   d.element_bytes = d.input.info.size_bytes;
   d.own_bytes = total_bytes(d.input);
   d.block_bytes = d.own_bytes / blocks;
-  return d.own_bytes > 0;
+  return d.own_bytes > 0 && !refused_as_alias(call, d, state.rank());
 }
 
 /// Sides of the collectives that move data, by who sends and who receives.
@@ -83,8 +85,7 @@ bool describe_movement(const Call& call, const CommState& state, Description& d)
     }
   }
   if (!ok) return false;
-  // Aliased buffers are an error that the library reports.
-  if (d.input.used && d.output.used && d.input.buffer == d.output.buffer && d.input.buffer != nullptr && call.sendbuf == call.recvbuf) return false;
+  if (refused_as_alias(call, d, state.rank())) return false;
   d.own_bytes = total_bytes(d.input.used ? d.input : d.output);
   return true;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "world.hpp"
 
+#include "alias.hpp"
 #include "antiphon/error.hpp"
 
 namespace antiphon::mpi {
@@ -130,6 +131,7 @@ void start_world() {
   world.rules = world.profile_rules ? &*world.profile_rules : &Rules::defaults();
   world.yields = world.settings.yield && !library_yields();
   PMPI_Comm_group(MPI_COMM_WORLD, &world.group);
+  ask_about_aliases();
 }
 
 void stop_world() {
