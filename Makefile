@@ -6,7 +6,7 @@ ARGS ?=
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup demo test test-cpp test-python sanitize conformance bench docs lint clean
+.PHONY: help setup demo test test-cpp test-python sanitize sanitize-mpi conformance bench docs lint clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,16 @@ sanitize: setup ## The core's unit tests under address, undefined-behaviour and 
 	  cmake --preset $$preset >/dev/null && cmake --build --preset $$preset -j $(JOBS) && \
 	  ctest --test-dir build/$$preset --output-on-failure || exit 1; \
 	done
+
+sanitize-mpi: setup ## The preload object under address and undefined-behaviour sanitizers, every collective on MPICH
+	@cmake -S . -B build/asan-mpi -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DANTIPHON_BUILD_TESTS=OFF \
+	  -DANTIPHON_SANITIZE=address,undefined -DANTIPHON_MPI_WHEELS=$(CURDIR)/.venv/mpi >/dev/null
+	@cmake --build build/asan-mpi -j $(JOBS) --target antiphon-mpich
+	@.venv/mpi/mpich/bin/mpicc -O1 -o build/asan-mpi/check tests/mpi/check/*.c -lpthread -lm
+	@for ranks in 2 5; do LD_LIBRARY_PATH=.venv/mpi/mpich/lib ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 \
+	  .venv/mpi/mpich/bin/mpiexec -n $$ranks -genv ANTIPHON_FORCE '*:on' -genv LD_PRELOAD \
+	  "$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $(CURDIR)/build/asan-mpi/mpi/libantiphon-mpich.so" \
+	  build/asan-mpi/check --quick || exit 1; done
 
 conformance: setup ## Test suites of mpi4py and MPICH, with Antiphon and without
 	@.venv/bin/python tests/conformance/run.py $(ARGS)
