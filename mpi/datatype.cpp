@@ -77,10 +77,10 @@ std::int64_t chunk_elements(const TypeInfo& info) {
   return std::max<std::int64_t>(1, most_bytes / std::max<std::int64_t>(1, info.size_bytes));
 }
 
-/// Sends nothing to nobody: the library says whether it would take this type in a message at all.
+/// Sends to nobody, for which no memory is read: the library says whether it would take this type in a message at all.
 bool committed(MPI_Datatype type) {
   char nothing = 0;
-  return PMPI_Send(&nothing, 0, type, MPI_PROC_NULL, 0, quiet) == MPI_SUCCESS;
+  return PMPI_Send(&nothing, 1, type, MPI_PROC_NULL, 0, quiet) == MPI_SUCCESS;
 }
 
 /// False, and nothing is kept, while the type is not committed.

@@ -54,7 +54,7 @@ def test_choices() -> None:
     assert used.algorithm == "rotated"
     assert used.parameters["piece_bytes"] == 16384
     assert used.choice.startswith("rotated:piece_bytes=16384")
-    assert "8 KiB" in used.reason
+    assert "bound the bytes in flight" in used.reason
     short = question("alltoall", 8)
     assert core.choose(short).algorithm is None
     assert core.choose(short).choice == "library"

@@ -67,7 +67,7 @@ def test_mpich_places_ranks_by_its_host_file() -> None:
 @pytest.mark.parametrize(
     ("vendor", "device", "transport"),
     [
-        ("MPICH Version: 5.0.2 MPICH Device: ch4:ucx ofi MPICH configure: x", "ch4:ucx", "ofi"),
+        ("MPICH Version: 5.0.2 MPICH Device: ch4:ucx ofi MPICH configure: x", "ch4:ucx", "ucx"),
         ("MPICH Version: 4.0.2 MPICH Device: ch4:ucx MPICH configure: x", "ch4:ucx", "ucx"),
         ("", "ch3:nemesis", "ch3"),
         ("", "", "ofi"),

@@ -27,7 +27,7 @@ def time_slice(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Stands for the kernel's file: 100 ms, as on most machines."""
     file = root / "sched_rr_timeslice_ms"
     file.write_text("100")
-    monkeypatch.setattr(state, "_TIME_SLICE", file)
+    monkeypatch.setattr(state, "_SETTINGS", {str(file): "1"})
     return file
 
 
@@ -42,31 +42,42 @@ def other() -> Iterator[subprocess.Popen[bytes]]:
 
 def test_the_last_user_restores_the_time_slice(root: Path, time_slice: Path, other: subprocess.Popen[bytes]) -> None:
     first, second = state.ProcessId.of(os.getpid()), state.ProcessId.of(other.pid)
-    assert state.acquire_time_slice(root, first)
-    assert state.acquire_time_slice(root, second)
+    assert state.borrow_scheduling(root, first)
+    assert state.borrow_scheduling(root, second)
     assert time_slice.read_text() == "1"
-    state.release_time_slice(root, first)
+    state.give_scheduling_back(root, first)
     assert time_slice.read_text() == "1"
-    state.release_time_slice(root, second)
+    state.give_scheduling_back(root, second)
     assert time_slice.read_text() == "100"
 
 
 def test_users_that_were_killed_do_not_keep_the_time_slice(
     root: Path, time_slice: Path, other: subprocess.Popen[bytes]
 ) -> None:
-    assert state.acquire_time_slice(root, state.ProcessId.of(other.pid))
+    assert state.borrow_scheduling(root, state.ProcessId.of(other.pid))
     other.kill()
     other.wait()
     # A later lab must remember the host's value, not the one that the dead lab left.
-    assert state.acquire_time_slice(root, state.ProcessId.of(os.getpid()))
-    state.release_time_slice(root, state.ProcessId.of(os.getpid()))
+    assert state.borrow_scheduling(root, state.ProcessId.of(os.getpid()))
+    state.give_scheduling_back(root, state.ProcessId.of(os.getpid()))
     assert time_slice.read_text() == "100"
 
 
+def test_all_settings_are_restored(root: Path, time_slice: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    share = root / "sched_rt_runtime_us"
+    share.write_text("950000")
+    monkeypatch.setattr(state, "_SETTINGS", {str(time_slice): "1", str(share): "985000", str(root / "no/group"): "1"})
+    user = state.ProcessId.of(os.getpid())
+    assert state.borrow_scheduling(root, user)
+    assert share.read_text() == "985000"
+    state.give_scheduling_back(root, user)
+    assert (time_slice.read_text(), share.read_text()) == ("100", "950000")
+
+
 def test_without_the_right_to_change_it_nothing_is_written(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "_TIME_SLICE", root / "missing")
-    assert not state.acquire_time_slice(root, state.ProcessId.of(os.getpid()))
-    assert not (root / "time-slice.json").exists()
+    monkeypatch.setattr(state, "_SETTINGS", {str(root / "no folder" / "missing"): "1"})
+    assert not state.borrow_scheduling(root, state.ProcessId.of(os.getpid()))
+    assert not (root / "scheduling.json").exists()
 
 
 def test_a_number_that_was_given_to_another_process_is_not_signalled(other: subprocess.Popen[bytes]) -> None:

@@ -21,9 +21,10 @@ from antiphon.errors import AntiphonError
 from antiphon.lab import kernel
 
 RECORD = "lab.json"
-# What the host is set to while labs run. Ranks that share a core take turns every millisecond. And real-time programs, which
-# ranks are, may use 98.5 % of each second instead of 95: the rest is one pause in which no rank runs, and 50 ms are longer
-# than most collectives that are measured.
+# What the host is set to while labs run; the first is what matters. Ranks that share a core take turns every millisecond.
+# And real-time programs, which ranks are, may use 98.5 % of each second instead of 95: the rest is one pause in which no rank
+# runs, and 50 ms are longer than most collectives that are measured. (From Linux 6.12 on the pause only comes when other
+# programs want to run, and stays 50 ms: measure on a quiet machine.)
 _SETTINGS = {
     "/proc/sys/kernel/sched_rr_timeslice_ms": "1",
     "/proc/sys/kernel/sched_rt_runtime_us": "985000",
@@ -167,12 +168,13 @@ def borrow_scheduling(root: Path, user: ProcessId) -> bool:
     try:
         with _locked(root / "lock"):
             entry = _read_borrowed(root) or {"original": _current_settings(), "users": []}
-            done = [_write_setting(path, value) for path, value in _SETTINGS.items()]
+            if not [_write_setting(path, value) for path, value in _SETTINGS.items()][0]:
+                return False
             entry["users"] = [*_living(entry), [user.pid, user.start_time]]
             (root / _BORROWED_FILE).write_text(json.dumps(entry), encoding="ascii")
     except (OSError, ValueError):
         return False
-    return done[0]
+    return True
 
 
 def give_scheduling_back(root: Path, user: ProcessId | None = None) -> None:
