@@ -17,7 +17,8 @@ from antiphon.errors import AntiphonError
 
 #: MPICH's ranks spin without yielding, and through shared memory nothing can make them: with more ranks than cores its
 #: suites take hours. Through sockets, they sleep for a moment when there is nothing to receive (idle.c).
-MPICH_VARIABLES = {"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH4_NETMOD": "ucx", "UCX_TLS": "tcp,self"}
+MPICH_VARIABLES = {"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH4_NETMOD": "ucx", "UCX_TLS": "tcp,self",
+                   "UCX_LOG_LEVEL": "error"}
 #: Antiphon on for every size of every collective that it has an algorithm for.
 FORCED_ON = "*:on"
 

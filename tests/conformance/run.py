@@ -78,7 +78,9 @@ def _mpi4py(library: libraries.Library, args: argparse.Namespace) -> Iterator[Co
 def _keep_preload_objects() -> None:
     """A run may take an hour: all of it uses the preload objects of its beginning, whatever is built meanwhile."""
     kept = RUNS / "lib"
-    shutil.copytree(launch.lib_dir(), kept, dirs_exist_ok=True)
+    kept.mkdir(parents=True)
+    for path in launch.lib_dir().glob("libantiphon-*.so"):
+        shutil.copy(path, kept)
     os.environ["ANTIPHON_LIB_DIR"] = str(kept)
 
 
