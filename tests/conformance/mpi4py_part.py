@@ -22,7 +22,7 @@ from antiphon.errors import EXIT_FAILURE, AntiphonError
 PART = "mpi4py"
 VENV = BUILD / "mpi4py"
 #: A run in which no rank finishes a test for so long has hung.
-STALL_S = 150.0
+STALL_S = 300.0
 #: So often a run is continued behind a test in which it hung or died.
 MOST_CONTINUATIONS = 12
 #: Each doubtful test is repeated so often, in both modes.
