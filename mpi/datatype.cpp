@@ -20,6 +20,15 @@ int delete_info(MPI_Datatype, int, void* value, void*) {
 
 bool layout_is_plain(MPI_Datatype type);
 
+TypeInfo predefined_info(MPI_Datatype type) {
+  int size = 0;
+  MPI_Aint lb = 0;
+  MPI_Aint extent = 0;
+  PMPI_Type_size(type, &size);
+  PMPI_Type_get_extent(type, &lb, &extent);
+  return {size, extent, 0, extent, true, lb == 0 && size == extent};
+}
+
 /// Of a dup or contiguous type: whether the type it was made of lies plainly in memory.
 bool base_is_plain(MPI_Datatype type, int integers, int addresses, int types) {
   std::vector<int> ints(static_cast<std::size_t>(integers) + 1);
@@ -44,14 +53,7 @@ bool layout_is_plain(MPI_Datatype type) {
   int types = 0;
   int combiner = MPI_COMBINER_NAMED;
   if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return false;
-  if (combiner == MPI_COMBINER_NAMED) {
-    int size = 0;
-    MPI_Aint lb = 0;
-    MPI_Aint extent = 0;
-    PMPI_Type_size(type, &size);
-    PMPI_Type_get_extent(type, &lb, &extent);
-    return lb == 0 && size == extent;
-  }
+  if (combiner == MPI_COMBINER_NAMED) return predefined_info(type).contiguous;
   if (combiner != MPI_COMBINER_DUP && combiner != MPI_COMBINER_CONTIGUOUS) return false;
   return base_is_plain(type, integers, addresses, types);
 }
@@ -162,12 +164,7 @@ bool inspect(MPI_Datatype type, TypeInfo& info) {
   int combiner = MPI_COMBINER_NAMED;
   if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return false;
   if (combiner == MPI_COMBINER_NAMED) {
-    int size = 0;
-    MPI_Aint lb = 0;
-    MPI_Aint extent = 0;
-    PMPI_Type_size(type, &size);
-    PMPI_Type_get_extent(type, &lb, &extent);
-    info = {size, extent, 0, extent, true, lb == 0 && size == extent};
+    info = predefined_info(type);
     return true;
   }
   return kept_info(type, info);
