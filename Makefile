@@ -30,7 +30,7 @@ test-python: setup ## Command line, MPI and cluster tests (ARGS="-k name")
 sanitize: setup ## The core's unit tests under address, undefined-behaviour and thread sanitizers
 	@for preset in asan tsan; do \
 	  cmake --preset $$preset >/dev/null && cmake --build --preset $$preset -j $(JOBS) && \
-	  ctest --test-dir build/$$preset --output-on-failure || exit 1; \
+	  ANTIPHON_TEST_MAX_RANKS=9 ctest --test-dir build/$$preset --output-on-failure || exit 1; \
 	done
 
 sanitize-mpi: setup ## The preload object under address and undefined-behaviour sanitizers, every collective on MPICH
