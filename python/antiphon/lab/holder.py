@@ -280,8 +280,11 @@ class Init:
         for pid in pids:
             poll.register(os.pidfd_open(pid), select.POLLIN)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # orphans come here; the kernel shall bury them
+        # The guardian's death comes twice, as the end of the pipe and as a signal; the later one must not stop the clearing up.
         with contextlib.suppress(_Stop):
             poll.poll()
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         state.give_scheduling_back(self.state_dir.parent, self.guardian.identity)
         state.remove(self.state_dir)
 
