@@ -27,11 +27,18 @@ struct Range {
 
 /// The closed set of operations. A schedule has no callbacks, so whatever is executed can be costed, drawn and compared too.
 enum class OpKind : std::uint8_t {
-  send,    ///< read `from`, message to `peer`
-  recv,    ///< message from `peer`, write `to`
-  copy,    ///< to = from (nothing happens when both are the same memory)
-  reduce,  ///< to = from OP to; `from` is the left operand (matters for operations that do not commute)
+  send,       ///< read `from`, message to `peer`
+  recv,       ///< message from `peer`, write `to`
+  copy,       ///< to = from (nothing happens when both are the same memory)
+  reduce,     ///< to = from OP to; `from` is the left operand (matters for operations that do not commute)
+  multicast,  ///< read `from`, one message to all other members of `group`; each takes it by a recv that names the group
+  encode,     ///< to = `from` made smaller, one frame a piece
+  decode,     ///< to = what was encoded into `from`
 };
+
+/// A range that holds encoded data has one slot a piece: 8 bytes that tell the frame's length (kept locally, never sent), then
+/// the frame, which is at most 8 bytes longer than what it encodes. This much is a slot longer than the piece.
+inline constexpr std::int64_t encoded_overhead_bytes = 16;
 
 using OpId = std::uint32_t;
 /// An absent predecessor: allowed wherever a dependency is, and ignored. Makes first steps of a loop read like the others.
@@ -63,15 +70,19 @@ struct Cut {
 
 struct Op {
   OpKind kind = OpKind::copy;
-  std::int32_t peer = -1;  ///< send, recv: rank of the other side
-  std::int32_t tag = 0;    ///< send, recv: messages between two ranks match in posting order within a tag
-  Range from;              ///< send, copy, reduce
-  Range to;                ///< recv, copy, reduce
-  Cut cut;
+  std::int32_t peer = -1;   ///< send, recv: rank of the other side
+  std::int32_t tag = 0;     ///< messages between two ranks match in posting order within a tag
+  Range from;               ///< all but recv
+  Range to;                 ///< all but send and multicast
+  Cut cut;                  ///< encode, decode: of the data that is not encoded
+  std::int32_t group = -1;  ///< multicast, and the recv of one: index into Schedule::groups(); −1: none
+  bool encoded = false;     ///< send, recv, multicast: the range holds slots of encoded data, each piece one of them
   std::uint32_t deps_begin = 0;  ///< into Schedule::all_deps()
   std::uint32_t deps_end = 0;
 
-  [[nodiscard]] std::int64_t bytes() const { return kind == OpKind::recv ? to.bytes : from.bytes; }
+  [[nodiscard]] bool is_message() const { return kind == OpKind::send || kind == OpKind::recv || kind == OpKind::multicast; }
+  /// encode, decode: of the data that is not encoded.
+  [[nodiscard]] std::int64_t bytes() const { return kind == OpKind::recv || kind == OpKind::decode ? to.bytes : from.bytes; }
   /// Number of pieces; a zero-byte operation (a token) has one.
   [[nodiscard]] std::int64_t pieces() const {
     return cut.piece_bytes <= 0 || bytes() <= cut.piece_bytes ? 1 : (bytes() + cut.piece_bytes - 1) / cut.piece_bytes;
@@ -83,8 +94,28 @@ struct Op {
     const std::int64_t left = bytes() - piece_offset(k);
     return left < cut.piece_bytes ? left : cut.piece_bytes;
   }
+  /// What piece k reads and writes.
+  [[nodiscard]] Range from_piece(std::int64_t k) const { return part(from, k, kind == OpKind::decode); }
+  [[nodiscard]] Range to_piece(std::int64_t k) const { return part(to, k, kind == OpKind::encode); }
   bool operator==(const Op&) const = default;
+
+ private:
+  /// Slots lie further apart than the pieces that they encode.
+  [[nodiscard]] Range part(const Range& range, std::int64_t k, bool slots) const {
+    const std::int64_t overhead = slots ? encoded_overhead_bytes : 0;
+    return range.sub(piece_offset(k) + k * overhead, piece_size(k) + overhead);
+  }
 };
+
+/// The range needed for `bytes` bytes, encoded in pieces as `cut` says.
+inline std::int64_t encoded_bytes(std::int64_t bytes, Cut cut) {
+  const std::int64_t pieces = cut.piece_bytes <= 0 || bytes <= cut.piece_bytes ? 1 : (bytes + cut.piece_bytes - 1) / cut.piece_bytes;
+  return bytes + pieces * encoded_overhead_bytes;
+}
+/// How messages of data encoded with `cut` are cut: a slot a piece.
+inline Cut encoded_cut(Cut cut) {
+  return {cut.piece_bytes <= 0 ? 0 : cut.piece_bytes + encoded_overhead_bytes, cut.window};
+}
 
 using Deps = std::initializer_list<Dep>;
 
@@ -96,6 +127,15 @@ class Schedule {
   OpId recv(int from_rank, Range to, Deps deps = {}, Cut cut = {}, int tag = 0);
   OpId copy(Range from, Range to, Deps deps = {}, Cut cut = {});
   OpId reduce(Range from, Range to, Deps deps = {}, Cut cut = {});
+  /// One message to all members of the group but this rank.
+  OpId multicast(int group, Range from, Deps deps = {}, Cut cut = {}, int tag = 0);
+  OpId recv_multicast(int from_rank, int group, Range to, Deps deps = {}, Cut cut = {}, int tag = 0);
+  /// `to` must be encoded_bytes(from.bytes, cut) long.
+  OpId encode(Range from, Range to, Deps deps = {}, Cut cut = {});
+  /// `from` must be encoded_bytes(to.bytes, cut) long.
+  OpId decode(Range from, Range to, Deps deps = {}, Cut cut = {});
+  /// The operation added last, a message, carries encoded data: its range holds slots and its cut is an encoded_cut().
+  void carries_encoded() { ops_.back().encoded = true; }
   /// A zero-byte message: permission to go on.
   OpId send_token(int to_rank, Deps deps = {}, int tag = 0) { return send(to_rank, {}, deps, {}, tag); }
   OpId recv_token(int from_rank, Deps deps = {}, int tag = 0) { return recv(from_rank, {}, deps, {}, tag); }
@@ -106,6 +146,9 @@ class Schedule {
 
   /// A new range of scratch memory of this many bytes.
   Range scratch(std::int64_t bytes);
+  /// The index of the group of these ranks, made if it is not there. All members' schedules must name the same members.
+  int group(std::vector<std::int32_t> members);
+  [[nodiscard]] const std::vector<std::vector<std::int32_t>>& groups() const { return groups_; }
 
   [[nodiscard]] std::span<const Op> ops() const { return ops_; }
   [[nodiscard]] std::span<const Dep> all_deps() const { return deps_; }
@@ -122,8 +165,11 @@ class Schedule {
   bool operator==(const Schedule&) const = default;
 
  private:
+  void check(const Op& op) const;
+
   std::vector<Op> ops_;
   std::vector<Dep> deps_;
+  std::vector<std::vector<std::int32_t>> groups_;  ///< members in ascending order
   std::int64_t scratch_bytes_ = 0;
 };
 

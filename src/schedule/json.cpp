@@ -20,6 +20,7 @@ constexpr std::int64_t max_bytes = std::int64_t{1} << 48;
 constexpr std::int64_t max_pieces = std::int64_t{1} << 28;
 constexpr std::int64_t max_ranks = 1 << 20;
 constexpr std::size_t max_parameters = 64;
+constexpr std::size_t max_groups = 4096;
 /// The largest tag that every MPI must have.
 constexpr std::int64_t max_tag = 32767;
 
@@ -34,11 +35,12 @@ Json json_of(const Dep& dep) {
 
 Json json_of(const Schedule& schedule, const Op& op) {
   Json out{{"op", name(op.kind)}};
-  const bool message = op.kind == OpKind::send || op.kind == OpKind::recv;
-  if (message) out["peer"] = op.peer;
+  if (op.kind == OpKind::send || op.kind == OpKind::recv) out["peer"] = op.peer;
+  if (op.group >= 0) out["group"] = op.group;
   if (op.tag != 0) out["tag"] = op.tag;
   if (op.kind != OpKind::recv) out["from"] = json_of(op.from);
-  if (op.kind != OpKind::send) out["to"] = json_of(op.to);
+  if (op.kind != OpKind::send && op.kind != OpKind::multicast) out["to"] = json_of(op.to);
+  if (op.encoded) out["encoded"] = true;
   if (op.cut != Cut{}) out["cut"] = Json::array({op.cut.piece_bytes, op.cut.window});
   const auto deps = schedule.deps(op);
   if (deps.empty()) return out;
@@ -49,6 +51,7 @@ Json json_of(const Schedule& schedule, const Op& op) {
 
 void put(Json& out, const Schedule& schedule) {
   out["scratch_bytes"] = schedule.scratch_bytes();
+  if (!schedule.groups().empty()) out["groups"] = schedule.groups();
   Json& ops = out["ops"] = Json::array();
   for (const Op& op : schedule.ops()) ops.push_back(json_of(schedule, op));
 }
@@ -90,18 +93,26 @@ Dep read_dep(const JsonNode& node, std::size_t id) {
 
 void read_op(const JsonNode& node, Schedule& schedule, std::int64_t ranks) {
   const JsonNode kind = node.at("op");
-  Op op{.kind = read_enum(kind, std::array{OpKind::send, OpKind::recv, OpKind::copy, OpKind::reduce})};
+  Op op{.kind = read_enum(kind, std::array{OpKind::send, OpKind::recv, OpKind::copy, OpKind::reduce, OpKind::multicast, OpKind::encode,
+                                           OpKind::decode})};
   switch (op.kind) {
-    case OpKind::send: node.allow_only({"op", "peer", "tag", "from", "cut", "after"}); break;
-    case OpKind::recv: node.allow_only({"op", "peer", "tag", "to", "cut", "after"}); break;
+    case OpKind::send: node.allow_only({"op", "peer", "tag", "from", "encoded", "cut", "after"}); break;
+    case OpKind::recv: node.allow_only({"op", "peer", "group", "tag", "to", "encoded", "cut", "after"}); break;
+    case OpKind::multicast: node.allow_only({"op", "group", "tag", "from", "encoded", "cut", "after"}); break;
     default: node.allow_only({"op", "from", "to", "cut", "after"}); break;
   }
-  if (op.kind == OpKind::send || op.kind == OpKind::recv) {
-    op.peer = static_cast<std::int32_t>(node.at("peer").integer(0, ranks - 1));
+  if (op.is_message()) {
+    if (op.kind != OpKind::multicast) op.peer = static_cast<std::int32_t>(node.at("peer").integer(0, ranks - 1));
     op.tag = static_cast<std::int32_t>(node.integer_or("tag", 0, 0, max_tag));
+    op.encoded = node.find("encoded") && node.at("encoded").boolean();
+    const auto last_group = static_cast<std::int64_t>(schedule.groups().size()) - 1;
+    if (op.kind == OpKind::multicast || node.find("group")) {
+      op.group = static_cast<std::int32_t>(node.at("group").integer(0, last_group));
+    }
   }
+  const bool writes = op.kind != OpKind::send && op.kind != OpKind::multicast;
   if (op.kind != OpKind::recv) op.from = read_range(node.at("from"), schedule.scratch_bytes());
-  if (op.kind != OpKind::send) op.to = read_range(node.at("to"), schedule.scratch_bytes());
+  if (writes) op.to = read_range(node.at("to"), schedule.scratch_bytes());
   if (const auto cut = node.find("cut")) op.cut = read_cut(*cut);
   if (op.pieces() > max_pieces) node.fail("is cut into more than " + std::to_string(max_pieces) + " pieces");
   std::vector<Dep> deps;
@@ -116,9 +127,23 @@ void read_op(const JsonNode& node, Schedule& schedule, std::int64_t ranks) {
   }
 }
 
+void read_groups(const JsonNode& node, Schedule& schedule, std::int64_t ranks) {
+  const std::size_t count = node.array_size(max_groups);
+  for (std::size_t i = 0; i < count; ++i) {
+    const JsonNode group = node.element(i);
+    std::vector<std::int32_t> members;
+    const std::size_t size = group.array_size();
+    for (std::size_t k = 0; k < size; ++k) {
+      members.push_back(static_cast<std::int32_t>(group.element(k).integer(k == 0 ? 0 : members.back() + 1, ranks - 1)));
+    }
+    if (schedule.group(std::move(members)) != static_cast<int>(i)) group.fail("is there twice");
+  }
+}
+
 Schedule read_schedule(const JsonNode& node, std::int64_t ranks) {
   Schedule schedule;
   schedule.set_scratch_bytes(node.at("scratch_bytes").integer(0, max_bytes));
+  if (const auto groups = node.find("groups")) read_groups(*groups, schedule, ranks);
   const JsonNode ops = node.at("ops");
   const std::size_t count = ops.array_size(no_op - 1);
   for (std::size_t i = 0; i < count; ++i) read_op(ops.element(i), schedule, ranks);
@@ -177,7 +202,7 @@ std::string to_json(const Schedule& schedule) { return json_of(schedule).dump();
 Schedule schedule_from_json(std::string_view text) {
   const auto value = JsonNode::parse(text, max_document_bytes);
   const JsonNode document(value);
-  document.allow_only({"version", "scratch_bytes", "ops"});
+  document.allow_only({"version", "scratch_bytes", "groups", "ops"});
   check_version(document);
   return read_schedule(document, max_ranks);
 }
@@ -206,7 +231,7 @@ Plan plan_from_json(std::string_view text) {
   if (count != static_cast<std::size_t>(plan.size)) schedules.fail("expected one a rank, " + std::to_string(plan.size));
   for (std::size_t i = 0; i < count; ++i) {
     const JsonNode one = schedules.element(i);
-    one.allow_only({"scratch_bytes", "ops"});
+    one.allow_only({"scratch_bytes", "groups", "ops"});
     plan.schedules.push_back(read_schedule(one, plan.size));
   }
   return plan;

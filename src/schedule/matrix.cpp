@@ -14,10 +14,31 @@ Traffic& Traffic::operator+=(const Traffic& other) {
   return *this;
 }
 
+namespace {
+
+std::vector<int> multicast_receivers(std::span<const Schedule> schedules, int from, const Op& op) {
+  std::vector<int> receivers;
+  for (const std::int32_t member : schedules[static_cast<std::size_t>(from)].groups()[static_cast<std::size_t>(op.group)]) {
+    if (member < 0 || member >= static_cast<int>(schedules.size())) {
+      throw InvalidArgument("rank " + std::to_string(from) + " has a group with rank " + std::to_string(member) + ", which does not exist");
+    }
+    if (member != from) receivers.push_back(member);
+  }
+  return receivers;
+}
+
+}  // namespace
+
 Traffic traffic_of(std::span<const Schedule> schedules) {
   Traffic traffic(static_cast<int>(schedules.size()));
   for (int from = 0; from < traffic.size; ++from) {
     for (const Op& op : schedules[static_cast<std::size_t>(from)].ops()) {
+      if (op.kind == OpKind::multicast) {
+        for (const int to : multicast_receivers(schedules, from, op)) {
+          traffic.messages[traffic.cell(from, to)] += op.pieces();
+          traffic.bytes[traffic.cell(from, to)] += op.bytes();
+        }
+      }
       if (op.kind != OpKind::send) continue;
       if (op.peer < 0 || op.peer >= traffic.size) {
         throw InvalidArgument("rank " + std::to_string(from) + " sends to rank " + std::to_string(op.peer) + ", which does not exist");

@@ -17,7 +17,7 @@ Progress::Progress(const Schedule& schedule) : schedule_(schedule), states_(sche
     for (const Dep& dep : schedule.deps(ops[id])) successors_[fill[dep.op]++] = id;
     State& state = states_[id];
     state.pieces = ops[id].pieces();
-    state.message = ops[id].kind == OpKind::send || ops[id].kind == OpKind::recv;
+    state.message = ops[id].is_message();
     const std::int64_t wanted = ops[id].cut.window == 0 ? max_window : ops[id].cut.window;
     // Pieces of local operations complete as they start, one by one.
     state.window = state.message ? std::min({wanted, max_window, state.pieces}) : 1;

@@ -18,8 +18,11 @@ namespace {
 Schedule uncut(const Schedule& schedule) {
   Schedule whole;
   whole.set_scratch_bytes(schedule.scratch_bytes());
+  for (const auto& members : schedule.groups()) whole.group(members);
   for (Op op : schedule.ops()) {
     op.cut = {};
+    if (op.kind == OpKind::encode) op.to.bytes = encoded_bytes(op.from.bytes, {});
+    if (op.kind == OpKind::decode) op.from.bytes = encoded_bytes(op.to.bytes, {});
     whole.add(op, schedule.deps(op));
   }
   return whole;
@@ -32,7 +35,7 @@ class Simulation {
     for (const Schedule& s : schedules) schedules_.push_back(clock == Clock::rounds ? uncut(s) : s);
     for (const Schedule& s : schedules_) progress_.push_back(std::make_unique<Progress>(s));
     for (const Schedule& s : schedules_) {
-      for (const Op& op : s.ops()) only_tokens_ = only_tokens_ && (op.kind != OpKind::send || op.bytes() == 0);
+      for (const Op& op : s.ops()) only_tokens_ = only_tokens_ && (!op.is_message() || op.bytes() == 0);
     }
     ordinals_.assign(schedules_.size(), 0);
     const std::size_t ports = schedules_.size() / static_cast<std::size_t>(ranks_per_port_) + 1;
@@ -67,12 +70,14 @@ class Simulation {
     Progress::Piece piece;
     std::int64_t time = 0;
     std::int64_t ordinal = 0;
+    std::size_t multicast = static_cast<std::size_t>(-1);  ///< a send: into multicasts_
   };
   struct Pair {
     int from = 0;
     int to = 0;
     Posted send, recv;
     std::int64_t bytes = 0;
+    std::size_t multicast = none;  ///< into multicasts_: it has more receivers than `to`
     bool holds_ports = false;
     /// Sends leave in the order in which they were posted, whichever receiver was ready first.
     bool operator<(const Pair& other) const {
@@ -85,16 +90,27 @@ class Simulation {
     Pair pair;
     bool operator<(const UnderWay& other) const { return std::tie(other.end, other.order) < std::tie(end, order); }
   };
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  struct Receiver {
+    int rank = 0;
+    Posted recv;
+  };
+  /// One piece on its way to a group: it leaves once, when the last receiver waits for it.
+  struct Multicast {
+    std::size_t expected = 0;
+    std::vector<Receiver> receivers;
+  };
   struct Channel {
     int from = 0;
     int to = 0;
     int tag = 0;
+    bool multicast = false;
     bool operator==(const Channel&) const = default;
   };
   struct ChannelHash {
     std::size_t operator()(const Channel& c) const {
       const auto ranks = (static_cast<std::uint64_t>(c.from) << 32) | static_cast<std::uint32_t>(c.to);
-      return static_cast<std::size_t>((ranks * 0x9e3779b97f4a7c15ULL) ^ (static_cast<std::uint64_t>(c.tag) * 0xc2b2ae3d27d4eb4fULL));
+      return static_cast<std::size_t>((ranks * 0x9e3779b97f4a7c15ULL) ^ ((2 * static_cast<std::uint64_t>(c.tag) + c.multicast) * 0xc2b2ae3d27d4eb4fULL));
     }
   };
   /// The side of a channel that is ahead: sends without their receives, or the other way round.
@@ -117,20 +133,30 @@ class Simulation {
     while (progress.next(piece)) {
       if (++pieces_ > max_pieces_) throw InvalidArgument("more than " + std::to_string(max_pieces_) + " pieces: too many to replay");
       const Op& op = op_of(rank, piece);
-      if (op.kind == OpKind::send || op.kind == OpKind::recv) post(rank, op, piece);
+      if (op.kind == OpKind::multicast) multicast(rank, op, piece);
+      else if (op.is_message()) post(rank, op, op.peer, {piece, now_, ++ordinals_[static_cast<std::size_t>(rank)]});
       else progress.complete(piece);
     }
   }
 
-  void post(int rank, const Op& op, const Progress::Piece& piece) {
-    if (op.peer < 0 || op.peer >= size()) {
-      throw InvalidArgument("rank " + std::to_string(rank) + " names rank " + std::to_string(op.peer) + ", which does not exist");
+  void multicast(int rank, const Op& op, const Progress::Piece& piece) {
+    const auto& members = schedules_[static_cast<std::size_t>(rank)].groups()[static_cast<std::size_t>(op.group)];
+    Posted posted{piece, now_, ++ordinals_[static_cast<std::size_t>(rank)], multicasts_.size()};
+    multicasts_.push_back({members.size() - static_cast<std::size_t>(std::count(members.begin(), members.end(), rank)), {}});
+    if (multicasts_.back().expected == 0) progress_[static_cast<std::size_t>(rank)]->complete(piece);
+    for (const int member : members) {
+      if (member != rank) post(rank, op, member, posted);
     }
-    const bool send = op.kind == OpKind::send;
-    const Posted posted{piece, now_, ++ordinals_[static_cast<std::size_t>(rank)]};
-    const int from = send ? rank : op.peer;
-    const int to = send ? op.peer : rank;
-    const auto [at, is_new] = ahead_.try_emplace({from, to, op.tag});
+  }
+
+  void post(int rank, const Op& op, int peer, const Posted& posted) {
+    if (peer < 0 || peer >= size()) {
+      throw InvalidArgument("rank " + std::to_string(rank) + " names rank " + std::to_string(peer) + ", which does not exist");
+    }
+    const bool send = op.kind != OpKind::recv;
+    const int from = send ? rank : peer;
+    const int to = send ? peer : rank;
+    const auto [at, is_new] = ahead_.try_emplace({from, to, op.tag, op.group >= 0});
     Ahead& ahead = at->second;
     if (is_new) ahead.sends = send;
     if (ahead.sends == send) {
@@ -140,7 +166,13 @@ class Simulation {
     const Posted other = ahead.posted[ahead.first++];
     if (ahead.first == ahead.posted.size()) ahead_.erase(at);
     const Posted& sent = send ? posted : other;
-    waiting_.push_back({from, to, sent, send ? other : posted, op_of(from, sent.piece).piece_size(sent.piece.index)});
+    const Posted& received = send ? other : posted;
+    if (sent.multicast != none) {
+      Multicast& all = multicasts_[sent.multicast];
+      all.receivers.push_back({to, received});
+      if (all.receivers.size() < all.expected) return;
+    }
+    waiting_.push_back({from, to, sent, received, op_of(from, sent.piece).piece_size(sent.piece.index), sent.multicast});
   }
 
   /// Starts the waiting messages whose ports are free, those that were sent first before others.
@@ -157,23 +189,40 @@ class Simulation {
   }
 
   bool start(Pair& pair) {
-    pair.holds_ports = pair.bytes > 0 && (clock_ == Clock::rounds || port(pair.from) != port(pair.to));
+    const auto receivers = receivers_of(pair);
+    const auto crosses = [&](const Receiver& r) { return clock_ == Clock::rounds || port(pair.from) != port(r.rank); };
+    pair.holds_ports = pair.bytes > 0 && std::any_of(receivers.begin(), receivers.end(), crosses);
     if (pair.holds_ports) {
-      if (sending_[port(pair.from)] || receiving_[port(pair.to)]) return false;
-      sending_[port(pair.from)] = receiving_[port(pair.to)] = true;
+      const auto busy = [&](const Receiver& r) { return crosses(r) && receiving_[port(r.rank)]; };
+      if (sending_[port(pair.from)] || std::any_of(receivers.begin(), receivers.end(), busy)) return false;
+      set_ports(pair, true);
     }
     const std::int64_t takes = clock_ == Clock::rounds ? (pair.bytes > 0 || only_tokens_ ? 1 : 0) : pair.holds_ports ? pair.bytes : 0;
-    transfers_.push_back({pair.from, pair.to, pair.bytes, now_, now_ + takes});
+    for (const Receiver& r : receivers) transfers_.push_back({pair.from, r.rank, pair.bytes, now_, now_ + takes});
     under_way_.push({now_ + takes, transfers_.size(), pair});
     return true;
   }
 
   void finish(const Pair& pair) {
-    if (pair.holds_ports) sending_[port(pair.from)] = receiving_[port(pair.to)] = false;
+    if (pair.holds_ports) set_ports(pair, false);
+    // A copy: what goes on from here may start further multicasts.
+    const auto receivers = receivers_of(pair);
     progress_[static_cast<std::size_t>(pair.from)]->complete(pair.send.piece);
-    progress_[static_cast<std::size_t>(pair.to)]->complete(pair.recv.piece);
+    for (const Receiver& r : receivers) progress_[static_cast<std::size_t>(r.rank)]->complete(r.recv.piece);
     advance(pair.from);
-    advance(pair.to);
+    for (const Receiver& r : receivers) advance(r.rank);
+  }
+
+  [[nodiscard]] std::vector<Receiver> receivers_of(const Pair& pair) const {
+    if (pair.multicast == none) return {{pair.to, pair.recv}};
+    return multicasts_[pair.multicast].receivers;
+  }
+
+  void set_ports(const Pair& pair, bool taken) {
+    sending_[port(pair.from)] = taken;
+    for (const Receiver& r : receivers_of(pair)) {
+      if (clock_ == Clock::rounds || port(pair.from) != port(r.rank)) receiving_[port(r.rank)] = taken;
+    }
   }
 
   void check_end() const {
@@ -192,6 +241,7 @@ class Simulation {
   std::vector<std::unique_ptr<Progress>> progress_;
   std::unordered_map<Channel, Ahead, ChannelHash> ahead_;
   std::vector<std::int64_t> ordinals_;  ///< of each rank: messages posted so far
+  std::vector<Multicast> multicasts_;
   std::vector<Pair> waiting_;           ///< posted on both sides, not under way
   std::size_t ordered_ = 0;             ///< so many of waiting_ are in order
   std::priority_queue<UnderWay> under_way_;

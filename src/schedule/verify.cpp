@@ -2,6 +2,7 @@
 // The in-process verifier: all ranks of a collective, one thread, real bytes, random interleavings.
 #include "antiphon/verify.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <list>
@@ -53,10 +54,11 @@ class Simulation {
   }
 
  private:
-  using Channel = std::tuple<int, int, int>;  // from, to, tag
+  using Channel = std::tuple<int, int, int, bool>;  // from, to, tag, multicast
   struct Messages {
     std::deque<Progress::Piece> sends, recvs;
   };
+  using PieceKey = std::tuple<int, OpId, std::int64_t>;
 
   bool step() {
     // Either a rank starts a piece, or something under way comes to its end; drawn at random while both are possible.
@@ -81,17 +83,28 @@ class Simulation {
   void start(const Active& a) {
     use(a);
     const Op& op = op_of(a);
-    if (op.kind == OpKind::send) {
-      const Channel channel{a.rank, op.peer, op.tag};
-      messages_[channel].sends.push_back(a.piece);
-      note_match(channel);
-    } else if (op.kind == OpKind::recv) {
-      const Channel channel{op.peer, a.rank, op.tag};
-      messages_[channel].recvs.push_back(a.piece);
-      note_match(channel);
-    } else {
-      local_.push_back(a);
+    switch (op.kind) {
+      case OpKind::send: post(a, {a.rank, op.peer, op.tag, false}); break;
+      case OpKind::recv: post(a, {op.peer, a.rank, op.tag, op.group >= 0}); break;
+      case OpKind::multicast: multicast(a); break;
+      default: local_.push_back(a); break;
     }
+  }
+
+  void post(const Active& a, const Channel& channel) {
+    (op_of(a).kind == OpKind::recv ? messages_[channel].recvs : messages_[channel].sends).push_back(a.piece);
+    note_match(channel);
+  }
+
+  void multicast(const Active& a) {
+    int receivers = 0;
+    for (const int member : members_of(a)) {
+      if (member == a.rank) continue;
+      ++receivers;
+      post(a, {a.rank, member, op_of(a).tag, true});
+    }
+    undelivered_[key_of(a)] = receivers;
+    if (receivers == 0) finish(a);
   }
 
   void note_match(const Channel& channel) {
@@ -122,13 +135,38 @@ class Simulation {
 
   void end_local(const Active& a) {
     const Op& op = op_of(a);
-    const std::int64_t at = op.piece_offset(a.piece.index);
     const auto size = op.piece_size(a.piece.index);
-    const std::byte* from = address(a.rank, op.from) + at;
-    std::byte* to = address(a.rank, op.to) + at;
+    const std::byte* from = address(a.rank, op.from_piece(a.piece.index));
+    std::byte* to = address(a.rank, op.to_piece(a.piece.index));
     if (size > 0 && op.kind == OpKind::copy && from != to) std::memcpy(to, from, static_cast<std::size_t>(size));
     if (size > 0 && op.kind == OpKind::reduce) reduction_(from, to, size);
+    if (op.kind == OpKind::encode) encode(from, to, size);
+    if (op.kind == OpKind::decode && !decode(from, to, size)) {
+      error_ = describe(a) + " decodes what is not " + std::to_string(size) + " encoded bytes";
+    }
     finish(a);
+  }
+
+  /// The simplest code whose frames differ in length: zeros at the end are left out. A slot: length of the frame; then the
+  /// frame: length of the data, the data.
+  static void encode(const std::byte* from, std::byte* slot, std::int64_t size) {
+    std::int64_t kept = size;
+    while (kept > 0 && from[kept - 1] == std::byte{0}) --kept;
+    const std::int64_t frame = kept + 8;
+    std::memcpy(slot, &frame, 8);
+    std::memcpy(slot + 8, &size, 8);
+    std::memcpy(slot + encoded_overhead_bytes, from, static_cast<std::size_t>(kept));
+  }
+
+  static bool decode(const std::byte* slot, std::byte* to, std::int64_t size) {
+    std::int64_t frame = 0;
+    std::int64_t raw = 0;
+    std::memcpy(&frame, slot, 8);
+    std::memcpy(&raw, slot + 8, 8);
+    if (raw != size || frame < 8 || frame > size + 8) return false;
+    std::memset(to, 0, static_cast<std::size_t>(size));
+    std::memcpy(to, slot + encoded_overhead_bytes, static_cast<std::size_t>(frame - 8));
+    return true;
   }
 
   void deliver(const Channel& channel) {
@@ -138,20 +176,41 @@ class Simulation {
     sends.pop_front();
     recvs.pop_front();
     --pairs_[channel];
+    if (auto wrong = mismatch(sender, receiver)) {
+      error_ = *wrong;
+      return;
+    }
+    const Op& out = op_of(sender);
+    const Op& in = op_of(receiver);
+    const std::byte* from = address(sender.rank, out.from_piece(sender.piece.index));
+    std::int64_t bytes = out.piece_size(sender.piece.index);
+    if (out.encoded) {
+      std::memcpy(&bytes, from, 8);
+      bytes += 8;
+    }
+    if (bytes > 0) std::memcpy(address(receiver.rank, in.to_piece(receiver.piece.index)), from, static_cast<std::size_t>(bytes));
+    if (out.kind != OpKind::multicast || --undelivered_[key_of(sender)] == 0) finish(sender);
+    finish(receiver);
+  }
+
+  /// Why these two do not fit together.
+  std::optional<std::string> mismatch(const Active& sender, const Active& receiver) const {
     const Op& out = op_of(sender);
     const Op& in = op_of(receiver);
     const std::int64_t bytes = out.piece_size(sender.piece.index);
-    if (bytes != in.piece_size(receiver.piece.index)) {
-      error_ = describe(sender) + " is " + std::to_string(bytes) + " bytes, but " + describe(receiver) + " expects " +
-               std::to_string(in.piece_size(receiver.piece.index));
-      return;
+    const std::int64_t expected = in.piece_size(receiver.piece.index);
+    if (bytes != expected) {
+      return describe(sender) + " is " + std::to_string(bytes) + " bytes, but " + describe(receiver) + " expects " + std::to_string(expected);
     }
-    if (bytes > 0) {
-      std::memcpy(address(receiver.rank, in.to) + in.piece_offset(receiver.piece.index),
-                  address(sender.rank, out.from) + out.piece_offset(sender.piece.index), static_cast<std::size_t>(bytes));
+    if (out.encoded != in.encoded) return describe(sender) + " and " + describe(receiver) + " differ on whether the message is encoded";
+    if (out.kind == OpKind::multicast && members_of(sender) != members_of(receiver)) {
+      return describe(sender) + " and " + describe(receiver) + " name different groups";
     }
-    finish(sender);
-    finish(receiver);
+    if (!out.encoded) return std::nullopt;
+    std::int64_t frame = 0;
+    std::memcpy(&frame, address(sender.rank, out.from_piece(sender.piece.index)), 8);
+    if (frame < 0 || frame + 8 > bytes) return describe(sender) + " sends a slot into which nothing was encoded";
+    return std::nullopt;
   }
 
   void finish(const Active& a) {
@@ -164,14 +223,14 @@ class Simulation {
   /// Records what the piece reads and writes; an overlap with something under way is a race.
   void use(const Active& a) {
     const Op& op = op_of(a);
-    const std::int64_t at = op.piece_offset(a.piece.index);
-    const std::int64_t size = op.piece_size(a.piece.index);
-    if (size == 0) return;
-    const std::byte* from = address(a.rank, op.from) + at;
-    const std::byte* to = address(a.rank, op.to) + at;
+    const Range in = op.from_piece(a.piece.index);
+    const Range out = op.to_piece(a.piece.index);
+    const std::byte* from = address(a.rank, in);
+    const std::byte* to = address(a.rank, out);
     if (op.kind == OpKind::copy && from == to) return;
-    if (op.kind != OpKind::recv) claim(a, {from, from + size, false, a.piece.op});
-    if (op.kind != OpKind::send) claim(a, {to, to + size, true, a.piece.op});
+    if (op.kind != OpKind::recv && in.bytes > 0) claim(a, {from, from + in.bytes, false, a.piece.op});
+    const bool writes = op.kind != OpKind::send && op.kind != OpKind::multicast;
+    if (writes && out.bytes > 0) claim(a, {to, to + out.bytes, true, a.piece.op});
   }
 
   void claim(const Active& a, const Use& wanted) {
@@ -190,8 +249,14 @@ class Simulation {
     const Schedule& s = schedules_[static_cast<std::size_t>(rank)];
     for (OpId id = 0; id < s.ops().size(); ++id) {
       const Op& op = s.ops()[id];
-      const bool bad_peer = op.kind <= OpKind::recv && (op.peer < 0 || op.peer >= static_cast<int>(schedules_.size()));
-      if (bad_peer) return describe({rank, {id, 0}}) + " names a rank that does not exist";
+      const auto exists = [&](int peer) { return peer >= 0 && peer < static_cast<int>(schedules_.size()); };
+      const bool point_to_point = op.kind == OpKind::send || op.kind == OpKind::recv;
+      if (point_to_point && !exists(op.peer)) return describe({rank, {id, 0}}) + " names a rank that does not exist";
+      if (op.group >= 0) {
+        const auto& members = members_of({rank, {id, 0}});
+        if (!std::all_of(members.begin(), members.end(), exists)) return describe({rank, {id, 0}}) + " names a rank that does not exist";
+        if (std::find(members.begin(), members.end(), rank) == members.end()) return describe({rank, {id, 0}}) + " is not in its group";
+      }
       for (const Range& range : {op.from, op.to}) {
         const std::int64_t end = range.space == Space::input    ? m.input_bytes
                                  : range.space == Space::output ? m.output_bytes
@@ -216,11 +281,16 @@ class Simulation {
 
   [[nodiscard]] const Op& op_of(const Active& a) const { return schedules_[static_cast<std::size_t>(a.rank)].ops()[a.piece.op]; }
 
-  std::byte* address(int rank, const Range& range) {
+  [[nodiscard]] const std::vector<std::int32_t>& members_of(const Active& a) const {
+    return schedules_[static_cast<std::size_t>(a.rank)].groups()[static_cast<std::size_t>(op_of(a).group)];
+  }
+  [[nodiscard]] static PieceKey key_of(const Active& a) { return {a.rank, a.piece.op, a.piece.index}; }
+
+  [[nodiscard]] std::byte* address(int rank, const Range& range) const {
     const auto r = static_cast<std::size_t>(rank);
     std::byte* base = range.space == Space::input    ? memories_[r].input
                       : range.space == Space::output ? memories_[r].output
-                                                     : scratch_[r].data();
+                                                     : const_cast<std::byte*>(scratch_[r].data());
     return base + range.offset_bytes;
   }
 
@@ -237,6 +307,7 @@ class Simulation {
   std::vector<std::multimap<std::pair<OpId, std::int64_t>, Use>> uses_;
   std::map<Channel, Messages> messages_;
   std::map<Channel, std::size_t> pairs_;
+  std::map<PieceKey, int> undelivered_;  ///< multicasts under way: receivers that do not have it
   std::vector<Channel> matched_;  ///< one entry for each message that can be delivered
   std::vector<Active> local_;
   std::string error_;

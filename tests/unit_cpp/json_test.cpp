@@ -98,7 +98,7 @@ TEST_CASE("hostile schedules are refused, and the field is named") {
   CHECK(contains(schedule_error(R"({"version": 1, "scratch_bytes": 1e3, "ops": []})"), "scratch_bytes: expected a whole number"));
   CHECK(contains(schedule_error(R"({"version": 1, "scratch_bytes": 0, "ops": [{"op": "recv", "peer": 0, "to": ["input", 0, 0], "after": [0]}]})"),
                  "ops[0].after[0]: the first operation can follow none"));
-  CHECK(op_error(R"({"op": "jump"})") == "ops[2].op: expected one of send, recv, copy, reduce");
+  CHECK(op_error(R"({"op": "jump"})") == "ops[2].op: expected one of send, recv, copy, reduce, multicast, encode, decode");
   CHECK(op_error(R"({"peer": 0})") == "ops[2]: the field \"op\" is missing");
   CHECK(contains(op_error(R"({"op": "send", "peer": -1, "from": ["input", 0, 1]})"), "ops[2].peer: -1 is not within"));
   CHECK(contains(op_error(R"({"op": "send", "peer": 4294967296, "from": ["input", 0, 1]})"), "ops[2].peer: 4294967296 is not within"));
