@@ -10,6 +10,7 @@
 #include "antiphon/replay.hpp"
 #include "antiphon/select.hpp"
 #include "capi/cases.hpp"
+#include "capi/model_requests.hpp"
 #include "schedule/json.hpp"
 
 namespace antiphon {
@@ -217,6 +218,7 @@ constexpr std::array requests{
     Request{"check", check_algorithm},
     Request{"matrix", matrix},
     Request{"replay", replay_schedules},
+    Request{"profile", read_profile_request},
 };
 
 Json handle(const JsonNode& request) {

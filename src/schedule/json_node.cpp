@@ -55,6 +55,13 @@ std::int64_t JsonNode::integer(std::int64_t min, std::int64_t max) const {
   return number;
 }
 
+double JsonNode::number(double min, double max) const {
+  if (!value_->is_number()) fail("expected a number");
+  const double number = value_->get<double>();
+  if (!(number >= min && number <= max)) fail(value_->dump() + " is not within " + json(min).dump() + "…" + json(max).dump());
+  return number;
+}
+
 bool JsonNode::boolean() const {
   if (!value_->is_boolean()) fail("expected true or false");
   return value_->get<bool>();

@@ -37,6 +37,8 @@ class JsonNode {
   /// The number of elements; fails if it is not an array or has more than `max`.
   [[nodiscard]] std::size_t array_size(std::size_t max = SIZE_MAX) const;
   [[nodiscard]] std::int64_t integer(std::int64_t min = INT64_MIN, std::int64_t max = INT64_MAX) const;
+  /// Any number; never infinite or NaN, which JSON does not have.
+  [[nodiscard]] double number(double min, double max) const;
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] const std::string& text() const;
 

@@ -5,6 +5,7 @@
 
 #include "antiphon/error.hpp"
 #include "antiphon/matrix.hpp"
+#include "antiphon/profile.hpp"
 #include "antiphon/replay.hpp"
 #include "antiphon/schedule_json.hpp"
 #include "antiphon/select.hpp"
@@ -55,6 +56,22 @@ inline bool rules(std::string_view text) {
     }
   }
   return true;
+}
+
+/// A profile that can be read answers for every scope and size.
+inline bool profile(std::string_view text) {
+  try {
+    const Profile read = Profile::parse(text);
+    for (const Scope scope : {Scope::core, Scope::socket, Scope::node, Scope::same_switch, Scope::uplink}) {
+      const LinkClass& link = read.link_class(scope);
+      for (const std::int64_t bytes : {INT64_C(0), INT64_C(1), INT64_C(65536), INT64_C(1) << 40}) {
+        if (!(link.gap.at(bytes) >= 0 && link.send_overhead.at(bytes) >= 0 && link.receive_overhead.at(bytes) >= 0)) return false;
+      }
+    }
+    return read.port_bytes_per_s() > 0;
+  } catch (const FormatError&) {
+    return true;
+  }
 }
 
 inline bool choice(std::string_view text) {

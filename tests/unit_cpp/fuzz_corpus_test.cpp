@@ -42,3 +42,5 @@ TEST_CASE("the corpus of schedules and plans") {
 TEST_CASE("the corpus of rules and choices") {
   replay_corpus("rules", [](std::string_view text) { return fuzz::rules(text) && fuzz::choice(text); });
 }
+
+TEST_CASE("the corpus of profiles") { replay_corpus("profile", fuzz::profile); }

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace antiphon {
+
+/// Seconds as a function of a message's bytes: straight lines between measured points. Two points with the same size are a
+/// jump (an eager limit): that size itself still takes the first one's time. Below the first point its time holds, beyond
+/// the last the last line goes on.
+class Curve {
+ public:
+  struct Point {
+    std::int64_t bytes = 0;
+    double seconds = 0;
+    bool operator==(const Point&) const = default;
+  };
+
+  Curve() = default;
+  /// Points by size, not decreasing, at most two of a size.
+  explicit Curve(std::vector<Point> points) : points_(std::move(points)) {}
+  /// A straight line: base + bytes / rate.
+  static Curve line(double base_s, double bytes_per_s);
+
+  [[nodiscard]] double at(std::int64_t bytes) const;
+  [[nodiscard]] std::span<const Point> points() const { return points_; }
+  bool operator==(const Curve&) const = default;
+
+ private:
+  std::vector<Point> points_;
+};
+
+/// How near two ranks are.
+enum class Scope : std::uint8_t {
+  core,         ///< processing units that share a core or its caches
+  socket,       ///< of one socket
+  node,         ///< of one node
+  same_switch,  ///< nodes on one switch ("switch" in the document)
+  uplink,       ///< nodes on different switches
+};
+std::string_view name(Scope scope);
+
+/// pLogP of one kind of link (paper 5, Section 2). A message of m bytes from a rank that is ready to one that waits for it
+/// takes latency + gap(m); its sender's processor is busy for send_overhead(m), its receiver's for receive_overhead(m); the
+/// next message can follow gap(m) later.
+struct LinkClass {
+  std::string name;
+  Scope scope = Scope::same_switch;
+  double latency_s = 0;
+  Curve send_overhead;     ///< os
+  Curve receive_overhead;  ///< or
+  Curve gap;               ///< g
+  std::int64_t eager_bytes = INT64_MAX;  ///< longer messages wait until their receive is posted
+};
+
+struct SwitchEntry {
+  std::string name;
+  int parent = -1;                ///< index of the switch above; −1: the top
+  double uplink_bytes_per_s = 0;  ///< to the parent, each direction
+};
+
+struct NodeEntry {
+  std::string name;
+  int switch_index = 0;
+  double port_bytes_per_s = 0;  ///< payload, each direction
+  double burst_bytes = 0;       ///< that pass at once after a pause: a shaped link's token bucket (emulated and cloud networks)
+};
+
+/// Of the links between nodes: who is where, and what is shared.
+struct Topology {
+  std::vector<SwitchEntry> switches;
+  std::vector<NodeEntry> nodes;
+};
+
+struct Contention {
+  struct Incast {
+    int senders = 0;
+    std::int64_t bytes = 0;
+    double ratio = 1;
+  };
+  struct Gamma {
+    int ranks = 0;
+    double gamma = 0;
+  };
+  std::vector<Gamma> gamma;                ///< paper 5, Section 5, by number of ranks, ascending
+  std::vector<Incast> incast;              ///< several senders, one receiver: time over that of the same bytes from one
+  std::int64_t credit_bytes = 0;           ///< that may be under way to one node without loss; 0: unknown
+  std::int64_t port_buffer_bytes = 0;      ///< of a switch's port; 0: unknown
+  double retransmission_timeout_s = 0;     ///< what a lost tail costs; 0: unknown
+
+  /// γ for that many ranks: straight lines between those measured.
+  [[nodiscard]] std::optional<double> gamma_at(int ranks) const;
+};
+
+/// What computing costs next to communicating.
+struct Processors {
+  int cores_per_node = 0;       ///< 0: unknown, at least one a rank
+  int nodes_sharing = 1;        ///< nodes that share these cores (an emulated cluster)
+  double turn_s = 0;            ///< a rank that waits for nothing but its turn holds a shared core this long
+  double copy_bytes_per_s = 4e9;
+  double reduce_bytes_per_s = 2e9;
+};
+
+/// What an exchange of two messages at once gains (paper 4, Section 4.1).
+struct Concurrency {
+  int index = 1;                     ///< messages at once that are worth it
+  double two_destinations_ratio = 0; ///< time of two at once to different ranks over that of one; 0: unknown
+  double two_directions_ratio = 0;   ///< time of a message each way over that of one; 0: unknown
+};
+
+struct MachineName {
+  std::string name;
+  int nodes = 0;
+  int ranks_per_node = 1;
+  std::string mpi;          ///< "openmpi", "mpich", "mpiabi"; empty: unknown
+  std::string mpi_version;
+  std::string transport;
+  std::string fingerprint;  ///< equal on the machine that was measured; empty: unknown
+};
+
+/// A measured machine: the document that `probe` writes (docs/reference/profile.md). Its decisions are read by
+/// Rules::of_profile, its codecs by those who compress.
+struct Profile {
+  MachineName machine;
+  std::vector<LinkClass> link_classes;  ///< nearest scope first
+  Topology topology;
+  Contention contention;
+  Processors processors;
+  Concurrency concurrency;
+  bool first_guess = false;  ///< made by guess(), not measured
+
+  /// Throws FormatError naming the field: "link_classes[1].g_s[3]: …". Tells documents cut short, of another format, of a
+  /// newer version.
+  static Profile parse(std::string_view json);
+  /// What is assumed of a machine nobody has measured: one switch, TCP's usual costs at that link rate.
+  static Profile guess(int nodes, int ranks_per_node, double link_bits_per_s);
+
+  /// The class for ranks that near; where none was measured, the next wider one, or the next nearer one.
+  [[nodiscard]] const LinkClass& link_class(Scope scope) const;
+  /// A node's payload rate: the least of the topology's ports.
+  [[nodiscard]] double port_bytes_per_s() const;
+};
+
+}  // namespace antiphon
