@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "library_algorithms.hpp"
 #include "options.hpp"
 #include "overhead.hpp"
 #include "session.hpp"
@@ -16,6 +17,10 @@ constexpr int exit_usage = 2;
 int run(const bench::Options& options, int rank) {
   if (options.help) {
     if (rank == 0) std::fputs(bench::usage, stdout);
+    return 0;
+  }
+  if (options.list_library) {
+    if (rank == 0) bench::print_library_algorithms();
     return 0;
   }
   if (options.overhead) return bench::measure_overhead(rank);

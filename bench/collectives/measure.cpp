@@ -5,6 +5,8 @@
 #include <chrono>
 #include <thread>
 
+#include "library_algorithms.hpp"
+
 namespace bench {
 
 namespace {
@@ -52,14 +54,16 @@ std::vector<double> Stopwatch::slowest(std::vector<double> durations_s) {
   return result;
 }
 
-double Stopwatch::timed_run(Workload& work, MPI_Comm contender, int calls) {
+double Stopwatch::timed_run(Workload& work, const Way& way, int calls) {
+  std::optional<LibraryForcing> forcing;
+  if (!way.library_algorithm.empty()) forcing.emplace(work.collective(), way.library_algorithm);
   barrier();
   const double start_s = now_s();
-  for (int i = 0; i < calls; ++i) work.call(contender);
+  for (int i = 0; i < calls; ++i) work.call(way.comm);
   return (now_s() - start_s) / calls;
 }
 
-double Stopwatch::estimate(Workload& work, MPI_Comm contender) { return slowest({timed_run(work, contender, 1)})[0]; }
+double Stopwatch::estimate(Workload& work, const Way& way) { return slowest({timed_run(work, way, 1)})[0]; }
 
 /// What lies between two bursts of a program: computing (connections fall idle, and TCP forgets what it knew), or other
 /// messages (TCP's windows now fit those).
@@ -73,18 +77,18 @@ void Stopwatch::interlude() {
   }
 }
 
-std::vector<double> Stopwatch::turn(Mode mode, Workload& work, MPI_Comm contender, int calls) {
+std::vector<double> Stopwatch::turn(Mode mode, Workload& work, const Way& way, int calls) {
   std::vector<double> durations_s;
   if (mode == Mode::burst) {
     interlude();
-    durations_s.push_back(timed_run(work, contender, calls_in_burst));
+    durations_s.push_back(timed_run(work, way, calls_in_burst));
   } else {
     // The contenders share the connections: the first call finds them as the one before left them.
-    timed_run(work, contender, 1);
+    timed_run(work, way, 1);
     if (mode == Mode::throughput) {
-      durations_s.push_back(timed_run(work, contender, calls));
+      durations_s.push_back(timed_run(work, way, calls));
     } else {
-      for (int i = 0; i < calls; ++i) durations_s.push_back(timed_run(work, contender, 1));
+      for (int i = 0; i < calls; ++i) durations_s.push_back(timed_run(work, way, 1));
     }
   }
   return slowest(std::move(durations_s));

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <random>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,13 @@ enum class Mode {
 std::optional<Mode> mode_from_name(std::string_view name);
 std::string_view name(Mode mode);
 
+/// Through which communicator a contender's calls go, and which of the library's own algorithms must be forced around them
+/// (empty: none).
+struct Way {
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::string library_algorithm;
+};
+
 /// Takes samples: each is the time of the slowest rank for one call, in seconds. All ranks call everything alike.
 class Stopwatch {
  public:
@@ -31,9 +39,9 @@ class Stopwatch {
   Stopwatch& operator=(const Stopwatch&) = delete;
 
   /// Samples of one turn of a contender. `calls`: of sync the number of samples, of throughput the calls in its one sample.
-  std::vector<double> turn(Mode mode, Workload& work, MPI_Comm contender, int calls);
+  std::vector<double> turn(Mode mode, Workload& work, const Way& way, int calls);
   /// The time of one call right now, known to all ranks.
-  double estimate(Workload& work, MPI_Comm contender);
+  double estimate(Workload& work, const Way& way);
 
   /// Calls that one sample of the mode is the mean of.
   static int calls_per_sample(Mode mode, int calls);
@@ -41,7 +49,7 @@ class Stopwatch {
  private:
   void barrier() { PMPI_Barrier(library_); }
   std::vector<double> slowest(std::vector<double> durations_s);
-  double timed_run(Workload& work, MPI_Comm contender, int calls);
+  double timed_run(Workload& work, const Way& way, int calls);
   void interlude();
 
   MPI_Comm library_ = MPI_COMM_NULL;  ///< for barriers and results; only PMPI calls, so always the library's own

@@ -12,19 +12,24 @@ const char* const usage =
     "  --collectives A,B,…        default: all\n"
     "  --bytes N,N,…              default: 1024,65536\n"
     "  --modes sync,throughput,burst   default: sync\n"
-    "  --contender COLLECTIVE:CHOICE   may be repeated; COLLECTIVE may be '*'; CHOICE: library, auto, on or\n"
-    "                             ALGORITHM[:PARAMETER=VALUE,…]; default: *:library\n"
+    "  --contender COLLECTIVE:CHOICE   may be repeated; COLLECTIVE may be '*'; CHOICE: library, auto, on,\n"
+    "                             ALGORITHM[:PARAMETER=VALUE,…], or one of the library's own as library:ALGORITHM[:…];\n"
+    "                             default: *:library\n"
+    "  --cell 'COLLECTIVE;BYTES;RANKS;MODE+MODE;CHOICE;CHOICE;…'   instead of the four above, repeated; RANKS 0: all\n"
     "  --budget SECONDS           for one collective at one size in one mode; default: 5\n"
     "  --root RANK                default: 0\n"
+    "  --race                     leave out who cannot win a cell, as soon as that is clear\n"
+    "  --deadline SECONDS         begin no further cell after this time; default: none\n"
+    "  --list-library             list the library's own algorithms, and measure nothing\n"
     "  --overhead                 measure only what passing a call through costs\n"
     "Prints one JSON object per line on stdout, progress on stderr. Exit code 1: a contender gave a wrong result.\n";
 
 namespace {
 
-std::vector<std::string> split(const std::string& text) {
+std::vector<std::string> split(const std::string& text, char separator = ',') {
   std::vector<std::string> parts;
   std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
+  for (std::string part; std::getline(stream, part, separator);) {
     if (!part.empty()) parts.push_back(part);
   }
   return parts;
@@ -46,6 +51,24 @@ Contender parse_contender(const std::string& text) {
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
+std::vector<Mode> parse_modes(const std::string& text, char separator) {
+  std::vector<Mode> modes;
+  for (const auto& part : split(text, separator)) {
+    const auto mode = mode_from_name(part);
+    if (!mode) throw UsageError("no mode named " + part);
+    modes.push_back(*mode);
+  }
+  return modes;
+}
+
+Cell parse_cell(const std::string& text) {
+  const auto parts = split(text, ';');
+  if (parts.size() < 5) throw UsageError("--cell " + text + ": write COLLECTIVE;BYTES;RANKS;MODES;CHOICE;…");
+  Cell cell{parts[0], parse_number<std::int64_t>("--cell", parts[1], 0), parse_number<int>("--cell", parts[2], 0), parse_modes(parts[3], '+'), {}};
+  for (std::size_t i = 4; i < parts.size(); ++i) cell.contenders.push_back({cell.collective, parts[i]});
+  return cell;
+}
+
 void check_collectives(const std::vector<std::string>& names) {
   const auto known = collective_names();
   for (const auto& wanted : names) {
@@ -61,16 +84,15 @@ bool set_option(Options& options, const std::string& key, const std::string& val
     options.bytes.clear();
     for (const auto& part : split(value)) options.bytes.push_back(parse_number<std::int64_t>(key, part, 0));
   } else if (key == "--modes") {
-    options.modes.clear();
-    for (const auto& part : split(value)) {
-      const auto mode = mode_from_name(part);
-      if (!mode) throw UsageError("no mode named " + part);
-      options.modes.push_back(*mode);
-    }
+    options.modes = parse_modes(value, ',');
   } else if (key == "--contender") {
     options.contenders.push_back(parse_contender(value));
   } else if (key == "--budget") {
     options.budget_s = parse_number<double>(key, value, 0.0);
+  } else if (key == "--cell") {
+    options.cells.push_back(parse_cell(value));
+  } else if (key == "--deadline") {
+    options.deadline_s = parse_number<double>(key, value, 0.0);
   } else if (key == "--root") {
     options.root = parse_number<int>(key, value, 0);
   } else {
@@ -82,15 +104,26 @@ bool set_option(Options& options, const std::string& key, const std::string& val
 }  // namespace
 
 std::string Contender::label() const {
-  return choice == "library" ? choice : choice == "auto" ? "antiphon" : "antiphon:" + choice;
+  return choice == "library" || !library_algorithm().empty() ? choice : choice == "auto" ? "antiphon" : "antiphon:" + choice;
 }
 
-std::vector<Contender> Options::contenders_for(const std::string& collective) const {
-  std::vector<Contender> result;
-  for (const Contender& contender : contenders) {
-    if (contender.collective == "*" || contender.collective == collective) result.push_back({collective, contender.choice});
+std::string Contender::library_algorithm() const {
+  constexpr std::string_view prefix = "library:";
+  return choice.starts_with(prefix) ? choice.substr(prefix.size()) : "";
+}
+
+std::vector<Cell> Options::all_cells() const {
+  if (!cells.empty()) return cells;
+  std::vector<Cell> product;
+  for (const std::string& collective : collectives) {
+    std::vector<Contender> own;
+    for (const Contender& contender : contenders) {
+      if (contender.collective == "*" || contender.collective == collective) own.push_back({collective, contender.choice});
+    }
+    const auto sizes = has_bytes(collective) ? bytes : std::vector<std::int64_t>{0};
+    for (const std::int64_t size : sizes) product.push_back({collective, size, 0, modes, own});
   }
-  return result;
+  return product;
 }
 
 Options parse_options(int argc, char** argv) {
@@ -102,14 +135,15 @@ Options parse_options(int argc, char** argv) {
       options.help = true;
       return options;
     }
-    if (key == "--overhead") {
-      options.overhead = true;
+    if (key == "--overhead" || key == "--race" || key == "--list-library") {
+      (key == "--overhead" ? options.overhead : key == "--race" ? options.race : options.list_library) = true;
       continue;
     }
     if (i + 1 == argc) throw UsageError(key + ": unknown, or its value is missing");
     if (!set_option(options, key, argv[++i])) throw UsageError("unknown option " + key);
   }
   check_collectives(options.collectives);
+  for (const Cell& cell : options.cells) check_collectives({cell.collective});
   if (options.contenders.empty()) options.contenders.push_back({"*", "library"});
   return options;
 }

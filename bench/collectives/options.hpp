@@ -20,8 +20,19 @@ struct Contender {
   std::string collective;  ///< "*": all
   std::string choice;
 
-  /// "library", "antiphon" for its own choice, "antiphon:CHOICE" for a forced one.
+  /// "library", "library:ALGORITHM", "antiphon" for its own choice, "antiphon:CHOICE" for a forced one.
   [[nodiscard]] std::string label() const;
+  /// Of the library's own algorithms the one that is asked for; empty: none.
+  [[nodiscard]] std::string library_algorithm() const;
+};
+
+/// What is measured together: the contenders at one collective, at one size, on the first `ranks` ranks.
+struct Cell {
+  std::string collective;
+  std::int64_t bytes = 0;
+  int ranks = 0;  ///< 0: all
+  std::vector<Mode> modes;
+  std::vector<Contender> contenders;
 };
 
 struct Options {
@@ -31,10 +42,15 @@ struct Options {
   std::vector<Contender> contenders;
   double budget_s = 5;  ///< for one collective at one size in one mode, all contenders together
   int root = 0;
+  double deadline_s = 0;  ///< after this time no further cell is begun; 0: none
+  bool race = false;      ///< leave out, as soon as it is clear, who cannot win a cell
+  std::vector<Cell> cells;
   bool overhead = false;
+  bool list_library = false;
   bool help = false;
 
-  [[nodiscard]] std::vector<Contender> contenders_for(const std::string& collective) const;
+  /// The cells that were named, or else every collective at every size.
+  [[nodiscard]] std::vector<Cell> all_cells() const;
 };
 
 extern const char* const usage;

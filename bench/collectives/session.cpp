@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "antiphon.h"
+#include "library_algorithms.hpp"
 #include "report.hpp"
 #include "statistics.hpp"
 
@@ -19,6 +20,13 @@ constexpr int min_rounds = 3;
 constexpr int min_rounds_to_trust = 5;
 constexpr int max_rounds = 300;
 constexpr double tolerance = 0.03;
+/// In a race: whose first calls took this many times longer than the best's does not run (first calls that are short say little);
+/// who is clearly behind by `margin` goes.
+constexpr double hopeless = 2.0;
+constexpr double hopeless_when_short = 5.0;
+constexpr double short_call_s = 2e-3;
+constexpr double margin = 1.05;
+constexpr double margin_with_few_samples = 1.25;
 
 std::vector<int> node_of_each_rank(MPI_Comm comm, int size) {
   char own[MPI_MAX_PROCESSOR_NAME] = {};
@@ -47,30 +55,46 @@ std::string library_version() {
 
 }  // namespace
 
-Session::Session(const Options& options, MPI_Comm world) : options_(options), world_(world), stopwatch_(world) {
+Session::Session(const Options& options, MPI_Comm world) : options_(options), world_(world), start_s_(PMPI_Wtime()) {
   PMPI_Comm_dup(world, &library_);
   PMPI_Comm_rank(world, &rank_);
   PMPI_Comm_size(world, &size_);
   if (options_.root >= size_) throw UsageError("--root " + std::to_string(options_.root) + ": there are only " + std::to_string(size_) + " ranks");
-  for (const Contender& contender : options_.contenders) {
-    if (contender.choice != "library" && antiphon_version() == 0) {
-      throw UsageError("contender " + contender.label() + ": Antiphon is not loaded into this process");
+  for (const Cell& cell : options_.all_cells()) {
+    if (cell.ranks > size_) throw UsageError("--cell: " + std::to_string(cell.ranks) + " ranks, but there are only " + std::to_string(size_));
+    for (const Contender& contender : cell.contenders) {
+      const bool of_library = contender.choice == "library" || !contender.library_algorithm().empty();
+      if (!of_library && antiphon_version() == 0) {
+        throw UsageError("contender " + contender.label() + ": Antiphon is not loaded into this process");
+      }
     }
   }
 }
 
 Session::~Session() {
-  for (MPI_Comm& comm : comms_) MPI_Comm_free(&comm);
+  stages_.clear();
   PMPI_Comm_free(&library_);
 }
 
 int Session::run() {
   print_start();
-  for (const std::string& collective : options_.collectives) {
-    const auto sizes = has_bytes(collective) ? options_.bytes : std::vector<std::int64_t>{0};
-    for (const std::int64_t bytes : sizes) run_size(collective, bytes);
+  for (const Cell& cell : options_.all_cells()) {
+    if (!time_is_up()) {
+      run_cell(cell);
+    } else if (rank_ == 0) {
+      print_line({{"event", "not_covered"}, {"collective", cell.collective}, {"bytes", cell.bytes}, {"ranks", cell.ranks == 0 ? size_ : cell.ranks}});
+    }
   }
+  PMPI_Allreduce(MPI_IN_PLACE, &all_right_, 1, MPI_C_BOOL, MPI_LAND, library_);
   return all_right_ ? 0 : 1;
+}
+
+/// Rank 0's clock decides for all.
+bool Session::time_is_up() const {
+  if (options_.deadline_s <= 0) return false;
+  int up = PMPI_Wtime() - start_s_ > options_.deadline_s ? 1 : 0;
+  PMPI_Bcast(&up, 1, MPI_INT, 0, library_);
+  return up != 0;
 }
 
 void Session::print_start() const {
@@ -80,88 +104,128 @@ void Session::print_start() const {
               {"ranks", size_}, {"node_of_rank", nodes}});
 }
 
-MPI_Comm Session::comm_of_slot(std::size_t slot) {
-  while (comms_.size() <= slot) {
-    comms_.push_back(MPI_COMM_NULL);
-    MPI_Comm_dup(world_, &comms_.back());
-  }
-  return comms_[slot];
+void Session::run_cell(const Cell& cell) {
+  const int ranks = cell.ranks == 0 ? size_ : cell.ranks;
+  auto& stage = stages_[ranks];
+  if (!stage) stage = std::make_unique<Stage>(world_, ranks);
+  if (stage->member()) run_on_stage(cell, *stage);
+  if (ranks < size_) stage->meet(library_);
 }
 
 /// Forces the contender's choice, checks its result once and warms it up. False if it cannot take part.
-bool Session::enter(const Contender& contender, std::size_t slot, Workload& work, std::int64_t bytes, Entrant& entrant) {
+bool Session::enter(const Contender& contender, std::size_t slot, Workload& work, const Cell& cell, Entrant& entrant) {
   entrant.label = contender.label();
-  entrant.comm = comm_of_slot(slot);
-  const int forced = antiphon_force(entrant.comm, contender.collective.c_str(), contender.choice.c_str());
+  const bool of_library = !contender.library_algorithm().empty();
+  entrant.way = stage_->way_of(contender, slot);
+  const int forced = antiphon_force(entrant.way.comm, contender.collective.c_str(), of_library ? "library" : contender.choice.c_str());
   if (forced == ANTIPHON_BAD_NAME) {
     throw UsageError(contender.collective + " has no algorithm " + contender.choice + ", or a parameter is out of its bounds");
   }
   work.prepare();
-  work.call(entrant.comm);
+  entrant.estimate_s = stage_->stopwatch().estimate(work, entrant.way);
   std::int64_t wrong = work.wrong_elements();
-  PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, library_);
+  PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, stage_->library());
   char chosen[256] = "library";
-  if (forced == ANTIPHON_OK) antiphon_chosen(entrant.comm, contender.collective.c_str(), chosen, sizeof chosen);
+  if (forced == ANTIPHON_OK && !of_library) antiphon_chosen(entrant.way.comm, contender.collective.c_str(), chosen, sizeof chosen);
   // A call that moves nothing may be passed on before it is looked at.
-  entrant.chosen = std::string_view(chosen) == "none" ? "library" : chosen;
+  entrant.chosen = of_library ? contender.choice : std::string_view(chosen) == "none" ? "library" : chosen;
   const bool unable = contender.choice != "library" && contender.choice != "auto" && entrant.chosen == "library";
   if (wrong != 0) all_right_ = false;
-  if ((wrong != 0 || unable) && rank_ == 0) {
-    const std::string why = wrong != 0 ? std::to_string(wrong) + " wrong elements in its result" : "cannot solve this problem";
-    print_line({{"event", wrong != 0 ? "wrong" : "skipped"}, {"collective", contender.collective}, {"bytes", bytes},
-                {"contender", entrant.label}, {"why", why}});
+  if (wrong != 0 || unable) {
+    say_why_not(cell, entrant, wrong);
+    return false;
   }
-  if (wrong != 0 || unable) return false;
-  for (int i = 0; i < 2; ++i) entrant.estimate_s = stopwatch_.estimate(work, entrant.comm);
+  // In a race the first call counts where it was the quicker: building its schedule is part of it, but so is no bad luck.
+  const double again_s = stage_->stopwatch().estimate(work, entrant.way);
+  entrant.estimate_s = options_.race ? std::min(entrant.estimate_s, again_s) : again_s;
+  if (!options_.race) entrant.estimate_s = stage_->stopwatch().estimate(work, entrant.way);
   return true;
 }
 
-void Session::run_size(const std::string& collective, std::int64_t bytes) {
-  if (!fits_int_counts(collective, bytes, world_)) {
+void Session::say_why_not(const Cell& cell, const Entrant& entrant, std::int64_t wrong) const {
+  if (rank_ != 0) return;
+  const std::string why = wrong != 0 ? std::to_string(wrong) + " wrong elements in its result" : "cannot solve this problem";
+  print_line({{"event", wrong != 0 ? "wrong" : "skipped"}, {"collective", cell.collective}, {"bytes", cell.bytes},
+              {"contender", entrant.label}, {"why", why}});
+}
+
+void Session::run_on_stage(const Cell& cell, Stage& stage) {
+  stage_ = &stage;
+  if (!fits_int_counts(cell.collective, cell.bytes, stage.comm())) {
     if (rank_ == 0) {
-      print_line({{"event", "skipped"}, {"collective", collective}, {"bytes", bytes}, {"contender", "*"}, {"why", "exceeds int counts"}});
+      print_line({{"event", "skipped"}, {"collective", cell.collective}, {"bytes", cell.bytes}, {"contender", "*"}, {"why", "exceeds int counts"}});
     }
     return;
   }
-  Workload work(collective, bytes, options_.root, world_);
-  std::vector<Entrant> entrants;
+  Workload work(cell.collective, cell.bytes, std::min(options_.root, stage.ranks() - 1), stage.comm());
+  Entrants entrants;
   std::size_t slot = 0;
-  for (const Contender& contender : options_.contenders_for(collective)) {
+  for (const Contender& contender : cell.contenders) {
     Entrant entrant;
-    if (enter(contender, slot++, work, bytes, entrant)) entrants.push_back(std::move(entrant));
+    if (enter(contender, slot++, work, cell, entrant)) entrants.push_back(std::move(entrant));
   }
-  for (const Mode mode : options_.modes) {
-    if (!entrants.empty()) run_mode(collective, bytes, mode, work, entrants);
+  if (options_.race) drop_the_hopeless(entrants);
+  for (const Mode mode : cell.modes) {
+    if (!entrants.empty()) run_mode(cell, mode, work, entrants);
+  }
+}
+
+/// All ranks have the same samples, hence go alike.
+void Session::drop_the_hopeless(Entrants& entrants) const {
+  const auto running = [](const Entrant& e) { return !e.out; };
+  const auto sampled = std::all_of(entrants.begin(), entrants.end(), [&](const Entrant& e) { return e.out || !e.samples.empty(); });
+  const auto time_of = [&](const Entrant& e) { return sampled ? median_of(e.samples) : e.estimate_s; };
+  const Entrant* best = nullptr;
+  for (const Entrant& e : entrants) {
+    if (running(e) && (best == nullptr || time_of(e) < time_of(*best))) best = &e;
+  }
+  for (Entrant& e : entrants) {
+    if (e.out || &e == best || best == nullptr) continue;
+    if (!sampled) {
+      e.out = e.label != "library" && time_of(e) > (time_of(*best) < short_call_s ? hopeless_when_short : hopeless) * time_of(*best);
+      continue;
+    }
+    const bool apart = median_interval(e.samples).low_s > median_interval(best->samples).high_s;
+    const std::size_t count = std::min(e.samples.size(), best->samples.size());
+    e.out = apart && time_of(e) > (count < 2 ? hopeless : count < 6 ? margin_with_few_samples : margin) * time_of(*best);
   }
 }
 
 /// Long enough that a turn says something, short enough for several rounds in the budget.
-int Session::calls_in_turn(Mode mode, const std::vector<Entrant>& entrants) const {
+int Session::calls_in_turn(Mode mode, const Entrants& entrants) const {
   if (mode == Mode::burst) return 1;
   double round_s = 0;
-  for (const Entrant& entrant : entrants) round_s += entrant.estimate_s;
+  for (const Entrant& entrant : entrants) round_s += entrant.out ? 0 : entrant.estimate_s;
   const double affordable = options_.budget_s / (std::max(round_s, 1e-7) * min_rounds_to_trust);
   if (mode == Mode::sync) return static_cast<int>(std::clamp(affordable - 1, 2.0, 20.0));
   return static_cast<int>(std::clamp(affordable - 1, affordable < 4 ? 4.0 : 8.0, 24.0));
 }
 
 /// Rank 0 decides, so that all ranks do the same.
-bool Session::another_round(int rounds, double start_s, const std::vector<Entrant>& entrants) const {
+bool Session::another_round(int rounds, double start_s, const Entrants& entrants) const {
   int more = 1;
-  if (rank_ == 0 && rounds >= min_rounds) {
+  if (rank_ == 0 && rounds >= (options_.race ? min_rounds - 1 : min_rounds)) {
     const bool known = rounds >= min_rounds_to_trust && std::all_of(entrants.begin(), entrants.end(), [](const Entrant& entrant) {
-      return median_is_known(entrant.samples, tolerance);
+      return entrant.out || median_is_known(entrant.samples, tolerance);
     });
+    const auto left = std::count_if(entrants.begin(), entrants.end(), [](const Entrant& e) { return !e.out; });
     const double elapsed_s = PMPI_Wtime() - start_s;
     more = !known && rounds < max_rounds && elapsed_s * (rounds + 1) / rounds <= options_.budget_s * 1.1;
+    if (options_.race && left < 2 && rounds >= min_rounds) more = 0;
   }
-  PMPI_Bcast(&more, 1, MPI_INT, 0, library_);
+  PMPI_Bcast(&more, 1, MPI_INT, 0, stage_->library());
   return more != 0;
 }
 
-void Session::run_mode(const std::string& collective, std::int64_t bytes, Mode mode, Workload& work, std::vector<Entrant>& entrants) {
-  if (rank_ == 0) std::fprintf(stderr, "%s %lld B %s\n", collective.c_str(), static_cast<long long>(bytes), std::string(name(mode)).c_str());
-  for (Entrant& entrant : entrants) entrant.samples.clear();
+void Session::run_mode(const Cell& cell, Mode mode, Workload& work, Entrants& entrants) {
+  if (rank_ == 0) {
+    std::fprintf(stderr, "%s %lld B %s\n", cell.collective.c_str(), static_cast<long long>(cell.bytes), std::string(name(mode)).c_str());
+  }
+  for (Entrant& entrant : entrants) {
+    entrant.samples.clear();
+    // Who lost in another mode stays away, but the library: whether to take over from it is the question in every mode.
+    if (entrant.label == "library") entrant.out = false;
+  }
   const int calls = calls_in_turn(mode, entrants);
   const double start_s = PMPI_Wtime();
   int rounds = 0;
@@ -169,15 +233,26 @@ void Session::run_mode(const std::string& collective, std::int64_t bytes, Mode m
     for (std::size_t i = 0; i < entrants.size(); ++i) {
       // Another one begins in each round: who follows whom is no advantage.
       Entrant& entrant = entrants[(i + static_cast<std::size_t>(rounds)) % entrants.size()];
-      const auto samples = stopwatch_.turn(mode, work, entrant.comm, calls);
+      if (entrant.out) continue;
+      const auto samples = stage_->stopwatch().turn(mode, work, entrant.way, calls);
       entrant.samples.insert(entrant.samples.end(), samples.begin(), samples.end());
     }
     ++rounds;
+    if (options_.race) drop_the_hopeless(entrants);
   } while (another_round(rounds, start_s, entrants));
-  if (rank_ != 0) return;
+  if (rank_ == 0) print_results(cell, mode, calls, entrants);
+}
+
+void Session::print_results(const Cell& cell, Mode mode, int calls, const Entrants& entrants) const {
   for (const Entrant& entrant : entrants) {
-    print_line({{"event", "result"}, {"collective", collective}, {"bytes", bytes}, {"mode", name(mode)}, {"contender", entrant.label},
-                {"chosen", entrant.chosen}, {"calls_per_sample", Stopwatch::calls_per_sample(mode, calls)}, {"samples", entrant.samples}});
+    if (entrant.samples.empty()) {
+      print_line({{"event", "dropped"}, {"collective", cell.collective}, {"bytes", cell.bytes}, {"ranks", stage_->ranks()},
+                  {"mode", name(mode)}, {"contender", entrant.label}, {"estimate_s", entrant.estimate_s}});
+      continue;
+    }
+    print_line({{"event", "result"}, {"collective", cell.collective}, {"bytes", cell.bytes}, {"ranks", stage_->ranks()}, {"mode", name(mode)},
+                {"contender", entrant.label}, {"chosen", entrant.chosen},
+                {"calls_per_sample", Stopwatch::calls_per_sample(mode, calls)}, {"samples", entrant.samples}});
   }
 }
 

@@ -4,15 +4,18 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "measure.hpp"
 #include "options.hpp"
+#include "stage.hpp"
 
 namespace bench {
 
-/// One run of the benchmark: all collectives × sizes × modes; rank 0 prints the results.
+/// One run of the benchmark: all cells; rank 0 prints the results.
 class Session {
  public:
   Session(const Options& options, MPI_Comm world);
@@ -24,30 +27,37 @@ class Session {
   int run();
 
  private:
-  /// A contender with its own communicator, on which its choice is forced.
+  /// A contender, and what is known of it.
   struct Entrant {
     std::string label, chosen;
-    MPI_Comm comm = MPI_COMM_NULL;
+    Way way;
     double estimate_s = 0;
     std::vector<double> samples;
+    bool out = false;  ///< it cannot win any more
   };
+  using Entrants = std::vector<Entrant>;
 
   void print_start() const;
-  void run_size(const std::string& collective, std::int64_t bytes);
-  void run_mode(const std::string& collective, std::int64_t bytes, Mode mode, Workload& work, std::vector<Entrant>& entrants);
-  [[nodiscard]] int calls_in_turn(Mode mode, const std::vector<Entrant>& entrants) const;
-  [[nodiscard]] bool another_round(int rounds, double start_s, const std::vector<Entrant>& entrants) const;
-  bool enter(const Contender& contender, std::size_t slot, Workload& work, std::int64_t bytes, Entrant& entrant);
-  [[nodiscard]] MPI_Comm comm_of_slot(std::size_t slot);
+  void run_cell(const Cell& cell);
+  void run_on_stage(const Cell& cell, Stage& stage);
+  void run_mode(const Cell& cell, Mode mode, Workload& work, Entrants& entrants);
+  [[nodiscard]] int calls_in_turn(Mode mode, const Entrants& entrants) const;
+  [[nodiscard]] bool another_round(int rounds, double start_s, const Entrants& entrants) const;
+  bool enter(const Contender& contender, std::size_t slot, Workload& work, const Cell& cell, Entrant& entrant);
+  void say_why_not(const Cell& cell, const Entrant& entrant, std::int64_t wrong) const;
+  void drop_the_hopeless(Entrants& entrants) const;
+  [[nodiscard]] bool time_is_up() const;
+  void print_results(const Cell& cell, Mode mode, int calls, const Entrants& entrants) const;
 
   const Options& options_;
   MPI_Comm world_;
   MPI_Comm library_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 1;
+  double start_s_ = 0;
   bool all_right_ = true;
-  Stopwatch stopwatch_;
-  std::vector<MPI_Comm> comms_;  ///< one per place in the list of contenders, kept: real programs keep theirs too
+  std::map<int, std::unique_ptr<Stage>> stages_;  ///< by number of ranks
+  Stage* stage_ = nullptr;                        ///< of the cell that is being measured
 };
 
 }  // namespace bench

@@ -190,6 +190,8 @@ void Workload::prepare() {
   }
 }
 
+std::string_view Workload::collective() const { return kind_->name; }
+
 void Workload::call(MPI_Comm comm) { kind_->call(*this, comm); }
 
 std::int64_t Workload::wrong_elements() const {

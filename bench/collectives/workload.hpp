@@ -27,6 +27,7 @@ class Workload {
  public:
   Workload(std::string_view collective, std::int64_t bytes, int root, MPI_Comm comm);
 
+  [[nodiscard]] std::string_view collective() const;
   /// Fills the input and spoils the output.
   void prepare();
   /// The collective call.
