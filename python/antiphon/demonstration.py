@@ -78,10 +78,11 @@ class Comparison:
         """Median time in a phase; the phase "" is all that is no collective."""
         collectives = set(self.collectives)
         return statistics.median(
-            report.phases_s.get(phase, 0.0) if phase
+            report.phases_s.get(phase, 0.0)
+            if phase
             else sum(seconds for name, seconds in report.phases_s.items() if name not in collectives)
             for report in getattr(self, which)
-        )  # fmt: skip
+        )
 
     @property
     def collectives(self) -> list[str]:
@@ -105,17 +106,25 @@ class Comparison:
         """Times of all runs, and the medians by phase."""
         phases = [*self.collectives, ""]
         return {
-            "program": self.example.name, "class": self.example.problem, "speed_up": self.speed_up,
-            "plain_s": self.time_s("plain"), "antiphon_s": self.time_s("antiphon"), "limit_s": self.limit_s(network),
+            "program": self.example.name,
+            "class": self.example.problem,
+            "speed_up": self.speed_up,
+            "plain_s": self.time_s("plain"),
+            "antiphon_s": self.time_s("antiphon"),
+            "limit_s": self.limit_s(network),
             "plain_samples": [report.time_s for report in self.plain],
             "antiphon_samples": [report.time_s for report in self.antiphon],
             "phases": [
-                {"phase": phase or "computing", "plain_s": self.phase_s("plain", phase),
-                 "antiphon_s": self.phase_s("antiphon", phase), "used": self.used.get(phase),
-                 "limit_s": self.limit_s(network, phase) if phase else None}
+                {
+                    "phase": phase or "computing",
+                    "plain_s": self.phase_s("plain", phase),
+                    "antiphon_s": self.phase_s("antiphon", phase),
+                    "used": self.used.get(phase),
+                    "limit_s": self.limit_s(network, phase) if phase else None,
+                }
                 for phase in phases
             ],
-        }  # fmt: skip
+        }
 
 
 def parse_report(text: str) -> Report:
@@ -123,11 +132,15 @@ def parse_report(text: str) -> Report:
     lines = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
     phases = next((value for key, value in lines.items() if key.startswith("phases")), "")
     if lines.get("result") != "verified":
-        raise AntiphonError(f"the program's result is {lines.get('result', 'missing')!r}:\n{text.strip()}", exit_code=EXIT_FAILURE)
+        raise AntiphonError(
+            f"the program's result is {lines.get('result', 'missing')!r}:\n{text.strip()}", exit_code=EXIT_FAILURE
+        )
     return Report(
         float(lines["time"].removesuffix(" s")),
         {name: float(seconds) for name, seconds in re.findall(r"(\w+) ([\d.]+) s", phases)},
-        tuple(Traffic(int(n), name, int(size)) for n, name, size in re.findall(r"(\d+) x (\w+) (\d+) B", lines["traffic"])),
+        tuple(
+            Traffic(int(n), name, int(size)) for n, name, size in re.findall(r"(\d+) x (\w+) (\d+) B", lines["traffic"])
+        ),
     )
 
 
@@ -162,8 +175,15 @@ class Demonstration:
         lines: list[str] = []
         argv = [str(program(f"demo-{example.name}", self._mpi.abi)), example.problem]
         env = {"ANTIPHON_SUMMARY": str(summary)} if summary else {}
-        ended = self._place.run(self._mpi, self._ranks, argv, preload=summary is not None, env=env, on_line=lines.append,
-                                timeout_s=RUN_TIMEOUT_S)  # fmt: skip
+        ended = self._place.run(
+            self._mpi,
+            self._ranks,
+            argv,
+            preload=summary is not None,
+            env=env,
+            on_line=lines.append,
+            timeout_s=RUN_TIMEOUT_S,
+        )
         if ended.exit_code != 0:
             raise failure(f"{example.label} {'with Antiphon' if summary else 'without Antiphon'}", ended)
         return parse_report("\n".join(lines))
@@ -174,6 +194,9 @@ def most_used(summary: Path) -> dict[str, str]:
     try:
         rows = json.loads(summary.read_text(encoding="utf-8"))["collectives"]
     except (OSError, ValueError, KeyError) as error:
-        raise AntiphonError(f"Antiphon wrote no summary to {summary}: {error}", exit_code=EXIT_FAILURE,
-                            hint="`antiphon doctor` checks the preload objects") from None  # fmt: skip
+        raise AntiphonError(
+            f"Antiphon wrote no summary to {summary}: {error}",
+            exit_code=EXIT_FAILURE,
+            hint="`antiphon doctor` checks the preload objects",
+        ) from None
     return {row["collective"]: row["algorithm"] for row in sorted(rows, key=lambda row: row["time_s"])}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What no algorithm can beat: the bytes that a collective must move over the busiest link, and the time they need.
 
-A link cuts the ranks into those behind it (`inside`) and all others. Both directions carry data at the same time, so the
-fuller one counts. Blocks of m bytes; P ranks, a of them inside and b = P − a outside:
+A link cuts the ranks into those behind it (`inside`) and all others. Both directions carry data at the same time, so
+the fuller one counts. Blocks of m bytes; P ranks, a of them inside and b = P − a outside:
 
   collective                    bytes over the cut, in the fuller direction
   barrier                       0
@@ -13,8 +13,8 @@ fuller one counts. Blocks of m bytes; P ranks, a of them inside and b = P − a 
   allreduce                     m; over the links of N nodes 2 m (N − 1) / N: that much the average node must send
   reduce_scatter(_block)        m × max(a, b): sums for the other side's blocks, already added up on this side
 
-m is the whole message for bcast, reduce, allreduce, scan and exscan, and one rank's block for the others. For the vector
-collectives, equal blocks of m. With one rank per node and one switch that is, for alltoall, (P − 1) m per link.
+m is the whole message for bcast, reduce, allreduce, scan and exscan, and one rank's block for the others. For the
+vector collectives, equal blocks of m. With one rank per node and one switch that is, for alltoall, (P − 1) m per link.
 """
 
 from __future__ import annotations

@@ -21,14 +21,14 @@ def stdout() -> Console:
     """A rich console for data."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    return Console(highlight=False, emoji=False)
 
 
 def stderr() -> Console:
     """A rich console for progress and logs."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, emoji=False)
 
 
 def print_json(data: Any) -> None:

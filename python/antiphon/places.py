@@ -44,8 +44,17 @@ class Place(Protocol):
     def nodes_for(self, ranks: int) -> int:
         """How many nodes that many ranks will be on."""
 
-    def run(self, mpi: Mpi, n: int | None, argv: Sequence[str], *, preload: bool, env: Mapping[str, str],
-            on_line: Callable[[str], None], timeout_s: float) -> Ended:  # fmt: skip
+    def run(
+        self,
+        mpi: Mpi,
+        n: int | None,
+        argv: Sequence[str],
+        *,
+        preload: bool,
+        env: Mapping[str, str],
+        on_line: Callable[[str], None],
+        timeout_s: float,
+    ) -> Ended:
         """Runs a program, with Antiphon's preload object or without."""
 
 
@@ -71,9 +80,20 @@ class Here:
     def nodes_for(self, ranks: int) -> int:
         return len(launch.read_hostfile(self.hostfile)) if self.hostfile else 1
 
-    def run(self, mpi: Mpi, n: int | None, argv: Sequence[str], *, preload: bool, env: Mapping[str, str],
-            on_line: Callable[[str], None], timeout_s: float) -> Ended:  # fmt: skip
-        rank_env = {"LD_LIBRARY_PATH": ":".join(filter(None, [str(mpi.libmpi.parent), os.environ.get("LD_LIBRARY_PATH")]))}
+    def run(
+        self,
+        mpi: Mpi,
+        n: int | None,
+        argv: Sequence[str],
+        *,
+        preload: bool,
+        env: Mapping[str, str],
+        on_line: Callable[[str], None],
+        timeout_s: float,
+    ) -> Ended:
+        rank_env = {
+            "LD_LIBRARY_PATH": ":".join(filter(None, [str(mpi.libmpi.parent), os.environ.get("LD_LIBRARY_PATH")]))
+        }
         if preload:
             rank_env = launch.rank_environment(mpi, launch.Settings(), os.environ) | rank_env
         if self.link_bits_per_s is not None:
@@ -82,16 +102,24 @@ class Here:
         if crowded and mpi.family == "openmpi":  # ranks that wait must let others run
             rank_env["OMPI_MCA_mpi_yield_when_idle"] = "1"
         command = launch.launch_command(
-            mpi, n, argv, rank_env | dict(env), self.hostfile, self.launcher_args,
-            oversubscribe=crowded, as_root=os.geteuid() == 0,
-        )  # fmt: skip
+            mpi,
+            n,
+            argv,
+            rank_env | dict(env),
+            self.hostfile,
+            self.launcher_args,
+            oversubscribe=crowded,
+            as_root=os.geteuid() == 0,
+        )
         return _run_here(command, on_line, timeout_s)
 
 
 def _run_here(command: Sequence[str], on_line: Callable[[str], None], timeout_s: float) -> Ended:
     """Runs a launcher, its standard error in a file; ends it after the time, or when we are interrupted."""
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
-        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
+        with subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True
+        ) as process:
             timer = _Deadline(process, timeout_s)
             try:
                 assert process.stdout is not None
@@ -146,22 +174,38 @@ class InLab:
     def nodes_for(self, ranks: int) -> int:
         return min(ranks, int(self.lab.spec.nodes))
 
-    def run(self, mpi: Mpi, n: int | None, argv: Sequence[str], *, preload: bool, env: Mapping[str, str],
-            on_line: Callable[[str], None], timeout_s: float) -> Ended:  # fmt: skip
+    def run(
+        self,
+        mpi: Mpi,
+        n: int | None,
+        argv: Sequence[str],
+        *,
+        preload: bool,
+        env: Mapping[str, str],
+        on_line: Callable[[str], None],
+        timeout_s: float,
+    ) -> Ended:
         settings = {key: value for key, value in os.environ.items() if key == "ANTIPHON" or key.startswith("ANTIPHON_")}
         settings.pop("ANTIPHON_LINK_BITS_PER_S", None)
         result = self.lab.mpirun(
-            mpi, n, argv, env={**settings, **env} if preload else env,
+            mpi,
+            n,
+            argv,
+            env={**settings, **env} if preload else env,
             preload=[launch.preload_object(mpi.abi)] if preload else [],
-            timeout_s=timeout_s, on_stdout=on_line, map_by=self._map_by, transport=self._transport,
-        )  # fmt: skip
+            timeout_s=timeout_s,
+            on_stdout=on_line,
+            map_by=self._map_by,
+            transport=self._transport,
+        )
         return Ended(result.exit_code, result.stderr, result.timed_out)
 
 
 def lab_network(spec: ClusterSpec, node_of_rank: Sequence[int]) -> limits.Network:
     """The links of an emulated cluster. Nodes are numbered by their first rank, which is the lab's order too."""
     uplinks = [
-        limits.Uplink(_nodes_behind(spec, uplink), uplink.rate_bits_per_s * limits.PAYLOAD_SHARE) for uplink in spec.uplinks
+        limits.Uplink(_nodes_behind(spec, uplink), uplink.rate_bits_per_s * limits.PAYLOAD_SHARE)
+        for uplink in spec.uplinks
     ]
     return limits.Network(node_of_rank, spec.rate_bits_per_s * limits.PAYLOAD_SHARE, uplinks)
 
@@ -185,8 +229,10 @@ def program(name: str, abi: str) -> Path:
     """A program of this installation that was built for an ABI: "bench", or "demo-NAME"."""
     path = launch.lib_dir() / f"antiphon-{name}-{abi}"
     if not path.is_file():
-        raise AntiphonError(f"the program {path} is missing",
-                            hint="in a source tree `make setup` builds it; else install Antiphon again with pip")  # fmt: skip
+        raise AntiphonError(
+            f"the program {path} is missing",
+            hint="in a source tree `make setup` builds it; else install Antiphon again with pip",
+        )
     return path
 
 
@@ -194,5 +240,8 @@ def failure(what: str, ended: Ended) -> AntiphonError:
     """The error for a program that failed, with the end of what it said."""
     how = "took too long" if ended.timed_out else f"failed with exit code {ended.exit_code}"
     tail = "\n  ".join(ended.stderr.strip().splitlines()[-12:])
-    return AntiphonError(f"{what} {how}" + (f":\n  {tail}" if tail else ""), exit_code=EXIT_FAILURE,
-                         hint="`antiphon doctor` checks MPI and the launcher")  # fmt: skip
+    return AntiphonError(
+        f"{what} {how}" + (f":\n  {tail}" if tail else ""),
+        exit_code=EXIT_FAILURE,
+        hint="`antiphon doctor` checks MPI and the launcher",
+    )

@@ -70,14 +70,25 @@ def benchmark_table(results: Results, where: str) -> Table:
     """One row per contender; the cells are set apart by blank lines."""
     table = new_table(f"{results.mpi} ({results.transport}), {results.ranks} ranks on {results.nodes} nodes; {where}")
     for heading, justify in (
-        ("collective", "left"), ("bytes", "right"), ("mode", "left"), ("contender", "left"), ("median", "right"),
-        ("95 %", "right"), ("n", "right"), ("× library", "right"), ("× limit", "right"),
+        ("collective", "left"),
+        ("bytes", "right"),
+        ("mode", "left"),
+        ("contender", "left"),
+        ("median", "right"),
+        ("95 %", "right"),
+        ("n", "right"),
+        ("× library", "right"),
+        ("× limit", "right"),
         ("used", "left"),
-    ):  # fmt: skip
+    ):
         table.add_column(heading, justify=justify, no_wrap=heading != "used", overflow="fold")  # type: ignore[arg-type]
     for (collective, size, mode), cell in cells(results).items():
         for i, m in enumerate(cell):
-            first = (collective, bytes_text(size) if size or collective != "barrier" else "", mode) if i == 0 else ("", "", "")
+            first = (
+                (collective, bytes_text(size) if size or collective != "barrier" else "", mode)
+                if i == 0
+                else ("", "", "")
+            )
             table.add_row(*first, *_contender_columns(results, m, cell), end_section=i + 1 == len(cell))
     return table
 
@@ -87,9 +98,14 @@ def _contender_columns(results: Results, m: Measurement, cell: Sequence[Measurem
     faster = None if m.contender == "library" else speed_up(m, cell)
     used = m.chosen if m.contender == "antiphon" else ""
     return [
-        m.contender, time_text(s.median), f"{time_text(s.ci_low)} … {time_text(s.ci_high)}", str(s.count), ratio_text(faster),
-        ratio_text(s.median / limit if limit else None), used,
-    ]  # fmt: skip
+        m.contender,
+        time_text(s.median),
+        f"{time_text(s.ci_low)} … {time_text(s.ci_high)}",
+        str(s.count),
+        ratio_text(faster),
+        ratio_text(s.median / limit if limit else None),
+        used,
+    ]
 
 
 def mean_lines(results: Results) -> list[str]:
@@ -104,7 +120,7 @@ def mean_lines(results: Results) -> list[str]:
         f"{mode}: {stats.geometric_mean(values):.2f}× the library's speed (geometric mean of {len(values)}; "
         f"least {min(values):.2f}×, most {max(values):.2f}×)"
         for mode, values in ratios.items()
-    ]  # fmt: skip
+    ]
 
 
 def algorithm_lines(algorithms: Iterable[Algorithm]) -> list[str]:

@@ -21,7 +21,20 @@ Bench = Callable[..., "subprocess.CompletedProcess[str]"]
 #: The benchmark is built against the libraries of the PyPI wheels; any other of the same ABI would do as well.
 WHEELS = [mpi for mpi in discover() if mpi.prefix.is_relative_to(sys.prefix) and mpi.launcher]
 
-FIELDS = {"collective", "bytes", "ranks", "nodes", "mpi", "mode", "contender", "median_s", "ci_low_s", "ci_high_s", "samples", "limit_s"}
+FIELDS = {
+    "collective",
+    "bytes",
+    "ranks",
+    "nodes",
+    "mpi",
+    "mode",
+    "contender",
+    "median_s",
+    "ci_low_s",
+    "ci_high_s",
+    "samples",
+    "limit_s",
+}
 
 #: Says that it is Antiphon, and spoils the sums.
 SPOILER = r"""
@@ -49,8 +62,15 @@ def bench(tmp_path: Path) -> Bench:
     def run(*args: object, **variables: str) -> subprocess.CompletedProcess[str]:
         env = {key: value for key, value in os.environ.items() if not key.startswith("ANTIPHON")}
         command = [sys.executable, "-m", "antiphon", "bench", *map(str, args)]
-        return subprocess.run(command, capture_output=True, text=True, env=env | {"NO_COLOR": "1"} | variables, timeout=170,
-                              check=False, cwd=tmp_path)  # fmt: skip
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            env=env | {"NO_COLOR": "1"} | variables,
+            timeout=170,
+            check=False,
+            cwd=tmp_path,
+        )
 
     return run
 
@@ -106,7 +126,9 @@ def test_a_parameter_out_of_bounds_is_said_by_name(bench: Bench) -> None:
 
 
 def test_results_in_all_modes(bench: Bench, mpi: Mpi) -> None:
-    result = bench("allreduce", "barrier", "--bytes", "0,4k", "--modes", "sync,throughput,burst", "--json", "-", *on(mpi))
+    result = bench(
+        "allreduce", "barrier", "--bytes", "0,4k", "--modes", "sync,throughput,burst", "--json", "-", *on(mpi)
+    )
     assert result.returncode == 0, result.stderr
     rows = json.loads(result.stdout)["results"]
     cells = {(row["collective"], row["bytes"], row["mode"], row["contender"]) for row in rows}
@@ -128,11 +150,25 @@ def test_results_in_all_modes(bench: Bench, mpi: Mpi) -> None:
 def test_every_algorithm_of_every_collective_is_right(bench: Bench, mpi: Mpi, ranks: int) -> None:
     if mpi.abi == "mpiabi" and ranks > 2:
         pytest.skip("the same library as MPICH's own ABI, whose waiting ranks do not yield")
-    result = bench("all", "--bytes", "0,13,1000", "--algorithms", "all", "--against", "nothing", "--root", ranks - 1, "--json", "-",
-                   *on(mpi, ranks))  # fmt: skip
+    result = bench(
+        "all",
+        "--bytes",
+        "0,13,1000",
+        "--algorithms",
+        "all",
+        "--against",
+        "nothing",
+        "--root",
+        ranks - 1,
+        "--json",
+        "-",
+        *on(mpi, ranks),
+    )
     assert result.returncode == 0, result.stderr + result.stdout[-2000:]
     rows = json.loads(result.stdout)["results"]
-    forced = {(row["collective"], row["contender"].removeprefix("antiphon:")) for row in rows if ":" in row["contender"]}
+    forced = {
+        (row["collective"], row["contender"].removeprefix("antiphon:")) for row in rows if ":" in row["contender"]
+    }
     assert forced <= {(a.collective, a.name) for a in core.algorithms()}
     assert forced >= {(a.collective, a.name) for a in core.algorithms() if a.supports_all}
     for row in rows:
@@ -153,7 +189,16 @@ def test_a_wrong_result_is_found(bench: Bench, tmp_path: Path) -> None:
 
 
 def test_a_table_and_a_file(bench: Bench, tmp_path: Path) -> None:
-    result = bench("bcast", "--bytes", "1k", "--algorithms", "chain:segment_bytes=512", "--json", tmp_path / "out.json", *on(WHEELS[0]))
+    result = bench(
+        "bcast",
+        "--bytes",
+        "1k",
+        "--algorithms",
+        "chain:segment_bytes=512",
+        "--json",
+        tmp_path / "out.json",
+        *on(WHEELS[0]),
+    )
     assert result.returncode == 0, result.stderr
     assert "antiphon:chain:segment_bytes=512" in result.stdout
     assert "sync: " in result.stdout
@@ -176,4 +221,8 @@ def test_overhead(bench: Bench, mpi: Mpi) -> None:
 
 
 def test_commas_between_parameters_begin_no_algorithm() -> None:
-    assert split_algorithms("rotated:piece_bytes=1,window=2,bruck,on") == ["rotated:piece_bytes=1,window=2", "bruck", "on"]
+    assert split_algorithms("rotated:piece_bytes=1,window=2,bruck,on") == [
+        "rotated:piece_bytes=1,window=2",
+        "bruck",
+        "on",
+    ]

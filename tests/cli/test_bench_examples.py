@@ -62,7 +62,9 @@ def test_the_demonstration_on_this_machine() -> None:
     result = subprocess.run(command, capture_output=True, text=True, timeout=160, env=env, check=False)
     assert result.returncode == 0, result.stderr
     (shown,) = json.loads(result.stdout)["demo"]
-    assert [(p["program"], p["class"]) for p in shown["programs"]] == [(e.name, e.problem) for e in demonstration.EXAMPLES]
+    assert [(p["program"], p["class"]) for p in shown["programs"]] == [
+        (e.name, e.problem) for e in demonstration.EXAMPLES
+    ]
     for measured in shown["programs"]:
         assert measured["speed_up"] == pytest.approx(measured["plain_s"] / measured["antiphon_s"])
         assert all(phase["used"] == "library" for phase in measured["phases"] if phase["used"])  # one node: stay out

@@ -17,8 +17,12 @@ from antiphon.errors import AntiphonError
 
 #: MPICH's ranks spin without yielding, and through shared memory nothing can make them: with more ranks than cores its
 #: suites take hours. Through sockets, they sleep for a moment when there is nothing to receive (idle.c).
-MPICH_VARIABLES = {"MPIR_CVAR_NOLOCAL": "1", "MPIR_CVAR_CH4_NETMOD": "ucx", "UCX_TLS": "tcp,self",
-                   "UCX_LOG_LEVEL": "error"}
+MPICH_VARIABLES = {
+    "MPIR_CVAR_NOLOCAL": "1",
+    "MPIR_CVAR_CH4_NETMOD": "ucx",
+    "UCX_TLS": "tcp,self",
+    "UCX_LOG_LEVEL": "error",
+}
 #: Antiphon on for every size of every collective that it has an algorithm for.
 FORCED_ON = "*:on"
 
@@ -78,8 +82,10 @@ def _find(name: str) -> mpi.Mpi:
     if name == "debian-openmpi":
         found = sorted(Path("/usr/lib").glob("*-linux-gnu/libmpi.so.40"))
         if not found:
-            raise AntiphonError("Debian's Open MPI is not installed",
-                                hint="apt-get install openmpi-bin libopenmpi-dev, or leave it out with --mpi")  # fmt: skip
+            raise AntiphonError(
+                "Debian's Open MPI is not installed",
+                hint="apt-get install openmpi-bin libopenmpi-dev, or leave it out with --mpi",
+            )
         return mpi.identify(found[0])
     prefix = Path(sys.prefix) / "mpi" / name
     if not prefix.is_dir():
@@ -93,12 +99,22 @@ def _idle() -> Path:
     made = BUILD / "idle.so"
     source = HERE / "idle.c"
     if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
-        step(["cc", "-O2", "-shared", "-fPIC", "-o", str(made), str(source), "-ldl"], log=LOGS / "idle.log", what="idle.c: compile")
+        step(
+            ["cc", "-O2", "-shared", "-fPIC", "-o", str(made), str(source), "-ldl"],
+            log=LOGS / "idle.log",
+            what="idle.c: compile",
+        )
     return made
 
 
 def command(
-    library: Library, n: int, argv: Sequence[str], mode: Mode, *, python: bool = False, env: Mapping[str, str] | None = None
+    library: Library,
+    n: int,
+    argv: Sequence[str],
+    mode: Mode,
+    *,
+    python: bool = False,
+    env: Mapping[str, str] | None = None,
 ) -> Command:
     """Starts `argv` on n ranks of this machine. `python`: the program opens libmpi by itself."""
     ranks: dict[str, str] = dict(env or {})
@@ -117,5 +133,7 @@ def command(
         shared_memory = "vader" if library.mpi.version.startswith("4.") else "sm"
         extra = ["--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", f"self,{shared_memory}"]
         extra += ["--mca", "mpi_yield_when_idle", "1", "--mca", "osc", "^ucx"]
-    line = launch.launch_command(library.mpi, n, argv, ranks, extra=extra, oversubscribe=True, as_root=os.geteuid() == 0)
+    line = launch.launch_command(
+        library.mpi, n, argv, ranks, extra=extra, oversubscribe=True, as_root=os.geteuid() == 0
+    )
     return Command(line, own)

@@ -38,17 +38,39 @@ def prepare() -> Path:
     python = VENV / "bin" / "python"
     pip = [str(python), "-m", "pip", "--disable-pip-version-check"]
     if not (VENV / "ready").exists():
-        step([sys.executable, "-m", "venv", "--clear", str(VENV)], log=LOGS / "mpi4py-venv.log", what="mpi4py: environment")
-        step([*pip, "install", "--only-binary", ":all:", "mpi4py", "numpy"], log=LOGS / "mpi4py-install.log", what="mpi4py: install")
+        step(
+            [sys.executable, "-m", "venv", "--clear", str(VENV)],
+            log=LOGS / "mpi4py-venv.log",
+            what="mpi4py: environment",
+        )
+        step(
+            [*pip, "install", "--only-binary", ":all:", "mpi4py", "numpy"],
+            log=LOGS / "mpi4py-install.log",
+            what="mpi4py: install",
+        )
         (VENV / "ready").touch()
-    done = run([str(python), "-c", "import mpi4py; print(mpi4py.__version__)"], log=LOGS / "mpi4py-version.log", timeout_s=60)
+    done = run(
+        [str(python), "-c", "import mpi4py; print(mpi4py.__version__)"], log=LOGS / "mpi4py-version.log", timeout_s=60
+    )
     version = done.output.strip()
     tests = BUILD / f"mpi4py-{version}" / "test"
     if not tests.is_dir():
         archive = DOWNLOADS / f"mpi4py-{version}.tar.gz"
         if not archive.exists():
-            step([*pip, "download", "--no-binary", "mpi4py", "--no-deps", "--dest", str(DOWNLOADS), f"mpi4py=={version}"],
-                 log=LOGS / "mpi4py-download.log", what=f"mpi4py {version}: source distribution")  # fmt: skip
+            step(
+                [
+                    *pip,
+                    "download",
+                    "--no-binary",
+                    "mpi4py",
+                    "--no-deps",
+                    "--dest",
+                    str(DOWNLOADS),
+                    f"mpi4py=={version}",
+                ],
+                log=LOGS / "mpi4py-download.log",
+                what=f"mpi4py {version}: source distribution",
+            )
         with tarfile.open(archive) as tar:
             tar.extractall(BUILD)
     return tests
@@ -126,8 +148,11 @@ class Suite:
             if progress.ended == self.n:
                 break
             if not progress.verdicts and not progress.open:
-                raise AntiphonError(f"mpi4py's tests do not start with {self.library.label} ({mode.name})",
-                                    hint=f"see {LOGS}", exit_code=EXIT_FAILURE)  # fmt: skip
+                raise AntiphonError(
+                    f"mpi4py's tests do not start with {self.library.label} ({mode.name})",
+                    hint=f"see {LOGS}",
+                    exit_code=EXIT_FAILURE,
+                )
             done |= progress.finished
             stuck = sorted(progress.open) or ["(between tests)"]
             say(f"  {'hung' if hung else 'died'} in {', '.join(stuck)}")
@@ -138,7 +163,13 @@ class Suite:
         return verdicts
 
     def _once(
-        self, mode: Mode, comparison: Comparison, include: Sequence[str], done: set[str], bad: Sequence[str], attempt: int
+        self,
+        mode: Mode,
+        comparison: Comparison,
+        include: Sequence[str],
+        done: set[str],
+        bad: Sequence[str],
+        attempt: int,
     ) -> tuple[Progress, bool]:
         work = RUNS / file_name(f"mpi4py-{self.library.name}-{self.n}-{mode.name}")
         shutil.rmtree(work, ignore_errors=True)
@@ -153,8 +184,14 @@ class Suite:
         env = {"MPI4PY_MPIABI": self.library.mpi.family, "MPI4PY_LIBMPI": str(self.library.mpi.libmpi)}
         mode = Mode(mode.force, work / "summary.json" if mode.force else None)
         start = command(self.library, self.n, argv, mode, python=True, env=env)
-        result = run(start.argv, env=start.env, cwd=self.tests.parent, log=LOGS / f"{work.name}-{attempt}.log",
-                     timeout_s=7200, stalled=_stalled(work))  # fmt: skip
+        result = run(
+            start.argv,
+            env=start.env,
+            cwd=self.tests.parent,
+            log=LOGS / f"{work.name}-{attempt}.log",
+            timeout_s=7200,
+            stalled=_stalled(work),
+        )
         if mode.summary:
             comparison.count(mode.summary)
         return read_records(work), result.hung
@@ -180,8 +217,10 @@ def compare(library: Library, n: int, force: str, include: Sequence[str]) -> Com
     began = time.monotonic()
     say(f"mpi4py, {library.label}, {n} ranks: without Antiphon")
     result.without = suite.run(Mode(), result)
-    say(f"mpi4py, {library.label}, {n} ranks: with Antiphon ({force}); without it {len(result.without)} tests, "
-        f"{sum(v.bad for v in result.without.values())} failed, {time.monotonic() - began:.0f} s")  # fmt: skip
+    say(
+        f"mpi4py, {library.label}, {n} ranks: with Antiphon ({force}); without it {len(result.without)} tests, "
+        f"{sum(v.bad for v in result.without.values())} failed, {time.monotonic() - began:.0f} s"
+    )
     result.antiphon = suite.run(Mode(force), result)
     _repeat(suite, result, force)
     result.seconds = time.monotonic() - began

@@ -47,18 +47,30 @@ def archive() -> Path:
     if found:
         return found[-1]
     if shutil.which("apt-get") is None or not Path(KEYRING).exists():
-        raise AntiphonError("MPICH's tests come from Debian's source package, and there is no apt-get with Debian's keys",
-                            hint=f"put mpich_4.0.2.orig.tar.xz into {DOWNLOADS}")  # fmt: skip
+        raise AntiphonError(
+            "MPICH's tests come from Debian's source package, and there is no apt-get with Debian's keys",
+            hint=f"put mpich_4.0.2.orig.tar.xz into {DOWNLOADS}",
+        )
     apt = BUILD / "apt"
     (apt / "lists/partial").mkdir(parents=True, exist_ok=True)
     (apt / "archives/partial").mkdir(parents=True, exist_ok=True)
     DOWNLOADS.mkdir(parents=True, exist_ok=True)
     (apt / "sources.list").write_text(SOURCES, encoding="utf-8")
-    options = {"Dir::Etc::SourceList": apt / "sources.list", "Dir::Etc::SourceParts": "/dev/null",
-               "Dir::State::Lists": apt / "lists", "Dir::Cache": apt, "APT::Sandbox::User": "root"}  # fmt: skip
+    options = {
+        "Dir::Etc::SourceList": apt / "sources.list",
+        "Dir::Etc::SourceParts": "/dev/null",
+        "Dir::State::Lists": apt / "lists",
+        "Dir::Cache": apt,
+        "APT::Sandbox::User": "root",
+    }
     get = ["apt-get", *(word for key, value in options.items() for word in ("-o", f"{key}={value}"))]
     step([*get, "update"], log=LOGS / "apt-update.log", what="mpich: list of source packages")
-    step([*get, "source", "--download-only", "mpich"], cwd=DOWNLOADS, log=LOGS / "apt-source.log", what="mpich: source package")
+    step(
+        [*get, "source", "--download-only", "mpich"],
+        cwd=DOWNLOADS,
+        log=LOGS / "apt-source.log",
+        what="mpich: source package",
+    )
     return sorted(DOWNLOADS.glob("mpich_*.orig.tar.*"))[-1]
 
 
@@ -71,19 +83,40 @@ def build(library: Library) -> Path:
     _extract(archive(), tree)
     env = {"PATH": f"{library.bin}:{os.environ['PATH']}", "CC": str(library.compiler), "MPICC": str(library.compiler)}
     log = f"mpich-{library.name}"
-    configure = ["./configure", f"--with-mpi={library.mpi.prefix}", f"CC={library.compiler}", "--disable-fortran", "--disable-cxx",
-                 "--enable-strictmpi", "--disable-perftest", "--disable-ft-tests", "--disable-dependency-tracking"]  # fmt: skip
+    configure = [
+        "./configure",
+        f"--with-mpi={library.mpi.prefix}",
+        f"CC={library.compiler}",
+        "--disable-fortran",
+        "--disable-cxx",
+        "--enable-strictmpi",
+        "--disable-perftest",
+        "--disable-ft-tests",
+        "--disable-dependency-tracking",
+    ]
     step(configure, cwd=tree, env=env, log=LOGS / f"{log}-configure.log", what=f"mpich, {library.label}: configure")
     # These two went with MPI 3.
     custom = tree / "dtpools/src/dtpools_custom.c"
     text = custom.read_text(encoding="utf-8")
     custom.write_text(re.sub(r"MPI_Type_(hvector|hindexed)\(", r"MPI_Type_create_\1(", text), encoding="utf-8")
     for folder in ("dtpools", "util"):
-        step(["make", "-k", "-C", folder], cwd=tree, env=env, log=LOGS / f"{log}-{folder}.log", what=f"mpich, {library.label}: {folder}")
+        step(
+            ["make", "-k", "-C", folder],
+            cwd=tree,
+            env=env,
+            log=LOGS / f"{log}-{folder}.log",
+            what=f"mpich, {library.label}: {folder}",
+        )
     # Single programs may fail to build: they use what this library does not have.
     for folder in FOLDERS:
         make = ["sh", "-c", 'make -k -j2 -C "$0" || true', folder]
-        step(make, cwd=tree, env=env, log=LOGS / f"{log}-{folder.replace('/', '-')}.log", what=f"mpich, {library.label}: {folder}")
+        step(
+            make,
+            cwd=tree,
+            env=env,
+            log=LOGS / f"{log}-{folder.replace('/', '-')}.log",
+            what=f"mpich, {library.label}: {folder}",
+        )
     (tree / "ready").touch()
     return tree
 
@@ -114,11 +147,18 @@ def _parse(folder: str, line: str, max_ranks: int) -> Iterator[Test]:
         return
     pairs = [word.partition("=")[::2] for word in words[2:]]
     options = dict(pairs)
-    # Not of the standard (the suite is configured strict); more memory than a small machine has; expected to fail, by the
-    # suite's own word: programs whose ranks disagree about sizes, with which anything may happen.
+    # Not of the standard (the suite is configured strict); more memory than a small machine has; expected to fail, by
+    # the suite's own word: programs whose ranks disagree about sizes, with which anything may happen.
     if options.get("strict", "").lower() == "false" or float(options.get("mem", 0)) > 2 or "xfail" in options:
         return
     ranks = min(int(words[1]) if len(words) > 1 else 2, max_ranks)
     env = tuple(value.partition("=")[::2] for key, value in pairs if key == "env")
-    yield Test(folder, words[0], ranks, tuple(value for key, value in pairs if key == "arg"), env,
-               float(options.get("timeLimit", 0)), options.get("resultTest") in ("TestErrFatal", "TestStatus"))  # fmt: skip
+    yield Test(
+        folder,
+        words[0],
+        ranks,
+        tuple(value for key, value in pairs if key == "arg"),
+        env,
+        float(options.get("timeLimit", 0)),
+        options.get("resultTest") in ("TestErrFatal", "TestStatus"),
+    )

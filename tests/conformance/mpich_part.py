@@ -25,7 +25,14 @@ REPEATS = 2
 PASSED = re.compile(r"^\s*(No [Ee]rrors|Test Passed)\s*$")
 #: With more ranks the sockets that MPICH's ranks must use here take minutes for a test.
 MOST_RANKS = {"openmpi": 7, "debian-openmpi": 7, "mpich": 5}
-QUICK_TESTS = ("coll/alltoall1 ", "coll/bcasttest ", "coll/gatherv ", "coll/redscat3 ", "coll/allgatherv3 ", "coll/op_coll ")
+QUICK_TESTS = (
+    "coll/alltoall1 ",
+    "coll/bcasttest ",
+    "coll/gatherv ",
+    "coll/redscat3 ",
+    "coll/allgatherv3 ",
+    "coll/op_coll ",
+)
 
 
 @dataclass

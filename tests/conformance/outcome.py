@@ -123,7 +123,16 @@ def print_table(data: dict[str, Any]) -> None:
     table = Table(title="Conformance: failing tests without Antiphon and with it, forced on")
     for name in ("suite", "library", "ranks", "forced"):
         table.add_column(name)
-    for name in ("tests", "failed without", "failed with", "different", "unsteady", "calls accelerated", "left to library", "s"):
+    for name in (
+        "tests",
+        "failed without",
+        "failed with",
+        "different",
+        "unsteady",
+        "calls accelerated",
+        "left to library",
+        "s",
+    ):
         table.add_column(name, justify="right")
     for r in data["results"]:
         table.add_row(

@@ -24,8 +24,10 @@ INPUTS = HERE / "programs"
 #: parameters come from such sums, so that there the trajectories part slowly as well.
 MOST_RELATIVE_DIFFERENCE = 1e-9
 #: HPC Challenge: results that are the same whenever the program is right, unlike its times.
-HPCC_EXACT = re.compile(r"^(Success|CommWorldProcs|MPIRandomAccess_(Errors|ErrorsFraction|N|LCG_Errors\w*)|HPL_(N|NB|nprow|npcol)"
-                        r"|PTRANS_(n|nb|nprow|npcol)|MPIFFT_(N|Procs)|\w*_Failures?|\w*RandomAccess\w*Errors\w*)$")  # fmt: skip
+HPCC_EXACT = re.compile(
+    r"^(Success|CommWorldProcs|MPIRandomAccess_(Errors|ErrorsFraction|N|LCG_Errors\w*)|HPL_(N|NB|nprow|npcol)"
+    r"|PTRANS_(n|nb|nprow|npcol)|MPIFFT_(N|Procs)|\w*_Failures?|\w*RandomAccess\w*Errors\w*)$"
+)
 #: And those that measure an error in floating point, which must stay small.
 HPCC_SMALL = {"MPIFFT_maxErr": 1e-9, "PTRANS_residual": 1e-9, "HPL_RnormI": 1e-6}
 
@@ -75,7 +77,9 @@ def differing_numbers(without: dict[str, float], antiphon: dict[str, float]) -> 
 def hpcc_results(folder: Path) -> dict[str, float]:
     """The summary of hpccoutf.txt, and how many of HPL's and PTRANS's checks passed and failed."""
     text = (folder / "hpccoutf.txt").read_text(encoding="utf-8")
-    found = {f"lines with {word}": float(len(re.findall(rf"\b{word}\b", text))) for word in ("PASSED", "FAILED", "FAILURE")}
+    found = {
+        f"lines with {word}": float(len(re.findall(rf"\b{word}\b", text))) for word in ("PASSED", "FAILED", "FAILURE")
+    }
     summary = text.partition("Begin of Summary section.")[2]
     for name, value in re.findall(r"^(\w+)=(\S+)$", summary, re.MULTILINE):
         if HPCC_EXACT.match(name) or name in HPCC_SMALL:
@@ -134,7 +138,9 @@ def _run(program: Program, library: Library, mode: Mode, result: Comparison) -> 
     for name in program.inputs:
         shutil.copy(INPUTS / name, folder)
     mode = Mode(mode.force, folder / "summary.json" if mode.force else None)
-    start = command(library, RANKS, [shutil.which(program.executable) or "", *program.argv], mode, env={"OMP_NUM_THREADS": "1"})
+    start = command(
+        library, RANKS, [shutil.which(program.executable) or "", *program.argv], mode, env={"OMP_NUM_THREADS": "1"}
+    )
     done = run(start.argv, env=start.env, cwd=folder, log=LOGS / f"{folder.name}.log", timeout_s=LIMIT_S)
     if mode.summary:
         result.count(mode.summary)
@@ -145,8 +151,13 @@ def _run(program: Program, library: Library, mode: Mode, result: Comparison) -> 
 
 
 def _say_used(result: Comparison, plain: dict[str, float], ours: dict[str, float]) -> None:
-    used = {c: ", ".join(f"{what} {n}" for what, n in sorted(calls.items())) for c, calls in sorted(result.calls.items())}
+    used = {
+        c: ", ".join(f"{what} {n}" for what, n in sorted(calls.items())) for c, calls in sorted(result.calls.items())
+    }
     for collective, text in used.items():
         say(f"  {collective}: {text}")
     apart = [abs(a - ours[n]) / max(abs(a), 1e-300) for n, a in plain.items() if n in ours and a != ours[n]]
-    say(f"  {len(plain)} results, {len(apart)} not bitwise equal, largest relative difference {max(apart, default=0):.1e}")
+    say(
+        f"  {len(plain)} results, {len(apart)} not bitwise equal, "
+        f"largest relative difference {max(apart, default=0):.1e}"
+    )

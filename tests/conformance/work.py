@@ -52,16 +52,22 @@ def run(
     cwd: Path | None = None,
     stalled: Callable[[], bool] | None = None,
 ) -> Finished:
-    """Runs `command` with its output in `log`; ends it, and all that it started, after `timeout_s` or once `stalled()`."""
+    """Runs `command` with its output in `log`; ends it, and all that it started, after `timeout_s` or once
+    `stalled()`."""
     mark = uuid.uuid4().hex
     full_env = {**os.environ, **(env or {}), MARK: mark}
     log.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with log.open("wb") as out:
         process = subprocess.Popen(
-            list(command), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=full_env, cwd=cwd,
+            list(command),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env=full_env,
+            cwd=cwd,
             start_new_session=True,
-        )  # fmt: skip
+        )
         try:
             hung = _wait(process, began + timeout_s, stalled)
         finally:

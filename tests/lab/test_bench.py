@@ -21,8 +21,28 @@ CLUSTER = 'name = "three"\nnodes = 3\nrate = "100mbit"\n'
 def test_nothing_beats_the_limit(namespaces: None, tmp_path: Path, mpi: str) -> None:
     (tmp_path / "three.toml").write_text(CLUSTER)
     env = {key: value for key, value in os.environ.items() if not key.startswith("ANTIPHON")}
-    command = [sys.executable, "-m", "antiphon", "bench", "alltoall", "bcast", "--bytes", "64k", "--budget", "0.5", "--modes",
-               "sync,throughput", "--mpi", mpi, "--algorithms", "on", "--json", "-", "--lab", str(tmp_path / "three.toml")]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "antiphon",
+        "bench",
+        "alltoall",
+        "bcast",
+        "--bytes",
+        "64k",
+        "--budget",
+        "0.5",
+        "--modes",
+        "sync,throughput",
+        "--mpi",
+        mpi,
+        "--algorithms",
+        "on",
+        "--json",
+        "-",
+        "--lab",
+        str(tmp_path / "three.toml"),
+    ]
     result = subprocess.run(command, capture_output=True, text=True, timeout=150, env=env, check=False)
     assert result.returncode == 0, result.stderr
     rows = json.loads(result.stdout)["results"]

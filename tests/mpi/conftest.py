@@ -127,7 +127,9 @@ def run_ranks(tmp_path: Path) -> Run:
         command = launch.launch_command(mpi, n, [str(a) for a in argv], variables, oversubscribe=True, as_root=True)
         # The launcher is asked to end, so that it ends the ranks.
         command = ["timeout", "--kill-after=10", str(LIMIT_S), *command]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=env, cwd=tmp_path, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", env=env, cwd=tmp_path, check=False
+        )
         data = json.loads(summary.read_text()) if summary.is_file() else {}
         return Result(done.returncode, done.stdout + done.stderr, data)
 

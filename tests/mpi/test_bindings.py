@@ -33,7 +33,9 @@ def test_fortran_examples(mpi: Mpi, binding: str, compiled: Compile, run_ranks: 
     assert result.returncode == 0, result.text
     source = (folder / "body.inc").read_text() + (folder / "end.inc").read_text()
     for collective in ("barrier", "allreduce"):
-        assert number_of_calls(result, collective) == source.count(f"call MPI_{collective.capitalize()}("), result.summary
+        assert number_of_calls(result, collective) == source.count(f"call MPI_{collective.capitalize()}("), (
+            result.summary
+        )
 
 
 def test_fortran_entry_points(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
@@ -76,7 +78,9 @@ def test_binding_at_start(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
     assert result.returncode == 0, result.text
 
 
-@pytest.mark.parametrize("options", [("-fPIE", "-pie"), ("-fno-pie", "-no-pie"), ("-O2",)], ids=["pie", "no-pie", "default"])
+@pytest.mark.parametrize(
+    "options", [("-fPIE", "-pie"), ("-fno-pie", "-no-pie"), ("-O2",)], ids=["pie", "no-pie", "default"]
+)
 def test_c_api(mpi: Mpi, options: tuple[str, ...], compiled: Compile, run_ranks: Run) -> None:
     """GIVEN a program that uses antiphon.h THEN it steers Antiphon when that is there, and runs without."""
     program = compiled(mpi, [PROGRAMS / "api.c"], f"-I{ROOT / 'include'}", *options)

@@ -30,7 +30,9 @@ def calls() -> set[str]:
 
 def expected(abi: str) -> set[str]:
     """The symbols that an object must export."""
-    symbols = {f"MPI_{name}" for name in calls()} | set(re.findall(r'antiphon_find\("(antiphon_impl_\w+)"\)', HEADER.read_text()))
+    symbols = {f"MPI_{name}" for name in calls()} | set(
+        re.findall(r'antiphon_find\("(antiphon_impl_\w+)"\)', HEADER.read_text())
+    )
     if abi != "openmpi":
         symbols |= {f"MPI_{name}_c" for name in calls() - NO_BUFFER}
     for name in calls() if abi == "openmpi" else NO_BUFFER if abi == "mpich" else ():
@@ -44,7 +46,10 @@ def expected(abi: str) -> set[str]:
 def dynamic_symbols(abi: str) -> dict[str, str]:
     """Each symbol's letter, as nm writes it."""
     lines = subprocess.check_output(["nm", "-D", launch.preload_object(abi)], text=True).splitlines()
-    return {line.split()[-1].partition("@")[0] if "GLIBC" not in line else line.split()[-1]: line.split()[-2] for line in lines}
+    return {
+        line.split()[-1].partition("@")[0] if "GLIBC" not in line else line.split()[-1]: line.split()[-2]
+        for line in lines
+    }
 
 
 def test_exports_are_what_calls_txt_says(abi: str) -> None:
@@ -66,7 +71,9 @@ def test_mpi_is_bound_when_it_is_called(abi: str) -> None:
     if shutil.which("readelf") is None:
         pytest.skip("needs binutils")
     relocations = subprocess.check_output(["readelf", "-rW", launch.preload_object(abi)], text=True)
-    eager = [line for line in relocations.splitlines() if "MPI_" in line and "JUMP_SLO" not in line and "JU_SLO" not in line]
+    eager = [
+        line for line in relocations.splitlines() if "MPI_" in line and "JUMP_SLO" not in line and "JU_SLO" not in line
+    ]
     own = {name for name, letter in dynamic_symbols(abi).items() if letter != "U"}
     assert not [line for line in eager if not any(f" {name} " in f"{line} " for name in own)]
 
@@ -74,7 +81,9 @@ def test_mpi_is_bound_when_it_is_called(abi: str) -> None:
 def test_processes_without_mpi_start(abi: str) -> None:
     """GIVEN a program without MPI THEN it runs with the object as without."""
     env = os.environ | {"LD_PRELOAD": str(launch.preload_object(abi))}
-    done = subprocess.run(["/bin/sh", "-c", "echo fine"], capture_output=True, text=True, env=env, check=False, timeout=60)
+    done = subprocess.run(
+        ["/bin/sh", "-c", "echo fine"], capture_output=True, text=True, env=env, check=False, timeout=60
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")
 
 
@@ -82,4 +91,11 @@ def test_needs_only_libc(abi: str) -> None:
     """GIVEN an object THEN it needs no C++ runtime and no MPI library."""
     dynamic = subprocess.check_output(["readelf", "-dW", launch.preload_object(abi)], text=True)
     needed = set(re.findall(r"NEEDED.*\[(.*)\]", dynamic))
-    assert needed <= {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+    assert needed <= {
+        "libc.so.6",
+        "libm.so.6",
+        "libdl.so.2",
+        "libpthread.so.0",
+        "ld-linux-x86-64.so.2",
+        "ld-linux-aarch64.so.1",
+    }

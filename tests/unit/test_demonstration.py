@@ -21,7 +21,10 @@ def test_report() -> None:
     report = parse_report(OUTPUT.format(time="1.75", result="verified"))
     assert report.time_s == 1.75
     assert report.phases_s["alltoallv"] == 1.5
-    assert [(part.calls, part.collective, part.bytes) for part in report.traffic] == [(10, "allreduce", 4096), (10, "alltoallv", 262144)]
+    assert [(part.calls, part.collective, part.bytes) for part in report.traffic] == [
+        (10, "allreduce", 4096),
+        (10, "alltoallv", 262144),
+    ]
 
 
 def test_a_wrong_result_is_an_error() -> None:

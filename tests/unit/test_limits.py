@@ -38,7 +38,14 @@ def test_four_nodes_of_one_rank(collective: str, m: int, expected: float) -> Non
 
 @pytest.mark.parametrize(
     ("collective", "expected"),
-    [("alltoall", 2 * 6 * 100), ("allgather", 600), ("scatter", 600), ("allreduce", 150), ("reduce_scatter", 600), ("bcast", 100)],
+    [
+        ("alltoall", 2 * 6 * 100),
+        ("allgather", 600),
+        ("scatter", 600),
+        ("allreduce", 150),
+        ("reduce_scatter", 600),
+        ("bcast", 100),
+    ],
 )
 def test_two_ranks_on_each_of_four_nodes(collective: str, expected: float) -> None:
     assert node_bytes(collective, 100, blocks(8, 2)) == expected
@@ -63,7 +70,13 @@ def test_one_node_has_no_limit(collective: str) -> None:
 def test_the_labs_known_figures() -> None:
     """docs: 16 nodes, 100 Mb/s; milliseconds as measured programs were compared with."""
     network = Network.blocks(16, 1, 1e8 * PAYLOAD_SHARE)
-    known = {("alltoall", 64): 82, ("alltoall", 256): 329, ("bcast", 256): 22, ("allreduce", 256): 41, ("reduce_scatter_block", 64): 82}
+    known = {
+        ("alltoall", 64): 82,
+        ("alltoall", 256): 329,
+        ("bcast", 256): 22,
+        ("allreduce", 256): 41,
+        ("reduce_scatter_block", 64): 82,
+    }
     for (collective, kib), milliseconds in known.items():
         assert limit_s(collective, kib * KIB, network) == pytest.approx(milliseconds / 1000, rel=0.02)
     four_each = Network.blocks(64, 4, 1e8 * PAYLOAD_SHARE)

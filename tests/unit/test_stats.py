@@ -12,7 +12,8 @@ from antiphon.stats import geometric_mean, median_ranks, summarize
 
 @pytest.mark.parametrize(
     ("count", "ranks"),
-    # Le Boudec, Performance Evaluation, table A.1 (places from 1): 6: 1–6, 10: 2–9, 20: 6–15, 50: 18–32 is not symmetric
+    # Le Boudec, Performance Evaluation, table A.1 (places from 1): 6: 1–6, 10: 2–9, 20: 6–15, 50: 18–32 is not
+    # symmetric
     [(1, (0, 0)), (3, (0, 2)), (6, (0, 5)), (9, (1, 7)), (10, (1, 8)), (20, (5, 14)), (31, (9, 21))],
 )
 def test_ranks(count: int, ranks: tuple[int, int]) -> None:

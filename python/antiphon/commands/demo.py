@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Show what Antiphon gains: two programs on an emulated cluster, without and with it
 
-Brings up the emulated cluster, runs a parallel integer sort and a 3-D Fourier transform by turns under plain MPI and under
-Antiphon, and prints one table. The programs check their own results. Where the kernel refuses namespaces, the same runs on
-this machine. Takes two to three minutes; nothing is left behind.
+Brings up the emulated cluster, runs a parallel integer sort and a 3-D Fourier transform by turns under plain MPI and
+under
+Antiphon, and prints one table. The programs check their own results. Where the kernel refuses namespaces, the same
+runs on this machine. Takes two to three minutes; nothing is left behind.
 """
 
 from __future__ import annotations
@@ -32,7 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--mpi", default="openmpi", metavar="MPI", help="openmpi (default), mpich, both, or a path")
     add("--cluster", default="ethernet-16", metavar="NAME", help="a cluster's name or file (default: %(default)s)")
     add("--rounds", type=int, default=3, metavar="N", help="how often each program runs both ways (default: 3)")
-    add("--budget", type=float, default=150.0, metavar="SECONDS", help="begin no further round after this time (default: 150)")
+    add(
+        "--budget",
+        type=float,
+        default=150.0,
+        metavar="SECONDS",
+        help="begin no further round after this time (default: 150)",
+    )
     add("--here", action="store_true", help="on this machine, without the emulated cluster")
     add("--json", action="store_true", help="the results as JSON")
 
@@ -114,32 +121,50 @@ def _progress(label: str, total: int) -> Iterator[Callable[[str], None]]:
 def _table(demonstration: Demonstration, title: str) -> Table:
     table = tables.new_table(title)
     for heading in ("", "plain", "Antiphon", "speed-up", "limit", "used by Antiphon"):
-        table.add_column(heading, justify="left" if heading in ("", "used by Antiphon") else "right", no_wrap=heading == "")
+        table.add_column(
+            heading, justify="left" if heading in ("", "used by Antiphon") else "right", no_wrap=heading == ""
+        )
     for comparison in demonstration.comparisons:
         plain, antiphon = comparison.time_s("plain"), comparison.time_s("antiphon")
         limit = tables.time_text(comparison.limit_s(demonstration.network) or None)
-        table.add_row(f"[bold]{comparison.example.label}[/]", tables.time_text(plain), tables.time_text(antiphon),
-                      f"[bold]{tables.ratio_text(comparison.speed_up)}[/]", limit, "")  # fmt: skip
+        table.add_row(
+            f"[bold]{comparison.example.label}[/]",
+            tables.time_text(plain),
+            tables.time_text(antiphon),
+            f"[bold]{tables.ratio_text(comparison.speed_up)}[/]",
+            limit,
+            "",
+        )
         for phase in [*comparison.collectives, ""]:
             plain, antiphon = comparison.phase_s("plain", phase), comparison.phase_s("antiphon", phase)
             limit_s = comparison.limit_s(demonstration.network, phase) if phase else None
             faster = plain / antiphon if phase and antiphon > 0 else None
             table.add_row(
-                f"  {phase or 'computing'}", tables.time_text(plain), tables.time_text(antiphon), tables.ratio_text(faster) if phase else "",
-                tables.time_text(limit_s or None) if phase else "", comparison.used.get(phase, ""), end_section=not phase,
-            )  # fmt: skip
+                f"  {phase or 'computing'}",
+                tables.time_text(plain),
+                tables.time_text(antiphon),
+                tables.ratio_text(faster) if phase else "",
+                tables.time_text(limit_s or None) if phase else "",
+                comparison.used.get(phase, ""),
+                end_section=not phase,
+            )
     return table
 
 
 def _explanation(in_lab: bool) -> str:
     runs = "Medians of runs by turns; times in collectives are means over ranks and hold waiting for others, too."
     if in_lab:
-        return f"{runs}\nlimit: the least time in which the links can carry the program's messages; computing comes on top."
-    return f"{runs}\nOn one machine messages go through shared memory: Antiphon stays out of the way, and 1.00× is what to expect."
+        limit = "limit: the least time in which the links can carry the program's messages; computing comes on top."
+        return f"{runs}\n{limit}"
+    why = "On one machine messages go through shared memory: Antiphon stays out of the way, so expect 1.00×."
+    return f"{runs}\n{why}"
 
 
 def _document(demonstration: Demonstration, place: Place, mpi: mpis.Mpi, ranks: int) -> dict[str, object]:
     return {
-        "mpi": mpi.label, "transport": place.transport(mpi), "ranks": ranks, "place": place.describe(),
+        "mpi": mpi.label,
+        "transport": place.transport(mpi),
+        "ranks": ranks,
+        "place": place.describe(),
         "programs": [comparison.to_json(demonstration.network) for comparison in demonstration.comparisons],
-    }  # fmt: skip
+    }

@@ -280,7 +280,8 @@ class Init:
         for pid in pids:
             poll.register(os.pidfd_open(pid), select.POLLIN)
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # orphans come here; the kernel shall bury them
-        # The guardian's death comes twice, as the end of the pipe and as a signal; the later one must not stop the clearing up.
+        # The guardian's death comes twice, as the end of the pipe and as a signal; the later one must not stop the
+        # clearing up.
         with contextlib.suppress(_Stop):
             poll.poll()
             signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -21,10 +21,12 @@ from antiphon.errors import AntiphonError
 from antiphon.lab import kernel
 
 RECORD = "lab.json"
-# What the host is set to while labs run; the first is what matters. Ranks that share a core take turns every millisecond.
-# And real-time programs, which ranks are, may use 98.5 % of each second instead of 95: the rest is one pause in which no rank
-# runs, and 50 ms are longer than most collectives that are measured. (From Linux 6.12 on the pause only comes when other
-# programs want to run, and stays 50 ms: measure on a quiet machine.)
+# What the host is set to while labs run; the first is what matters. Ranks that share a core take turns every
+# millisecond.
+# And real-time programs, which ranks are, may use 98.5 % of each second instead of 95: the rest is one pause in which
+# no rank
+# runs, and 50 ms are longer than most collectives that are measured. (From Linux 6.12 on the pause only comes when
+# other programs want to run, and stays 50 ms: measure on a quiet machine.)
 _SETTINGS = {
     "/proc/sys/kernel/sched_rr_timeslice_ms": "1",
     "/proc/sys/kernel/sched_rt_runtime_us": "985000",
