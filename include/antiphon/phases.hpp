@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "antiphon/problem.hpp"
+#include "antiphon/schedule.hpp"
+
+namespace antiphon {
+
+/// Who sends how many bytes to whom: paper 1's communication pattern (§4.2), as one value that all ranks know alike.
+struct PatternMessage {
+  int from = 0;
+  int to = 0;
+  std::int64_t bytes = 0;
+  bool operator==(const PatternMessage&) const = default;
+};
+
+struct Pattern {
+  int size = 0;                          ///< ranks
+  /// Each pair at most once, no rank to itself, no empty ones. Where schedulers find two messages of equal size, the earlier
+  /// one comes first.
+  std::vector<PatternMessage> messages;
+
+  /// From the counts that an allgather brings together: bytes[from · size + to]. What a rank keeps and empty ones are left out;
+  /// the others come in this order.
+  static Pattern of_counts(int size, std::span<const std::int64_t> bytes);
+  /// Drops empty messages and those of a rank to itself. Throws InvalidArgument for ranks that do not exist and doubled pairs.
+  static Pattern of_messages(int size, std::vector<PatternMessage> messages);
+  /// Rank's Alltoallv problem with this pattern: blocks one after the other, nothing to itself.
+  [[nodiscard]] Problem problem(int rank) const;
+  [[nodiscard]] std::int64_t total_bytes() const;
+  /// The same on every machine, and for any order of the messages.
+  [[nodiscard]] std::uint64_t hash() const;
+  bool operator==(const Pattern&) const = default;
+};
+
+/// What scheduling knows of the machine. The defaults are one switch of 100 Mb/s and one rank a node.
+struct Fabric {
+  double link_bytes_per_s = 11.95e6;     ///< of a node's link, as MPI's data see it
+  std::int64_t latency_ns = 150'000;     ///< of a short message
+  std::int64_t barrier_ns = 0;           ///< 0: 2 latencies · log2(ranks)
+  std::int64_t port_buffer_bytes = 65536;///< what may be under way to one node without loss
+  std::vector<int> node_of_rank;         ///< empty: every rank has a node of its own
+  std::vector<int> switch_of_node;       ///< empty: one switch
+  double uplink_bytes_per_s = 0;         ///< of a switch's link to all others; 0: never the limit
+
+  [[nodiscard]] int node(int rank) const { return node_of_rank.empty() ? rank : node_of_rank[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] int switch_of(int node) const {
+    return switch_of_node.empty() ? 0 : switch_of_node[static_cast<std::size_t>(node)];
+  }
+};
+
+/// A message, or a part of one that was split, in a phase.
+struct Part {
+  int from = 0;
+  int to = 0;
+  std::int64_t offset_bytes = 0;  ///< within the message
+  std::int64_t bytes = 0;
+  bool operator==(const Part&) const = default;
+};
+
+/// Parts that go at the same time. No node sends two or receives two, unless `together`: small messages, for which
+/// contention costs less than synchronisation.
+struct PhaseOfParts {
+  std::vector<Part> parts;
+  bool together = false;
+  bool operator==(const PhaseOfParts&) const = default;
+};
+
+/// A pattern in phases: what a scheduler makes and level 3 of compiled communication takes.
+struct Phases {
+  int size = 0;
+  std::string scheduler;  ///< its name
+  std::vector<PhaseOfParts> phases;
+
+  /// The pattern that it realises, sorted by (from, to).
+  [[nodiscard]] Pattern pattern() const;
+  bool operator==(const Phases&) const = default;
+};
+
+/// What keeps phases apart.
+enum class Synchronisation : std::uint8_t {
+  none,     ///< the order of sending alone
+  tokens,   ///< a receiver tells the sender of its next part when the part before has all but come in
+  grants,   ///< a receiver grants every piece: credit in bytes
+  barrier,  ///< a barrier between phases, as in paper 1
+};
+inline constexpr int synchronisation_count = 4;
+std::string_view name(Synchronisation synchronisation);
+std::optional<Synchronisation> synchronisation_from_name(std::string_view name);
+
+struct SchedulerOptions {
+  /// Messages shorter than this need no phase of their own. Below 0: small_threshold().
+  std::int64_t small_bytes = -1;
+};
+
+/// One way from a pattern to phases. Each lives in src/phases/schedulers/<name>.cpp as antiphon::schedulers_in::<name>; the
+/// registry is generated from those paths.
+struct Scheduler {
+  std::string_view name;
+  std::string_view summary;
+  /// Whether it is worth asking: nullptr: always. Others cost too much time for large patterns, or are for some fabrics only.
+  bool (*worth)(const Pattern&, const Fabric&);
+  /// `small_bytes`: messages shorter than this may go together.
+  Phases (*build)(const Pattern&, const Fabric&, std::int64_t small_bytes);
+};
+std::span<const Scheduler* const> schedulers();
+const Scheduler* find_scheduler(std::string_view name);
+
+/// Messages shorter than this need no phases: all of them together fit into any port, and none is longer than 8 KiB.
+std::int64_t small_threshold(const Pattern& pattern, const Fabric& fabric);
+
+/// What no schedule can be faster than.
+struct LowerBound {
+  std::int64_t node_bytes = 0;    ///< most bytes into or out of one node
+  std::int64_t uplink_bytes = 0;  ///< most bytes into or out of one switch
+  double seconds = 0;             ///< of the slower of both
+};
+LowerBound lower_bound(const Pattern& pattern, const Fabric& fabric);
+
+/// An estimate of the time that phases take with this synchronisation.
+double phases_seconds(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut);
+
+/// How a part is cut and how many pieces a receiver lets be under way to it.
+inline constexpr Cut default_phase_cut{16384, 2};
+
+/// All that is needed to run a pattern.
+struct CompiledPattern {
+  Phases phases;
+  Synchronisation synchronisation = Synchronisation::none;
+  Cut cut = default_phase_cut;
+  std::int64_t expected_ns = 0;  ///< as estimated
+  std::int64_t calls = 0;  ///< how often the pattern was seen in the trace it comes from; 0: not from a trace
+  bool operator==(const CompiledPattern&) const = default;
+};
+
+struct Candidate {
+  CompiledPattern compiled;
+  std::size_t phase_count = 0;
+};
+
+/// Every scheduler's phases with the synchronisation that is best for them, the best first. Never empty. Decides alike on
+/// every rank: nothing but the arguments goes in.
+std::vector<Candidate> schedule_all(const Pattern& pattern, const Fabric& fabric, const SchedulerOptions& options = {});
+/// The best of those that are quick enough for a run time decision (level 1): less than a second for 1,024 ranks, dense.
+CompiledPattern compile_pattern(const Pattern& pattern, const Fabric& fabric, const SchedulerOptions& options = {});
+
+/// p.rank's part of an Alltoallv in these phases. `p` gives the blocks' places (offsets) and must have the pattern's sizes,
+/// else InvalidArgument. What the rank keeps for itself is copied.
+///
+/// No deadlock, whichever synchronisation: all ranks take the phases in the same order; an operation waits only for operations
+/// of earlier phases, for the permission of its own part, or for earlier pieces of its part, and a permission only for what its
+/// rank received in earlier phases.
+Schedule schedule_of(const Phases& phases, const Problem& p, Synchronisation synchronisation, const Cut& cut = default_phase_cut);
+inline Schedule schedule_of(const CompiledPattern& c, const Problem& p) {
+  return schedule_of(c.phases, p, c.synchronisation, c.cut);
+}
+
+/// What is wrong with phases: parts outside their message, missing or doubled bytes, a node that sends or receives two parts in
+/// a phase that is not `together`.
+std::optional<std::string> check_phases(const Phases& phases, const Pattern& pattern, const Fabric& fabric);
+
+/// Runs the schedules of all ranks in this process on random data in random order, and compares every byte.
+std::optional<std::string> verify_phases(const CompiledPattern& compiled, std::uint64_t seed);
+
+/// JSON in the form of docs/reference/plan-format.md. Reading: FormatError that names the field.
+std::string to_json(const Pattern& pattern);
+std::string to_json(const Phases& phases);
+Pattern pattern_from_json(std::string_view json);
+Phases phases_from_json(std::string_view json);
+
+/// The content of a plan file of `antiphon compile`: patterns of Alltoallv calls, each with its schedule.
+struct CompiledPlan {
+  std::vector<CompiledPattern> patterns;
+  bool operator==(const CompiledPlan&) const = default;
+};
+std::string to_json(const CompiledPlan& plan);
+CompiledPlan compiled_plan_from_json(std::string_view json);
+
+}  // namespace antiphon
