@@ -19,7 +19,7 @@ from antiphon.mpi import Mpi, discover
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
 
 #: The benchmark is built against the libraries of the PyPI wheels; any other of the same ABI would do as well.
-WHEELS = [mpi for mpi in discover() if mpi.prefix.is_relative_to(sys.prefix) and mpi.launcher]
+WHEELS = [mpi for mpi in discover() if mpi.prefix.is_relative_to(Path(sys.prefix).resolve()) and mpi.launcher]
 
 FIELDS = {
     "collective",
