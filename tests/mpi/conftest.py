@@ -97,7 +97,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
     def compile_with(mpi: Mpi, sources: Sequence[Path], *options: str) -> Path:
         key = (mpi.libmpi, *sources, *options)
         if key not in done:
-            fortran = sources[0].suffix == ".f90"
+            fortran = sources[0].suffix.lower() == ".f90"
             program = folder / f"{sources[0].stem}-{len(done)}"
             flags = ["-ffree-line-length-none", f"-J{folder}"] if fortran else WARNINGS
             command = [wrapper(mpi, "fortran" if fortran else "c"), *flags, *sources, "-o", program, *options]

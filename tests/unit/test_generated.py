@@ -11,12 +11,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-OUTPUT = ["wrappers.gen.cpp", "wrappers_fortran.gen.cpp"]
+OUTPUT = [
+    "wrappers.gen.cpp",
+    "wrappers_fortran.gen.cpp",
+    "p2p_calls.gen.hpp",
+    "wrappers_p2p.gen.cpp",
+    "wrappers_p2p_fortran.gen.cpp",
+]
 
 
 def names() -> list[str]:
-    """The calls in calls.txt."""
-    lines = (ROOT / "mpi" / "calls.txt").read_text().splitlines()
+    """The calls in both lists."""
+    lines = [line for file in ("calls.txt", "calls_p2p.txt") for line in (ROOT / "mpi" / file).read_text().splitlines()]
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
@@ -39,5 +45,5 @@ def test_every_collective_is_wrapped() -> None:
 
 
 def test_no_call_is_named_twice() -> None:
-    """GIVEN calls.txt THEN each call is in it once."""
+    """GIVEN the lists THEN each call is named once."""
     assert len(names()) == len(set(names()))
