@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The grid programs: their results are right, and the same bit for bit however they are run."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from antiphon.mpi import Mpi, discover
+from antiphon.places import Here, program
+
+PREFIX = Path(sys.prefix).resolve()
+WHEELS = [m for m in discover() if m.prefix.is_relative_to(PREFIX) and m.launcher and m.abi != "mpiabi"]
+SIZES = {
+    "euler3d": ["--grid", "22x18x16", "--steps", "4", "--warm-up", "1"],
+    "sweep3d": ["--grid", "13x10x20", "--steps", "3", "--warm-up", "1", "--layers", "7"],
+    "cg3d": ["--grid", "20x17x12", "--steps", "2", "--warm-up", "1", "--iterations", "400"],
+}
+#: cg3d sums dot products rank by rank: only runs of as many ranks are alike.
+SAME_FOR_ALL_RANKS = ("euler3d", "sweep3d")
+
+
+def run(mpi: Mpi, name: str, ranks: int, arguments: list[str], antiphon: bool = False) -> tuple[int, str]:
+    lines: list[str] = []
+    argv = [str(program(f"demo-{name}", mpi.abi)), *arguments]
+    env = {"ANTIPHON_FORCE": "*:on"} if antiphon else {}
+    ended = Here().run(mpi, ranks, argv, preload=antiphon, env=env, on_line=lines.append, timeout_s=100)
+    return ended.exit_code, "\n".join(lines) + ended.stderr
+
+
+def state(text: str) -> str:
+    found = re.search(r"^state: ([0-9a-f]{16})$", text, re.MULTILINE)
+    assert found, text
+    return found[1]
+
+
+@functools.cache
+def reference(name: str, ranks: int) -> str:
+    code, text = run(WHEELS[0], name, ranks, SIZES[name])
+    assert code == 0, text
+    assert "result: verified" in text
+    return state(text)
+
+
+@pytest.mark.parametrize("mpi", WHEELS, ids=lambda mpi: mpi.label)
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("antiphon", [False, True], ids=["plain", "antiphon"])
+def test_same_state(mpi: Mpi, name: str, antiphon: bool) -> None:
+    ranks = 2 if mpi.family == "openmpi" else 4
+    code, text = run(mpi, name, ranks, SIZES[name], antiphon)
+    assert code == 0, text
+    assert re.search(r"^time per \w+: [\d.]+ s$", text, re.MULTILINE), text
+    assert state(text) == reference(name, 1 if name in SAME_FOR_ALL_RANKS else ranks)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_another_problem_has_another_state(name: str) -> None:
+    code, text = run(WHEELS[0], name, 1, [*SIZES[name], "--steps", "1"])
+    assert code == 0, text
+    assert state(text) != reference(name, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("euler3d", ["--grid", "64x64"]),
+        ("euler3d", ["--grid", "3x8x8"]),
+        ("sweep3d", ["--layers", "0"]),
+        ("cg3d", ["--speed", "9"]),
+        ("cg3d", ["--steps"]),
+    ],
+)
+def test_wrong_usage(name: str, arguments: list[str]) -> None:
+    code, text = run(WHEELS[0], name, 1, arguments)
+    assert code != 0
+    assert f"usage: {name}" in text
