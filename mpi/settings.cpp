@@ -37,6 +37,14 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// Of a profile, what runs need: its measurements would make every start carry them to all ranks. A text that is no profile stays
+/// as it is, for whoever reads it to say what is wrong with it.
+std::string decisions_of(const std::string& text) {
+  const auto document = nlohmann::json::parse(text, nullptr, false);
+  if (!document.is_object() || !document.contains("decisions")) return text;
+  return nlohmann::json{{"decisions", document["decisions"]}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 /// The speed of the fastest wired interface that is up, in bits per second; 0 if none says. Virtual interfaces report a
 /// nominal speed that means nothing, so only those backed by a device count.
 std::int64_t system_link_bits_per_s() {
@@ -72,7 +80,7 @@ Settings read_settings() {
   s.summary = variable("ANTIPHON_SUMMARY");
   if (s.summary == "0") s.summary.clear();
   const std::string profile = variable("ANTIPHON_PROFILE");
-  if (!profile.empty()) s.profile = read_file(profile);
+  if (!profile.empty()) s.profile = decisions_of(read_file(profile));
   s.link_bits_per_s = integer_variable("ANTIPHON_LINK_BITS_PER_S", 0);
   if (s.link_bits_per_s == 0) s.link_bits_per_s = system_link_bits_per_s();
   s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;

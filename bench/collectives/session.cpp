@@ -109,6 +109,7 @@ void Session::run_cell(const Cell& cell) {
   auto& stage = stages_[ranks];
   if (!stage) stage = std::make_unique<Stage>(world_, ranks);
   if (stage->member()) run_on_stage(cell, *stage);
+  if (rank_ == 0) print_line({{"event", "cell_done"}, {"collective", cell.collective}, {"bytes", cell.bytes}, {"ranks", ranks}});
   if (ranks < size_) stage->meet(library_);
 }
 

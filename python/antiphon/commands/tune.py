@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measure which algorithm is the fastest for each size, and write the decisions into the profile
+
+  antiphon tune --profile machine.json --hostfile nodes -n 16       Open MPI or MPICH, whichever is found first
+  antiphon tune --profile machine.json --lab --mpi openmpi,mpich    in an emulated cluster, for both
+  antiphon tune --profile machine.json --lab --for-export           the library's own algorithms, for `antiphon export`
+  antiphon run --profile machine.json ./solver                      uses the decisions
+
+What the model expects near the best is measured beside the library's own collective, interleaved, with a barrier before each
+call and back to back. A choice is taken only where it beats the library beyond noise. Interrupted, it goes on where it
+ended when it is started again. Every sample is kept beside the profile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from antiphon import benchmark, core, output, places, tables
+from antiphon import mpi as mpis
+from antiphon.commands import bench
+from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, AntiphonError
+from antiphon.tune import document, driver, grid, predictors
+from antiphon.tune.state import State
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of `antiphon tune`."""
+    add = parser.add_argument
+    add("collectives", nargs="*", metavar="COLLECTIVE", help="as MPI names it; or all (default: the ten main ones)")
+    add("--profile", type=Path, default=Path("machine.json"), metavar="FILE", help="the profile that gets the decisions; begun from the "
+        "links' rate if there is none (default: %(default)s)")  # fmt: skip
+    add("--budget", type=float, default=180.0, metavar="SECONDS", help="for each library, everything included (default: 180)")
+    add("--modes", default="sync,throughput", metavar="M,…", help="a choice must lose in none of them (default: %(default)s)")
+    add("--bytes", metavar="N,…", help="sizes to measure (default: 8 to 1 MiB)")
+    add("--for-export", action="store_true", help="measure the library's own algorithms instead of Antiphon's; changes no decision")
+    add("--restart", action="store_true", help="throw away what an interrupted tuning measured")
+    add("--dry-run", action="store_true", help="show what would be measured, and measure nothing")
+    where = parser.add_argument_group("where")
+    add = where.add_argument
+    add("-n", "-np", type=int, metavar="RANKS", help="number of ranks (default: one per core, slot or node)")
+    add("--mpi", metavar="MPI", help="openmpi, mpich, or a path; several with commas (default: the first that is found)")
+    add("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
+    add("--link-rate", metavar="RATE", help="rate of a node's link, as 1gbit")
+    add("--launcher-args", default="", metavar="ARGS", help="more options for mpirun or mpiexec")
+    add("--lab", nargs="?", const="", metavar="CLUSTER", help="an emulated cluster: a cluster's name or file, or a lab that is up "
+        "(default: ethernet-16)")  # fmt: skip
+    add("--transport", metavar="T", help="in a lab: what MPICH's messages travel through, ofi or ucx")
+    parser.add_argument("--json", action="store_true", help="print rules and evidence as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Tunes for each library in turn."""
+    request = make_request(args)
+    found = [mpis.by_name(name) for name in args.mpi.split(",")] if args.mpi else mpis.discover()[:1]
+    if not found:
+        raise AntiphonError("no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH")
+    if args.profile.exists():
+        document.read(args.profile)  # what is wrong with it is said before anything is measured
+    outcomes = {}
+    with bench.open_place(args) as place:
+        for mpi in found:
+            outcome = _tune(args, request, place, mpi)
+            if outcome is None:
+                return 0 if args.dry_run else EXIT_INTERRUPTED
+            outcomes[mpi.label] = outcome
+            if not args.json:
+                _show(outcome, request, mpi, args.profile)
+    if args.json:
+        output.print_json({label: {"rules": o.rules, **o.evidence} for label, o in outcomes.items()})
+    return EXIT_FAILURE if any(o.wrong for o in outcomes.values()) else 0
+
+
+def make_request(args: argparse.Namespace) -> driver.Request:
+    """What the options ask for."""
+    known = [c.name for c in core.collectives()]
+    if args.lab in known:  # `--lab bcast`: the word is a collective, not the option's optional value
+        args.collectives.append(args.lab)
+        args.lab = ""
+    if "all" in args.collectives:
+        args.collectives = known
+    for name in args.collectives:
+        if name not in known:
+            raise AntiphonError(f"no collective named {name!r}", hint=f"there are {', '.join(known)}")
+    if args.n is not None and args.n < 2:
+        raise AntiphonError(f"-n {args.n}: at least 2 ranks are needed")
+    if not args.budget >= 5:
+        raise AntiphonError(f"--budget {args.budget:g}: at least 5 seconds are needed")
+    modes = args.modes.split(",")
+    for mode in modes:
+        if mode not in benchmark.MODES:
+            raise AntiphonError(f"--modes: no mode named {mode!r}", hint=f"there are {', '.join(benchmark.MODES)}")
+    sizes = {"sizes": tuple(bench._size(text) for text in args.bytes.split(",")), "between": ()} if args.bytes else {}
+    ranks = args.n or (None if args.lab is not None or args.hostfile else len(os.sched_getaffinity(0)))
+    purpose = driver.EXPORT if args.for_export else driver.DECISIONS
+    collectives = tuple(dict.fromkeys(args.collectives or grid.MAIN))
+    return driver.Request(collectives, tuple(modes), args.budget, ranks, purpose, **sizes)
+
+
+def _tune(args: argparse.Namespace, request: driver.Request, place: places.Place, mpi: mpis.Mpi) -> driver.Outcome | None:
+    """One library; None where it was only shown, or interrupted."""
+    elapsed = driver.stopwatch()
+    with _progress(mpi.label) as (say, advance):
+        say("looking around")
+        here = driver.look_around(place, mpi, request.ranks)
+        if here.nodes < 2 and request.purpose == driver.DECISIONS:
+            raise AntiphonError("all ranks are on one node, where the library's shared memory is left alone",
+                                hint="name the nodes with --hostfile, or try --lab")  # fmt: skip
+        profile = _profile(args, here)
+        say("planning")
+        cells, wanted = driver.plan_cells(request, here, predictors.of(profile, here.machine),
+                                          lambda done, total: advance(done, total, "planning"))  # fmt: skip
+        if args.dry_run:
+            _show_plan(cells, wanted, args.json)
+            return None
+        state = State(driver.state_path(args.profile, mpi, request.purpose), driver.header(request, here))
+        state.open(args.restart)
+        finished = len(state.finished)
+
+        def on_event(event: Mapping[str, Any]) -> None:
+            nonlocal finished
+            finished += event["event"] == "cell_done"
+            if event["event"] == "result":
+                advance(finished, len(cells), f"{event['collective']} {tables.bytes_text(event['bytes'])} {event['ranks']} ranks")
+
+        try:
+            results = driver.measure(request, here, cells, state, elapsed(), on_event)
+        except KeyboardInterrupt:
+            state.close(complete=False)
+            output.print_warning(f"interrupted; what was measured is kept in {state.path}: the same command goes on")
+            return None
+        except AntiphonError:
+            state.close(complete=False)
+            raise
+    outcome = driver.conclude(request, here, wanted, state)
+    outcome.wrong = results.wrong if results else []
+    document.put_rules(profile, outcome.rules, mpi.family, here.ranks_per_node)
+    document.put_evidence(profile, outcome.evidence)
+    document.write(args.profile, profile)
+    state.close(complete=True)
+    return outcome
+
+
+def _profile(args: argparse.Namespace, here: driver.Surroundings) -> dict[str, Any]:
+    if args.profile.exists():
+        profile = document.read(args.profile)
+        nodes = profile.get("machine", {}).get("nodes")
+        if isinstance(nodes, int) and nodes < here.nodes:
+            output.print_warning(f"{args.profile} describes {nodes} nodes, and this runs on {here.nodes}: is it this machine's?")
+        return profile
+    if here.network is None:
+        raise AntiphonError(f"there is no profile {args.profile}, and the rate of the nodes' links is not known",
+                            hint=f"`antiphon probe -o {args.profile}` measures it, or give --link-rate 1gbit")  # fmt: skip
+    output.print_warning(f"{args.profile} does not exist: begun as a first guess from the links' rate")
+    return document.first_guess(here.place.describe(), here.node_of_rank, here.network)
+
+
+@contextlib.contextmanager
+def _progress(label: str) -> Iterator[tuple[Callable[[str], None], Callable[[int, int, str], None]]]:
+    """A bar on a terminal; nothing in a log."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = output.stderr()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(f"{label}: starting", total=None)
+        yield (
+            lambda text: bar.update(task, description=f"{label}: {text}"),
+            lambda done, total, text: bar.update(task, completed=done, total=total, description=f"{label}: {text}"),
+        )
+
+
+def _show_plan(cells: list[benchmark.Cell], wanted: grid.Grid, as_json: bool) -> None:
+    if as_json:
+        output.print_json({"cells": [{"collective": c.collective, "bytes": c.bytes, "ranks": c.ranks, "choices": list(c.choices)}
+                                     for c in cells]})  # fmt: skip
+        return
+    table = tables.new_table(f"{len(cells)} cells; {len(wanted.too_long)} would take too long")
+    for heading in ("collective", "bytes", "ranks", "contenders"):
+        table.add_column(heading, overflow="fold")
+    for cell in cells:
+        table.add_row(cell.collective, tables.bytes_text(cell.bytes), str(cell.ranks), "\n".join(cell.choices))
+    tables.print_wide(table)
+
+
+def _show(outcome: driver.Outcome, request: driver.Request, mpi: mpis.Mpi, profile: Path) -> None:
+    title = f"{mpi.label}: {len(outcome.verdicts)} cells measured on up to {outcome.evidence['ranks']} ranks"
+    table = tables.new_table(title)
+    for heading, justify in (("collective", "left"), ("ranks", "right"), ("bytes", "right"), *((m, "right") for m in request.modes), ("best", "left")):
+        table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    for v in sorted(outcome.verdicts, key=lambda v: (v.collective, -v.ranks, v.bytes)):
+        best = v.good[0]
+        ratios = [tables.ratio_text(v.faster.get(best, {}).get(mode)) for mode in request.modes]
+        table.add_row(v.collective, str(v.ranks), tables.bytes_text(v.bytes), *ratios, best)
+    tables.print_wide(table)
+    out = output.stdout()
+    if outcome.rules:
+        out.print(f"{len(outcome.rules)} rules written to {profile}; `antiphon run --profile {profile}` uses them", soft_wrap=True)
+    else:
+        out.print(f"evidence written to {profile}; `antiphon export --profile {profile}` uses it", soft_wrap=True)
+    for text in outcome.evidence["not_covered"]:
+        out.print(f"not covered: {text}", soft_wrap=True)
+    for collective, size, contender, why in outcome.wrong:
+        output.print_error(f"{collective} {tables.bytes_text(size)} {contender}: {why}")

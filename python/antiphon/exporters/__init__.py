@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Formats that decisions can be exported to; found by listing this package. One module is one format:
+
+  SUMMARY: str                      one line for the help
+  export(profile, options)          → Exported; raises AntiphonError for what its reader would misread as a whole
+
+`openmpi_rules` is named openmpi-rules on the command line.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+
+from antiphon.errors import AntiphonError
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user says besides the profile."""
+
+    #: The reader's version, where it is not the measured library's.
+    reader_version: str | None = None
+    #: MPICH's library, whose built-in tree is completed.
+    libmpi: Path | None = None
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A file's text, and what people must know about it."""
+
+    text: str
+    #: How its reader is told to use it.
+    usage: str
+    #: What was left out because this reader would misread it, and why.
+    left_out: Sequence[str] = field(default=())
+
+
+def names() -> list[str]:
+    """All formats, as the command line names them."""
+    return sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+
+
+def load(name: str) -> ModuleType:
+    if name not in names():
+        raise AntiphonError(f"--to {name}: no such format", hint=f"there are {', '.join(names())}")
+    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+
+
+def version_of(text: str) -> tuple[int, ...]:
+    """The leading numbers of a version: "5.0.11rc1" → (5, 0, 11)."""
+    parts = []
+    for part in text.split("."):
+        digits = "".join(c for c in part if c.isdigit()) if part[:1].isdigit() else ""
+        if not digits:
+            break
+        parts.append(int(digits))
+    if not parts:
+        raise AntiphonError(f"{text!r} is not a version", hint="write it as 5.0.11")
+    return tuple(parts)

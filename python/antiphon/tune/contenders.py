@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who takes part in a cell: the library, the rules' choice and its neighbours, and what a model expects within reach of the best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from antiphon import core
+from antiphon.tune.grid import UNSIZED, Point
+
+#: Up to which factor of the best prediction an algorithm is worth measuring.
+REACH = 1.5
+#: Parameters that cut messages, and the values worth trying; short messages make most of them alike.
+_CUTS = ("segment_bytes", "piece_bytes", "block_bytes")
+_CUT_BYTES = (2048, 4096, 8192, 16384, 32768)
+_WINDOWS = (1, 2, 4, 8, 16)
+_RADIX = (2, 3, 4, 8)
+
+#: Seconds that a choice would take at a point; None where that cannot be said.
+Predictor = Callable[[Point, str], "float | None"]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What rules may look at, as it is here."""
+
+    nodes: int
+    ranks_per_node: int
+    link_bits_per_s: int
+    mpi: str
+
+    def question(self, point: Point) -> core.Question:
+        unknown = point.collective in UNSIZED
+        element = 8 if point.bytes % 8 == 0 and _is_reduction(point.collective) else 1
+        return core.Question(
+            point.collective, point.ranks, max(1, point.ranks // self.ranks_per_node), self.ranks_per_node,
+            None if unknown else point.bytes, element, True, self.link_bits_per_s, True, self.mpi,
+        )  # fmt: skip
+
+
+def _is_reduction(collective: str) -> bool:
+    return next(c.is_reduction for c in core.collectives() if c.name == collective)
+
+
+def choices(point: Point, machine: Machine, predictor: Predictor, most: int) -> list[str]:
+    """Up to `most` of Antiphon's choices: the rules' own first, then by prediction, each in its full form.
+
+    Unsized collectives have the same contenders at every size: one of them must serve all.
+    """
+    at = Point(point.collective, 65536, point.ranks) if point.collective in UNSIZED else point
+    question = machine.question(at)
+    own = core.choose(question, own=True)
+    first = [own.choice] if own.algorithm else []
+    predicted = {choice: predictor(at, choice) for choice in _candidates(at, question)}
+    ranked = sorted((time, choice) for choice, time in predicted.items() if time is not None)
+    best = min((predictor(at, c) or float("inf") for c in first), default=float("inf"))
+    best = min(best, ranked[0][0] if ranked else best)
+    near = _varied([choice for time, choice in ranked if time <= REACH * best], most)
+    unknown = [choice for choice, time in predicted.items() if time is None]
+    return list(dict.fromkeys([*first, *near, *unknown]))[:most]
+
+
+def _varied(ranked: Sequence[str], most: int) -> list[str]:
+    """In order, but every algorithm's best before any algorithm's second and third: a model is more often wrong about an
+    algorithm than about its parameters."""
+    by_algorithm: dict[str, list[str]] = {}
+    for choice in ranked:
+        by_algorithm.setdefault(choice.partition(":")[0], []).append(choice)
+    rounds = max((len(own) for own in by_algorithm.values()), default=0)
+    return [own[i] for i in range(rounds) for own in by_algorithm.values() if i < len(own)][:most]
+
+
+def _candidates(point: Point, question: core.Question) -> Iterator[str]:
+    """Every algorithm that can do it, with every sensible value of its parameters, in full form and without repeats."""
+    supported = core.supported(question)
+    seen = set()
+    for algorithm in core.algorithms(point.collective):
+        if algorithm.name not in supported:
+            continue
+        for values in _grid(algorithm, point):
+            text = algorithm.name + (":" + ",".join(f"{k}={v}" for k, v in values.items()) if values else "")
+            if text not in seen:
+                seen.add(text)
+                yield text
+
+
+def _grid(algorithm: core.Algorithm, point: Point) -> Iterator[dict[str, int]]:
+    """Values of the parameters worth trying; a cut that leaves the message whole is tried once, with one window."""
+    defaults = {p.name: p.default for p in algorithm.parameters}
+    cut = next((name for name in _CUTS if name in defaults), None)
+    for radix in _within(algorithm, "radix", _RADIX) or [None]:
+        base = defaults | ({} if radix is None else {"radix": radix})
+        if cut is None:
+            yield base
+            continue
+        sizes = [size for size in _within(algorithm, cut, _CUT_BYTES) if size < point.bytes]
+        if not sizes:
+            yield base
+        for size in sizes:
+            for window in _within(algorithm, "window", _WINDOWS) or [None]:
+                # More than 64 KiB ahead overruns the port of a switch; see docs/concepts/findings.md.
+                if window is None or size * window <= 65536:
+                    yield base | {cut: size} | ({} if window is None else {"window": window})
+
+
+def _within(algorithm: core.Algorithm, name: str, values: Iterable[int]) -> list[int]:
+    parameter = next((p for p in algorithm.parameters if p.name == name), None)
+    return [v for v in values if parameter and parameter.min <= v <= parameter.max]

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From measurements to rules: who wins a cell beyond noise, and which ranges of sizes and ranks that speaks for."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon import stats
+from antiphon.benchmark import Measurement
+from antiphon.tune.grid import UNSIZED
+
+LIBRARY = "library"
+#: A choice must be this much faster than the library in one mode at least …
+GAIN = 1.03
+#: … and in none slower than this.
+LEAST = 0.985
+#: Choices within this factor of the best count as equal: fewer rules, and less fitted to noise.
+EQUAL = 1.03
+
+Key = tuple[str, int, int]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found in one cell."""
+
+    collective: str
+    bytes: int
+    ranks: int
+    #: The choices as good as the best, best first; the library alone where nothing beats it beyond noise.
+    good: Sequence[str]
+    #: How many times faster than the library, by choice and mode.
+    faster: Mapping[str, Mapping[str, float]]
+
+
+@dataclass
+class Cell:
+    """One cell's medians by choice and mode."""
+
+    by_choice: dict[str, dict[str, stats.Summary]] = field(default_factory=lambda: defaultdict(dict))
+
+
+def cells_of(measurements: Iterable[Measurement]) -> dict[Key, Cell]:
+    """Groups measurements; of Antiphon's contenders the full form of what really ran is the name."""
+    cells: dict[Key, Cell] = defaultdict(Cell)
+    for m in measurements:
+        name = m.contender if m.contender.partition(":")[0] == LIBRARY else m.chosen
+        cells[m.collective, m.bytes, m.ranks].by_choice[name][m.mode] = m.summary
+    return cells
+
+
+def verdict(key: Key, cell: Cell) -> Verdict | None:
+    """Judges one cell; None without the library's own time."""
+    library = cell.by_choice.get(LIBRARY)
+    if not library:
+        return None
+    faster = {name: _ratios(library, modes) for name, modes in cell.by_choice.items() if name != LIBRARY}
+    scores = {}
+    for name, ratios in faster.items():
+        # Who was left out of a mode because it could not win there is no choice.
+        if set(ratios) == set(library) and _beats(library, cell.by_choice[name], ratios):
+            scores[name] = stats.geometric_mean(ratios.values()) or 0.0
+    if not scores:
+        return Verdict(*key, [LIBRARY], faster)
+    best = max(scores.values())
+    good = sorted((name for name, score in scores.items() if score * EQUAL >= best), key=lambda name: -scores[name])
+    return Verdict(*key, good, faster)
+
+
+def _ratios(library: Mapping[str, stats.Summary], own: Mapping[str, stats.Summary]) -> dict[str, float]:
+    return {mode: library[mode].median / summary.median for mode, summary in own.items() if mode in library and summary.median}
+
+
+def _beats(library: Mapping[str, stats.Summary], own: Mapping[str, stats.Summary], ratios: Mapping[str, float]) -> bool:
+    """Faster in one mode beyond noise (intervals apart), and in no mode slower by more than the least difference."""
+    clear = any(own[mode].ci_high < library[mode].ci_low and ratios[mode] >= GAIN for mode in ratios)
+    return clear and min(ratios.values()) >= LEAST
+
+
+@dataclass(frozen=True)
+class Span:
+    """Consecutive sizes of one collective on one number of ranks that share a choice."""
+
+    choice: str
+    low: int
+    #: None: and above.
+    high: int | None
+    verdicts: Sequence[Verdict]
+
+
+def spans(verdicts: Sequence[Verdict]) -> list[Span]:
+    """One collective's verdicts, sizes ascending, as few spans as the choices that are good allow.
+
+    Between two sizes with different choices the border is their geometric mean. The last span goes on: what wins at the
+    largest size wins beyond it, where ever more time is the links'.
+    """
+    groups: list[tuple[list[Verdict], list[str]]] = []
+    for v in verdicts:
+        shared = [name for name in groups[-1][1] if name in v.good] if groups else []
+        if shared:
+            groups[-1] = ([*groups[-1][0], v], shared)
+        else:
+            groups.append(([v], list(v.good)))
+    result = []
+    low = 0 if verdicts and verdicts[0].bytes == 0 else 1
+    for i, (members, names) in enumerate(groups):
+        high = None if i + 1 == len(groups) else math.isqrt(members[-1].bytes * groups[i + 1][0][0].bytes)
+        result.append(Span(_most_gained(members, names), low, high, members))
+        low = (high or 0) + 1
+    return result
+
+
+def _most_gained(members: Sequence[Verdict], names: Sequence[str]) -> str:
+    if LIBRARY in names:
+        return LIBRARY
+    return max(names, key=lambda name: math.prod(r for v in members for r in v.faster[name].values()))
+
+
+def unsized(verdicts: Sequence[Verdict]) -> Span:
+    """One choice for all sizes: it must lose at none of them by more than the least difference."""
+    totals: dict[str, float] = {}
+    for name in {name for v in verdicts for name in v.faster}:
+        ratios = [ratio for v in verdicts for ratio in v.faster.get(name, {"": 0.0}).values()]
+        if ratios and min(ratios) >= LEAST:
+            totals[name] = stats.geometric_mean(ratios) or 0.0
+    best = max(totals, key=lambda name: totals[name], default=LIBRARY)
+    return Span(best if totals and totals[best] >= GAIN else LIBRARY, 0, None, list(verdicts))
+
+
+@dataclass(frozen=True)
+class RankSpan:
+    """A number of ranks that was measured, and those that it speaks for."""
+
+    ranks: int
+    low: int
+    high: int
+
+
+def all_spans(verdicts: Iterable[Verdict]) -> Iterator[tuple[RankSpan, Span]]:
+    """Every collective's spans of ranks and sizes. Between two numbers of ranks the border is their geometric mean."""
+    by_place: dict[tuple[str, int], list[Verdict]] = defaultdict(list)
+    for v in verdicts:
+        by_place[v.collective, v.ranks].append(v)
+    for collective in dict.fromkeys(name for name, _ in by_place):
+        counts = sorted(ranks for name, ranks in by_place if name == collective)
+        for i, ranks in reversed(list(enumerate(counts))):
+            ordered = sorted(by_place[collective, ranks], key=lambda v: v.bytes)
+            low = ranks if i == 0 else math.isqrt(counts[i - 1] * ranks) + 1
+            high = ranks if i + 1 == len(counts) else math.isqrt(ranks * counts[i + 1])
+            for span in [unsized(ordered)] if collective in UNSIZED else spans(ordered):
+                yield RankSpan(ranks, low, high), span
+
+
+def rules(verdicts: Iterable[Verdict], family: str, ranks_per_node: int) -> list[dict[str, Any]]:
+    """Rules for all that was measured, for this library and this many ranks on a node; larger communicators first."""
+    return [_rule(span, (place.low, place.high), family, ranks_per_node) for place, span in all_spans(verdicts)]
+
+
+def _rule(span: Span, ranks: tuple[int, int], family: str, ranks_per_node: int) -> dict[str, Any]:
+    first = span.verdicts[0]
+    rule: dict[str, Any] = {"collective": first.collective}
+    if first.collective != "barrier" and first.collective not in UNSIZED:
+        rule["bytes"] = [span.low, span.high]
+    rule |= {"ranks": list(ranks), "ranks_per_node": [ranks_per_node, ranks_per_node], "mpi": family}
+    if ranks_per_node > 1:
+        rule["blocked"] = True
+    return rule | {"use": span.choice, "why": _why(span)}
+
+
+def _why(span: Span) -> str:
+    """For people: what was gained where it was measured."""
+    from antiphon.tables import bytes_text
+
+    first, last = span.verdicts[0], span.verdicts[-1]
+    sizes = bytes_text(first.bytes) if first is last else f"{bytes_text(first.bytes)} to {bytes_text(last.bytes)}"
+    where = f"measured on {first.ranks} ranks" + ("" if first.collective == "barrier" else f" at {sizes}")
+    if span.choice == LIBRARY:
+        return f"{where}: nothing beats the library beyond noise"
+    ratios = [ratio for v in span.verdicts for ratio in v.faster.get(span.choice, {}).values()]
+    low, high = min(ratios), max(ratios)
+    gained = f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
+    return f"{where}: {gained} times the library's speed"

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The profile's document as tuning changes it: decisions and their evidence come in, everything else stays as it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from antiphon import __version__, limits
+from antiphon.errors import AntiphonError
+
+FORMAT = "antiphon-profile"
+VERSION = 1
+RULES_VERSION = 1
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A profile; an error of one line that says what is wrong with it otherwise."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise AntiphonError(f"cannot read the profile {path}: {error.strerror}",
+                            hint=f"`antiphon probe -o {path}` measures one, `antiphon tune --profile {path}` begins one from "
+                            "the links' rate") from None  # fmt: skip
+    except ValueError as error:
+        raise AntiphonError(f"{path} is not a profile: {error}") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise AntiphonError(f"{path} is not a profile: format is not {FORMAT!r}")
+    if document.get("version") != VERSION:
+        raise AntiphonError(f"{path}: version {document.get('version')!r}; this Antiphon reads version {VERSION}")
+    for name in ("decisions", "measurements", "machine"):
+        if not isinstance(document.get(name, {}), dict):
+            raise AntiphonError(f"{path}: {name}: expected an object")
+    if not isinstance(document.get("decisions", {}).get("rules", []), list):
+        raise AntiphonError(f"{path}: decisions.rules: expected a list")
+    return document
+
+
+def first_guess(name: str, node_of_rank: Sequence[int], network: limits.Network) -> dict[str, Any]:
+    """A profile from the links' rate alone: what Ethernet of that rate usually does, until a probe says better."""
+    nodes = len(set(node_of_rank))
+    bytes_per_s = network.node_bits_per_s / 8
+    latency_s = 5e-5
+    return {
+        "format": FORMAT, "version": VERSION, "created": now(), "tool": f"antiphon {__version__}",
+        "machine": {"name": name, "nodes": nodes, "ranks_per_node": max(1, len(node_of_rank) // nodes)},
+        "link_classes": [
+            {"name": "a guess from the links' rate", "scope": "switch", "latency_s": latency_s,
+             "os_s": [[0, 5e-6], [65536, 2e-5]], "or_s": [[0, 5e-6], [65536, 2e-5]],
+             "g_s": [[0, 1e-5], [1 << 20, 1e-5 + (1 << 20) / bytes_per_s]]},
+        ],
+        "topology": {"switches": [{"name": "a"}],
+                     "nodes": [{"switch": "a", "port_bytes_per_s": bytes_per_s, "count": nodes}]},
+    }  # fmt: skip
+
+
+def put_rules(document: dict[str, Any], rules: Sequence[Mapping[str, Any]], family: str, ranks_per_node: int) -> None:
+    """Replaces the decisions for this library and number of ranks on a node about the same collectives; others stay."""
+    collectives = {rule["collective"] for rule in rules}
+
+    def replaced(rule: Mapping[str, Any]) -> bool:
+        same = rule.get("mpi") == family and rule.get("ranks_per_node") == [ranks_per_node, ranks_per_node]
+        return same and rule.get("collective") in collectives
+
+    kept = [rule for rule in document.get("decisions", {}).get("rules", []) if not replaced(rule)]
+    document["decisions"] = {"version": RULES_VERSION, "rules": [*rules, *kept]}
+
+
+def put_evidence(document: dict[str, Any], evidence: Mapping[str, Any]) -> None:
+    """Adds a tuning's evidence, instead of an older one of the same library, placement and purpose."""
+    measurements = document.setdefault("measurements", {})
+    same = ("mpi", "ranks_per_node", "purpose")
+    kept = [e for e in measurements.get("tune", []) if any(e.get(key) != evidence[key] for key in same)]
+    measurements["tune"] = [*kept, dict(evidence)]
+
+
+def write(path: Path, document: Mapping[str, Any]) -> None:
+    """At once or not at all: a reader never sees half a profile."""
+    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(json.dumps(document, indent=1) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+        Path(name).chmod(mode)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def now() -> str:
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

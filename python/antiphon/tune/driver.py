@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a tuning: plans the cells, measures what is not yet measured, and turns it into decisions and evidence."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from antiphon import benchmark, limits
+from antiphon.benchmark import Cell, CellPlan, Measurement
+from antiphon.mpi import Mpi
+from antiphon.places import Place
+from antiphon.tune import contenders, decide, document, grid, library
+from antiphon.tune.contenders import Machine, Predictor
+from antiphon.tune.grid import Grid, Point
+from antiphon.tune.state import State
+
+#: Of the time that is there, what starting and the last cell may still need.
+_RESERVE_S = 4.0
+_RESERVE_SHARE = 0.06
+#: A cell's budget in one mode, at least and at most.
+_CELL_S = (0.15, 4.0)
+
+DECISIONS, EXPORT = "decisions", "export"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to tune."""
+
+    collectives: Sequence[str]
+    modes: Sequence[str]
+    budget_s: float
+    ranks: int | None
+    #: Measure the library's own algorithms, for `antiphon export`, instead of Antiphon's.
+    purpose: str = DECISIONS
+    sizes: Sequence[int] = grid.SIZES
+    between: Sequence[int] = grid.BETWEEN
+    most_contenders: int = 7
+
+
+@dataclass
+class Surroundings:
+    """Where it runs, found out by running something short."""
+
+    place: Place
+    mpi: Mpi
+    node_of_rank: Sequence[int]
+    network: limits.Network | None
+
+    @property
+    def ranks(self) -> int:
+        return len(self.node_of_rank)
+
+    @property
+    def nodes(self) -> int:
+        return len(set(self.node_of_rank))
+
+    @property
+    def ranks_per_node(self) -> int:
+        return max(list(self.node_of_rank).count(node) for node in set(self.node_of_rank))
+
+    @property
+    def machine(self) -> Machine:
+        rate = 0 if self.network is None else int(self.network.node_bits_per_s / limits.PAYLOAD_SHARE)
+        return Machine(self.nodes, self.ranks_per_node, rate, self.mpi.family)
+
+
+@dataclass
+class Outcome:
+    """What a tuning found."""
+
+    verdicts: list[decide.Verdict]
+    rules: list[dict[str, Any]]
+    evidence: dict[str, Any]
+    wrong: list[tuple[str, int, str, str]] = field(default_factory=list)
+
+
+def look_around(place: Place, mpi: Mpi, ranks: int | None) -> Surroundings:
+    """Where the ranks are, as MPI itself says it."""
+    plan = CellPlan([Cell("barrier", 0, 0, ("sync",), ("library",))], 0.02, 30)
+    results = benchmark.run(place, mpi, ranks, plan, lambda _event: None)
+    return Surroundings(place, mpi, results.node_of_rank, results.network)
+
+
+def plan_cells(request: Request, here: Surroundings, predictor: Predictor,
+               on_point: Callable[[int, int], None] = lambda _done, _total: None) -> tuple[list[Cell], Grid]:  # fmt: skip
+    """The cells with their contenders, and the grid they are from."""
+    wanted = grid.make(request.collectives, here.network, here.node_of_rank, request.budget_s,
+                       sizes=request.sizes, between=request.between)  # fmt: skip
+    listed = benchmark.library_algorithms(here.place, here.mpi) if request.purpose == EXPORT else {}
+    cells = []
+    for number, point in enumerate(wanted.points):
+        on_point(number, len(wanted.points))
+        if request.purpose == EXPORT:
+            others = library.choices(point, here.mpi.family, listed)
+        else:
+            others = contenders.choices(point, here.machine, predictor, _most(request, here, point))
+        if others:
+            cells.append(Cell(point.collective, point.bytes, point.ranks, request.modes, ["library", *others]))
+    return cells, wanted
+
+
+def _most(request: Request, here: Surroundings, point: Point) -> int:
+    """Long calls have few contenders: each costs as much as all of a short call's."""
+    seconds = grid.call_s(point, here.network)
+    return request.most_contenders if seconds < 0.02 else max(2, request.most_contenders // 2)
+
+
+def measure(request: Request, here: Surroundings, cells: Sequence[Cell], state: State, elapsed_s: float,
+            on_event: Callable[[Mapping[str, Any]], None]) -> benchmark.Results | None:  # fmt: skip
+    """Measures the cells that the state does not have yet; None where nothing was left to do."""
+    left = [cell for cell in cells if (cell.collective, cell.bytes, cell.ranks) not in state.finished]
+    if not left:
+        return None
+    remaining_s = request.budget_s * (1 - _RESERVE_SHARE) - elapsed_s - _RESERVE_S
+    per_cell_s = 1.2 * remaining_s / (len(left) * len(request.modes))
+    plan = CellPlan(left, min(max(per_cell_s, _CELL_S[0]), _CELL_S[1]), max(remaining_s, 1.0))
+
+    def take(event: Mapping[str, Any]) -> None:
+        state.add(event)
+        on_event(event)
+
+    return benchmark.run(here.place, here.mpi, request.ranks, plan, take)
+
+
+def conclude(request: Request, here: Surroundings, wanted: Grid, state: State) -> Outcome:
+    """Rules and evidence from all that is measured by now."""
+    finished = [m for m in state.measurements if (m.collective, m.bytes, m.ranks) in state.finished]
+    judged = [decide.verdict(key, cell) for key, cell in decide.cells_of(finished).items()]
+    verdicts = [v for v in judged if v is not None]
+    rules = [] if request.purpose == EXPORT else decide.rules(verdicts, here.mpi.family, here.ranks_per_node)
+    evidence = {
+        "purpose": request.purpose, "mpi": here.mpi.family, "library": here.mpi.label, "version": here.mpi.version,
+        "transport": here.place.transport(here.mpi), "ranks": here.ranks, "nodes": here.nodes,
+        "ranks_per_node": here.ranks_per_node, "created": document.now(), "samples": state.path.name,
+        "not_covered": not_covered(wanted, state, here),
+        "cells": [_row(m, here) for m in finished],
+    }  # fmt: skip
+    return Outcome(verdicts, rules, evidence)
+
+
+def not_covered(wanted: Grid, state: State, here: Surroundings) -> list[str]:
+    """What the rules rest on no measurement for, for people."""
+    from antiphon.tables import bytes_text
+
+    def named(points: Iterable[Point]) -> str:
+        by_collective: dict[str, list[str]] = {}
+        for p in points:
+            on = "" if p.ranks == here.ranks else f" on {p.ranks} ranks"
+            by_collective.setdefault(p.collective, []).append(bytes_text(p.bytes) + on)
+        return "; ".join(f"{collective} {', '.join(sizes)}" for collective, sizes in by_collective.items())
+
+    said = []
+    missed = [p for p in wanted.points if (p.collective, p.bytes, p.ranks) not in state.finished]
+    if missed:
+        said.append(f"the time did not reach for: {named(missed)}")
+    if wanted.too_long:
+        said.append(f"a call takes too long, decided by the next smaller size: {named(wanted.too_long)}")
+    smallest = min((p.ranks for p in wanted.points), default=here.ranks)
+    said.append(f"fewer than {smallest} or more than {here.ranks} ranks, or not {here.ranks_per_node} on each node: the built-in rules")
+    return said
+
+
+def _row(m: Measurement, here: Surroundings) -> dict[str, Any]:
+    s = m.summary
+    network = here.network and limits.Network(here.network.node_of_rank[: m.ranks], here.network.node_bits_per_s, here.network.uplinks)
+    limit = limits.limit_s(m.collective, m.bytes, network) if network else None
+    return {
+        "collective": m.collective, "bytes": m.bytes, "ranks": m.ranks, "mode": m.mode, "contender": m.contender, "chosen": m.chosen,
+        "median_s": _short(s.median), "ci_low_s": _short(s.ci_low), "ci_high_s": _short(s.ci_high), "samples": s.count,
+        "limit_s": None if limit is None else _short(limit),
+    }  # fmt: skip
+
+
+def _short(seconds: float) -> float:
+    return float(f"{seconds:.4g}")
+
+
+def state_path(profile: Path, mpi: Mpi, purpose: str) -> Path:
+    """Beside the profile: `machine.json` → `machine.tune-openmpi.jsonl`."""
+    return profile.with_name(f"{profile.stem}.tune-{mpi.family}{'' if purpose == DECISIONS else '-library'}.jsonl")
+
+
+def header(request: Request, here: Surroundings) -> dict[str, Any]:
+    """What must be equal for a tuning to go on with an earlier one's measurements."""
+    return {"library": here.mpi.label, "transport": here.place.transport(here.mpi), "ranks": here.ranks, "nodes": here.nodes,
+            "modes": list(request.modes), "purpose": request.purpose}  # fmt: skip
+
+
+def stopwatch() -> Callable[[], float]:
+    """Seconds since now."""
+    start = time.monotonic()
+    return lambda: time.monotonic() - start

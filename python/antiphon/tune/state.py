@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was measured so far, on disk as it comes: an interrupted tuning goes on where it ended."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from antiphon.benchmark import Measurement
+from antiphon.errors import AntiphonError
+
+FORMAT = "antiphon-tune-state"
+VERSION = 1
+
+
+class State:
+    """Lines of JSON: what is being tuned, then every event of the benchmark. A last line that was cut short is ignored."""
+
+    def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
+        self.path = path
+        self.measurements: list[Measurement] = []
+        #: (collective, bytes, ranks) whose modes are all measured.
+        self.finished: set[tuple[str, int, int]] = set()
+        self._header = {"format": FORMAT, "version": VERSION, **header}
+        self._file: IO[str] | None = None
+
+    def load(self) -> None:
+        """Reads what an earlier run left, if it tuned the same."""
+        if not self.path.exists():
+            return
+        try:
+            lines = self.path.read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise AntiphonError(f"cannot read {self.path}: {error}", hint="--restart begins anew") from None
+        events = list(_events(lines))
+        if not events or events[-1].get("event") == "complete":
+            return
+        if events[0] != self._header:
+            was, asked = _difference(events[0], self._header)
+            raise AntiphonError(
+                f"{self.path} holds an unfinished tuning of something else ({was}; asked for now: {asked})",
+                hint="--restart throws it away, or name another --state",
+            )
+        for event in events[1:]:
+            self._take(event)
+
+    def open(self, restart: bool) -> None:
+        """Begins or goes on writing."""
+        if restart:
+            self.path.unlink(missing_ok=True)
+        else:
+            self.load()
+        begin = not self.path.exists() or not self.finished and not self.measurements
+        try:
+            self._file = self.path.open("w" if begin else "a", encoding="utf-8")
+        except OSError as error:
+            raise AntiphonError(f"cannot write {self.path}: {error.strerror}") from None
+        if begin:
+            self._write(self._header)
+        else:
+            self._file.write("\n")  # after a line that was cut short
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        """Keeps an event of the benchmark."""
+        if event.get("event") in ("result", "cell_done", "complete"):
+            self._write(event)
+            self._take(event)
+
+    def close(self, complete: bool) -> None:
+        """Ends writing. The file of a tuning that came to its end stays, as the raw samples; the next one begins anew."""
+        if complete:
+            self.add({"event": "complete"})
+        if self._file is not None:
+            self._file.close()
+
+    def _take(self, event: Mapping[str, Any]) -> None:
+        if event["event"] == "result":
+            self.measurements.append(Measurement(**{key: value for key, value in event.items() if key != "event"}))
+        elif event["event"] == "cell_done":
+            self.finished.add((event["collective"], event["bytes"], event["ranks"]))
+
+    def _write(self, data: Mapping[str, Any]) -> None:
+        assert self._file is not None
+        self._file.write(json.dumps(data) + "\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+def _events(lines: Iterable[str]) -> Iterable[dict[str, Any]]:
+    for line in lines:
+        try:
+            event = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        if isinstance(event, dict):
+            yield event
+
+
+def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, str]:
+    keys = [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
+    return tuple(", ".join(f"{key} {where.get(key)}" for key in keys) for where in (old, new))  # type: ignore[return-value]
