@@ -17,7 +17,9 @@ MODES = ("sync", "throughput", "burst")
 
 @dataclass(frozen=True)
 class Cell:
-    """What is measured together, interleaved: some contenders at one collective and size, on the first `ranks` ranks."""
+    """What is measured together, interleaved: some contenders at one collective and size, on the first `ranks`
+    ranks.
+    """
 
     collective: str
     bytes: int
@@ -45,7 +47,8 @@ class CellPlan:
 
     def arguments(self) -> list[str]:
         """The program's command line."""
-        words = ["--race", "--budget", f"{self.budget_s:g}", "--deadline", f"{self.deadline_s:g}", "--root", str(self.root)]
+        words = ["--race", "--budget", f"{self.budget_s:g}", "--deadline", f"{self.deadline_s:g}"]
+        words += ["--root", str(self.root)]
         return words + [word for cell in self.cells for word in ("--cell", cell.argument())]
 
     @property
@@ -160,14 +163,15 @@ class Results:
     def _row(self, m: Measurement) -> dict[str, Any]:
         s = m.summary
         return {
-            "collective": m.collective, "bytes": m.bytes, "ranks": m.ranks or self.ranks, "nodes": self.nodes, "mpi": self.mpi,
-            "transport": self.transport, "mode": m.mode, "contender": m.contender, "chosen": m.chosen,
+            "collective": m.collective, "bytes": m.bytes, "ranks": m.ranks or self.ranks, "nodes": self.nodes,
+            "mpi": self.mpi, "transport": self.transport, "mode": m.mode, "contender": m.contender, "chosen": m.chosen,
             "median_s": s.median, "ci_low_s": s.ci_low, "ci_high_s": s.ci_high, "calls_per_sample": m.calls_per_sample,
             "samples": list(m.samples), "limit_s": self.limit_s(m),
         }  # fmt: skip
 
 
-def run(place: Place, mpi: Mpi, n: int | None, plan: Plan | CellPlan, on_event: Callable[[Mapping[str, Any]], None]) -> Results:
+def run(place: Place, mpi: Mpi, n: int | None, plan: Plan | CellPlan,
+        on_event: Callable[[Mapping[str, Any]], None]) -> Results:  # fmt: skip
     """Measures; `on_event` gets every line of the program as it comes."""
     results = Results(mpi.label, place.transport(mpi), root=plan.root)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a profile knows about algorithms that other software can run, as `antiphon export` needs it.
 
-Two sources: the library's own algorithms (`antiphon tune --for-export`), exact for that library; and Antiphon's measured
-schedules, for readers whose algorithms of the same kind were not measured themselves.
+Two sources: the library's own algorithms (`antiphon tune --for-export`), exact for that library; and Antiphon's
+measured schedules, for readers whose algorithms of the same kind were not measured themselves.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Decision:
     bytes_high: int | None
     #: None: what the reader would do by itself.
     algorithm: Algorithm | None
-    #: The sizes in the span that were measured, and how many times faster than the default each was (least of the modes).
+    #: The sizes in the span that were measured, and how many times faster than the default each was (least of the
+    #: modes).
     measured: Mapping[int, float]
 
 
@@ -68,8 +69,10 @@ def of_library(profile: Mapping[str, Any], family: str) -> Knowledge:
     """The library's own algorithms. Each cell's best is taken beyond noise only, as in tuning."""
     evidence = _evidence(profile, family, "export")
     if evidence is None:
-        raise AntiphonError(f"the profile has no measurements of {family}'s own algorithms",
-                            hint=f"`antiphon tune --for-export --mpi {family} --profile …` makes them")  # fmt: skip
+        raise AntiphonError(
+            f"the profile has no measurements of {family}'s own algorithms",
+            hint=f"`antiphon tune --for-export --mpi {family} --profile …` makes them",
+        )
     return _knowledge(evidence, lambda name: Algorithm.parse(name.partition(":")[2]))
 
 
@@ -89,15 +92,26 @@ def of_antiphon(profile: Mapping[str, Any], known: Mapping[str, Mapping[str, str
 
 def _evidence(profile: Mapping[str, Any], family: str | None, purpose: str) -> Mapping[str, Any] | None:
     """The last evidence of that kind; Antiphon's own schedules are the same under every library."""
-    kept = [e for e in profile.get("measurements", {}).get("tune", [])
-            if e.get("purpose") == purpose and family in (None, e.get("mpi"))]  # fmt: skip
+    kept = [
+        e
+        for e in profile.get("measurements", {}).get("tune", [])
+        if e.get("purpose") == purpose and family in (None, e.get("mpi"))
+    ]
     return kept[-1] if kept else None
 
 
 def _knowledge(evidence: Mapping[str, Any], algorithm_of: Any) -> Knowledge:
-    verdicts = [v for v in (decide.verdict(key, cell) for key, cell in _cells(evidence["cells"]).items()) if v is not None]
-    return Knowledge(evidence["mpi"], evidence["version"], evidence["library"], evidence["nodes"], evidence["ranks_per_node"],
-                     list(_decisions(verdicts, algorithm_of)))  # fmt: skip
+    verdicts = [
+        v for v in (decide.verdict(key, cell) for key, cell in _cells(evidence["cells"]).items()) if v is not None
+    ]
+    return Knowledge(
+        evidence["mpi"],
+        evidence["version"],
+        evidence["library"],
+        evidence["nodes"],
+        evidence["ranks_per_node"],
+        list(_decisions(verdicts, algorithm_of)),
+    )
 
 
 def _cells(rows: Iterable[Mapping[str, Any]]) -> dict[decide.Key, decide.Cell]:
@@ -114,4 +128,6 @@ def _decisions(verdicts: Sequence[decide.Verdict], algorithm_of: Any) -> Iterabl
     for place, span in decide.all_spans(verdicts):
         algorithm = None if span.choice == decide.LIBRARY else algorithm_of(span.choice)
         gained = {v.bytes: min(v.faster[span.choice].values()) if algorithm else 1.0 for v in span.verdicts}
-        yield Decision(span.verdicts[0].collective, place.ranks, place.low, place.high, span.low, span.high, algorithm, gained)
+        yield Decision(
+            span.verdicts[0].collective, place.ranks, place.low, place.high, span.low, span.high, algorithm, gained
+        )

@@ -6,9 +6,9 @@
   antiphon tune --profile machine.json --lab --for-export           the library's own algorithms, for `antiphon export`
   antiphon run --profile machine.json ./solver                      uses the decisions
 
-What the model expects near the best is measured beside the library's own collective, interleaved, with a barrier before each
-call and back to back. A choice is taken only where it beats the library beyond noise. Interrupted, it goes on where it
-ended when it is started again. Every sample is kept beside the profile.
+What the model expects near the best is measured beside the library's own collective, interleaved, with a barrier
+before each call and back to back. A choice is taken only where it beats the library beyond noise. Interrupted, it
+goes on where it ended when it is started again. Every sample is kept beside the profile.
 """
 
 from __future__ import annotations
@@ -32,23 +32,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon tune`."""
     add = parser.add_argument
     add("collectives", nargs="*", metavar="COLLECTIVE", help="as MPI names it; or all (default: the ten main ones)")
-    add("--profile", type=Path, default=Path("machine.json"), metavar="FILE", help="the profile that gets the decisions; begun from the "
-        "links' rate if there is none (default: %(default)s)")  # fmt: skip
-    add("--budget", type=float, default=180.0, metavar="SECONDS", help="for each library, everything included (default: 180)")
-    add("--modes", default="sync,throughput", metavar="M,…", help="a choice must lose in none of them (default: %(default)s)")
+    add(
+        "--profile",
+        type=Path,
+        default=Path("machine.json"),
+        metavar="FILE",
+        help="gets the decisions; begun from the links' rate if there is none (default: %(default)s)",
+    )
+    add(
+        "--budget",
+        type=float,
+        default=180.0,
+        metavar="SECONDS",
+        help="for each library, everything included (default: 180)",
+    )
+    add(
+        "--modes",
+        default="sync,throughput",
+        metavar="M,…",
+        help="a choice must lose in none of them (default: %(default)s)",
+    )
     add("--bytes", metavar="N,…", help="sizes to measure (default: 8 to 1 MiB)")
-    add("--for-export", action="store_true", help="measure the library's own algorithms instead of Antiphon's; changes no decision")
+    add(
+        "--for-export",
+        action="store_true",
+        help="measure the library's own algorithms instead of Antiphon's; changes no decision",
+    )
     add("--restart", action="store_true", help="throw away what an interrupted tuning measured")
     add("--dry-run", action="store_true", help="show what would be measured, and measure nothing")
     where = parser.add_argument_group("where")
     add = where.add_argument
     add("-n", "-np", type=int, metavar="RANKS", help="number of ranks (default: one per core, slot or node)")
-    add("--mpi", metavar="MPI", help="openmpi, mpich, or a path; several with commas (default: the first that is found)")
+    add(
+        "--mpi", metavar="MPI", help="openmpi, mpich, or a path; several with commas (default: the first that is found)"
+    )
     add("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
     add("--link-rate", metavar="RATE", help="rate of a node's link, as 1gbit")
     add("--launcher-args", default="", metavar="ARGS", help="more options for mpirun or mpiexec")
-    add("--lab", nargs="?", const="", metavar="CLUSTER", help="an emulated cluster: a cluster's name or file, or a lab that is up "
-        "(default: ethernet-16)")  # fmt: skip
+    add(
+        "--lab",
+        nargs="?",
+        const="",
+        metavar="CLUSTER",
+        help="an emulated cluster: a cluster's name or file, or a lab that is up (default: ethernet-16)",
+    )
     add("--transport", metavar="T", help="in a lab: what MPICH's messages travel through, ofi or ucx")
     parser.add_argument("--json", action="store_true", help="print rules and evidence as JSON")
 
@@ -58,7 +85,9 @@ def run(args: argparse.Namespace) -> int:
     request = make_request(args)
     found = [mpis.by_name(name) for name in args.mpi.split(",")] if args.mpi else mpis.discover()[:1]
     if not found:
-        raise AntiphonError("no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH")
+        raise AntiphonError(
+            "no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH"
+        )
     if args.profile.exists():
         document.read(args.profile)  # what is wrong with it is said before anything is measured
     outcomes = {}
@@ -101,19 +130,24 @@ def make_request(args: argparse.Namespace) -> driver.Request:
     return driver.Request(collectives, tuple(modes), args.budget, ranks, purpose, **sizes)
 
 
-def _tune(args: argparse.Namespace, request: driver.Request, place: places.Place, mpi: mpis.Mpi) -> driver.Outcome | None:
+def _tune(
+    args: argparse.Namespace, request: driver.Request, place: places.Place, mpi: mpis.Mpi
+) -> driver.Outcome | None:
     """One library; None where it was only shown, or interrupted."""
     elapsed = driver.stopwatch()
     with _progress(mpi.label) as (say, advance):
         say("looking around")
         here = driver.look_around(place, mpi, request.ranks)
         if here.nodes < 2 and request.purpose == driver.DECISIONS:
-            raise AntiphonError("all ranks are on one node, where the library's shared memory is left alone",
-                                hint="name the nodes with --hostfile, or try --lab")  # fmt: skip
+            raise AntiphonError(
+                "all ranks are on one node, where the library's shared memory is left alone",
+                hint="name the nodes with --hostfile, or try --lab",
+            )
         profile = _profile(args, here)
         say("planning")
-        cells, wanted = driver.plan_cells(request, here, predictors.of(profile, here.machine),
-                                          lambda done, total: advance(done, total, "planning"))  # fmt: skip
+        cells, wanted = driver.plan_cells(
+            request, here, predictors.of(profile, here.machine), lambda done, total: advance(done, total, "planning")
+        )
         if args.dry_run:
             _show_plan(cells, wanted, args.json)
             return None
@@ -125,7 +159,11 @@ def _tune(args: argparse.Namespace, request: driver.Request, place: places.Place
             nonlocal finished
             finished += event["event"] == "cell_done"
             if event["event"] == "result":
-                advance(finished, len(cells), f"{event['collective']} {tables.bytes_text(event['bytes'])} {event['ranks']} ranks")
+                advance(
+                    finished,
+                    len(cells),
+                    f"{event['collective']} {tables.bytes_text(event['bytes'])} {event['ranks']} ranks",
+                )
 
         try:
             results = driver.measure(request, here, cells, state, elapsed(), on_event)
@@ -150,11 +188,15 @@ def _profile(args: argparse.Namespace, here: driver.Surroundings) -> dict[str, A
         profile = document.read(args.profile)
         nodes = profile.get("machine", {}).get("nodes")
         if isinstance(nodes, int) and nodes < here.nodes:
-            output.print_warning(f"{args.profile} describes {nodes} nodes, and this runs on {here.nodes}: is it this machine's?")
+            output.print_warning(
+                f"{args.profile} describes {nodes} nodes, and this runs on {here.nodes}: is it this machine's?"
+            )
         return profile
     if here.network is None:
-        raise AntiphonError(f"there is no profile {args.profile}, and the rate of the nodes' links is not known",
-                            hint=f"`antiphon probe -o {args.profile}` measures it, or give --link-rate 1gbit")  # fmt: skip
+        raise AntiphonError(
+            f"there is no profile {args.profile}, and the rate of the nodes' links is not known",
+            hint=f"`antiphon probe -o {args.profile}` measures it, or give --link-rate 1gbit",
+        )
     output.print_warning(f"{args.profile} does not exist: begun as a first guess from the links' rate")
     return document.first_guess(here.place.describe(), here.node_of_rank, here.network)
 
@@ -176,8 +218,14 @@ def _progress(label: str) -> Iterator[tuple[Callable[[str], None], Callable[[int
 
 def _show_plan(cells: list[benchmark.Cell], wanted: grid.Grid, as_json: bool) -> None:
     if as_json:
-        output.print_json({"cells": [{"collective": c.collective, "bytes": c.bytes, "ranks": c.ranks, "choices": list(c.choices)}
-                                     for c in cells]})  # fmt: skip
+        output.print_json(
+            {
+                "cells": [
+                    {"collective": c.collective, "bytes": c.bytes, "ranks": c.ranks, "choices": list(c.choices)}
+                    for c in cells
+                ]
+            }
+        )
         return
     table = tables.new_table(f"{len(cells)} cells; {len(wanted.too_long)} would take too long")
     for heading in ("collective", "bytes", "ranks", "contenders"):
@@ -190,7 +238,13 @@ def _show_plan(cells: list[benchmark.Cell], wanted: grid.Grid, as_json: bool) ->
 def _show(outcome: driver.Outcome, request: driver.Request, mpi: mpis.Mpi, profile: Path) -> None:
     title = f"{mpi.label}: {len(outcome.verdicts)} cells measured on up to {outcome.evidence['ranks']} ranks"
     table = tables.new_table(title)
-    for heading, justify in (("collective", "left"), ("ranks", "right"), ("bytes", "right"), *((m, "right") for m in request.modes), ("best", "left")):
+    for heading, justify in (
+        ("collective", "left"),
+        ("ranks", "right"),
+        ("bytes", "right"),
+        *((m, "right") for m in request.modes),
+        ("best", "left"),
+    ):
         table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
     for v in sorted(outcome.verdicts, key=lambda v: (v.collective, -v.ranks, v.bytes)):
         best = v.good[0]
@@ -199,7 +253,10 @@ def _show(outcome: driver.Outcome, request: driver.Request, mpi: mpis.Mpi, profi
     tables.print_wide(table)
     out = output.stdout()
     if outcome.rules:
-        out.print(f"{len(outcome.rules)} rules written to {profile}; `antiphon run --profile {profile}` uses them", soft_wrap=True)
+        out.print(
+            f"{len(outcome.rules)} rules written to {profile}; `antiphon run --profile {profile}` uses them",
+            soft_wrap=True,
+        )
     else:
         out.print(f"evidence written to {profile}; `antiphon export --profile {profile}` uses it", soft_wrap=True)
     for text in outcome.evidence["not_covered"]:

@@ -10,11 +10,24 @@ from antiphon.knowledge import Algorithm, Decision, Knowledge
 
 #: Numbers of collectives in rules files.
 COLLECTIVES = {
-    "allgather": 0, "allgatherv": 1, "allreduce": 2, "alltoall": 3, "alltoallv": 4, "barrier": 6, "bcast": 7, "exscan": 8,
-    "gather": 9, "reduce": 11, "reduce_scatter": 12, "reduce_scatter_block": 13, "scan": 14, "scatter": 15,
-}  # fmt: skip
+    "allgather": 0,
+    "allgatherv": 1,
+    "allreduce": 2,
+    "alltoall": 3,
+    "alltoallv": 4,
+    "barrier": 6,
+    "bcast": 7,
+    "exscan": 8,
+    "gather": 9,
+    "reduce": 11,
+    "reduce_scatter": 12,
+    "reduce_scatter_block": 13,
+    "scan": 14,
+    "scatter": 15,
+}
 
-#: Algorithms by name; the place in the list, from 1, is the number. (Names as coll_tuned_<collective>_algorithm lists them.)
+#: Algorithms by name; the place in the list, from 1, is the number. (Names as coll_tuned_<collective>_algorithm
+#: lists them.)
 ALGORITHMS = {
     "allgather": ("linear", "bruck", "recursive_doubling", "ring", "neighbor", "two_proc", "sparbit"),
     "allgatherv": ("default", "bruck", "ring", "neighbor", "two_proc", "sparbit"),
@@ -22,8 +35,17 @@ ALGORITHMS = {
     "alltoall": ("linear", "pairwise", "modified_bruck", "linear_sync", "two_proc"),
     "alltoallv": ("basic_linear", "pairwise"),
     "barrier": ("linear", "double_ring", "recursive_doubling", "bruck", "two_proc", "tree"),
-    "bcast": ("basic_linear", "chain", "pipeline", "split_binary_tree", "binary_tree", "binomial", "knomial",
-              "scatter_allgather", "scatter_allgather_ring"),
+    "bcast": (
+        "basic_linear",
+        "chain",
+        "pipeline",
+        "split_binary_tree",
+        "binary_tree",
+        "binomial",
+        "knomial",
+        "scatter_allgather",
+        "scatter_allgather_ring",
+    ),
     "exscan": ("linear", "recursive_doubling"),
     "gather": ("basic_linear", "binomial", "linear_sync"),
     "reduce": ("linear", "chain", "pipeline", "binary", "binomial", "in-order_binary", "rabenseifner"),
@@ -31,7 +53,7 @@ ALGORITHMS = {
     "reduce_scatter_block": ("basic_linear", "recursive_doubling", "recursive_halving", "butterfly"),
     "scan": ("linear", "recursive_doubling"),
     "scatter": ("basic_linear", "binomial", "linear_nb"),
-}  # fmt: skip
+}
 
 #: Counted with all ranks' blocks.
 _OF_ALL_RANKS = frozenset({"allgather", "allgatherv", "alltoall", "gather", "reduce_scatter", "reduce_scatter_block"})
@@ -72,7 +94,9 @@ def tables(knowledge: Knowledge, left_out: list[str], with_requests: bool) -> It
     """Each collective's rules, communicators ascending; what cannot be said goes to `left_out`."""
     for collective in dict.fromkeys(d.collective for d in knowledge.decisions):
         if collective in ("scan", "exscan"):
-            left_out.append(f"{collective}: Open MPI looks it up by the element's size times the ranks, not by the message's")
+            left_out.append(
+                f"{collective}: Open MPI looks it up by the element's size times the ranks, not by the message's"
+            )
             continue
         if collective not in COLLECTIVES:
             left_out.append(f"{collective}: Open MPI has one algorithm for it")
@@ -81,24 +105,37 @@ def tables(knowledge: Knowledge, left_out: list[str], with_requests: bool) -> It
         if all(d.algorithm is None for d in own):
             continue
         by_ranks = sorted({(d.ranks_low, d.ranks_high, d.ranks) for d in own})
-        yield collective, [
-            CommRules(low, high, list(_rules(collective, [d for d in own if d.ranks == ranks], left_out, with_requests)))
-            for low, high, ranks in by_ranks
-        ]
+        yield (
+            collective,
+            [
+                CommRules(
+                    low, high, list(_rules(collective, [d for d in own if d.ranks == ranks], left_out, with_requests))
+                )
+                for low, high, ranks in by_ranks
+            ],
+        )
 
 
-def _rules(collective: str, decisions: Iterable[Decision], left_out: list[str], with_requests: bool) -> Iterator[MessageRule]:
+def _rules(
+    collective: str, decisions: Iterable[Decision], left_out: list[str], with_requests: bool
+) -> Iterator[MessageRule]:
     last: MessageRule | None = None
     for decision in sorted(decisions, key=lambda d: d.bytes_low):
         low = 0 if last is None else message_bytes(collective, decision.ranks, decision.bytes_low)
         rule = _rule(collective, low, decision.algorithm, left_out, with_requests)
         if last is None or (rule.algorithm, rule.fanout, rule.segment_bytes, rule.requests) != (
-            last.algorithm, last.fanout, last.segment_bytes, last.requests):  # fmt: skip
+            last.algorithm,
+            last.fanout,
+            last.segment_bytes,
+            last.requests,
+        ):
             yield rule
         last = rule
 
 
-def _rule(collective: str, low: int, algorithm: Algorithm | None, left_out: list[str], with_requests: bool) -> MessageRule:
+def _rule(
+    collective: str, low: int, algorithm: Algorithm | None, left_out: list[str], with_requests: bool
+) -> MessageRule:
     if algorithm is None:
         return MessageRule(low, 0)
     if "knomial_radix" in algorithm.parameters:
@@ -106,15 +143,21 @@ def _rule(collective: str, low: int, algorithm: Algorithm | None, left_out: list
         return MessageRule(low, 0)
     requests = algorithm.number("max_requests")
     if requests and not with_requests:
-        left_out.append(f"{collective} {algorithm.name} with {requests} requests: rules of this version cannot say how many")
+        left_out.append(
+            f"{collective} {algorithm.name} with {requests} requests: rules of this version cannot say how many"
+        )
         return MessageRule(low, 0)
     number = ALGORITHMS[collective].index(algorithm.name) + 1
     fanout = algorithm.number("chain_fanout") or algorithm.number("tree_fanout")
     return MessageRule(low, number, fanout, algorithm.number("segmentsize"), requests)
 
 
-def intended(knowledge: Knowledge, tables_: Sequence[tuple[str, list[CommRules]]]) -> Iterator[tuple[str, int, int, MessageRule | None]]:
-    """(collective, ranks, Open MPI's message size, the rule that must be found) at every measured point and every border."""
+def intended(
+    knowledge: Knowledge, tables_: Sequence[tuple[str, list[CommRules]]]
+) -> Iterator[tuple[str, int, int, MessageRule | None]]:
+    """(collective, ranks, Open MPI's message size, the rule that must be found) at every measured point and every
+    border.
+    """
     by_collective = dict(tables_)
     for d in knowledge.decisions:
         comms = by_collective.get(d.collective)

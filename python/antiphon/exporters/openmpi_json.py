@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Open MPI 6 and later: the JSON rules of coll_tuned_dynamic_rules_filename.
 
-Its reader takes the first entry that matches, both of communicators and of messages, bounds inclusive; an unknown collective
-rejects the whole file, an unknown algorithm the rule. The segment's size is read from `seg_size` alone (Open MPI's own
-converter writes another word), and an absent `reqs` means 0.
+Its reader takes the first entry that matches, both of communicators and of messages, bounds inclusive; an unknown
+collective rejects the whole file, an unknown algorithm the rule. The segment's size is read from `seg_size` alone
+(Open MPI's own converter writes another word), and an absent `reqs` means 0.
 """
 
 from __future__ import annotations
@@ -34,36 +34,62 @@ def export(profile: Mapping[str, Any], options: Options) -> Exported:
         raise AntiphonError(f"Open MPI {options.reader_version} cannot read JSON rules", hint="--to openmpi-rules")
     left_out: list[str] = []
     if version_of(known.version) < (6,):
-        left_out.append(f"measured with {known.label}; its algorithms have the same names in Open MPI 6, not always the same speed")
+        left_out.append(
+            f"measured with {known.label}; its algorithms have the same names in Open MPI 6, not always the same speed"
+        )
     tables = list(openmpi.tables(known, left_out, with_requests=True))
     if not tables:
         raise AntiphonError("nothing to export: the library's own choice was best everywhere", exit_code=1)
-    text = json.dumps({
-        "rule_file_version": 3, "module": "tuned",
-        "collectives": {collective: [_comm(collective, comm, known) for comm in comms] for collective, comms in tables},
-    }, indent=1) + "\n"  # fmt: skip
+    text = (
+        json.dumps(
+            {
+                "rule_file_version": 3,
+                "module": "tuned",
+                "collectives": {
+                    collective: [_comm(collective, comm, known) for comm in comms] for collective, comms in tables
+                },
+            },
+            indent=1,
+        )
+        + "\n"
+    )
     _verify(text, known, tables)
     return Exported(text, USAGE, left_out)
 
 
 def _comm(collective: str, comm: CommRules, known: knowledge.Knowledge) -> dict[str, Any]:
     ends = [rule.low - 1 for rule in comm.rules[1:]]
-    rules = [_rule(collective, rule, end) for rule, end in zip(comm.rules, [*ends, "inf"], strict=True) if rule.algorithm]
+    rules = [
+        _rule(collective, rule, end) for rule, end in zip(comm.rules, [*ends, "inf"], strict=True) if rule.algorithm
+    ]
     spread = "one-per-node" if known.ranks_per_node == 1 else "any"
     return {"comm_size_min": comm.low, "comm_size_max": comm.high, "comm_rank_distribution": spread, "rules": rules}
 
 
 def _rule(collective: str, rule: MessageRule, end: int | str) -> dict[str, Any]:
-    return {"msg_size_min": rule.low, "msg_size_max": end, "alg": openmpi.ALGORITHMS[collective][rule.algorithm - 1],
-            "faninout": rule.fanout, "seg_size": rule.segment_bytes, "reqs": rule.requests}  # fmt: skip
+    return {
+        "msg_size_min": rule.low,
+        "msg_size_max": end,
+        "alg": openmpi.ALGORITHMS[collective][rule.algorithm - 1],
+        "faninout": rule.fanout,
+        "seg_size": rule.segment_bytes,
+        "reqs": rule.requests,
+    }
 
 
 def _verify(text: str, known: knowledge.Knowledge, tables: Sequence[tuple[str, list[CommRules]]]) -> None:
     for collective, ranks, message, wanted in openmpi.intended(known, tables):
         found = lookup(text, collective, ranks, message)
-        expected = None if wanted is None or wanted.algorithm == 0 else (wanted.algorithm, wanted.fanout, wanted.segment_bytes, wanted.requests)
+        expected = (
+            None
+            if wanted is None or wanted.algorithm == 0
+            else (wanted.algorithm, wanted.fanout, wanted.segment_bytes, wanted.requests)
+        )
         if found != expected:
-            raise AntiphonError(f"the file would be misread: {collective} on {ranks} ranks, {message} bytes: {found} for {expected}", exit_code=1)
+            raise AntiphonError(
+                f"the file would be misread: {collective} on {ranks} ranks, {message} bytes: {found} for {expected}",
+                exit_code=1,
+            )
 
 
 def lookup(text: str, collective: str, ranks: int, message: int) -> tuple[int, int, int, int] | None:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Open MPI 4.1 and 5.0: the rules file of coll_tuned_dynamic_rules_filename.
 
-Its reader wants whole numbers only, in the order below; whatever it does not like makes it ignore the file without a word. Within
-a collective it takes the last communicator size that is not above the ranks (else the first), and within that the last
-message size that is not above the message's. Open MPI 6 reads the same file, but takes each communicator size as the end of
-the one before, so that 64 to 127 ranks get the rules of 128: for it there is openmpi-json.
+Its reader wants whole numbers only, in the order below; whatever it does not like makes it ignore the file without a
+word. Within a collective it takes the last communicator size that is not above the ranks (else the first), and
+within that the last message size that is not above the message's. Open MPI 6 reads the same file, but takes each
+communicator size as the end of the one before, so that 64 to 127 ranks get the rules of 128: for it there is
+openmpi-json.
 """
 
 from __future__ import annotations
@@ -36,9 +37,10 @@ def export(profile: Mapping[str, Any], options: Options) -> Exported:
     version = version_of(options.reader_version or known.version)
     if version >= (6,):
         raise AntiphonError(
-            f"Open MPI {'.'.join(map(str, version))} reads the sizes of communicators in this file as the ends of their ranges, "
-            "so that rules would apply to the wrong ones", hint="--to openmpi-json",
-        )  # fmt: skip
+            f"Open MPI {'.'.join(map(str, version))} reads the sizes of communicators in this file as the "
+            "ends of their ranges, so that rules would apply to the wrong ones",
+            hint="--to openmpi-json",
+        )
     left_out: list[str] = []
     tables = list(openmpi.tables(known, left_out, version >= _WITH_REQUESTS))
     if not tables:
@@ -51,8 +53,10 @@ def export(profile: Mapping[str, Any], options: Options) -> Exported:
 def _text(known: knowledge.Knowledge, tables: Sequence[tuple[str, list[CommRules]]], versioned: bool) -> str:
     # The version must be the very first thing, even before a comment.
     lines = [_VERSION_LINE] if versioned else []
-    lines += [f"# by antiphon export, from measurements of {known.label} on {known.nodes} nodes",
-              f"{len(tables)}  # collectives"]  # fmt: skip
+    lines += [
+        f"# by antiphon export, from measurements of {known.label} on {known.nodes} nodes",
+        f"{len(tables)}  # collectives",
+    ]
     for collective, comms in tables:
         filled = _gaps_filled(comms)
         lines += [f"{openmpi.COLLECTIVES[collective]}  # {collective}", f"{len(filled)}  # communicator sizes"]
@@ -75,17 +79,24 @@ def _line(collective: str, rule: MessageRule, versioned: bool) -> str:
     return f"{numbers}{f' {rule.requests}' if versioned else ''}  # from {rule.low} B: {name}"
 
 
-def _verify(text: str, version: tuple[int, ...], known: knowledge.Knowledge, tables: Sequence[tuple[str, list[CommRules]]]) -> None:
+def _verify(
+    text: str, version: tuple[int, ...], known: knowledge.Knowledge, tables: Sequence[tuple[str, list[CommRules]]]
+) -> None:
     """Reads the text as Open MPI does, and compares at every measured point and border."""
     for collective, ranks, message, wanted in openmpi.intended(known, tables):
         found = lookup(text, version, collective, ranks, message)
         if found != wanted:
-            raise AntiphonError(f"the file would be misread: {collective} on {ranks} ranks, {message} bytes: {found} for {wanted}", exit_code=1)
+            raise AntiphonError(
+                f"the file would be misread: {collective} on {ranks} ranks, {message} bytes: {found} for {wanted}",
+                exit_code=1,
+            )
 
 
 def lookup(text: str, version: tuple[int, ...], collective: str, ranks: int, message: int) -> MessageRule | None:
-    """The rule that Open MPI of this version finds; None where it finds none. ValueError: it would ignore the whole file."""
-    comms = parse(text)[openmpi.COLLECTIVES[collective]] if openmpi.COLLECTIVES[collective] in parse(text) else []
+    """The rule that Open MPI of this version finds; None where it finds none. ValueError: it would ignore the whole
+    file.
+    """
+    comms = parse(text).get(openmpi.COLLECTIVES[collective], [])
     if not comms:
         return None
     if version >= (6,):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who takes part in a cell: the library, the rules' choice and its neighbours, and what a model expects within reach of the best."""
+"""Who takes part in a cell: the library, the rules' choice and its neighbours, and what a model expects within reach
+of the best.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,17 @@ class Machine:
         unknown = point.collective in UNSIZED
         element = 8 if point.bytes % 8 == 0 and _is_reduction(point.collective) else 1
         return core.Question(
-            point.collective, point.ranks, max(1, point.ranks // self.ranks_per_node), self.ranks_per_node,
-            None if unknown else point.bytes, element, True, self.link_bits_per_s, True, self.mpi,
-        )  # fmt: skip
+            point.collective,
+            point.ranks,
+            max(1, point.ranks // self.ranks_per_node),
+            self.ranks_per_node,
+            None if unknown else point.bytes,
+            element,
+            True,
+            self.link_bits_per_s,
+            True,
+            self.mpi,
+        )
 
 
 def _is_reduction(collective: str) -> bool:
@@ -62,8 +72,8 @@ def choices(point: Point, machine: Machine, predictor: Predictor, most: int) -> 
 
 
 def _varied(ranked: Sequence[str], most: int) -> list[str]:
-    """In order, but every algorithm's best before any algorithm's second and third: a model is more often wrong about an
-    algorithm than about its parameters."""
+    """In order, but every algorithm's best before any algorithm's second and third: a model is more often wrong
+    about an algorithm than about its parameters."""
     by_algorithm: dict[str, list[str]] = {}
     for choice in ranked:
         by_algorithm.setdefault(choice.partition(":")[0], []).append(choice)

@@ -72,7 +72,11 @@ def verdict(key: Key, cell: Cell) -> Verdict | None:
 
 
 def _ratios(library: Mapping[str, stats.Summary], own: Mapping[str, stats.Summary]) -> dict[str, float]:
-    return {mode: library[mode].median / summary.median for mode, summary in own.items() if mode in library and summary.median}
+    return {
+        mode: library[mode].median / summary.median
+        for mode, summary in own.items()
+        if mode in library and summary.median
+    }
 
 
 def _beats(library: Mapping[str, stats.Summary], own: Mapping[str, stats.Summary], ratios: Mapping[str, float]) -> bool:

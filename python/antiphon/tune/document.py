@@ -24,9 +24,11 @@ def read(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise AntiphonError(f"cannot read the profile {path}: {error.strerror}",
-                            hint=f"`antiphon probe -o {path}` measures one, `antiphon tune --profile {path}` begins one from "
-                            "the links' rate") from None  # fmt: skip
+        raise AntiphonError(
+            f"cannot read the profile {path}: {error.strerror}",
+            hint=f"`antiphon probe -o {path}` measures one, `antiphon tune --profile {path}` "
+            "begins one from the links' rate",
+        ) from None
     except ValueError as error:
         raise AntiphonError(f"{path} is not a profile: {error}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -47,16 +49,26 @@ def first_guess(name: str, node_of_rank: Sequence[int], network: limits.Network)
     bytes_per_s = network.node_bits_per_s / 8
     latency_s = 5e-5
     return {
-        "format": FORMAT, "version": VERSION, "created": now(), "tool": f"antiphon {__version__}",
+        "format": FORMAT,
+        "version": VERSION,
+        "created": now(),
+        "tool": f"antiphon {__version__}",
         "machine": {"name": name, "nodes": nodes, "ranks_per_node": max(1, len(node_of_rank) // nodes)},
         "link_classes": [
-            {"name": "a guess from the links' rate", "scope": "switch", "latency_s": latency_s,
-             "os_s": [[0, 5e-6], [65536, 2e-5]], "or_s": [[0, 5e-6], [65536, 2e-5]],
-             "g_s": [[0, 1e-5], [1 << 20, 1e-5 + (1 << 20) / bytes_per_s]]},
+            {
+                "name": "a guess from the links' rate",
+                "scope": "switch",
+                "latency_s": latency_s,
+                "os_s": [[0, 5e-6], [65536, 2e-5]],
+                "or_s": [[0, 5e-6], [65536, 2e-5]],
+                "g_s": [[0, 1e-5], [1 << 20, 1e-5 + (1 << 20) / bytes_per_s]],
+            },
         ],
-        "topology": {"switches": [{"name": "a"}],
-                     "nodes": [{"switch": "a", "port_bytes_per_s": bytes_per_s, "count": nodes}]},
-    }  # fmt: skip
+        "topology": {
+            "switches": [{"name": "a"}],
+            "nodes": [{"switch": "a", "port_bytes_per_s": bytes_per_s, "count": nodes}],
+        },
+    }
 
 
 def put_rules(document: dict[str, Any], rules: Sequence[Mapping[str, Any]], family: str, ranks_per_node: int) -> None:
@@ -84,7 +96,7 @@ def write(path: Path, document: Mapping[str, Any]) -> None:
     handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(json.dumps(document, indent=1) + "\n")
+            file.write(render(document) + "\n")
             file.flush()
             os.fsync(file.fileno())
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
@@ -93,6 +105,23 @@ def write(path: Path, document: Mapping[str, Any]) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def render(value: Any, depth: int = 0) -> str:
+    """JSON for people: an entry a line, but what holds nothing nested stays on its line."""
+    nested = isinstance(value, (dict, list)) and any(
+        isinstance(v, (dict, list)) for v in (value.values() if isinstance(value, dict) else value)
+    )
+    numbers = isinstance(value, list) and all(
+        isinstance(v, list) and not any(isinstance(x, (dict, list)) for x in v) for v in value
+    )
+    rule = isinstance(value, dict) and "use" in value
+    if not nested or numbers or rule:
+        return json.dumps(value)
+    pad, end = "\n" + " " * (depth + 1), "\n" + " " * depth
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{pad}{json.dumps(key)}: {render(v, depth + 1)}" for key, v in value.items()) + end + "}"
+    return "[" + ",".join(pad + render(v, depth + 1) for v in value) + end + "]"
 
 
 def now() -> str:

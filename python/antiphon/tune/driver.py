@@ -86,11 +86,21 @@ def look_around(place: Place, mpi: Mpi, ranks: int | None) -> Surroundings:
     return Surroundings(place, mpi, results.node_of_rank, results.network)
 
 
-def plan_cells(request: Request, here: Surroundings, predictor: Predictor,
-               on_point: Callable[[int, int], None] = lambda _done, _total: None) -> tuple[list[Cell], Grid]:  # fmt: skip
+def plan_cells(
+    request: Request,
+    here: Surroundings,
+    predictor: Predictor,
+    on_point: Callable[[int, int], None] = lambda _done, _total: None,
+) -> tuple[list[Cell], Grid]:
     """The cells with their contenders, and the grid they are from."""
-    wanted = grid.make(request.collectives, here.network, here.node_of_rank, request.budget_s,
-                       sizes=request.sizes, between=request.between)  # fmt: skip
+    wanted = grid.make(
+        request.collectives,
+        here.network,
+        here.node_of_rank,
+        request.budget_s,
+        sizes=request.sizes,
+        between=request.between,
+    )
     listed = benchmark.library_algorithms(here.place, here.mpi) if request.purpose == EXPORT else {}
     cells = []
     for number, point in enumerate(wanted.points):
@@ -107,11 +117,17 @@ def plan_cells(request: Request, here: Surroundings, predictor: Predictor,
 def _most(request: Request, here: Surroundings, point: Point) -> int:
     """Long calls have few contenders: each costs as much as all of a short call's."""
     seconds = grid.call_s(point, here.network)
-    return request.most_contenders if seconds < 0.02 else max(2, request.most_contenders // 2)
+    return request.most_contenders if seconds < 0.02 else 3 if seconds < 0.15 else 2
 
 
-def measure(request: Request, here: Surroundings, cells: Sequence[Cell], state: State, elapsed_s: float,
-            on_event: Callable[[Mapping[str, Any]], None]) -> benchmark.Results | None:  # fmt: skip
+def measure(
+    request: Request,
+    here: Surroundings,
+    cells: Sequence[Cell],
+    state: State,
+    elapsed_s: float,
+    on_event: Callable[[Mapping[str, Any]], None],
+) -> benchmark.Results | None:
     """Measures the cells that the state does not have yet; None where nothing was left to do."""
     left = [cell for cell in cells if (cell.collective, cell.bytes, cell.ranks) not in state.finished]
     if not left:
@@ -134,12 +150,19 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: State) -
     verdicts = [v for v in judged if v is not None]
     rules = [] if request.purpose == EXPORT else decide.rules(verdicts, here.mpi.family, here.ranks_per_node)
     evidence = {
-        "purpose": request.purpose, "mpi": here.mpi.family, "library": here.mpi.label, "version": here.mpi.version,
-        "transport": here.place.transport(here.mpi), "ranks": here.ranks, "nodes": here.nodes,
-        "ranks_per_node": here.ranks_per_node, "created": document.now(), "samples": state.path.name,
+        "purpose": request.purpose,
+        "mpi": here.mpi.family,
+        "library": here.mpi.label,
+        "version": here.mpi.version,
+        "transport": here.place.transport(here.mpi),
+        "ranks": here.ranks,
+        "nodes": here.nodes,
+        "ranks_per_node": here.ranks_per_node,
+        "created": document.now(),
+        "samples": state.path.name,
         "not_covered": not_covered(wanted, state, here),
         "cells": [_row(m, here) for m in finished],
-    }  # fmt: skip
+    }
     return Outcome(verdicts, rules, evidence)
 
 
@@ -161,19 +184,32 @@ def not_covered(wanted: Grid, state: State, here: Surroundings) -> list[str]:
     if wanted.too_long:
         said.append(f"a call takes too long, decided by the next smaller size: {named(wanted.too_long)}")
     smallest = min((p.ranks for p in wanted.points), default=here.ranks)
-    said.append(f"fewer than {smallest} or more than {here.ranks} ranks, or not {here.ranks_per_node} on each node: the built-in rules")
+    said.append(
+        f"fewer than {smallest} or more than {here.ranks} ranks, or not {here.ranks_per_node} on each node: "
+        "the built-in rules"
+    )
     return said
 
 
 def _row(m: Measurement, here: Surroundings) -> dict[str, Any]:
     s = m.summary
-    network = here.network and limits.Network(here.network.node_of_rank[: m.ranks], here.network.node_bits_per_s, here.network.uplinks)
+    network = here.network and limits.Network(
+        here.network.node_of_rank[: m.ranks], here.network.node_bits_per_s, here.network.uplinks
+    )
     limit = limits.limit_s(m.collective, m.bytes, network) if network else None
     return {
-        "collective": m.collective, "bytes": m.bytes, "ranks": m.ranks, "mode": m.mode, "contender": m.contender, "chosen": m.chosen,
-        "median_s": _short(s.median), "ci_low_s": _short(s.ci_low), "ci_high_s": _short(s.ci_high), "samples": s.count,
+        "collective": m.collective,
+        "bytes": m.bytes,
+        "ranks": m.ranks,
+        "mode": m.mode,
+        "contender": m.contender,
+        "chosen": m.chosen,
+        "median_s": _short(s.median),
+        "ci_low_s": _short(s.ci_low),
+        "ci_high_s": _short(s.ci_high),
+        "samples": s.count,
         "limit_s": None if limit is None else _short(limit),
-    }  # fmt: skip
+    }
 
 
 def _short(seconds: float) -> float:
@@ -187,8 +223,14 @@ def state_path(profile: Path, mpi: Mpi, purpose: str) -> Path:
 
 def header(request: Request, here: Surroundings) -> dict[str, Any]:
     """What must be equal for a tuning to go on with an earlier one's measurements."""
-    return {"library": here.mpi.label, "transport": here.place.transport(here.mpi), "ranks": here.ranks, "nodes": here.nodes,
-            "modes": list(request.modes), "purpose": request.purpose}  # fmt: skip
+    return {
+        "library": here.mpi.label,
+        "transport": here.place.transport(here.mpi),
+        "ranks": here.ranks,
+        "nodes": here.nodes,
+        "modes": list(request.modes),
+        "purpose": request.purpose,
+    }
 
 
 def stopwatch() -> Callable[[], float]:

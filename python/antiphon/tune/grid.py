@@ -10,7 +10,18 @@ from dataclasses import dataclass
 from antiphon import limits
 
 #: What is tuned unless something is named.
-MAIN = ("barrier", "bcast", "scatter", "gather", "allgather", "alltoall", "alltoallv", "reduce", "allreduce", "reduce_scatter_block")
+MAIN = (
+    "barrier",
+    "bcast",
+    "scatter",
+    "gather",
+    "allgather",
+    "alltoall",
+    "alltoallv",
+    "reduce",
+    "allreduce",
+    "reduce_scatter_block",
+)
 
 #: Sizes that are measured first, and those between them that are measured if time is left.
 SIZES = (8, 1 << 10, 8 << 10, 64 << 10, 256 << 10, 1 << 20)
@@ -21,6 +32,8 @@ UNSIZED = frozenset({"alltoallv", "scatterv", "gatherv"})
 
 #: Calls that one contender makes in a cell, about: first calls, turns of both modes.
 _CALLS = 14
+#: How many take part in the cells of long calls, about: the library and two others.
+_CONTENDERS = 3
 #: What even a call without bytes takes, about, for each doubling of the ranks.
 _ROUND_S = 1e-4
 #: A cell may take this share of the time.
@@ -63,17 +76,27 @@ def call_s(point: Point, network: limits.Network | None) -> float:
     return rounds + 1.3 * (limits.limit_s(point.collective, point.bytes, part) or 0)
 
 
-def make(collectives: Iterable[str], network: limits.Network | None, node_of_rank: Sequence[int], budget_s: float,
-         contenders: int = 4, sizes: Sequence[int] = SIZES, between: Sequence[int] = BETWEEN) -> Grid:  # fmt: skip
+def make(
+    collectives: Iterable[str],
+    network: limits.Network | None,
+    node_of_rank: Sequence[int],
+    budget_s: float,
+    sizes: Sequence[int] = SIZES,
+    between: Sequence[int] = BETWEEN,
+) -> Grid:
     """The points for a machine: all ranks from small to large, then fewer ranks, then the sizes between."""
     ranks = len(node_of_rank)
     ranks_per_node = max(list(node_of_rank).count(node) for node in set(node_of_rank))
     counts = rank_counts(ranks, ranks_per_node)
     wanted = list(collectives)
-    ordered = [*_points(wanted, sizes, counts[:1]), *_points(wanted, sizes, counts[1:]), *_points(wanted, between, counts[:1])]
+    ordered = [
+        *_points(wanted, sizes, counts[:1]),
+        *_points(wanted, sizes, counts[1:]),
+        *_points(wanted, between, counts[:1]),
+    ]
     points, too_long = [], []
     for point in ordered:
-        cost_s = call_s(point, network) * _CALLS * contenders
+        cost_s = call_s(point, network) * _CALLS * _CONTENDERS
         (points if cost_s <= _MOST_OF_BUDGET * budget_s else too_long).append(point)
     return Grid(points, too_long)
 

@@ -26,8 +26,8 @@ _SEGMENT_BYTES = (4096, 16384)
 #: Open MPI: how many messages each way `linear_sync` keeps under way.
 _WINDOWS = (1, 4)
 
-#: MPICH: its own trees, with parameters; a 1-ary tree is a chain. Their types are read once at start, and stay as they are:
-#: kary for bcast, knomial_1 for allreduce.
+#: MPICH: its own trees, with parameters; a 1-ary tree is a chain. Their types are read once at start, and stay as
+#: they are: kary for bcast, knomial_1 for allreduce.
 _MPICH_TREES = {
     ("bcast", "pipelined_tree"): [
         "tree_kval=1,tree_pipeline_chunk_size=2048,is_non_blocking=1,recv_pre_post=1",
@@ -39,7 +39,10 @@ _MPICH_TREES = {
         "tree_kval=1,tree_pipeline_chunk_size=4096,tree_buffer_per_child=0",
         "tree_kval=2,tree_pipeline_chunk_size=8192,tree_buffer_per_child=0",
     ],
-    ("allreduce", "recexch"): ["recexch_kval=2,recexch_single_phase_recv=0", "recexch_kval=4,recexch_single_phase_recv=0"],
+    ("allreduce", "recexch"): [
+        "recexch_kval=2,recexch_single_phase_recv=0",
+        "recexch_kval=4,recexch_single_phase_recv=0",
+    ],
     ("allreduce", "recursive_multiplying"): ["recursive_multiplying_kval=4"],
     ("allreduce", "k_reduce_scatter_allgather"): ["recexch_kval=2,recexch_single_phase_recv=0"],
     ("allgather", "k_brucks"): ["brucks_kval=4"],
@@ -47,7 +50,10 @@ _MPICH_TREES = {
     ("allgather", "recexch_halving"): ["recexch_kval=4,recexch_single_phase_recv=0"],
     ("alltoall", "k_brucks"): ["brucks_kval=4"],
     ("barrier", "k_dissemination"): ["dissem_kval=2", "dissem_kval=4"],
-    ("barrier", "recexch"): ["recexch_kval=2,recexch_single_phase_recv=0", "recexch_kval=4,recexch_single_phase_recv=0"],
+    ("barrier", "recexch"): [
+        "recexch_kval=2,recexch_single_phase_recv=0",
+        "recexch_kval=4,recexch_single_phase_recv=0",
+    ],
 }
 
 

@@ -17,10 +17,12 @@ _PIECE_S = 1.5e-5
 
 
 def from_links(machine: Machine) -> Predictor:
-    """Without a profile, from the links' rate alone: rounds of latency, bytes on an ideal wire, and the work on pieces."""
+    """Without a profile, from the links' rate alone: rounds of latency, bytes on an ideal wire, and the work on
+    pieces.
+    """
     bytes_per_s = (machine.link_bits_per_s or 1e9) * limits.PAYLOAD_SHARE / 8
 
-    @functools.lru_cache(maxsize=None)
+    @functools.cache
     def predict(point: Point, choice: str) -> float | None:
         element = 8 if point.bytes % 8 == 0 and point.bytes else 1
         case = core.Case(point.collective, choice, point.ranks, point.bytes, element_bytes=element)

@@ -17,7 +17,9 @@ VERSION = 1
 
 
 class State:
-    """Lines of JSON: what is being tuned, then every event of the benchmark. A last line that was cut short is ignored."""
+    """Lines of JSON: what is being tuned, then every event of the benchmark. A last line that was cut short is
+    ignored.
+    """
 
     def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
         self.path = path
@@ -70,7 +72,9 @@ class State:
             self._take(event)
 
     def close(self, complete: bool) -> None:
-        """Ends writing. The file of a tuning that came to its end stays, as the raw samples; the next one begins anew."""
+        """Ends writing. The file of a tuning that came to its end stays, as the raw samples; the next one begins
+        anew.
+        """
         if complete:
             self.add({"event": "complete"})
         if self._file is not None:

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads GOAL as LogGOPSim's txt2bin does, and runs it: does every message find its receive, and does everything end?"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+
+from antiphon.errors import AntiphonError
+
+_IDENT = r"[a-zA-Z][a-zA-Z0-9_]*"
+_LINE = re.compile(
+    rf"(?:(?P<label>{_IDENT})\s*:\s*)?(?:(?P<kind>send|recv)\s+(?P<bytes>\d+)b\s+(?P<way>to|from)\s+(?P<peer>\d+)"
+    rf"(?:\s+tag\s+(?P<tag>\d+))?|calc\s+(?P<time>\d+))(?:\s+cpu\s+\d+)?(?:\s+nic\s+\d+)?"
+)
+_NEED = re.compile(rf"(?P<who>{_IDENT})\s+(?P<how>i?requires)\s+(?P<what>{_IDENT})")
+
+
+@dataclass
+class Operation:
+    """One line of a rank."""
+
+    kind: str
+    bytes: int = 0
+    peer: int = -1
+    tag: int = 0
+    needs: list[int] = field(default_factory=list)
+    needs_start: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run moved; a message of one byte that stands for none counts as none."""
+
+    messages: list[list[int]]
+    bytes: list[list[int]]
+
+
+def parse(text: str) -> list[list[Operation]]:
+    """Every rank's operations; AntiphonError names the line that txt2bin would not take."""
+    ranks: list[list[Operation]] = []
+    count, current, labels = 0, None, {}
+    for number, raw in enumerate(text.splitlines(), start=1):
+        line = raw.partition("//")[0].strip()
+        header = re.fullmatch(r"num_ranks\s+(\d+)", line)
+        begin = re.fullmatch(r"rank\s+(\d+)\s*\{", line)
+        if not line:
+            continue
+        if header:
+            count = int(header[1])
+        elif begin and current is None and int(begin[1]) == len(ranks) < count:
+            current, labels = [], {}
+        elif line == "}" and current is not None:
+            ranks.append(current)
+            current = None
+        elif current is None or not _take(line, current, labels, count):
+            raise AntiphonError(f"line {number} is not GOAL: {line!r}", exit_code=1)
+    if current is not None or len(ranks) != count:
+        raise AntiphonError(f"{len(ranks)} of {count} ranks are complete", exit_code=1)
+    return ranks
+
+
+def _take(line: str, current: list[Operation], labels: dict[str, int], ranks: int) -> bool:
+    need = _NEED.fullmatch(line)
+    if need:
+        if need["who"] not in labels or need["what"] not in labels:
+            return False
+        operation = current[labels[need["who"]]]
+        (operation.needs if need["how"] == "requires" else operation.needs_start).append(labels[need["what"]])
+        return True
+    match = _LINE.fullmatch(line)
+    if not match or (match["kind"] and (match["kind"] == "send") != (match["way"] == "to")):
+        return False
+    if match["label"]:
+        if match["label"] in labels:
+            return False
+        labels[match["label"]] = len(current)
+    if match["kind"] and int(match["peer"]) >= ranks:
+        return False
+    current.append(
+        Operation(match["kind"] or "calc", int(match["bytes"] or 0), int(match["peer"] or -1), int(match["tag"] or 0))
+    )
+    return True
+
+
+def run(text: str) -> Outcome:
+    """Runs all ranks: a receive ends when its message has come, a send at once (eager). An error where anything is
+    left over.
+    """
+    ranks = parse(text)
+    size = len(ranks)
+    messages, moved = [[0] * size for _ in ranks], [[0] * size for _ in ranks]
+    started, done = [[False] * len(ops) for ops in ranks], [[False] * len(ops) for ops in ranks]
+    arrived: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
+    waiting: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
+    after, missing = _successors(ranks)
+    ready = deque((rank, i) for rank, ops in enumerate(ranks) for i in range(len(ops)) if missing[rank][i] == 0)
+
+    def release(rank: int, i: int, begun: bool) -> None:
+        for j, on_start in after[rank][i]:
+            if on_start == begun:
+                missing[rank][j] -= 1
+                if missing[rank][j] == 0:
+                    ready.append((rank, j))
+
+    def finish(rank: int, i: int) -> None:
+        done[rank][i] = True
+        release(rank, i, begun=False)
+
+    def match(key: tuple[int, int, int]) -> None:
+        while arrived[key] and waiting[key]:
+            size_sent, i = arrived[key].popleft(), waiting[key].popleft()
+            if ranks[key[1]][i].bytes != size_sent:
+                raise AntiphonError(
+                    f"rank {key[1]} expects {ranks[key[1]][i].bytes} bytes from rank {key[0]}, and gets {size_sent}",
+                    exit_code=1,
+                )
+            finish(key[1], i)
+
+    while ready:
+        rank, i = ready.popleft()
+        operation = ranks[rank][i]
+        started[rank][i] = True
+        release(rank, i, begun=True)
+        if operation.kind == "recv":
+            key = (operation.peer, rank, operation.tag)
+            waiting[key].append(i)
+            match(key)
+            continue
+        finish(rank, i)
+        if operation.kind == "send":
+            messages[rank][operation.peer] += 1
+            moved[rank][operation.peer] += operation.bytes if operation.bytes > 1 else 0
+            arrived[rank, operation.peer, operation.tag].append(operation.bytes)
+            match((rank, operation.peer, operation.tag))
+    stuck = [f"rank {rank} operation {i}" for rank, ops in enumerate(done) for i, ended in enumerate(ops) if not ended]
+    if stuck:
+        raise AntiphonError(f"deadlock: {stuck[0]} and {len(stuck) - 1} others never end", exit_code=1)
+    if any(arrived.values()):
+        raise AntiphonError("a message is never received", exit_code=1)
+    return Outcome(messages, moved)
+
+
+def _successors(ranks: list[list[Operation]]) -> tuple[list[list[list[tuple[int, bool]]]], list[list[int]]]:
+    """Who waits for an operation's end or start, and how many each waits for."""
+    after = [[[] for _ in ops] for ops in ranks]
+    missing = [[len(op.needs) + len(op.needs_start) for op in ops] for ops in ranks]
+    for rank, ops in enumerate(ranks):
+        for j, op in enumerate(ops):
+            for i in op.needs:
+                after[rank][i].append((j, False))
+            for i in op.needs_start:
+                after[rank][i].append((j, True))
+    return after, missing

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GOAL: one call's schedule for LogGOPSim, ATLAHS and other simulators that read this language.
+
+Every piece of a message is a message of its own with a tag of its own, so that nothing depends on the order of
+arrival. A permission to send (a message without bytes) has one byte, since LogGOPSim's cost of a message of s bytes
+is (s − 1) G. Copying and reducing become `calc` in nanoseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from antiphon import core
+from antiphon.errors import AntiphonError
+from antiphon.exporters import Exported, _goal_reader
+
+SUMMARY = "GOAL: a collective's schedule for LogGOPSim and other simulators"
+
+USAGE = """\
+txt2bin -i FILE -o schedule.bin && LogGOPSim -f schedule.bin"""
+
+#: What copying and reducing in memory cost, in nanoseconds for a byte.
+_COPY_NS, _REDUCE_NS = 0.25, 0.5
+#: Larger files than this are of no use to anybody.
+_MOST_PIECES = 4_000_000
+
+
+def export_schedule(args: argparse.Namespace) -> Exported:
+    """The schedule that the options name."""
+    from antiphon.commands import explain
+
+    if args.collective is None or args.ranks is None:
+        raise AntiphonError(
+            "--to goal needs a collective and --ranks", hint="antiphon export --to goal alltoall --ranks 16 --bytes 64k"
+        )
+    call = explain.make_call(
+        argparse.Namespace(
+            collective=args.collective,
+            ranks=args.ranks,
+            ranks_per_node=1,
+            bytes=args.bytes,
+            root=args.root,
+            element_bytes=None,
+            ordered=False,
+            algorithm=args.algorithm,
+            link_rate=None,
+            mpi="",
+        )
+    )
+    algorithm = args.algorithm or core.choose(call.question(), own=True).choice
+    plan = core.build(call.case(algorithm))
+    text = render(plan)
+    wanted = core.matrix(call.case(algorithm))
+    found = _goal_reader.run(text)
+    if [list(row) for row in wanted.bytes] != found.bytes:
+        raise AntiphonError("the file would be misread: it moves other bytes than the schedule", exit_code=1)
+    return Exported(text, USAGE)
+
+
+def render(plan: Mapping[str, Any]) -> str:
+    """The text of a plan (docs/reference/plan-format.md)."""
+    size, schedules = plan["size"], plan["schedules"]
+    pieces = sum(len(_pieces(op)) for schedule in schedules for op in schedule["ops"])
+    if pieces > _MOST_PIECES:
+        raise AntiphonError(
+            f"the schedule has {pieces} pieces of operations; at most {_MOST_PIECES} are written",
+            hint="ask for fewer ranks, or larger pieces with --algorithm",
+        )
+    tags = _tags(schedules)
+    lines = [
+        f"num_ranks {size}",
+        "",
+        f"// {plan['collective']} of {plan['bytes']} bytes by {plan['algorithm']}, antiphon export",
+    ]
+    for rank, schedule in enumerate(schedules):
+        lines += ["", f"rank {rank} {{", *_rank_lines(rank, schedule["ops"], tags), "}"]
+    return "\n".join(lines) + "\n"
+
+
+def _pieces(op: Mapping[str, Any]) -> list[int]:
+    """The bytes of an operation's pieces."""
+    if op["op"] in ("multicast", "encode", "decode"):
+        raise AntiphonError(f"GOAL has no {op['op']}", hint="choose an algorithm of plain messages")
+    total = (op["to"] if op["op"] == "recv" else op["from"])[2]
+    piece = op.get("cut", [0, 0])[0]
+    if piece <= 0 or total <= piece:
+        return [total]
+    return [min(piece, total - at) for at in range(0, total, piece)]
+
+
+Tags = dict[tuple[int, int, int], int]
+
+
+def _tags(schedules: Sequence[Mapping[str, Any]]) -> Tags:
+    """A tag for each piece of a message: (rank, operation, piece) → tag, equal on both sides.
+
+    Messages match in posting order within (sender, receiver, tag); builders keep that order in their lists.
+    """
+    waiting: dict[tuple[int, int, int], list[tuple[int, int, int]]] = defaultdict(list)
+    for rank, schedule in enumerate(schedules):
+        for number, op in enumerate(schedule["ops"]):
+            if op["op"] == "send":
+                key = (rank, op["peer"], op.get("tag", 0))
+                waiting[key] += [(rank, number, k) for k in range(len(_pieces(op)))]
+    tags: Tags = {}
+    used: dict[tuple[int, int], int] = defaultdict(int)
+    taken: dict[tuple[int, int, int], int] = defaultdict(int)
+    for rank, schedule in enumerate(schedules):
+        for number, op in enumerate(schedule["ops"]):
+            if op["op"] != "recv":
+                continue
+            key = (op["peer"], rank, op.get("tag", 0))
+            for k in range(len(_pieces(op))):
+                sender = waiting[key][taken[key]]
+                taken[key] += 1
+                tags[sender] = tags[rank, number, k] = used[op["peer"], rank]
+                used[op["peer"], rank] += 1
+    return tags
+
+
+def _rank_lines(rank: int, ops: Sequence[Mapping[str, Any]], tags: Tags) -> Iterator[str]:
+    for number, op in enumerate(ops):
+        sizes = _pieces(op)
+        for k, size in enumerate(sizes):
+            yield f"o{number}p{k}: {_operation(op, size, tags.get((rank, number, k), 0))}"
+        window = op.get("cut", [0, 0])[1]
+        for k in range(len(sizes)):
+            if k > 0:
+                yield f"o{number}p{k} irequires o{number}p{k - 1}"
+            if 0 < window <= k:
+                yield f"o{number}p{k} requires o{number}p{k - window}"
+            yield from _requirements(number, k, op.get("after", []), ops)
+
+
+def _operation(op: Mapping[str, Any], size: int, tag: int) -> str:
+    if op["op"] == "send":
+        return f"send {max(size, 1)}b to {op['peer']} tag {tag}"
+    if op["op"] == "recv":
+        return f"recv {max(size, 1)}b from {op['peer']} tag {tag}"
+    return f"calc {round(size * (_REDUCE_NS if op['op'] == 'reduce' else _COPY_NS))}"
+
+
+def _requirements(number: int, k: int, after: Sequence[Any], ops: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What piece k waits for. A piece starts after the one before it, so of earlier pieces only what is new is said."""
+    for dependency in after:
+        other, lag = (dependency, None) if isinstance(dependency, int) else dependency
+        count = len(_pieces(ops[other]))
+        if lag is None:
+            wanted = range(count) if k == 0 else range(0)
+        else:
+            last = min(k - lag, count - 1)
+            # All of 0…k−lag: for the first piece from the beginning, for others what the piece before did not wait for.
+            first = 0 if k == 0 else max(0, min(k - 1 - lag, count - 1) + 1)
+            wanted = range(first, last + 1)
+        for piece in wanted:
+            yield f"o{number}p{k} requires o{other}p{piece}"

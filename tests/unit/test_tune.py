@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tuning without measuring: the grid, who takes part, verdicts, rules, the state file and the profile's document."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from antiphon import core, limits
+from antiphon.benchmark import Cell, CellPlan, Measurement
+from antiphon.errors import AntiphonError
+from antiphon.tune import contenders, decide, document, grid, library, predictors
+from antiphon.tune.grid import Point
+from antiphon.tune.state import State
+
+NETWORK = limits.Network.blocks(16, 1, 95.6e6)
+MACHINE = contenders.Machine(16, 1, 100_000_000, "openmpi")
+
+
+def measured(
+    contender: str,
+    median_s: float,
+    mode: str = "sync",
+    size: int = 1024,
+    collective: str = "bcast",
+    ranks: int = 16,
+    spread: float = 0.01,
+) -> Measurement:
+    samples = [median_s * (1 + spread * (i - 5) / 5) for i in range(11)]
+    return Measurement(collective, size, mode, contender, contender.removeprefix("antiphon:"), 1, samples, ranks)
+
+
+def verdict_of(*measurements: Measurement) -> decide.Verdict:
+    ((key, cell),) = decide.cells_of(measurements).items()
+    verdict = decide.verdict(key, cell)
+    assert verdict is not None
+    return verdict
+
+
+class TestGrid:
+    def test_every_collective_at_every_size_on_all_ranks_first(self) -> None:
+        made = grid.make(("barrier", "bcast", "alltoall"), NETWORK, NETWORK.node_of_rank, 180)
+        full = [p for p in made.points if p.ranks == 16]
+        assert {(p.collective, p.bytes) for p in full} >= {
+            ("barrier", 0),
+            ("bcast", 8),
+            ("bcast", 1 << 20),
+            ("alltoall", 65536),
+        }
+        assert made.points[0].ranks == 16
+        assert sum(p.collective == "barrier" for p in full) == 1
+
+    def test_what_takes_too_long_is_said(self) -> None:
+        made = grid.make(("alltoall",), NETWORK, NETWORK.node_of_rank, 60)
+        assert Point("alltoall", 1 << 20, 16) in made.too_long
+        assert not {*made.points} & {*made.too_long}
+
+    @pytest.mark.parametrize(
+        ("ranks", "per_node", "counts"), [(16, 1, [16, 8, 4]), (64, 4, [64, 32, 16]), (6, 1, [6, 3]), (2, 1, [2])]
+    )
+    def test_fewer_ranks_fill_nodes(self, ranks: int, per_node: int, counts: list[int]) -> None:
+        assert grid.rank_counts(ranks, per_node) == counts
+
+
+class TestContenders:
+    def test_the_rules_own_choice_comes_first(self) -> None:
+        point = Point("bcast", 65536, 16)
+        own = core.choose(MACHINE.question(point), own=True).choice
+        found = contenders.choices(point, MACHINE, predictors.from_links(MACHINE), 6)
+        assert found[0] == own
+        assert len(found) == len(set(found)) <= 6
+        for choice in found:
+            core.parse("bcast", choice)
+
+    def test_algorithms_before_parameters(self) -> None:
+        found = contenders.choices(Point("bcast", 8192, 16), MACHINE, lambda _point, _choice: 1.0, 5)
+        assert len({choice.partition(":")[0] for choice in found}) >= 4
+
+    def test_nobody_far_from_the_best(self) -> None:
+        def predict(_point: Point, choice: str) -> float:
+            return 1.0 if choice.startswith("chain") else 10.0
+
+        found = contenders.choices(Point("bcast", 65536, 16), MACHINE, predict, 9)
+        assert {choice.partition(":")[0] for choice in found} == {"chain"}
+
+    def test_unsized_collectives_have_the_same_at_every_size(self) -> None:
+        predict = predictors.from_links(MACHINE)
+        assert contenders.choices(Point("alltoallv", 8, 16), MACHINE, predict, 5) == contenders.choices(
+            Point("alltoallv", 65536, 16), MACHINE, predict, 5
+        )
+
+    def test_the_librarys_algorithms(self) -> None:
+        listed = {"bcast": ["basic_linear", "chain", "two_proc"], "allgather": ["recursive_doubling", "nb"]}
+        assert library.choices(Point("bcast", 65536, 16), "openmpi", listed) == [
+            "library:basic_linear",
+            "library:chain:chain_fanout=4,segmentsize=4096",
+            "library:chain:chain_fanout=4,segmentsize=16384",
+        ]
+        assert library.choices(Point("allgather", 8, 16), "mpich", listed) == ["library:recursive_doubling"]
+        assert library.choices(Point("allgather", 8, 12), "mpich", listed) == []
+
+
+class TestVerdict:
+    def test_a_clear_gain_is_taken(self) -> None:
+        v = verdict_of(measured("library", 2.0), measured("antiphon:chain", 1.0))
+        assert v.good == ["chain"]
+        assert v.faster["chain"]["sync"] == pytest.approx(2.0)
+
+    def test_within_noise_the_library_stays(self) -> None:
+        v = verdict_of(measured("library", 1.04, spread=0.2), measured("antiphon:chain", 1.0, spread=0.2))
+        assert v.good == [decide.LIBRARY]
+
+    def test_a_small_gain_is_not_worth_it(self) -> None:
+        v = verdict_of(measured("library", 1.01, spread=0.001), measured("antiphon:chain", 1.0, spread=0.001))
+        assert v.good == [decide.LIBRARY]
+
+    def test_who_loses_in_one_mode_is_not_taken(self) -> None:
+        v = verdict_of(
+            measured("library", 2.0),
+            measured("antiphon:chain", 1.0),
+            measured("library", 1.0, "throughput"),
+            measured("antiphon:chain", 1.1, "throughput"),
+        )
+        assert v.good == [decide.LIBRARY]
+
+    def test_who_was_left_out_of_a_mode_is_not_taken(self) -> None:
+        v = verdict_of(
+            measured("library", 2.0), measured("antiphon:chain", 1.0), measured("library", 1.0, "throughput")
+        )
+        assert v.good == [decide.LIBRARY]
+
+    def test_without_the_library_there_is_no_verdict(self) -> None:
+        ((key, cell),) = decide.cells_of([measured("antiphon:chain", 1.0)]).items()
+        assert decide.verdict(key, cell) is None
+
+
+class TestRules:
+    def verdicts(self) -> list[decide.Verdict]:
+        cells = [
+            *[measured(c, t, size=8) for c, t in (("library", 1.0), ("antiphon:flat", 2.0))],
+            *[
+                measured(c, t, size=8192)
+                for c, t in (("library", 2.0), ("antiphon:chain", 1.0), ("antiphon:binary", 1.01))
+            ],
+            *[
+                measured(c, t, size=65536)
+                for c, t in (("library", 4.0), ("antiphon:chain", 1.02), ("antiphon:binary", 1.0))
+            ],
+        ]
+        return [v for v in (decide.verdict(key, cell) for key, cell in decide.cells_of(cells).items()) if v]
+
+    def test_borders_are_geometric_means_and_neighbours_share(self) -> None:
+        made = decide.rules(self.verdicts(), "openmpi", 1)
+        assert [(r["bytes"], r["use"].partition(":")[0]) for r in made] == [
+            ([1, 256], "library"),
+            ([257, None], "binary"),
+        ]
+        assert all(r["ranks"] == [16, 16] and r["mpi"] == "openmpi" for r in made)
+
+    def test_rules_are_read_by_the_core(self) -> None:
+        profile = json.dumps({"decisions": {"version": 1, "rules": decide.rules(self.verdicts(), "openmpi", 1)}})
+        question = core.Question("bcast", 16, 16, 1, 65536, link_bits_per_s=100_000_000, mpi="openmpi")
+        chosen = core.choose(question, profile)
+        assert chosen.algorithm == "binary"
+        assert "measured on 16 ranks at 8 KiB to 64 KiB" in chosen.reason
+
+    def test_ranks_between_two_measured_numbers(self) -> None:
+        cells = [
+            m
+            for ranks, choice in ((4, "chain"), (16, "binary"))
+            for m in (measured("library", 2.0, ranks=ranks), measured(f"antiphon:{choice}", 1.0, ranks=ranks))
+        ]
+        verdicts = [decide.verdict(key, cell) for key, cell in decide.cells_of(cells).items()]
+        made = decide.rules([v for v in verdicts if v], "mpich", 1)
+        assert [(r["ranks"], r["use"]) for r in made] == [([9, 16], "binary"), ([4, 8], "chain")]
+
+    def test_unknown_sizes_get_one_choice_that_never_loses(self) -> None:
+        def cell(size: int, library: float, rotated: float, windowed: float) -> list[Measurement]:
+            return [
+                measured("library", library, size=size, collective="alltoallv"),
+                measured("antiphon:rotated", rotated, size=size, collective="alltoallv"),
+                measured("antiphon:windowed", windowed, size=size, collective="alltoallv"),
+            ]
+
+        cells = [*cell(8, 1.0, 1.2, 1.0), *cell(65536, 3.0, 1.0, 2.0)]
+        verdicts = [v for v in (decide.verdict(key, c) for key, c in decide.cells_of(cells).items()) if v]
+        (rule,) = decide.rules(verdicts, "openmpi", 1)
+        assert rule["use"] == "windowed"
+        assert "bytes" not in rule
+
+
+class TestState:
+    EVENT = {
+        "event": "result",
+        "collective": "bcast",
+        "bytes": 8,
+        "mode": "sync",
+        "contender": "library",
+        "chosen": "library",
+        "calls_per_sample": 1,
+        "samples": [1.0, 2.0],
+        "ranks": 16,
+    }
+    DONE = {"event": "cell_done", "collective": "bcast", "bytes": 8, "ranks": 16}
+
+    def begun(self, path: Path) -> State:
+        state = State(path, {"library": "Open MPI 5"})
+        state.open(restart=False)
+        return state
+
+    def test_it_goes_on_where_it_ended(self, tmp_path: Path) -> None:
+        first = self.begun(tmp_path / "s")
+        first.add(self.EVENT)
+        first.add(self.DONE)
+        first.close(complete=False)
+        with (tmp_path / "s").open("a") as file:
+            file.write('{"event": "result", "coll')  # the machine went down here
+        second = self.begun(tmp_path / "s")
+        assert [m.contender for m in second.measurements] == ["library"]
+        assert second.finished == {("bcast", 8, 16)}
+        second.add({**self.DONE, "bytes": 64})
+        second.close(complete=False)
+        assert self.begun(tmp_path / "s").finished == {("bcast", 8, 16), ("bcast", 64, 16)}
+
+    def test_after_the_end_it_begins_anew(self, tmp_path: Path) -> None:
+        state = self.begun(tmp_path / "s")
+        state.add(self.DONE)
+        state.close(complete=True)
+        assert self.begun(tmp_path / "s").finished == set()
+
+    def test_another_tuning_is_refused(self, tmp_path: Path) -> None:
+        state = self.begun(tmp_path / "s")
+        state.add(self.DONE)
+        state.close(complete=False)
+        with pytest.raises(
+            AntiphonError, match="unfinished tuning of something else.*library Open MPI 5; asked for now: library MPICH"
+        ):
+            State(tmp_path / "s", {"library": "MPICH"}).open(restart=False)
+        State(tmp_path / "s", {"library": "MPICH"}).open(restart=True)
+
+
+class TestDocument:
+    def test_only_this_library_is_replaced(self, tmp_path: Path) -> None:
+        profile = document.first_guess("lab", NETWORK.node_of_rank, NETWORK)
+        other = {"collective": "bcast", "mpi": "mpich", "ranks_per_node": [1, 1], "use": "library"}
+        old = {"collective": "bcast", "mpi": "openmpi", "ranks_per_node": [1, 1], "use": "library"}
+        profile["decisions"] = {"version": 1, "rules": [old, other]}
+        new = {**old, "use": "chain"}
+        document.put_rules(profile, [new], "openmpi", 1)
+        assert profile["decisions"]["rules"] == [new, other]
+        document.write(tmp_path / "p.json", profile)
+        assert document.read(tmp_path / "p.json") == profile
+
+    def test_a_failed_write_leaves_the_old_file(self, tmp_path: Path) -> None:
+        path = tmp_path / "p.json"
+        path.write_text("old")
+        with pytest.raises(TypeError):
+            document.write(path, {"a": object()})
+        assert path.read_text() == "old"
+        assert list(tmp_path.iterdir()) == [path]
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("", "is not a profile"),
+            ("[]", "format is not"),
+            ('{"format": "antiphon-profile"}', "version None"),
+            ('{"format": "antiphon-profile", "version": 2}', "reads version 1"),
+            ('{"format": "antiphon-profile", "version": 1, "decisions": 3}', "decisions: expected an object"),
+            (
+                '{"format": "antiphon-profile", "version": 1, "decisions": {"rules": {}}}',
+                "decisions.rules: expected a list",
+            ),
+        ],
+    )
+    def test_what_is_wrong_is_said(self, tmp_path: Path, text: str, said: str) -> None:
+        (tmp_path / "p.json").write_text(text)
+        with pytest.raises(AntiphonError, match=said):
+            document.read(tmp_path / "p.json")
+
+
+def test_cells_as_the_program_takes_them() -> None:
+    plan = CellPlan(
+        [Cell("bcast", 8, 4, ("sync", "throughput"), ("library", "chain:segment_bytes=4096,window=8"))], 0.5, 30
+    )
+    assert plan.arguments()[-2:] == ["--cell", "bcast;8;4;sync+throughput;library;chain:segment_bytes=4096,window=8"]
+    assert plan.needs_antiphon
+    assert not CellPlan([Cell("bcast", 8, 4, ("sync",), ("library", "library:chain"))], 0.5, 30).needs_antiphon
