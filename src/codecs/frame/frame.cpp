@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codecs/frame/frame.hpp"
+
+#include <algorithm>
+
+namespace antiphon::codec {
+
+namespace {
+
+constexpr std::size_t padding_bytes = 4;  // the length at the end of a padded frame
+
+Frame stored_frame(ConstBytes raw, const Keep& keep, const Options& options, Bytes out) {
+  Frame frame;
+  frame.bytes = frame_overhead_bytes + raw.size();
+  frame.head = bytes_of({Id::stored, keep.kept, false, keep.sequence, raw.size()});
+  std::memcpy(out.data(), frame.head.data(), frame_overhead_bytes);
+  frame.in_place = options.allow_in_place;
+  if (!frame.in_place && !raw.empty()) std::memcpy(out.data() + frame_overhead_bytes, raw.data(), raw.size());
+  return frame;
+}
+
+/// Zeros up to the minimum, then the length without them.
+std::size_t pad(Bytes out, std::size_t bytes, std::size_t minimum_bytes) {
+  const std::size_t padded = std::max(bytes + padding_bytes, minimum_bytes);
+  std::memset(out.data() + bytes, 0, padded - bytes);
+  store(out.data() + padded - padding_bytes, static_cast<std::uint32_t>(bytes));
+  return padded;
+}
+
+}  // namespace
+
+Frame write_frame(ConstBytes raw, const Plan& plan, const Past& past, const Keep& keep, const Options& options, Work& work,
+                  Bytes out) {
+  const Codec* codec = find_codec(plan.codec);
+  if (codec == nullptr || plan.codec == Id::stored || raw.empty()) return stored_frame(raw, keep, options, out);
+  Writer writer(u8_of(out) + frame_overhead_bytes);
+  if (keep.kept) writer.varint(keep.reach);
+  const std::size_t before = frame_overhead_bytes + writer.written();
+  const std::size_t body = codec->encode({raw, plan, past, kernel_of(options.isa), work}, out.subspan(before));
+  std::size_t bytes = before + body;
+  const std::size_t limit = frame_overhead_bytes + raw.size();
+  const bool padded = bytes < options.minimum_frame_bytes;
+  if (body == 0 || bytes >= limit || (padded && std::max(bytes + padding_bytes, options.minimum_frame_bytes) >= limit)) {
+    return stored_frame(raw, keep, options, out);
+  }
+  if (padded) bytes = pad(out, bytes, options.minimum_frame_bytes);
+  Frame frame{plan.codec, false, bytes, bytes_of({plan.codec, keep.kept, padded, keep.sequence, raw.size()})};
+  std::memcpy(out.data(), frame.head.data(), frame_overhead_bytes);
+  return frame;
+}
+
+Error take_apart(ConstBytes head, ConstBytes body, Parts& parts) {
+  if (const Error error = read_head(head, parts.head); error != Error::none) return error;
+  parts.body = body;
+  if (parts.head.padded) {
+    if (parts.head.codec == Id::stored || body.size() < padding_bytes) return Error::damaged;
+    const std::size_t bytes = load<std::uint32_t>(body.data() + body.size() - padding_bytes);
+    if (bytes < frame_overhead_bytes || bytes - frame_overhead_bytes > body.size() - padding_bytes) return Error::damaged;
+    parts.body = body.first(bytes - frame_overhead_bytes);
+  }
+  if (parts.head.codec == Id::stored) return parts.body.size() == parts.head.raw_bytes ? Error::none : Error::damaged;
+  if (parts.head.kept) {
+    Reader reader(parts.body);
+    parts.reach = static_cast<std::uint16_t>(reader.varint(0x7fff));
+    if (!reader.ok()) return Error::damaged;
+    parts.body = reader.rest();
+  }
+  return Error::none;
+}
+
+Error decode_parts(const Parts& parts, Bytes raw_out, PastSource* past, const Kernel& kernel, Work& work) {
+  if (raw_out.size() != parts.head.raw_bytes) return Error::wrong_size;
+  if (parts.head.codec == Id::stored) {
+    if (!raw_out.empty() && parts.body.data() != raw_out.data()) std::memcpy(raw_out.data(), parts.body.data(), raw_out.size());
+    return Error::none;
+  }
+  const Codec* codec = find_codec(parts.head.codec);
+  if (codec == nullptr || raw_out.empty()) return Error::damaged;
+  if (!codec->available()) return Error::unavailable;
+  return codec->decode({parts.body, raw_out, past, kernel, work});
+}
+
+double seconds_for(const Estimate& estimate, std::size_t raw_bytes, double wire_bytes_per_s) {
+  const double encode = static_cast<double>(raw_bytes) / estimate.encode_bytes_per_s;
+  const double decode = static_cast<double>(raw_bytes) / estimate.decode_bytes_per_s;
+  const double wire = estimate.bytes / wire_bytes_per_s;
+  // The longest of the three hides the others but for a first and a last piece.
+  return std::max({encode, decode, wire}) + 0.1 * (encode + decode + wire);
+}
+
+Plan plan_alone(ConstBytes raw, const Options& options, const Kernel& kernel, Work& work) {
+  Plan best;
+  if (raw.empty()) return best;
+  constexpr double copy_bytes_per_s = 20e9;  // a stored frame is sent in place and copied once at most
+  double best_s = seconds_for({static_cast<double>(raw.size()), copy_bytes_per_s, copy_bytes_per_s, {}}, raw.size(),
+                              options.wire_bytes_per_s);
+  for (const Codec* codec : codecs()) {
+    const bool wanted = options.codec == Id::automatic || options.codec == codec->id;
+    if (!wanted || !(options.allowed_codecs >> static_cast<int>(codec->id) & 1) || !codec->available()) continue;
+    if (codec->estimate == nullptr) {
+      if (options.codec == codec->id) return {codec->id, {}};
+      continue;
+    }
+    const Estimate estimate = codec->estimate(raw, options, kernel, work);
+    if (options.codec == codec->id) return {codec->id, estimate.spec};
+    if (estimate.bytes == 0) continue;
+    const double s = seconds_for(estimate, raw.size(), options.wire_bytes_per_s);
+    if (s < best_s) best_s = s, best = {codec->id, estimate.spec};
+  }
+  return best;
+}
+
+Frame encode(ConstBytes raw, const Options& options, Bytes out) {
+  Work& work = work_of_thread();
+  return write_frame(raw, plan_alone(raw, options, kernel_of(options.isa), work), {}, {}, options, work, out);
+}
+
+Error decode(ConstBytes frame, Bytes raw_out, Isa isa) {
+  if (frame.size() < frame_overhead_bytes) return Error::truncated;
+  return decode(frame.first(frame_overhead_bytes), frame.subspan(frame_overhead_bytes), raw_out, isa);
+}
+
+Error decode(ConstBytes head, ConstBytes body, Bytes raw_out, Isa isa) {
+  Parts parts;
+  if (const Error error = take_apart(head, body, parts); error != Error::none) return error;
+  return decode_parts(parts, raw_out, nullptr, kernel_of(isa), work_of_thread());
+}
+
+std::uint64_t raw_bytes(ConstBytes head) {
+  Head read;
+  return read_head(head, read) == Error::none ? read.raw_bytes : not_a_frame;
+}
+
+Id codec_of(ConstBytes head) {
+  Head read;
+  return read_head(head, read) == Error::none ? read.codec : Id::automatic;
+}
+
+}  // namespace antiphon::codec

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// The passes that need no instruction set in particular: the compiler vectorises them for the one this is included for.
+// Included once per instruction set, inside an anonymous namespace, after `native_bytes`, pack_block and unpack_block. Nothing
+// of the standard library is called here, so that no function compiled for a newer machine can replace one of the same name.
+
+template <typename T>
+using Loose __attribute__((aligned(1), may_alias)) = T;
+
+template <typename T>
+struct SignedOf;
+template <>
+struct SignedOf<u8> {
+  using type = signed char;
+};
+template <>
+struct SignedOf<u16> {
+  using type = short;
+};
+template <>
+struct SignedOf<u32> {
+  using type = int;
+};
+template <>
+struct SignedOf<u64> {
+  using type = long;
+};
+
+template <typename T>
+inline T sign_of(T x) {
+  return static_cast<T>(static_cast<typename SignedOf<T>::type>(x) >> (8 * sizeof(T) - 1));
+}
+
+template <typename T, Map M>
+inline T mapped(T x) {
+  if constexpr (M == Map::ordered) return static_cast<T>(x ^ static_cast<T>(sign_of(x) >> 1));
+  if constexpr (M == Map::rotated) return static_cast<T>(static_cast<T>(x << 1) | static_cast<T>(x >> (8 * sizeof(T) - 1)));
+  return x;
+}
+
+template <typename T, Map M>
+inline T unmapped(T u) {
+  if constexpr (M == Map::ordered) return static_cast<T>(u ^ static_cast<T>(sign_of(u) >> 1));
+  if constexpr (M == Map::rotated) return static_cast<T>(static_cast<T>(u >> 1) | static_cast<T>(u << (8 * sizeof(T) - 1)));
+  return u;
+}
+
+template <typename T>
+inline T folded(T d) {
+  return static_cast<T>(static_cast<T>(d << 1) ^ sign_of(d));
+}
+
+template <typename T>
+inline T unfolded(T z) {
+  return static_cast<T>(static_cast<T>(z >> 1) ^ static_cast<T>(T{0} - static_cast<T>(z & 1)));
+}
+
+/// What the references foretell, as mapped value.
+template <typename T, Map M, Extrapolation X>
+inline T foretold(const Loose<T>* a, const Loose<T>* b, const Loose<T>* c, std::size_t i) {
+  if constexpr (X == Extrapolation::none) return 0;
+  const T first = mapped<T, M>(a[i]);
+  if constexpr (X == Extrapolation::last) return first;
+  const T second = mapped<T, M>(b[i]);
+  if constexpr (X == Extrapolation::linear) return static_cast<T>(first + first - second);
+  const T third = mapped<T, M>(c[i]);
+  if constexpr (X == Extrapolation::parallelogram) return static_cast<T>(first + second - third);
+  const T step = static_cast<T>(first - second);
+  return static_cast<T>(step + step + step + third);
+}
+
+template <typename T, Map M, Extrapolation X>
+void take_as(T* __restrict u, const Loose<T>* x, const Loose<T>* a, const Loose<T>* b, const Loose<T>* c, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) u[i] = static_cast<T>(mapped<T, M>(x[i]) - foretold<T, M, X>(a, b, c, i));
+}
+
+template <typename T, Map M, Extrapolation X>
+void give_as(const T* __restrict u, Loose<T>* x, const Loose<T>* a, const Loose<T>* b, const Loose<T>* c, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) x[i] = unmapped<T, M>(static_cast<T>(u[i] + foretold<T, M, X>(a, b, c, i)));
+}
+
+/// Calls f<Map, Extrapolation>() for the pair that a Spec names.
+template <Map M, typename F>
+inline void with_extrapolation(Extrapolation x, const F& f) {
+  switch (x) {
+    case Extrapolation::none: return f.template run<M, Extrapolation::none>();
+    case Extrapolation::last: return f.template run<M, Extrapolation::last>();
+    case Extrapolation::linear: return f.template run<M, Extrapolation::linear>();
+    case Extrapolation::quadratic: return f.template run<M, Extrapolation::quadratic>();
+    case Extrapolation::parallelogram: return f.template run<M, Extrapolation::parallelogram>();
+  }
+}
+
+template <typename F>
+inline void with_maps(const Spec& spec, const F& f) {
+  switch (spec.map) {
+    case Map::plain: return with_extrapolation<Map::plain>(spec.extrapolation, f);
+    case Map::ordered: return with_extrapolation<Map::ordered>(spec.extrapolation, f);
+    case Map::rotated: return with_extrapolation<Map::rotated>(spec.extrapolation, f);
+  }
+}
+
+template <typename T>
+struct Take {
+  T* u;
+  const u8* message;
+  const References& references;
+  std::size_t at, n;
+  const Loose<T>* ref(int k) const { return reinterpret_cast<const Loose<T>*>(references[k] + at); }
+  template <Map M, Extrapolation X>
+  void run() const {
+    constexpr int needs = references_of(X);
+    take_as<T, M, X>(u, reinterpret_cast<const Loose<T>*>(message + at), needs > 0 ? ref(0) : nullptr, needs > 1 ? ref(1) : nullptr,
+                     needs > 2 ? ref(2) : nullptr, n);
+  }
+};
+
+template <typename T>
+struct Give {
+  const T* u;
+  u8* message;
+  const References& references;
+  std::size_t at, n;
+  const Loose<T>* ref(int k) const { return reinterpret_cast<const Loose<T>*>(references[k] + at); }
+  template <Map M, Extrapolation X>
+  void run() const {
+    constexpr int needs = references_of(X);
+    give_as<T, M, X>(u, reinterpret_cast<Loose<T>*>(message + at), needs > 0 ? ref(0) : nullptr, needs > 1 ? ref(1) : nullptr,
+                     needs > 2 ? ref(2) : nullptr, n);
+  }
+};
+
+/// Mapped values (with history before them) to residuals.
+template <typename T>
+void residuals_of(const Spec& spec, const T* u, T* __restrict z, std::size_t n) {
+  const T* a = u - spec.lag[0];
+  if (spec.order == 2) {
+    const T* b = u - spec.lag[1];
+    const T* ab = a - spec.lag[1];
+    for (std::size_t i = 0; i < n; ++i) z[i] = folded(static_cast<T>((u[i] - a[i]) - (b[i] - ab[i])));
+  } else if (spec.order == 1) {
+    for (std::size_t i = 0; i < n; ++i) z[i] = folded(static_cast<T>(u[i] - a[i]));
+  } else if (spec.folds()) {
+    for (std::size_t i = 0; i < n; ++i) z[i] = folded(u[i]);
+  } else {
+    const T base = static_cast<T>(spec.base);
+    for (std::size_t i = 0; i < n; ++i) z[i] = static_cast<T>(u[i] - base);
+  }
+}
+
+/// u[i] = d[i] + u[i - lag] for lags of at least a vector: no value of a vector depends on another of it.
+template <typename T>
+void integrate_far(const T* d, T* u, std::size_t n, std::size_t lag) {
+  typedef T Vector __attribute__((vector_size(native_bytes), aligned(1), may_alias));
+  constexpr std::size_t step = native_bytes / sizeof(T);
+  std::size_t i = 0;
+  for (; i + step <= n; i += step) {
+    *reinterpret_cast<Vector*>(u + i) = *reinterpret_cast<const Vector*>(d + i) + *reinterpret_cast<const Vector*>(u + i - lag);
+  }
+  for (; i < n; ++i) u[i] = static_cast<T>(d[i] + u[i - lag]);
+}
+
+/// The same for a lag so short that it is a chain of additions; its links stay in registers.
+template <typename T, int Lag>
+void integrate_chain(const T* d, T* u, std::size_t n) {
+  T last[Lag];
+  for (int k = 0; k < Lag; ++k) last[k] = u[k - Lag];
+  std::size_t i = 0;
+  for (; i + Lag <= n; i += Lag) {
+    for (int k = 0; k < Lag; ++k) u[i + k] = last[k] = static_cast<T>(d[i + k] + last[k]);
+  }
+  for (; i < n; ++i) u[i] = static_cast<T>(d[i] + u[i - Lag]);
+}
+
+template <typename T>
+void integrate(const T* d, T* u, std::size_t n, std::size_t lag) {
+  if (integrate_in_registers(d, u, n, lag)) return;
+  if (lag * sizeof(T) >= native_bytes) return integrate_far(d, u, n, lag);
+  switch (lag) {
+    case 1: return integrate_chain<T, 1>(d, u, n);
+    case 2: return integrate_chain<T, 2>(d, u, n);
+    case 3: return integrate_chain<T, 3>(d, u, n);
+    default: break;
+  }
+  for (std::size_t i = 0; i < n; ++i) u[i] = static_cast<T>(d[i] + u[i - lag]);
+}
+
+/// Residuals to mapped values. `v`: room for n values after max_short_lag values of history.
+template <typename T>
+void values_of(const Spec& spec, T* z, T* u, T* v, std::size_t n) {
+  if (spec.folds()) {
+    for (std::size_t i = 0; i < n; ++i) z[i] = unfolded(z[i]);
+  }
+  if (spec.order == 0) {
+    const T base = spec.folds() ? T{0} : static_cast<T>(spec.base);
+    for (std::size_t i = 0; i < n; ++i) u[i] = static_cast<T>(z[i] + base);
+    return;
+  }
+  std::size_t near = spec.lag[0];
+  if (spec.order == 2) {
+    std::size_t far = spec.lag[1];
+    if (near > far) {
+      const std::size_t swap = near;
+      near = far;
+      far = swap;
+    }
+    if (far > max_short_lag) {
+      // Less than `far` values at a time: what they build on is known.
+      for (std::size_t i = 0; i < n;) {
+        const std::size_t now = n - i < far ? n - i : far;
+        const T* b = u + i - far;
+        const T* ab = b - near;
+        for (std::size_t k = 0; k < now; ++k) v[k] = static_cast<T>(z[i + k] + (b[k] - ab[k]));
+        integrate(v, u + i, now, near);
+        i += now;
+      }
+      return;
+    }
+    // Both are short: the inner difference first, its history is that of the values.
+    T* inner = v + max_short_lag;
+    for (std::size_t k = 0; k < far; ++k) inner[k - far] = static_cast<T>(u[k - far] - u[k - far - near]);
+    integrate(z, inner, n, far);
+    z = inner;
+  }
+  integrate(z, u, n, near);
+}
+
+/// Bytes kept before the next chunk: what lags reach, in whole blocks, and at least one, which vector code may read.
+inline std::size_t history_of(const Spec& spec) {
+  const std::size_t bytes = spec.history_values() << spec.es_log2;
+  return bytes < block_bytes ? block_bytes : (bytes + block_bytes - 1) / block_bytes * block_bytes;
+}
+
+/// Where the next chunk of n values goes; moves the history to the front when the end is reached.
+template <typename T>
+T* room_for(const Spec& spec, Work& work, std::size_t n) {
+  const std::size_t history = history_of(spec);
+  const std::size_t round = history + 4 * chunk_bytes < 2 * history + 2 * chunk_bytes ? 2 * history + 2 * chunk_bytes
+                                                                                    : history + 4 * chunk_bytes;
+  const std::size_t limit = round < Work::values_bytes ? round : Work::values_bytes;
+  if (work.at + n * sizeof(T) > limit) {
+    __builtin_memmove(work.values, work.values + work.at - history, history);
+    work.at = history;
+  }
+  T* u = reinterpret_cast<T*>(work.values + work.at);
+  work.at += n * sizeof(T);
+  return u;
+}
+
+template <typename T>
+std::size_t encode_as(const Spec& spec, const u8* message, const References& references, std::size_t at, std::size_t bytes,
+                      Work& work, u8* payload) {
+  u8* out = payload;
+  u8* widths = work.widths;
+  T* z = reinterpret_cast<T*>(work.residuals);
+  for (std::size_t done = 0; done < bytes; done += chunk_bytes) {
+    const std::size_t now = bytes - done < chunk_bytes ? bytes - done : chunk_bytes;
+    const std::size_t n = now / sizeof(T);
+    T* u = room_for<T>(spec, work, n);
+    with_maps(spec, Take<T>{u, message, references, at + done, n});
+    residuals_of(spec, u, z, n);
+    __builtin_memset(work.residuals + now, 0, block_bytes);
+    for (std::size_t b = 0; b < now; b += block_bytes) {
+      const u32 width = pack_block(reinterpret_cast<const T*>(work.residuals + b), out);
+      *widths++ = static_cast<u8>(width);
+      out += width * (8 / sizeof(T));
+    }
+  }
+  return static_cast<std::size_t>(out - payload);
+}
+
+template <typename T>
+void decode_as(const Spec& spec, u8* message, const References& references, std::size_t at, std::size_t bytes, Work& work,
+               const u8* payload, const u8* readable_end) {
+  const u8* widths = work.widths;
+  T* z = reinterpret_cast<T*>(work.residuals);
+  T* v = reinterpret_cast<T*>(work.partial);
+  for (std::size_t done = 0; done < bytes; done += chunk_bytes) {
+    const std::size_t now = bytes - done < chunk_bytes ? bytes - done : chunk_bytes;
+    const std::size_t n = now / sizeof(T);
+    for (std::size_t b = 0; b < now; b += block_bytes) {
+      const u32 width = *widths++;
+      const std::size_t length = width * (8 / sizeof(T));
+      const u8* from = payload;
+      alignas(64) u8 end[block_bytes];
+      if (static_cast<std::size_t>(readable_end - payload) < block_bytes) {
+        __builtin_memcpy(end, payload, length);
+        from = end;
+      }
+      unpack_block(from, width, reinterpret_cast<T*>(work.residuals + b));
+      payload += length;
+    }
+    T* u = room_for<T>(spec, work, n);
+    values_of(spec, z, u, v, n);
+    with_maps(spec, Give<T>{u, message, references, at + done, n});
+  }
+}
+
+template <typename T>
+std::size_t cost_as(const Spec& spec, const u8* message, const References& references, std::size_t at, std::size_t bytes,
+                    Work& work) {
+  const std::size_t history = history_of(spec);
+  const std::size_t known = history < at ? history : at;
+  __builtin_memset(work.values, 0, history - known);
+  T* u = reinterpret_cast<T*>(work.values + history);
+  T* z = reinterpret_cast<T*>(work.residuals);
+  with_maps(spec, Take<T>{u - known / sizeof(T), message, references, at - known, (known + bytes) / sizeof(T)});
+  residuals_of(spec, u, z, bytes / sizeof(T));
+  std::size_t bits = 0;
+  for (std::size_t b = 0; b < bytes; b += block_bytes) {
+    T all = 0;
+    for (std::size_t i = 0; i < block_bytes / sizeof(T); ++i) all |= z[b / sizeof(T) + i];
+    const u32 width = all == 0 ? 0 : 64 - static_cast<u32>(__builtin_clzll(all));
+    bits += width * (block_bytes / sizeof(T)) + 4;
+  }
+  return bits;
+}
+
+void begin(const Spec& spec, Work& work) {
+  work.at = history_of(spec);
+  __builtin_memset(work.values, 0, work.at);
+}
+
+std::size_t encode(const Spec& spec, const u8* message, const References& references, std::size_t at, std::size_t bytes, Work& work,
+                   u8* payload) {
+  switch (spec.es_log2) {
+    case 0: return encode_as<u8>(spec, message, references, at, bytes, work, payload);
+    case 1: return encode_as<u16>(spec, message, references, at, bytes, work, payload);
+    case 2: return encode_as<u32>(spec, message, references, at, bytes, work, payload);
+    default: return encode_as<u64>(spec, message, references, at, bytes, work, payload);
+  }
+}
+
+void decode(const Spec& spec, u8* message, const References& references, std::size_t at, std::size_t bytes, Work& work,
+            const u8* payload, const u8* readable_end) {
+  switch (spec.es_log2) {
+    case 0: return decode_as<u8>(spec, message, references, at, bytes, work, payload, readable_end);
+    case 1: return decode_as<u16>(spec, message, references, at, bytes, work, payload, readable_end);
+    case 2: return decode_as<u32>(spec, message, references, at, bytes, work, payload, readable_end);
+    default: return decode_as<u64>(spec, message, references, at, bytes, work, payload, readable_end);
+  }
+}
+
+std::size_t cost(const Spec& spec, const u8* message, const References& references, std::size_t at, std::size_t bytes, Work& work) {
+  switch (spec.es_log2) {
+    case 0: return cost_as<u8>(spec, message, references, at, bytes, work);
+    case 1: return cost_as<u16>(spec, message, references, at, bytes, work);
+    case 2: return cost_as<u32>(spec, message, references, at, bytes, work);
+    default: return cost_as<u64>(spec, message, references, at, bytes, work);
+  }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+
+#include "codecs/frame/frame.hpp"
+#include "codecs/link/window.hpp"
+
+namespace antiphon::codec {
+
+/// Keeps what frames say to keep, under the numbers that they carry; needs to know nothing else about the link.
+class Decoder::State final : public PastSource {
+ public:
+  explicit State(Isa isa) : kernel_(kernel_of(isa)) {}
+
+  Error decode(ConstBytes head, ConstBytes body, Bytes raw_out) {
+    const auto start = std::chrono::steady_clock::now();
+    Parts parts;
+    Error error = take_apart(head, body, parts);
+    if (error != Error::none) return error;
+    number_ = number_of(parts.head.sequence);
+    error = decode_parts(parts, raw_out, parts.head.kept ? this : nullptr, kernel_, work_);
+    if (error != Error::none) return error;
+    if (parts.head.kept) {
+      window_.keep(number_, raw_out, parts.reach);
+      forget();
+    }
+    count(parts, raw_out.size(), start);
+    return Error::none;
+  }
+
+  void skip(ConstBytes head_bytes) {
+    Head head;
+    if (read_head(head_bytes, head) != Error::none || !head.kept) return;
+    window_.mark_unusable(number_of(head.sequence), 0);
+    forget();
+  }
+
+  Error find(std::uint16_t distance, std::size_t bytes, const std::uint8_t*& message, std::uint16_t& hash) override {
+    if (distance > number_) return Error::missing_reference;
+    const Window::Kept* kept = window_.find(number_ - distance);
+    if (kept == nullptr || !kept->usable || kept->bytes != bytes) return Error::missing_reference;
+    message = kept->data.get();
+    hash = kept->hash;
+    return Error::none;
+  }
+
+  const Statistics& statistics() const { return statistics_; }
+
+ private:
+  /// The 16 bits on the wire, taken as near to what comes next as can be.
+  std::uint64_t number_of(std::uint16_t sequence) const {
+    const auto ahead = static_cast<std::int16_t>(sequence - static_cast<std::uint16_t>(next_));
+    if (ahead < 0 && static_cast<std::uint64_t>(-ahead) > next_) return sequence;
+    return next_ + static_cast<std::uint64_t>(static_cast<std::int64_t>(ahead));
+  }
+
+  /// What the sender no longer names goes, once every frame that was sent before it said so is here.
+  void forget() {
+    std::uint64_t floor = window_.begin();
+    for (const Window::Kept* kept = window_.find(next_); kept != nullptr && kept->seen; kept = window_.find(next_)) {
+      if (kept->reach > 0 && next_ > kept->reach) floor = std::max(floor, next_ - kept->reach);
+      ++next_;
+    }
+    if (window_.end() > 2 * Window::max_reach) floor = std::max(floor, window_.end() - 2 * Window::max_reach);
+    window_.drop_below(floor);
+    next_ = std::max(next_, window_.begin());
+    statistics_.history_bytes = window_.bytes();
+  }
+
+  void count(const Parts& parts, std::size_t raw_bytes, std::chrono::steady_clock::time_point start) {
+    ++statistics_.messages;
+    statistics_.raw_bytes += raw_bytes;
+    statistics_.frame_bytes += frame_overhead_bytes + parts.body.size();
+    const Id codec = parts.head.codec;
+    ++(codec == Id::stored     ? statistics_.stored_frames
+       : codec == Id::spatial  ? statistics_.spatial_frames
+       : codec == Id::temporal ? statistics_.temporal_frames
+                               : statistics_.repeat_frames);
+    statistics_.codec_ns += static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
+  }
+
+  const Kernel& kernel_;
+  Window window_;
+  std::uint64_t next_ = 0;    // the first kept frame that has not come
+  std::uint64_t number_ = 0;  // of the frame being decoded; of the next one where it is not kept
+  Statistics statistics_;
+  Work work_;
+};
+
+Decoder::Decoder(Isa isa) : state_(std::make_unique<State>(isa)) {}
+Decoder::~Decoder() = default;
+Decoder::Decoder(Decoder&&) noexcept = default;
+Decoder& Decoder::operator=(Decoder&&) noexcept = default;
+
+Error Decoder::decode(ConstBytes frame, Bytes raw_out) {
+  if (frame.size() < frame_overhead_bytes) return Error::truncated;
+  return state_->decode(frame.first(frame_overhead_bytes), frame.subspan(frame_overhead_bytes), raw_out);
+}
+Error Decoder::decode(ConstBytes head, ConstBytes body, Bytes raw_out) { return state_->decode(head, body, raw_out); }
+void Decoder::skip(ConstBytes head) { state_->skip(head); }
+const Statistics& Decoder::statistics() const { return state_->statistics(); }
+
+}  // namespace antiphon::codec

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <unordered_map>
+
+#include "codecs/frame/frame.hpp"
+#include "codecs/link/stream.hpp"
+
+namespace antiphon::codec {
+
+namespace {
+
+struct ChannelHash {
+  std::size_t operator()(const Channel& c) const {
+    std::uint64_t h = static_cast<std::uint64_t>(c.tag) * 0x9e3779b97f4a7c15ULL;
+    h = (h ^ c.message_bytes ^ (h >> 31)) * 0xbf58476d1ce4e5b9ULL;
+    return (h ^ c.piece ^ (h >> 29)) * 0x94d049bb133111ebULL >> 7;
+  }
+};
+
+struct SameChannel {
+  bool operator()(const Channel& a, const Channel& b) const {
+    return a.tag == b.tag && a.message_bytes == b.message_bytes && a.piece == b.piece;
+  }
+};
+
+constexpr std::size_t max_streams = 4096;
+
+}  // namespace
+
+class Encoder::State {
+ public:
+  explicit State(const LinkOptions& options) : options_(options), kernel_(kernel_of(options.frame.isa)) {}
+
+  Frame encode(const Channel& channel, ConstBytes raw, Bytes out, Element element) {
+    const auto start = std::chrono::steady_clock::now();
+    Options options = options_.frame;
+    options.element = element;
+    Stream& stream = stream_of(channel);
+    if (stream.needs_plan()) {
+      stream.make_plan(raw, options, window_, kernel_, work_);
+      ++statistics_.plans;
+    }
+    Keep keep{raw.size() <= options_.history_bytes / 4 && !raw.empty() && stream.keeps(options_.history_bytes, raw.size())};
+    Past past;
+    const Plan* plan = &stream.plan();
+    if (plan->codec == Id::temporal && !(keep.kept && stream.references(window_, window_.end(), past))) {
+      plan = &stream.plan_without_past();
+    }
+    const std::uint64_t number = window_.end();
+    if (keep.kept) {
+      keep.sequence = static_cast<std::uint16_t>(number);
+      keep.reach = static_cast<std::uint16_t>(number - window_.begin());
+    }
+    const Frame frame = write_frame(raw, *plan, past, keep, options, work_, out);
+    if (keep.kept) remember(number, raw, keep.reach);
+    stream.sent(frame, raw.size(), keep.kept, number);
+    count(frame, raw.size(), start);
+    return frame;
+  }
+
+  LinkOptions& options() { return options_; }
+  const Statistics& statistics() const { return statistics_; }
+
+ private:
+  Stream& stream_of(const Channel& channel) {
+    if (last_ != nullptr && SameChannel()(last_channel_, channel)) return *last_;
+    // Channels of ever new sizes or tags: starting over costs new plans, never a wrong frame.
+    if (streams_.size() >= max_streams) streams_.clear();
+    last_channel_ = channel;
+    last_ = &streams_[channel];
+    return *last_;
+  }
+
+  void remember(std::uint64_t number, ConstBytes raw, std::uint16_t reach) {
+    window_.keep(number, raw, reach);
+    while (window_.bytes() > options_.history_bytes || window_.end() - window_.begin() > Window::max_reach) {
+      window_.drop_below(window_.begin() + 1);
+    }
+    statistics_.history_bytes = window_.bytes();
+  }
+
+  void count(const Frame& frame, std::size_t raw_bytes, std::chrono::steady_clock::time_point start) {
+    ++statistics_.messages;
+    statistics_.raw_bytes += raw_bytes;
+    statistics_.frame_bytes += frame.bytes;
+    ++(frame.codec == Id::stored     ? statistics_.stored_frames
+       : frame.codec == Id::spatial  ? statistics_.spatial_frames
+       : frame.codec == Id::temporal ? statistics_.temporal_frames
+                                     : statistics_.repeat_frames);
+    statistics_.codec_ns += static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
+  }
+
+  LinkOptions options_;
+  const Kernel& kernel_;
+  std::unordered_map<Channel, Stream, ChannelHash, SameChannel> streams_;
+  Channel last_channel_;
+  Stream* last_ = nullptr;
+  Window window_;
+  Statistics statistics_;
+  Work work_;
+};
+
+Encoder::Encoder(const LinkOptions& options) : state_(std::make_unique<State>(options)) {}
+Encoder::~Encoder() = default;
+Encoder::Encoder(Encoder&&) noexcept = default;
+Encoder& Encoder::operator=(Encoder&&) noexcept = default;
+
+Frame Encoder::encode(const Channel& channel, ConstBytes raw, Bytes out) {
+  return state_->encode(channel, raw, out, state_->options().frame.element);
+}
+Frame Encoder::encode(const Channel& channel, ConstBytes raw, Bytes out, Element element) {
+  return state_->encode(channel, raw, out, element);
+}
+void Encoder::set_wire_bytes_per_s(double rate) { state_->options().frame.wire_bytes_per_s = rate; }
+const Statistics& Encoder::statistics() const { return state_->statistics(); }
+
+}  // namespace antiphon::codec
