@@ -264,6 +264,11 @@ def replay(
     )
 
 
+def loaded() -> ctypes.CDLL:
+    """libantiphon_core.so itself: it also holds the codecs (antiphon.codec)."""
+    return _library()
+
+
 def _fields(question: Question) -> dict[str, Any]:
     return {**asdict(question), "bytes": -1 if question.bytes is None else question.bytes}
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// DFCM of paper 3 as the codec of one frame by itself (docs/reference/codecs/dfcm.md). It is slower and mostly worse
+// than the others, so it is never chosen by itself: it is here to be compared with. Kept from frame to frame, as the
+// paper has it, it is a DfcmPredictor.
+#include <cstring>
+
+#include "codecs/codec.hpp"
+#include "codecs/predict/dfcm_predictor.hpp"
+
+namespace antiphon::codec {
+
+namespace {
+
+bool always() { return true; }
+
+DfcmPredictor& fresh_predictor() {
+  thread_local DfcmPredictor predictor;
+  predictor.reset();
+  return predictor;
+}
+
+std::size_t encode_body(const EncodeJob& job, Bytes out) {
+  if (out.size() < DfcmPredictor::bound(job.raw.size())) {
+    // The frame's room is less than the worst case, which is then stored.
+    thread_local std::unique_ptr<std::uint8_t[]> room;
+    thread_local std::size_t room_bytes = 0;
+    const std::size_t needed = DfcmPredictor::bound(job.raw.size());
+    if (room_bytes < needed) room = std::make_unique_for_overwrite<std::uint8_t[]>(room_bytes = needed);
+    const std::size_t bytes = fresh_predictor().encode({u8_of(job.raw), job.raw.size()}, room.get());
+    if (bytes >= job.raw.size()) return 0;
+    std::memcpy(out.data(), room.get(), bytes);
+    return bytes;
+  }
+  const std::size_t bytes = fresh_predictor().encode({u8_of(job.raw), job.raw.size()}, u8_of(out));
+  return bytes < job.raw.size() ? bytes : 0;
+}
+
+Error decode_body(const DecodeJob& job) {
+  const std::span<const std::uint8_t> body(u8_of(job.body), job.body.size());
+  return fresh_predictor().decode(body, {u8_of(job.raw_out), job.raw_out.size()}) ? Error::none : Error::damaged;
+}
+
+}  // namespace
+
+extern const Codec dfcm{Id::dfcm,    "dfcm", "value prediction of paper 3, the baseline", always, encode_body,
+                        decode_body, nullptr};
+
+}  // namespace antiphon::codec

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codecs/predict/dfcm_predictor.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace antiphon::codec {
+
+namespace {
+
+using Wide = unsigned __int128;  // a value's code is up to 68 bits long, and begins within a byte
+static_assert(std::endian::native == std::endian::little, "the wire is little-endian; add byte swaps here");
+
+/// Sign, exponent and two bits of mantissa.
+constexpr std::uint32_t top14(std::uint64_t bits) { return static_cast<std::uint32_t>(bits >> 50); }
+
+}  // namespace
+
+DfcmPredictor::DfcmPredictor() : table_(std::make_unique<Line[]>(lines)) {}
+
+void DfcmPredictor::reset() {
+  std::fill_n(table_.get(), lines, Line{0, 0});
+  last_ = 0;
+  hash_ = 0;
+}
+
+/// §2.3, prediction function: the latest difference, and where the two are close, the drift between them added.
+inline std::uint64_t DfcmPredictor::predict() const {
+  const Line& line = table_[hash_];
+  const std::uint64_t drift = top14(line.latest) == top14(line.before) ? line.latest - line.before : 0;
+  return last_ + line.latest + drift;
+}
+
+/// §2.3, hash function: lsb 0..14 of (delta2 ^ delta1 << 5 ^ delta0 << 10), delta2 the latest. Shifting the hash itself
+/// gives the same, for what is older leaves the 15 bits.
+inline void DfcmPredictor::update(std::uint64_t value) {
+  const std::uint64_t delta = value - last_;
+  Line& line = table_[hash_];
+  line = {delta, line.latest};
+  hash_ = (hash_ << 5 ^ top14(delta)) & (lines - 1);
+  last_ = value;
+}
+
+std::size_t DfcmPredictor::encode(std::span<const std::uint8_t> raw, std::uint8_t* out) {
+  const std::size_t count = raw.size() / 8;
+  std::uint8_t* to = out;
+  unsigned begun = 0;      // bits of *to that are written
+  std::uint64_t held = 0;  // they themselves
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t value;
+    std::memcpy(&value, raw.data() + 8 * i, 8);
+    const std::uint64_t difference = value ^ predict();
+    update(value);
+    const unsigned zeros = std::min(15u, static_cast<unsigned>(std::countl_zero(difference)) / 4);
+    const Wide code = (Wide{difference} << 4 | zeros) << begun | held;
+    std::memcpy(to, &code, sizeof code);
+    const unsigned bits = begun + 4 + 64 - 4 * zeros;
+    to += bits / 8;
+    begun = bits % 8;
+    held = begun == 0 ? 0 : *to;
+  }
+  to += begun != 0;
+  const std::size_t rest = raw.size() % 8;
+  if (rest != 0) std::memcpy(to, raw.data() + 8 * count, rest);
+  return static_cast<std::size_t>(to - out) + rest;
+}
+
+bool DfcmPredictor::decode(std::span<const std::uint8_t> body, std::span<std::uint8_t> raw_out) {
+  const std::size_t count = raw_out.size() / 8, rest = raw_out.size() % 8;
+  const std::uint8_t *from = body.data(), *const end = from + body.size();
+  unsigned begun = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto left = static_cast<std::size_t>(end - from);
+    if (left == 0) return false;
+    Wide code = 0;
+    if (left >= sizeof code) {
+      std::memcpy(&code, from, sizeof code);
+    } else {
+      std::memcpy(&code, from, left);
+    }
+    code >>= begun;
+    const auto zeros = static_cast<unsigned>(code & 15);
+    const unsigned bits = 4 + 64 - 4 * zeros;
+    if (begun + bits > 8 * left) return false;
+    const std::uint64_t mask = ~std::uint64_t{0} >> (4 * zeros);
+    const std::uint64_t value = (static_cast<std::uint64_t>(code >> 4) & mask) ^ predict();
+    update(value);
+    std::memcpy(raw_out.data() + 8 * i, &value, 8);
+    from += (begun + bits) / 8;
+    begun = (begun + bits) % 8;
+  }
+  if (begun != 0 && *from++ >> begun != 0) return false;  // what pads the last byte is zero
+  if (static_cast<std::size_t>(end - from) != rest) return false;
+  if (rest != 0) std::memcpy(raw_out.data() + 8 * count, from, rest);
+  return true;
+}
+
+}  // namespace antiphon::codec
