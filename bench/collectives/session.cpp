@@ -27,6 +27,10 @@ constexpr double hopeless_when_short = 5.0;
 constexpr double short_call_s = 2e-3;
 constexpr double margin = 1.05;
 constexpr double margin_with_few_samples = 1.25;
+/// Who was within this of a mode's best may still be the best of all modes together; long calls are too dear to find out.
+constexpr double worth_another_mode = 1.8;
+constexpr double worth_another_mode_when_long = 1.1;
+constexpr double long_call_s = 20e-3;
 
 std::vector<int> node_of_each_rank(MPI_Comm comm, int size) {
   char own[MPI_MAX_PROCESSOR_NAME] = {};
@@ -212,21 +216,31 @@ bool Session::another_round(int rounds, double start_s, const Entrants& entrants
     const auto left = std::count_if(entrants.begin(), entrants.end(), [](const Entrant& e) { return !e.out; });
     const double elapsed_s = PMPI_Wtime() - start_s;
     more = !known && rounds < max_rounds && elapsed_s * (rounds + 1) / rounds <= options_.budget_s * 1.1;
-    if (options_.race && left < 2 && rounds >= min_rounds) more = 0;
+    if (options_.race && left < 2 && rounds >= min_rounds_to_trust) more = 0;
   }
   PMPI_Bcast(&more, 1, MPI_INT, 0, stage_->library());
   return more != 0;
+}
+
+/// Before another mode. Who was far behind stays away, but the library: whether to take over from it is the question in every mode.
+void Session::readmit(Entrants& entrants) const {
+  double best_s = 0;
+  for (const Entrant& e : entrants) {
+    if (!e.samples.empty()) best_s = best_s == 0 ? median_of(e.samples) : std::min(best_s, median_of(e.samples));
+  }
+  for (Entrant& e : entrants) {
+    const double worth = best_s > long_call_s ? worth_another_mode_when_long : worth_another_mode;
+    if (!e.samples.empty()) e.out = median_of(e.samples) > worth * best_s;
+    if (e.label == "library") e.out = false;
+    e.samples.clear();
+  }
 }
 
 void Session::run_mode(const Cell& cell, Mode mode, Workload& work, Entrants& entrants) {
   if (rank_ == 0) {
     std::fprintf(stderr, "%s %lld B %s\n", cell.collective.c_str(), static_cast<long long>(cell.bytes), std::string(name(mode)).c_str());
   }
-  for (Entrant& entrant : entrants) {
-    entrant.samples.clear();
-    // Who lost in another mode stays away, but the library: whether to take over from it is the question in every mode.
-    if (entrant.label == "library") entrant.out = false;
-  }
+  readmit(entrants);
   const int calls = calls_in_turn(mode, entrants);
   const double start_s = PMPI_Wtime();
   int rounds = 0;

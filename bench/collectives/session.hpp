@@ -46,6 +46,7 @@ class Session {
   bool enter(const Contender& contender, std::size_t slot, Workload& work, const Cell& cell, Entrant& entrant);
   void say_why_not(const Cell& cell, const Entrant& entrant, std::int64_t wrong) const;
   void drop_the_hopeless(Entrants& entrants) const;
+  void readmit(Entrants& entrants) const;
   [[nodiscard]] bool time_is_up() const;
   void print_results(const Cell& cell, Mode mode, int calls, const Entrants& entrants) const;
 

@@ -13,6 +13,9 @@ from antiphon.tune.grid import UNSIZED, Point
 
 #: Up to which factor of the best prediction an algorithm is worth measuring.
 REACH = 1.5
+#: The same for short calls, where models know little of what counts, and measuring costs next to nothing.
+REACH_WHEN_SHORT = 4.0
+_SHORT_BYTES = 4096
 #: Parameters that cut messages, and the values worth trying; short messages make most of them alike.
 _CUTS = ("segment_bytes", "piece_bytes", "block_bytes")
 _CUT_BYTES = (2048, 4096, 8192, 16384, 32768)
@@ -66,7 +69,8 @@ def choices(point: Point, machine: Machine, predictor: Predictor, most: int) -> 
     ranked = sorted((time, choice) for choice, time in predicted.items() if time is not None)
     best = min((predictor(at, c) or float("inf") for c in first), default=float("inf"))
     best = min(best, ranked[0][0] if ranked else best)
-    near = _varied([choice for time, choice in ranked if time <= REACH * best], most)
+    reach = REACH if at.bytes > _SHORT_BYTES else REACH_WHEN_SHORT
+    near = _varied([choice for time, choice in ranked if time <= reach * best], most)
     unknown = [choice for choice, time in predicted.items() if time is None]
     return list(dict.fromkeys([*first, *near, *unknown]))[:most]
 

@@ -24,6 +24,9 @@ _RESERVE_SHARE = 0.06
 #: A cell's budget in one mode, at least and at most.
 _CELL_S = (0.15, 4.0)
 
+#: A call that takes longer is measured in the first mode only: the links decide, in all modes alike.
+_LONG_CALL_S = 0.15
+
 DECISIONS, EXPORT = "decisions", "export"
 
 
@@ -110,13 +113,16 @@ def plan_cells(
         else:
             others = contenders.choices(point, here.machine, predictor, _most(request, here, point))
         if others:
-            cells.append(Cell(point.collective, point.bytes, point.ranks, request.modes, ["library", *others]))
+            modes = request.modes if grid.call_s(point, here.network) < _LONG_CALL_S else request.modes[:1]
+            cells.append(Cell(point.collective, point.bytes, point.ranks, modes, ["library", *others]))
     return cells, wanted
 
 
 def _most(request: Request, here: Surroundings, point: Point) -> int:
     """Long calls have few contenders: each costs as much as all of a short call's."""
     seconds = grid.call_s(point, here.network)
+    if seconds < 0.003:
+        return 2 * request.most_contenders
     return request.most_contenders if seconds < 0.02 else 3 if seconds < 0.15 else 2
 
 

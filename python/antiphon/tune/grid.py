@@ -36,6 +36,8 @@ _CALLS = 14
 _CONTENDERS = 3
 #: What even a call without bytes takes, about, for each doubling of the ranks.
 _ROUND_S = 1e-4
+#: All ranks and the main sizes are worth this much more time than the others.
+_WEIGHT_OF_OTHERS = 4
 #: A cell may take this share of the time.
 _MOST_OF_BUDGET = 0.12
 
@@ -84,16 +86,15 @@ def make(
     sizes: Sequence[int] = SIZES,
     between: Sequence[int] = BETWEEN,
 ) -> Grid:
-    """The points for a machine: all ranks from small to large, then fewer ranks, then the sizes between."""
+    """The points for a machine: what is cheap first; fewer ranks and the sizes between count as dearer than they are."""
     ranks = len(node_of_rank)
     ranks_per_node = max(list(node_of_rank).count(node) for node in set(node_of_rank))
     counts = rank_counts(ranks, ranks_per_node)
     wanted = list(collectives)
-    ordered = [
-        *_points(wanted, sizes, counts[:1]),
-        *_points(wanted, sizes, counts[1:]),
-        *_points(wanted, between, counts[:1]),
-    ]
+    main = [(call_s(p, network), p) for p in _points(wanted, sizes, counts[:1])]
+    others = [*_points(wanted, sizes, counts[1:]), *_points(wanted, between, counts[:1])]
+    weighed = [*main, *((_WEIGHT_OF_OTHERS * call_s(p, network), p) for p in others)]
+    ordered = [p for _, p in sorted(weighed, key=lambda pair: pair[0])]
     points, too_long = [], []
     for point in ordered:
         cost_s = call_s(point, network) * _CALLS * _CONTENDERS
