@@ -31,7 +31,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run moved; a message of one byte that stands for none counts as none."""
+    """What a run moved, by sender and receiver."""
 
     messages: list[list[int]]
     bytes: list[list[int]]
@@ -131,7 +131,7 @@ def run(text: str) -> Outcome:
         finish(rank, i)
         if operation.kind == "send":
             messages[rank][operation.peer] += 1
-            moved[rank][operation.peer] += operation.bytes if operation.bytes > 1 else 0
+            moved[rank][operation.peer] += operation.bytes
             arrived[rank, operation.peer, operation.tag].append(operation.bytes)
             match((rank, operation.peer, operation.tag))
     stuck = [f"rank {rank} operation {i}" for rank, ops in enumerate(done) for i, ended in enumerate(ops) if not ended]
