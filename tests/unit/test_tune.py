@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from antiphon import core, limits
+from antiphon import comparison, core, limits
 from antiphon.benchmark import Cell, CellPlan, Measurement
 from antiphon.errors import AntiphonError
+from antiphon.explanation import Call
 from antiphon.tune import contenders, decide, document, grid, library, predictors
 from antiphon.tune.grid import Point
 from antiphon.tune.state import State
@@ -75,12 +77,14 @@ class TestContenders:
             core.parse("bcast", choice)
 
     def test_algorithms_before_parameters(self) -> None:
-        found = contenders.choices(Point("bcast", 8192, 16), MACHINE, lambda _point, _choice: 1.0, 5)
+        found = contenders.choices(
+            Point("bcast", 8192, 16), MACHINE, lambda _point, choices: dict.fromkeys(choices, 1.0), 5
+        )
         assert len({choice.partition(":")[0] for choice in found}) >= 4
 
     def test_nobody_far_from_the_best(self) -> None:
-        def predict(_point: Point, choice: str) -> float:
-            return 1.0 if choice.startswith("chain") else 10.0
+        def predict(_point: Point, choices: Sequence[str]) -> dict[str, float]:
+            return {choice: 1.0 if choice.startswith("chain") else 10.0 for choice in choices}
 
         found = contenders.choices(Point("bcast", 65536, 16), MACHINE, predict, 9)
         assert {choice.partition(":")[0] for choice in found} == {"chain"}
@@ -288,3 +292,65 @@ def test_cells_as_the_program_takes_them() -> None:
     assert plan.arguments()[-2:] == ["--cell", "bcast;8;4;sync+throughput;library;chain:segment_bytes=4096,window=8"]
     assert plan.needs_antiphon
     assert not CellPlan([Cell("bcast", 8, 4, ("sync",), ("library", "library:chain"))], 0.5, 30).needs_antiphon
+
+
+class TestComparison:
+    def profile(self) -> str:
+        def row(contender: str, median_s: float, size: int = 65536) -> dict[str, object]:
+            common = {"collective": "bcast", "bytes": size, "ranks": 16, "mode": "sync", "samples": 9, "limit_s": 0.5}
+            name = contender.removeprefix("antiphon:")
+            return {
+                **common,
+                "contender": contender,
+                "chosen": name,
+                "median_s": median_s,
+                "ci_low_s": 0,
+                "ci_high_s": 9,
+            }
+
+        cells = [row("library", 4.0), row("antiphon:chain:segment_bytes=4096,window=8", 1.0), row("library", 1.0, 8)]
+        evidence = {
+            "purpose": "decisions",
+            "mpi": "openmpi",
+            "library": "Open MPI 5",
+            "ranks_per_node": 1,
+            "cells": cells,
+        }
+        document_ = document.first_guess("lab", NETWORK.node_of_rank, NETWORK)
+        document.put_evidence(document_, evidence)
+        return json.dumps(document_)
+
+    def test_measured_beside_the_limit(self) -> None:
+        found = comparison.compare(Call("bcast", 16, 1, 65536), self.profile())
+        assert found is not None
+        assert [c.choice for c in found.contenders] == ["chain:segment_bytes=4096,window=8", "library"]
+        assert found.contenders[0].faster == pytest.approx(4.0)
+        assert found.contenders[1].faster is None
+        assert found.contenders[0].limit_s == 0.5
+
+    def test_the_nearest_size_that_was_measured(self) -> None:
+        found = comparison.compare(Call("bcast", 16, 1, 100000), self.profile())
+        assert found is not None
+        assert found.bytes == 65536
+        assert comparison.compare(Call("bcast", 16, 1, 1000), self.profile()) is None
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            Call("bcast", 8, 1, 65536),
+            Call("gather", 16, 1, 65536),
+            Call("bcast", 16, 4, 65536),
+            Call("bcast", 16, 1, 65536, mpi="mpich"),
+        ],
+    )
+    def test_what_was_not_measured(self, call: Call) -> None:
+        assert comparison.compare(call, self.profile()) is None
+
+    def test_disagreement(self) -> None:
+        def contender(predicted_s: float | None) -> comparison.Contender:
+            return comparison.Contender("chain", "sync", 1.0, 1.0, 1.0, predicted_s, 1.0, None)
+
+        assert contender(2.0).disagrees
+        assert contender(0.5).disagrees
+        assert not contender(1.2).disagrees
+        assert not contender(None).disagrees

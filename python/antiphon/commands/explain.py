@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from antiphon import core, limits, output
+from antiphon.comparison import DISAGREE, Comparison, compare
 from antiphon.draw import rounds
 from antiphon.errors import AntiphonError
 from antiphon.explanation import MAX_DRAWN_RANKS, MAX_REPLAYED_RANKS, Call, Cost, Explanation, explain
-from antiphon.tables import bytes_text, new_table, ratio_text, time_text
+from antiphon.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,13 +57,18 @@ def run(args: argparse.Namespace) -> int:
     call = make_call(args)
     if args.svg and args.svg.exists() and not args.force:
         raise AntiphonError(f"{args.svg} exists", hint="--force overwrites it")
-    explanation = explain(call, args.algorithm, _read(args.profile))
+    profile = _read(args.profile)
+    explanation = explain(call, args.algorithm, profile)
+    comparison = compare(call, profile) if profile else None
     if args.svg:
         _write_svg(explanation, args.svg)
     if args.json:
-        output.print_json(explanation.to_json())
+        extra = {"comparison": comparison.to_json() if comparison else None} if profile else {}
+        output.print_json(explanation.to_json() | extra)
     else:
         _show(explanation, assumed=args.link_rate is None)
+        if profile:
+            _show_comparison(output.stdout(), call, comparison)
         if args.svg:
             output.stderr().print(f"wrote {args.svg}", soft_wrap=True)
     return 0
@@ -246,6 +252,29 @@ def _wire_text(call: Call, cost: Cost, limit: float) -> str:
 def _span(values: list[int], text: Callable[[int], str]) -> str:
     low, high = min(values), max(values)
     return text(low) if low == high else f"{text(low)} … {text(high)}"
+
+
+def _show_comparison(console: Console, call: Call, comparison: Comparison | None) -> None:
+    """What the profile's tuning measured, beside what its model expects and what the links allow."""
+    console.print()
+    if comparison is None:
+        text = f"The profile has no measurements near this call on {call.ranks} ranks (`antiphon tune` makes them)"
+        console.print(text, soft_wrap=True)
+        return
+    size = "" if call.collective == "barrier" else f" of {bytes_text(comparison.bytes)}"
+    console.print(f"Measured with {comparison.library}{size} on {comparison.ranks} ranks", style="bold", soft_wrap=True)
+    table = new_table()
+    for heading in ("contender", "mode", "predicted", "measured", "95 %", "× library", "× limit"):
+        left = heading in ("contender", "mode")
+        table.add_column(heading, justify="left" if left else "right", overflow="fold", no_wrap=not left)
+    for c in comparison.contenders:
+        interval = f"{time_text(c.ci_low_s)} … {time_text(c.ci_high_s)}"
+        predicted = time_text(c.predicted_s) + (" (!)" if c.disagrees else "")
+        table.add_row(c.choice, c.mode, predicted, time_text(c.measured_s), interval, ratio_text(c.faster),
+                      ratio_text(c.measured_s / c.limit_s if c.limit_s else None))  # fmt: skip
+    print_wide(table)
+    if any(c.disagrees for c in comparison.contenders):
+        console.print(f"(!) prediction and measurement differ by more than {DISAGREE:g} times", soft_wrap=True)
 
 
 def _show_alternatives(console: Console, explanation: Explanation, width: int) -> None:

@@ -146,7 +146,7 @@ def _tune(
         profile = _profile(args, here)
         say("planning")
         cells, wanted = driver.plan_cells(
-            request, here, predictors.of(profile, here.machine), lambda done, total: advance(done, total, "planning")
+            request, here, predictors.of(document.model_text(profile), here.machine), lambda done, total: advance(done, total, "planning")
         )
         if args.dry_run:
             _show_plan(cells, wanted, args.json)

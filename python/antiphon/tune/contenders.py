@@ -5,7 +5,7 @@ of the best.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from antiphon import core
@@ -22,8 +22,8 @@ _CUT_BYTES = (2048, 4096, 8192, 16384, 32768)
 _WINDOWS = (1, 2, 4, 8, 16)
 _RADIX = (2, 3, 4, 8)
 
-#: Seconds that a choice would take at a point; None where that cannot be said.
-Predictor = Callable[[Point, str], "float | None"]
+#: Seconds that each of some choices would take at a point; those of which it cannot be said are left out.
+Predictor = Callable[[Point, Sequence[str]], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,13 @@ def choices(point: Point, machine: Machine, predictor: Predictor, most: int) -> 
     question = machine.question(at)
     own = core.choose(question, own=True)
     first = [own.choice] if own.algorithm else []
-    predicted = {choice: predictor(at, choice) for choice in _candidates(at, question)}
-    ranked = sorted((time, choice) for choice, time in predicted.items() if time is not None)
-    best = min((predictor(at, c) or float("inf") for c in first), default=float("inf"))
-    best = min(best, ranked[0][0] if ranked else best)
+    candidates = list(dict.fromkeys([*first, *_candidates(at, question)]))
+    predicted = predictor(at, candidates)
+    ranked = sorted((time, choice) for choice, time in predicted.items())
+    best = ranked[0][0] if ranked else 0.0
     reach = REACH if at.bytes > _SHORT_BYTES else REACH_WHEN_SHORT
     near = _varied([choice for time, choice in ranked if time <= reach * best], most)
-    unknown = [choice for choice, time in predicted.items() if time is None]
+    unknown = [choice for choice in candidates if choice not in predicted]
     return list(dict.fromkeys([*first, *near, *unknown]))[:most]
 
 

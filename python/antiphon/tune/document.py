@@ -71,6 +71,11 @@ def first_guess(name: str, node_of_rank: Sequence[int], network: limits.Network)
     }
 
 
+def model_text(document: Mapping[str, Any]) -> str:
+    """What the model needs of a profile: all but decisions and evidence."""
+    return json.dumps({key: value for key, value in document.items() if key not in ("decisions", "measurements")})
+
+
 def put_rules(document: dict[str, Any], rules: Sequence[Mapping[str, Any]], family: str, ranks_per_node: int) -> None:
     """Replaces the decisions for this library and number of ranks on a node about the same collectives; others stay."""
     collectives = {rule["collective"] for rule in rules}

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a choice would take at a point, before it is measured."""
+"""What choices would take at a point, before they are measured."""
 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from antiphon import core, limits
-from antiphon.errors import AntiphonError
+from antiphon.core import CoreError
 from antiphon.tune.contenders import Machine, Predictor
 from antiphon.tune.grid import Point
 
@@ -16,29 +16,64 @@ _LATENCY_S = 6e-5
 _PIECE_S = 1.5e-5
 
 
+def element_bytes(point: Point) -> int:
+    """As the benchmark reduces: doubles, where the size allows."""
+    return 8 if point.bytes % 8 == 0 and point.bytes else 1
+
+
+def from_model(profile: str, machine: Machine, sync: bool = False) -> Predictor:
+    """The model's predictions from a profile's text. `sync`: with a barrier before each call, else back to back."""
+
+    def predict(point: Point, choices: Sequence[str]) -> Mapping[str, float]:
+        answer = core.query(
+            "predict",
+            profile=profile,
+            collective=point.collective,
+            ranks=point.ranks,
+            ranks_per_node=min(machine.ranks_per_node, point.ranks),
+            bytes=[point.bytes],
+            element_bytes=element_bytes(point),
+            choices=list(choices),
+            sync=sync,
+        )
+        given = {core.parse(point.collective, choice).choice: choice for choice in choices}
+        return {given[c["choice"]]: c["seconds"] for c in answer["sizes"][0]["candidates"] if c["choice"] in given}
+
+    return predict
+
+
 def from_links(machine: Machine) -> Predictor:
-    """Without a profile, from the links' rate alone: rounds of latency, bytes on an ideal wire, and the work on
-    pieces.
-    """
+    """From the links' rate alone: rounds of latency, bytes on an ideal wire, and the work on pieces."""
     bytes_per_s = (machine.link_bits_per_s or 1e9) * limits.PAYLOAD_SHARE / 8
 
     @functools.cache
-    def predict(point: Point, choice: str) -> float | None:
-        element = 8 if point.bytes % 8 == 0 and point.bytes else 1
-        case = core.Case(point.collective, choice, point.ranks, point.bytes, element_bytes=element)
+    def seconds(point: Point, choice: str) -> float | None:
+        case = core.Case(point.collective, choice, point.ranks, point.bytes, element_bytes=element_bytes(point))
         try:
             wire = core.replay(case, "bytes", machine.ranks_per_node, transfers=False)
             rounds = core.replay(case, "rounds", machine.ranks_per_node, transfers=False)
-        except AntiphonError:
+        except CoreError:
             return None
         pieces = max((r.sent_messages + r.received_messages for r in wire.ranks), default=0)
         # A small window waits for answers between pieces.
         window = core.parse(point.collective, choice).parameters.get("window", 4)
         return rounds.end * _LATENCY_S + wire.end / bytes_per_s + pieces * _PIECE_S * (1 + 1 / window)
 
+    def predict(point: Point, choices: Sequence[str]) -> Mapping[str, float]:
+        known = ((choice, seconds(point, choice)) for choice in choices)
+        return {choice: time for choice, time in known if time is not None}
+
     return predict
 
 
-def of(profile: dict[str, Any], machine: Machine) -> Predictor:
-    """The model of a profile."""
-    return from_links(machine)
+def of(profile: str, machine: Machine) -> Predictor:
+    """The profile's model; where it cannot say, from the links' rate."""
+    model, links = from_model(profile, machine), from_links(machine)
+
+    def predict(point: Point, choices: Sequence[str]) -> Mapping[str, float]:
+        try:
+            return model(point, choices)
+        except CoreError:
+            return links(point, choices)
+
+    return predict

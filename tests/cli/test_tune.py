@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`antiphon tune` and `antiphon export`: wrong usage and bad input are said in a line.
+
+What they measure is tested in tests/lab.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Antiphon = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def antiphon(tmp_path: Path) -> Antiphon:
+    def run(*args: object) -> subprocess.CompletedProcess[str]:
+        env = {key: value for key, value in os.environ.items() if not key.startswith("ANTIPHON")} | {"NO_COLOR": "1"}
+        command = [sys.executable, "-m", "antiphon", *map(str, args)]
+        return subprocess.run(command, capture_output=True, text=True, env=env, timeout=100, check=False, cwd=tmp_path)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["nothing"], "no collective named 'nothing'"),
+        (["--budget", 1], "at least 5 seconds"),
+        (["--budget", "nan"], "at least 5 seconds"),
+        (["-n", 1], "at least 2 ranks"),
+        (["--modes", "fast"], "no mode named 'fast'"),
+        (["--bytes", "1x"], "--bytes"),
+        (["--lab", "no-such-cluster"], "no-such-cluster"),
+        (["--mpi", "nothing"], "nothing"),
+        (["--lab", "--link-rate", "1gbit"], "not for a lab"),
+    ],
+)
+def test_wrong_usage_of_tune(antiphon: Antiphon, args: list[object], said: str) -> None:
+    result = antiphon("tune", *args)
+    assert result.returncode == 2
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is not a profile"),
+        ('{"format": "other"}', "format is not 'antiphon-profile'"),
+        ('{"format": "antiphon-profile", "version": 99}', "version 99"),
+    ],
+)
+@pytest.mark.parametrize("command", [("tune",), ("export", "--to", "openmpi-rules")])
+def test_a_bad_profile(antiphon: Antiphon, tmp_path: Path, command: tuple[str, ...], text: str, said: str) -> None:
+    (tmp_path / "machine.json").write_text(text)
+    result = antiphon(*command)
+    assert result.returncode == 2
+    assert said in result.stderr
+    assert result.stderr.count("error:") == 1
+    assert (tmp_path / "machine.json").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ([], "--to is missing"),
+        (["--to", "nothing"], "no such format"),
+        (["--to", "openmpi-rules"], "cannot read the profile"),
+        (["--to", "openmpi-rules", "bcast"], "takes no collective"),
+        (["--to", "goal"], "needs a collective and --ranks"),
+        (["--to", "goal", "bcast", "--ranks", 4], "--bytes is missing"),
+        (["--to", "goal", "nothing", "--ranks", 4], "is not a collective"),
+        (["--to", "goal", "bcast", "--ranks", 0, "--bytes", 8], "must be at least 1"),
+        (["--to", "goal", "bcast", "--ranks", 4, "--bytes", 8, "--algorithm", "nothing"], "no algorithm"),
+        (["--to", "goal", "bcast", "--ranks", 4, "--bytes", 8, "--root", 4], "--root 4"),
+        (["--to", "goal", "bcast", "--ranks", 4, "--bytes", 8, "-o", "no/such/folder"], "cannot write"),
+    ],
+)
+def test_wrong_usage_of_export(antiphon: Antiphon, args: list[object], said: str) -> None:
+    result = antiphon("export", *args)
+    assert result.returncode == 2
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_profile_without_measurements(antiphon: Antiphon, tmp_path: Path) -> None:
+    (tmp_path / "machine.json").write_text('{"format": "antiphon-profile", "version": 1}')
+    result = antiphon("export", "--to", "mpich-json")
+    assert result.returncode == 2
+    assert "hint: `antiphon tune --for-export --mpi mpich" in result.stderr
+
+
+def test_formats_are_listed(antiphon: Antiphon) -> None:
+    listed = json.loads(antiphon("export", "--list", "--json").stdout)
+    assert {"goal", "mpich-json", "openmpi-json", "openmpi-rules", "ucc", "intel"} <= set(listed)
+
+
+def test_a_schedule_as_goal(antiphon: Antiphon, tmp_path: Path) -> None:
+    command = ("export", "--to", "goal", "alltoall", "--ranks", 4, "--bytes", "64k", "-o", "a.goal")
+    assert antiphon(*command).returncode == 0
+    lines = (tmp_path / "a.goal").read_text().splitlines()
+    assert lines[0] == "num_ranks 4"
+    assert sum(line.startswith("rank ") for line in lines) == 4
+    again = antiphon(*command)
+    assert again.returncode == 2
+    assert "exists" in again.stderr
+    data = json.loads(antiphon(*command[:-2], "--json").stdout)
+    assert data["text"].splitlines() == lines
