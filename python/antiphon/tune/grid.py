@@ -86,7 +86,7 @@ def make(
     sizes: Sequence[int] = SIZES,
     between: Sequence[int] = BETWEEN,
 ) -> Grid:
-    """The points for a machine, what is cheap first; fewer ranks and the sizes between count as dearer than they are."""
+    """The points, what is cheap first; fewer ranks and the sizes between count as dearer than they are."""
     ranks = len(node_of_rank)
     ranks_per_node = max(list(node_of_rank).count(node) for node in set(node_of_rank))
     counts = rank_counts(ranks, ranks_per_node)
