@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`antiphon tune` on real links: decisions that hold, and what an interruption leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from antiphon import core
+from antiphon.tune import document
+
+CLUSTER = 'name = "four"\nnodes = 4\nrate = "100mbit"\n'
+
+
+def command(tmp_path: Path, *more: object) -> list[str]:
+    (tmp_path / "four.toml").write_text(CLUSTER)
+    words = ["tune", "bcast", "alltoall", "--bytes", "8,64k", "--lab", tmp_path / "four.toml", "--mpi", "openmpi"]
+    return [sys.executable, "-m", "antiphon", *map(str, [*words, "--profile", tmp_path / "machine.json", *more])]
+
+
+def environment() -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if not key.startswith("ANTIPHON")}
+
+
+def test_a_tuned_profile(namespaces: None, tmp_path: Path) -> None:
+    result = subprocess.run(
+        command(tmp_path, "--budget", "25", "--json"),
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=150,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert "first guess" in result.stderr
+    profile = document.read(tmp_path / "machine.json")
+    (told,) = json.loads(result.stdout).values()
+    assert told["rules"] == profile["decisions"]["rules"]
+    measured = {(c["collective"], c["bytes"], c["ranks"], c["mode"]) for c in told["cells"]}
+    assert {(c, b, 4, m) for c in ("bcast", "alltoall") for b in (8, 65536) for m in ("sync", "throughput")} <= measured
+    assert all(c["contender"].startswith(("library", "antiphon")) for c in told["cells"])
+    # A chain carries 64 KiB over each link once; Open MPI's broadcast does not come near that on four nodes.
+    question = core.Question("bcast", 4, 4, 1, 65536, link_bits_per_s=100_000_000, mpi="openmpi")
+    chosen = core.choose(question, (tmp_path / "machine.json").read_text())
+    assert chosen.algorithm is not None
+    assert "measured on 4 ranks" in chosen.reason
+    assert json.loads((tmp_path / "machine.tune-openmpi.jsonl").read_text().splitlines()[-1]) == {"event": "complete"}
+
+
+def test_an_interrupted_tuning_goes_on(namespaces: None, tmp_path: Path) -> None:
+    state = tmp_path / "machine.tune-openmpi.jsonl"
+    process = subprocess.Popen(
+        command(tmp_path, "--budget", "60"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    try:
+        deadline = time.monotonic() + 90
+        while time.monotonic() < deadline and not (state.exists() and "cell_done" in state.read_text()):
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert "the same command goes on" in said
+    assert not (tmp_path / "machine.json").exists()
+    before = state.read_text()
+    assert before.count("cell_done") >= 1
+    again = subprocess.run(
+        command(tmp_path, "--budget", "30"), capture_output=True, text=True, env=environment(), timeout=150, check=False
+    )
+    assert again.returncode == 0, again.stderr
+    assert state.read_text().startswith(before.rstrip("\n"))
+    assert document.read(tmp_path / "machine.json")["decisions"]["rules"]
+
+
+@pytest.mark.parametrize("budget", ["6"])
+def test_what_was_not_covered_is_said(namespaces: None, tmp_path: Path, budget: str) -> None:
+    words = command(tmp_path, "--budget", budget, "--bytes", "8,1m,16m", "--json")
+    result = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=150, check=False)
+    assert result.returncode == 0, result.stderr
+    (told,) = json.loads(result.stdout).values()
+    assert any("takes too long" in text and "16 MiB" in text for text in told["not_covered"])
