@@ -34,7 +34,7 @@ Stream fft(std::uint64_t seed) {
   return stream;
 }
 
-/// Atoms on a lattice, jittered, drifting with thermal velocities; x, y, z of one atom together.
+/// Atoms on a lattice, jittered, drifting with thermal velocities that collisions change; x, y, z of one atom together.
 Stream positions(std::uint64_t seed) {
   Random random(seed);
   std::vector<double> x, v;
@@ -46,7 +46,7 @@ Stream positions(std::uint64_t seed) {
   Stream stream;
   for (int step = 0; step < messages; ++step) {
     stream.messages.push_back(message_of(Type::f64, x, 0, 0));
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] += 0.005 * v[i];
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += 0.005 * v[i], v[i] = 0.98 * v[i] + 0.05 * random.normal();
   }
   return stream;
 }

@@ -57,15 +57,16 @@ class Parser(argparse.ArgumentParser):
 
 
 def command_names() -> list[str]:
-    """The names of all commands: the modules of antiphon.commands."""
-    return sorted(m.name for m in pkgutil.iter_modules(commands.__path__) if not m.name.startswith("_"))
+    """The names of all commands: the modules of antiphon.commands, compress_test as compress-test."""
+    return sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(commands.__path__) if not m.name.startswith("_"))
 
 
 def summary(name: str) -> str:
     """The first line of a command's docstring, read without importing the command: help stays fast."""
+    module = name.replace("-", "_")
     for folder in commands.__path__:
-        file = Path(folder, f"{name}.py")
-        file = file if file.is_file() else Path(folder, name, "__init__.py")
+        file = Path(folder, f"{module}.py")
+        file = file if file.is_file() else Path(folder, module, "__init__.py")
         if file.is_file():
             doc = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
             return doc.partition("\n")[0].rstrip(".")
@@ -84,7 +85,7 @@ def top_help() -> str:
 
 def load(name: str) -> tuple[Parser, argparse.Namespace]:
     """Imports one command and builds its parser."""
-    module = importlib.import_module(f"{commands.__name__}.{name}")
+    module = importlib.import_module(f"{commands.__name__}.{name.replace('-', '_')}")
     description, _, details = (module.__doc__ or "").partition("\n")
     parser = Parser(
         prog=f"antiphon {name}",

@@ -34,8 +34,24 @@ INSTRUCTION_SETS = ("best", "portable", "avx2", "avx512")
 _AUTO = 15
 _NOT_A_FRAME = 2**64 - 1
 #: Buffer formats (as of the struct module) to element hints; byte order marks are cut off before.
-_FORMATS = {"d": "f64", "f": "f32", "q": "i64", "l": "i64", "Q": "i64", "L": "i64", "i": "i32", "I": "i32", "h": "i16", "H": "i16",
-            "b": "i8", "B": "unknown", "c": "unknown", "?": "i8", "Zd": "f64", "Zf": "f32"}  # fmt: skip
+_FORMATS = {
+    "d": "f64",
+    "f": "f32",
+    "q": "i64",
+    "l": "i64",
+    "Q": "i64",
+    "L": "i64",
+    "i": "i32",
+    "I": "i32",
+    "h": "i16",
+    "H": "i16",
+    "b": "i8",
+    "B": "unknown",
+    "c": "unknown",
+    "?": "i8",
+    "Zd": "f64",
+    "Zf": "f32",
+}
 
 
 class CodecError(AntiphonError):
@@ -78,24 +94,31 @@ def instruction_set() -> str:
     return str(library.antiphon_codec_isa_name(library.antiphon_codec_best_isa()).decode())
 
 
-def encode(data: Any, *, codec: str = "auto", element: str | None = None, wire_bytes_per_s: float = 12.5e6,
-           isa: str = "best") -> bytes:  # fmt: skip
+def encode(
+    data: Any, *, codec: str = "auto", element: str | None = None, wire_bytes_per_s: float = 12.5e6, isa: str = "best"
+) -> bytes:
     """One frame by itself.
 
-    `data` is anything with a contiguous buffer, and is not copied. `element` says what it consists of, where its own format
-    does not; a wrong one costs compression and nothing else. `codec` is one of codecs(), or "auto": the one that makes a message
-    arrive soonest over a wire of that speed.
+    `data` is anything with a contiguous buffer, and is not copied. `element` says what it consists of, where its own
+    format does not; a wrong one costs compression and nothing else. `codec` is one of codecs(), or "auto": the one
+    that makes a message arrive soonest over a wire of that speed.
     """
     with _readable(data) as (address, size, found):
         out, frame_bytes = _room(size), ctypes.c_size_t()
         options = _options(codec, element or found, wire_bytes_per_s, isa)
-        _check(_library().antiphon_codec_encode(address, size, ctypes.byref(options), out, len(out), ctypes.byref(frame_bytes), None))
+        _check(
+            _library().antiphon_codec_encode(
+                address, size, ctypes.byref(options), out, len(out), ctypes.byref(frame_bytes), None
+            )
+        )
     return ctypes.string_at(out, frame_bytes.value)
 
 
 def decode(frame: Any, out: Any = None, *, isa: str = "best") -> Any:
-    """The message of a frame of encode(): a new bytearray, or in `out` (a writable buffer of just that size), which is returned."""
-    return _decode(frame, out, lambda *arguments: _library().antiphon_codec_decode(*arguments, INSTRUCTION_SETS.index(isa)))
+    """The message of a frame of encode(): a new bytearray, or `out` (a writable buffer of just that size), filled."""
+    return _decode(
+        frame, out, lambda *arguments: _library().antiphon_codec_decode(*arguments, INSTRUCTION_SETS.index(isa))
+    )
 
 
 def raw_bytes(frame: Any) -> int:
@@ -121,8 +144,15 @@ class Channel:
     sending end of one direction and the receiving end of the other. Not for several threads at once.
     """
 
-    def __init__(self, *, codec: str = "auto", element: str | None = None, wire_bytes_per_s: float = 12.5e6,
-                 history_bytes: int = 32 << 20, isa: str = "best") -> None:  # fmt: skip
+    def __init__(
+        self,
+        *,
+        codec: str = "auto",
+        element: str | None = None,
+        wire_bytes_per_s: float = 12.5e6,
+        history_bytes: int = 32 << 20,
+        isa: str = "best",
+    ) -> None:
         self._element = element
         library = _library()
         options = _options(codec, element or "unknown", wire_bytes_per_s, isa)
@@ -133,12 +163,15 @@ class Channel:
             raise CodecError("there is no memory for a channel")
 
     def encode(self, data: Any, *, tag: int = 0) -> bytes:
-        """The next message. Messages of different meaning should have different tags: each is predicted from its own kind."""
+        """The next message. Messages of different meaning should have different tags: each is predicted from its kind."""
         with _readable(data) as (address, size, found):
             out, frame_bytes = _room(size), ctypes.c_size_t()
             element = ELEMENTS.index(self._element or found)
-            _check(_library().antiphon_codec_encoder_encode(self._encoder, tag, size, 0, element, address, size, out, len(out),
-                                                            ctypes.byref(frame_bytes), None))  # fmt: skip
+            _check(
+                _library().antiphon_codec_encoder_encode(
+                    self._encoder, tag, size, 0, element, address, size, out, len(out), ctypes.byref(frame_bytes), None
+                )
+            )
         return ctypes.string_at(out, frame_bytes.value)
 
     def decode(self, frame: Any, out: Any = None) -> Any:
@@ -163,10 +196,15 @@ class Channel:
 
 class _Options(ctypes.Structure):
     _fields_ = [
-        ("struct_bytes", ctypes.c_size_t), ("element", ctypes.c_int32), ("codec", ctypes.c_int32), ("isa", ctypes.c_int32),
-        ("allowed_codecs", ctypes.c_uint32), ("wire_bytes_per_s", ctypes.c_double), ("minimum_frame_bytes", ctypes.c_size_t),
+        ("struct_bytes", ctypes.c_size_t),
+        ("element", ctypes.c_int32),
+        ("codec", ctypes.c_int32),
+        ("isa", ctypes.c_int32),
+        ("allowed_codecs", ctypes.c_uint32),
+        ("wire_bytes_per_s", ctypes.c_double),
+        ("minimum_frame_bytes", ctypes.c_size_t),
         ("history_bytes", ctypes.c_size_t),
-    ]  # fmt: skip
+    ]
 
 
 class _Statistics(ctypes.Structure):
@@ -177,10 +215,18 @@ class _Buffer(ctypes.Structure):
     """Py_buffer: ctypes' own from_buffer() refuses what is read-only."""
 
     _fields_ = [
-        ("buf", ctypes.c_void_p), ("obj", ctypes.py_object), ("len", ctypes.c_ssize_t), ("itemsize", ctypes.c_ssize_t),
-        ("readonly", ctypes.c_int), ("ndim", ctypes.c_int), ("format", ctypes.c_char_p), ("shape", ctypes.c_void_p),
-        ("strides", ctypes.c_void_p), ("suboffsets", ctypes.c_void_p), ("internal", ctypes.c_void_p),
-    ]  # fmt: skip
+        ("buf", ctypes.c_void_p),
+        ("obj", ctypes.py_object),
+        ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int),
+        ("ndim", ctypes.c_int),
+        ("format", ctypes.c_char_p),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("suboffsets", ctypes.c_void_p),
+        ("internal", ctypes.c_void_p),
+    ]
 
 
 _WRITABLE, _FORMAT, _ANY_CONTIGUOUS = 0x1, 0x4, 0x80 | 0x10 | 0x8
@@ -190,7 +236,9 @@ _WRITABLE, _FORMAT, _ANY_CONTIGUOUS = 0x1, 0x4, 0x80 | 0x10 | 0x8
 def _buffer(data: Any, flags: int) -> Iterator[_Buffer]:
     view = _Buffer()
     try:
-        ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(data), ctypes.byref(view), flags | _FORMAT | _ANY_CONTIGUOUS)
+        ctypes.pythonapi.PyObject_GetBuffer(
+            ctypes.py_object(data), ctypes.byref(view), flags | _FORMAT | _ANY_CONTIGUOUS
+        )
     except (BufferError, ValueError, TypeError) as error:
         wanted = "writable, contiguous" if flags & _WRITABLE else "contiguous"
         hint = "numpy.ascontiguousarray makes an array so" if not isinstance(error, TypeError) else None
@@ -218,7 +266,9 @@ def _decode(frame: Any, out: Any, call: Any) -> Any:
         raise CodecError(f"there is no memory for the {length} bytes that the frame's head promises") from None
     with _readable(frame) as (address, size, _), _buffer(target, _WRITABLE) as room:
         if room.len != length:
-            raise CodecError(f"`out` has {room.len} bytes, the message {length}", hint="raw_bytes(frame) tells its length")
+            raise CodecError(
+                f"`out` has {room.len} bytes, the message {length}", hint="raw_bytes(frame) tells its length"
+            )
         _check(call(address, size, room.buf, room.len))
     return target
 
@@ -277,14 +327,28 @@ def _library() -> ctypes.CDLL:
         "of": (number, [pointer, size]),
         "encoder_new": (pointer, [pointer]),
         "encoder_free": (None, [pointer]),
-        "encoder_encode": (ctypes.c_int, [pointer, ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint32, number, pointer, size, pointer,
-                                          size, pointer, pointer]),
+        "encoder_encode": (
+            ctypes.c_int,
+            [
+                pointer,
+                ctypes.c_int64,
+                ctypes.c_uint64,
+                ctypes.c_uint32,
+                number,
+                pointer,
+                size,
+                pointer,
+                size,
+                pointer,
+                pointer,
+            ],
+        ),
         "encoder_statistics": (None, [pointer, pointer]),
         "decoder_new": (pointer, [number]),
         "decoder_free": (None, [pointer]),
         "decoder_decode": (ctypes.c_int, [pointer, pointer, size, pointer, size]),
         "decoder_statistics": (None, [pointer, pointer]),
-    }  # fmt: skip
+    }
     for name, (result, arguments) in signatures.items():
         function = getattr(library, f"antiphon_codec_{name}")
         function.restype, function.argtypes = result, arguments

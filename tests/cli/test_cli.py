@@ -121,7 +121,7 @@ def test_starts_quickly():
 def test_commands_import_quickly(name):
     """A command's module imports only what its options need; the rest inside run()."""
     heavy = ("numpy", "rich.progress", "rich.console", "elftools", "jinja2", "matplotlib")
-    code = f"import sys, antiphon.commands.{name}; print([m for m in {heavy!r} if m in sys.modules])"
+    code = f"import sys, antiphon.commands.{name.replace('-', '_')}; print([m for m in {heavy!r} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)
     assert result.stdout.strip() == "[]"
 

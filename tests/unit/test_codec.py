@@ -18,7 +18,18 @@ from antiphon import codec
 from antiphon.errors import AntiphonError
 
 WAVE = struct.pack("<3000d", *(math.sin(i / 300) for i in range(3000)))
-ODD = struct.pack("<9Q", 0x7FF8000000000001, 0x7FF0000000000001, 0xFFF4DEAD0000BEEF, 1 << 63, 1, 0x7FF << 52, 0xFFF << 52, 0, 2**64 - 1)
+ODD = struct.pack(
+    "<9Q",
+    0x7FF8000000000001,
+    0x7FF0000000000001,
+    0xFFF4DEAD0000BEEF,
+    1 << 63,
+    1,
+    0x7FF << 52,
+    0xFFF << 52,
+    0,
+    2**64 - 1,
+)
 
 
 def noise(count: int) -> bytes:
@@ -164,5 +175,10 @@ def test_numpy_arrays() -> None:
 
 
 def test_numpy_is_not_needed() -> None:
-    program = "import sys; sys.modules['numpy'] = None; from antiphon import codec; assert codec.decode(codec.encode(bytes(5000))) == bytes(5000)"
+    program = """
+import sys
+sys.modules["numpy"] = None
+from antiphon import codec
+assert codec.decode(codec.encode(bytes(5000))) == bytes(5000)
+"""
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

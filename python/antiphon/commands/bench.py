@@ -8,6 +8,7 @@ All contenders run interleaved in one run of one program; results are checked; t
   antiphon bench alltoall --algorithms rotated:piece_bytes=16384,window=2 --modes sync,throughput,burst --json out.json
   antiphon bench -n 64 --hostfile nodes --link-rate 1gbit          on a real cluster
   antiphon bench --list                                            the algorithms and their parameters
+  antiphon bench codecs --messages run.msgs                        instead: compression, ours beside that of others
 
 modes: sync, a barrier before each call; throughput, 8 to 24 calls back to back; burst, 3 calls after a pause or after other traffic.
 """
@@ -25,12 +26,17 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from antiphon import benchmark, core, output, places, tables
+from antiphon import benchmark, codec_tables, core, output, places, tables
 from antiphon import mpi as mpis
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 
 #: What is measured unless something is named: those that real programs use most.
 USUAL = ("barrier", "bcast", "scatter", "gather", "allgather", "alltoall", "reduce", "allreduce", "reduce_scatter_block")
+
+CODECS_HELP = """`antiphon bench codecs` takes these, --bytes (default 4k,64k,1m), --modes (sent, warm, cold;
+default sent,warm), --budget, --json, and --link-rate: what Antiphon's choice is made for (default 100mbit).
+docs/guides/compression.md reads its tables."""
+DEFAULT_BYTES, DEFAULT_MODES = "1k,64k", "sync"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,9 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("collectives", nargs="*", metavar="COLLECTIVE", help="as MPI names it, as alltoall; or all (default: the nine most used)")
     add("--list", action="store_true", help="show every algorithm with its parameters, and measure nothing")
-    add("--bytes", default="1k,64k", metavar="N,…", help="size of a block, or of the message of bcast, reduce, allreduce, scan, "
+    add("--bytes", default=DEFAULT_BYTES, metavar="N,…", help="size of a block, or of the message of bcast, reduce, allreduce, scan, "
         "exscan (default: %(default)s)")  # fmt: skip
-    add("--modes", default="sync", metavar="M,…", help="sync, throughput, burst (default: %(default)s)")
+    add("--modes", default=DEFAULT_MODES, metavar="M,…", help="sync, throughput, burst (default: %(default)s)")
     add("--against", choices=("library", "nothing"), default="library", help="measure the library's collective too (default), or not")
     add("--algorithms", action="append", metavar="A,…", help="algorithms to force besides Antiphon's own choice: all, or "
         "NAME[:PARAMETER=VALUE,…],…; `on` is Antiphon's choice where it would stay out")  # fmt: skip
@@ -57,11 +63,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--lab", nargs="?", const="", metavar="CLUSTER", help="an emulated cluster: a cluster's name or file, or a lab that is up "
         "(default: ethernet-16)")  # fmt: skip
     add("--transport", metavar="T", help="in a lab: what MPICH's messages travel through, ofi or ucx")
+    codec_tables.add_arguments(parser.add_argument_group("codecs", CODECS_HELP))
     parser.add_argument("--json", nargs="?", const="-", metavar="FILE", help="results with all samples, to FILE or to stdout (-)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Measures and prints."""
+    if "codecs" in args.collectives:
+        return _codecs(args)
     _give_back_names(args)
     if args.list:
         return _list(args)
@@ -83,6 +92,16 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         _write_json(args.json, {"results": [row for results in all_results for row in results.rows()]})
     return EXIT_FAILURE if any(results.wrong for results in all_results) else 0
+
+
+def _codecs(args: argparse.Namespace) -> int:
+    if args.collectives != ["codecs"]:
+        raise AntiphonError("codecs and collectives are measured one after the other", hint="antiphon bench codecs")
+    results, code = codec_tables.measure(args, DEFAULT_BYTES, DEFAULT_MODES)
+    if args.json:
+        document = {"instruction_set": results.instruction_set, "missing": results.missing, "results": results.rows()}
+        _write_json(args.json, document)
+    return code
 
 
 def _give_back_names(args: argparse.Namespace) -> None:
