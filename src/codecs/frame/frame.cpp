@@ -80,39 +80,9 @@ Error decode_parts(const Parts& parts, Bytes raw_out, PastSource* past, const Ke
   return codec->decode({parts.body, raw_out, past, kernel, work});
 }
 
-double seconds_for(const Estimate& estimate, std::size_t raw_bytes, double wire_bytes_per_s) {
-  const double encode = static_cast<double>(raw_bytes) / estimate.encode_bytes_per_s;
-  const double decode = static_cast<double>(raw_bytes) / estimate.decode_bytes_per_s;
-  const double wire = estimate.bytes / wire_bytes_per_s;
-  // The longest of the three hides the others but for a first and a last piece.
-  return std::max({encode, decode, wire}) + 0.1 * (encode + decode + wire);
-}
-
-Plan plan_alone(ConstBytes raw, const Options& options, const Kernel& kernel, Work& work) {
-  Plan best;
-  if (raw.empty()) return best;
-  constexpr double copy_bytes_per_s = 20e9;  // a stored frame is sent in place and copied once at most
-  double best_s = seconds_for({static_cast<double>(raw.size()), copy_bytes_per_s, copy_bytes_per_s, {}}, raw.size(),
-                              options.wire_bytes_per_s);
-  for (const Codec* codec : codecs()) {
-    const bool wanted = options.codec == Id::automatic || options.codec == codec->id;
-    if (!wanted || !(options.allowed_codecs >> static_cast<int>(codec->id) & 1) || !codec->available()) continue;
-    if (codec->estimate == nullptr) {
-      if (options.codec == codec->id) return {codec->id, {}};
-      continue;
-    }
-    const Estimate estimate = codec->estimate(raw, options, kernel, work);
-    if (options.codec == codec->id) return {codec->id, estimate.spec};
-    if (estimate.bytes == 0) continue;
-    const double s = seconds_for(estimate, raw.size(), options.wire_bytes_per_s);
-    if (s < best_s) best_s = s, best = {codec->id, estimate.spec};
-  }
-  return best;
-}
-
 Frame encode(ConstBytes raw, const Options& options, Bytes out) {
   Work& work = work_of_thread();
-  return write_frame(raw, plan_alone(raw, options, kernel_of(options.isa), work), {}, {}, options, work, out);
+  return write_frame(raw, plan_alone(raw, options, kernel_of(options.isa), work).plan, {}, {}, options, work, out);
 }
 
 Error decode(ConstBytes frame, Bytes raw_out, Isa isa) {

@@ -26,8 +26,19 @@ struct Parts {
 Error take_apart(ConstBytes head, ConstBytes body, Parts& parts);
 Error decode_parts(const Parts& parts, Bytes raw_out, PastSource* past, const Kernel& kernel, Work& work);
 
-/// The plan that is fastest end to end on this wire, for a message by itself.
-Plan plan_alone(ConstBytes raw, const Options& options, const Kernel& kernel, Work& work);
+/// A plan for messages by themselves, and what is expected of it.
+struct Planned {
+  Plan plan;
+  Spec values;         ///< how values are best differenced, whether or not the plan does that
+  double seconds = 0;  ///< end to end
+  double bytes = 0;    ///< of its frame, for a message of raw_bytes
+  std::size_t raw_bytes = 1;
+  /// Looks again at what the plan's spec could be, for a later message of the same kind.
+  void refresh(ConstBytes raw, const Options& options, const Kernel& kernel, Work& work);
+};
+
+/// The plan that is fastest end to end on this wire.
+Planned plan_alone(ConstBytes raw, const Options& options, const Kernel& kernel, Work& work);
 
 /// Seconds for a message of `raw_bytes` whose encoding, sending and decoding overlap, with a share for what does not.
 double seconds_for(const Estimate& estimate, std::size_t raw_bytes, double wire_bytes_per_s);

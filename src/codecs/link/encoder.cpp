@@ -12,14 +12,13 @@ namespace {
 struct ChannelHash {
   std::size_t operator()(const Channel& c) const {
     std::uint64_t h = static_cast<std::uint64_t>(c.tag) * 0x9e3779b97f4a7c15ULL;
-    h = (h ^ c.message_bytes ^ (h >> 31)) * 0xbf58476d1ce4e5b9ULL;
-    return (h ^ c.piece ^ (h >> 29)) * 0x94d049bb133111ebULL >> 7;
+    return (h ^ c.message_bytes ^ (h >> 31)) * 0xbf58476d1ce4e5b9ULL >> 7;
   }
 };
 
 struct SameChannel {
   bool operator()(const Channel& a, const Channel& b) const {
-    return a.tag == b.tag && a.message_bytes == b.message_bytes && a.piece == b.piece;
+    return a.tag == b.tag && a.message_bytes == b.message_bytes;
   }
 };
 
@@ -33,32 +32,30 @@ class Encoder::State {
 
   Frame encode(const Channel& channel, ConstBytes raw, Bytes out, Element element) {
     const auto start = std::chrono::steady_clock::now();
-    Options options = options_.frame;
-    options.element = element;
+    options_.frame.element = element;
     Stream& stream = stream_of(channel);
-    if (stream.needs_plan()) {
-      stream.make_plan(raw, options, window_, kernel_, work_);
+    const Stream::Context context{options_.frame, window_, kernel_, work_};
+    if (!raw.empty() && stream.needs_plan(channel.piece)) {
+      stream.make_plan(channel.piece, raw, context);
       ++statistics_.plans;
     }
-    Keep keep{raw.size() <= options_.history_bytes / 4 && !raw.empty() && stream.keeps(options_.history_bytes, raw.size())};
+    const bool kept = !raw.empty() && raw.size() <= options_.history_bytes / 4 && stream.keeps(raw.size());
     Past past;
-    const Plan* plan = &stream.plan();
-    if (plan->codec == Id::temporal && !(keep.kept && stream.references(window_, window_.end(), past))) {
-      plan = &stream.plan_without_past();
-    }
+    const Plan& plan = stream.choose(channel.piece, raw, kept, context, past);
     const std::uint64_t number = window_.end();
-    if (keep.kept) {
-      keep.sequence = static_cast<std::uint16_t>(number);
-      keep.reach = static_cast<std::uint16_t>(number - window_.begin());
+    const Keep keep{kept, static_cast<std::uint16_t>(number), static_cast<std::uint16_t>(number - window_.begin())};
+    const Frame frame = write_frame(raw, plan, past, keep, options_.frame, work_, out);
+    stream.sent(channel.piece, frame, raw.size(), options_.frame.wire_bytes_per_s);
+    if (kept) {
+      remember(number, raw, keep.reach);
+      stream.kept(channel.piece, number);
     }
-    const Frame frame = write_frame(raw, *plan, past, keep, options, work_, out);
-    if (keep.kept) remember(number, raw, keep.reach);
-    stream.sent(frame, raw.size(), keep.kept, number);
     count(frame, raw.size(), start);
     return frame;
   }
 
   LinkOptions& options() { return options_; }
+  Element default_element() const { return default_element_; }
   const Statistics& statistics() const { return statistics_; }
 
  private:
@@ -92,6 +89,7 @@ class Encoder::State {
   }
 
   LinkOptions options_;
+  Element default_element_ = options_.frame.element;
   const Kernel& kernel_;
   std::unordered_map<Channel, Stream, ChannelHash, SameChannel> streams_;
   Channel last_channel_;
@@ -107,7 +105,7 @@ Encoder::Encoder(Encoder&&) noexcept = default;
 Encoder& Encoder::operator=(Encoder&&) noexcept = default;
 
 Frame Encoder::encode(const Channel& channel, ConstBytes raw, Bytes out) {
-  return state_->encode(channel, raw, out, state_->options().frame.element);
+  return state_->encode(channel, raw, out, state_->default_element());
 }
 Frame Encoder::encode(const Channel& channel, ConstBytes raw, Bytes out, Element element) {
   return state_->encode(channel, raw, out, element);

@@ -1,34 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codecs/link/stream.hpp"
 
-#include "codecs/frame/frame.hpp"
+#include <algorithm>
 
 namespace antiphon::codec {
 
 namespace {
 
-constexpr double encode_bytes_per_s = 5e9;
-constexpr double decode_bytes_per_s = 5e9;
-constexpr std::uint64_t plan_every = 64;
-constexpr std::size_t trial_bytes = 256 << 10;  // kept of a channel before it is known whether that helps
-constexpr std::uint64_t trial_messages = 8;
-constexpr int candidates = 3;
-constexpr double drop = 1.1;
-
-bool is_power_of_two(std::uint64_t n) { return n != 0 && (n & (n - 1)) == 0; }
+constexpr double encode_bytes_per_s = 6e9;
+constexpr double decode_bytes_per_s = 6e9;
+constexpr std::uint64_t early_plans = 4;            // one for each of the first messages: each has more to look back on
+constexpr std::size_t trial_bytes = 256 << 10;      // kept of a channel before it is known whether that helps
+constexpr std::uint64_t kept_before_plan = 4;
+constexpr std::size_t likely_steps = 2;
+constexpr std::size_t refined_candidates = 2;
+constexpr double much_worse = 1.1;
+constexpr std::uint64_t max_patience = 256;
+constexpr std::uint32_t max_pieces = 1 << 14;
+constexpr std::size_t max_foretold = 3;
+constexpr std::uint64_t kept_after_temporal = 256;  // messages
+constexpr double planning_share = 0.02;             // of the wire's time
+constexpr double plan_s = 60e-6, thorough_plan_s = 200e-6, glance_s = 0.3e-6;  // what they cost, about
+constexpr double max_credit_s = 1e-3;
+constexpr double temporal_bytes = 6;                // on the wire, that name the references
 
 }  // namespace
 
-const Window::Kept* Stream::back(const Window& window, std::size_t step) const {
-  if (step == 0 || step > kept_ || step > max_steps) return nullptr;
-  const Window::Kept* kept = window.find(numbers_[(kept_ - step) % max_steps]);
+void Numbers::add(std::uint64_t number) {
+  if (latest_.size() < max_steps) {
+    latest_.push_back(number);
+    next_ = latest_.size() % max_steps;
+  } else {
+    latest_[next_] = number;
+    next_ = (next_ + 1) % max_steps;
+  }
+}
+
+const Window::Kept* Stream::back(std::uint32_t piece, const Window& window, std::size_t step) const {
+  if (piece >= pieces_.size() || step == 0 || step > pieces_[piece].count()) return nullptr;
+  const Window::Kept* kept = window.find(pieces_[piece].back(step));
   return kept != nullptr && kept->usable ? kept : nullptr;
 }
 
-Foresight Stream::foresight(const Window& window, Extrapolation extrapolation, const Steps& steps) const {
+Foresight Stream::foresight(std::uint32_t piece, const Window& window, Extrapolation extrapolation, const Steps& steps) const {
   Foresight result{extrapolation, {nullptr, nullptr, nullptr}};
   for (int i = 0; i < references_of(extrapolation); ++i) {
-    const Window::Kept* kept = back(window, steps[static_cast<std::size_t>(i)]);
+    const Window::Kept* kept = back(piece, window, steps[static_cast<std::size_t>(i)]);
     if (kept == nullptr) return {};
     result.messages[i] = kept->data.get();
   }
@@ -36,100 +53,185 @@ Foresight Stream::foresight(const Window& window, Extrapolation extrapolation, c
 }
 
 /// The earlier messages that are most like this one.
-std::vector<std::uint16_t> Stream::similar(ConstBytes raw, const Window& window, const Kernel& kernel, Work& work) const {
+std::vector<std::uint16_t> Stream::similar(std::uint32_t piece, ConstBytes raw, const Context& context) const {
   std::vector<std::pair<double, std::uint16_t>> ranked;
-  Spec spec = spatial_.spec;
-  spec.based = false;
+  Spec spec;
+  spec.es_log2 = alone_.values.es_log2;
+  spec.map = alone_.values.map == Map::rotated ? Map::ordered : alone_.values.map;
   spec.extrapolation = Extrapolation::last;
-  for (std::uint16_t step = 1; step <= std::min<std::uint64_t>(kept_, max_steps); ++step) {
-    const Window::Kept* kept = back(window, step);
+  const std::size_t count = piece < pieces_.size() ? pieces_[piece].count() : 0;
+  for (std::size_t step = 1; step <= count; ++step) {
+    const Window::Kept* kept = back(piece, context.window, step);
     if (kept == nullptr || kept->bytes != raw.size()) continue;
     const References messages = {kept->data.get(), nullptr, nullptr};
-    ranked.emplace_back(expected_bytes(spec, raw, messages, kernel, work), step);
+    ranked.emplace_back(expected_bytes(spec, raw, messages, context.kernel, context.work, true), static_cast<std::uint16_t>(step));
   }
   std::sort(ranked.begin(), ranked.end());
   std::vector<std::uint16_t> steps;
-  for (std::size_t i = 0; i < ranked.size() && i < candidates; ++i) steps.push_back(ranked[i].second);
+  for (std::size_t i = 0; i < ranked.size() && i < likely_steps; ++i) steps.push_back(ranked[i].second);
   return steps;
 }
 
-void Stream::consider_past(ConstBytes raw, const Options& options, const Window& window, const Kernel& kernel, Work& work,
-                           double& best_s) {
-  const auto consider = [&](Extrapolation extrapolation, const Steps& steps) {
-    const Foresight foresight = this->foresight(window, extrapolation, steps);
-    if (foresight.extrapolation == Extrapolation::none) return;
-    const Found found = search_spec(raw, options.element, foresight, kernel, work);
-    if (found.bytes == 0) return;
-    const double s = seconds_for({found.bytes, encode_bytes_per_s, decode_bytes_per_s, {}}, raw.size(), options.wire_bytes_per_s);
-    if (s >= best_s) return;
+/// All ways to extrapolate from what is kept, the best at a glance first.
+std::vector<Stream::Candidate> Stream::candidates(std::uint32_t piece, ConstBytes raw, const Context& context) const {
+  std::vector<Candidate> all;
+  for (const std::uint16_t p : similar(piece, raw, context)) {
+    const auto times = [p](int n) { return static_cast<std::uint16_t>(n * p); };
+    all.push_back({Extrapolation::last, {p, 0, 0}});
+    all.push_back({Extrapolation::linear, {p, times(2), 0}});
+    all.push_back({Extrapolation::quadratic, {p, times(2), times(3)}});
+    if (p > 1) all.push_back({Extrapolation::parallelogram, {1, p, static_cast<std::uint16_t>(p + 1)}});
+  }
+  Spec spec = alone_.values;
+  spec.based = false;
+  for (Candidate& candidate : all) {
+    const Foresight foresight = this->foresight(piece, context.window, candidate.extrapolation, candidate.steps);
+    if (foresight.extrapolation == Extrapolation::none) continue;
+    spec.extrapolation = candidate.extrapolation;
+    for (const int order : {0, 1}) {
+      spec.order = static_cast<std::uint8_t>(order);
+      if (order == 1 && spec.lag[0] == 0) spec.lag[0] = 1;
+      for (const Map map : {Map::ordered, Map::rotated}) {
+        spec.map = alone_.values.map == Map::plain ? Map::plain : map;
+        const double bytes = expected_bytes(spec, raw, foresight.messages, context.kernel, context.work, true);
+        if (candidate.bytes == 0 || bytes < candidate.bytes) candidate.bytes = bytes;
+      }
+    }
+  }
+  std::erase_if(all, [](const Candidate& c) { return c.bytes == 0; });
+  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) { return a.bytes < b.bytes; });
+  return all;
+}
+
+/// Refines what looks best, and notes it where it beats the plan without past.
+void Stream::plan_with_past(std::uint32_t piece, ConstBytes raw, const Context& context, bool thorough) {
+  const std::vector<Candidate> all = candidates(piece, raw, context);
+  double best_s = alone_.seconds;
+  for (std::size_t i = 0; i < all.size() && i < refined_candidates; ++i) {
+    const Foresight foresight = this->foresight(piece, context.window, all[i].extrapolation, all[i].steps);
+    Found found = search_near(foretold_.empty() ? alone_.values : foretold_[0].plan.spec, raw, foresight, context.kernel, context.work);
+    if (thorough) {
+      constexpr Element by_size[] = {Element::i8, Element::i16, Element::f32, Element::f64};
+      const Element element = alone_.values.map == Map::plain ? context.options.element : by_size[alone_.values.es_log2];
+      const Found other = search_spec(raw, element, foresight, context.kernel, context.work);
+      if (other.bytes != 0 && other.bytes < found.bytes) found = other;
+    }
+    if (found.bytes == 0) continue;
+    const Estimate estimate{found.bytes + temporal_bytes, encode_bytes_per_s, decode_bytes_per_s, {}};
+    const double s = seconds_for(estimate, raw.size(), context.options.wire_bytes_per_s);
+    if (s >= best_s) continue;
     best_s = s;
-    plan_ = {Id::temporal, found.spec};
-    steps_ = steps;
-    planned_share_ = found.bytes / static_cast<double>(raw.size());
-  };
-  const std::vector<std::uint16_t> likely = similar(raw, window, kernel, work);
-  for (std::size_t i = 0; i < likely.size() && i < 2; ++i) {
-    const std::uint16_t p = likely[i];
-    consider(Extrapolation::last, {p, 0, 0});
-    consider(Extrapolation::linear, {p, static_cast<std::uint16_t>(2 * p), 0});
-    consider(Extrapolation::quadratic, {p, static_cast<std::uint16_t>(2 * p), static_cast<std::uint16_t>(3 * p)});
-    if (p > 1) consider(Extrapolation::parallelogram, {1, p, static_cast<std::uint16_t>(p + 1)});
+    add({{Id::temporal, found.spec}, all[i].steps});
+    chosen_ = 0;
   }
 }
 
-void Stream::make_plan(ConstBytes raw, const Options& options, const Window& window, const Kernel& kernel, Work& work) {
-  spatial_ = plan_alone(raw, options, kernel, work);
-  plan_ = spatial_;
-  planned_share_ = 1;
-  double best_s = 1e300;
-  if (plan_.codec == Id::spatial || plan_.codec == Id::stored) {
-    const double bytes = plan_.codec == Id::stored ? static_cast<double>(raw.size())
-                                                   : expected_bytes(plan_.spec, raw, {nullptr, nullptr, nullptr}, kernel, work);
-    best_s = seconds_for({bytes, 8e9, 8e9, {}}, raw.size(), options.wire_bytes_per_s);
+void Stream::add(const Foretelling& foretelling) {
+  std::erase(foretold_, foretelling);
+  foretold_.insert(foretold_.begin(), foretelling);
+  if (foretold_.size() > max_foretold) foretold_.pop_back();
+}
+
+bool Stream::needs_plan(std::uint32_t piece) const {
+  if (plans_ == 0) return true;
+  if (piece != 0 && !disappointed_) return false;
+  const double cost_s = count_ >= next_thorough_ ? thorough_plan_s : plan_s;
+  return count_ >= next_plan_ || credit_s_ >= cost_s;
+}
+
+void Stream::make_plan(std::uint32_t piece, ConstBytes raw, const Context& context) {
+  const bool thorough = count_ < early_plans || disappointed_ || count_ >= next_thorough_;
+  if (thorough) {
+    alone_ = codec::plan_alone(raw, context.options, context.kernel, context.work);
+    next_thorough_ = std::max<std::uint64_t>(early_plans, 4 * count_);
   } else {
-    best_s = 0;
+    alone_.refresh(raw, context.options, context.kernel, context.work);
   }
-  const bool temporal_allowed = (options.allowed_codecs >> static_cast<int>(Id::temporal) & 1) != 0 &&
-                                (options.codec == Id::automatic || options.codec == Id::temporal);
-  if (temporal_allowed) consider_past(raw, options, window, kernel, work, best_s);
+  chosen_ = -1;
+  const bool allowed = (context.options.allowed_codecs >> static_cast<int>(Id::temporal) & 1) != 0 &&
+                       (context.options.codec == Id::automatic || context.options.codec == Id::temporal);
+  if (allowed) plan_with_past(piece, raw, context, thorough);
+  ++plans_;
+  schedule_next_plan(thorough);
+}
+
+void Stream::schedule_next_plan(bool thorough) {
+  last_plan_ = count_;
+  credit_s_ = std::max(0.0, credit_s_ - (thorough ? thorough_plan_s : plan_s));
+  // One for each of the first messages, then at 1.5, 2, 3, 4, 6, 8 … times as many: a bounded share of all.
+  const std::uint64_t power = count_ == 0 ? 0 : std::uint64_t{1} << (63 - __builtin_clzll(count_));
+  next_plan_ = count_ < early_plans ? count_ + 1 : count_ < power + power / 2 ? power + power / 2 : 2 * power;
+  share_ = 0;
   worse_ = 0;
-  // At each power of two, then steadily: what a channel carries changes as a program gets going.
-  next_plan_ = count_ < plan_every ? std::max<std::uint64_t>(count_ + 1, 2 * count_) : count_ + plan_every;
-  if (count_ < 5) next_plan_ = count_ + 1;
+  disappointed_ = false;
 }
 
-bool Stream::keeps(std::size_t history_bytes, std::size_t message_bytes) const {
-  if (message_bytes > history_bytes / 4) return false;
-  if (plan_.codec == Id::temporal || count_ < trial_messages || count_ * message_bytes < trial_bytes) return true;
-  // The last four before a new plan, so that it has something to look back on.
-  return next_plan_ - count_ <= 4;
+bool Stream::keeps(std::size_t message_bytes) const {
+  if (count_ <= early_plans || count_ * message_bytes < trial_bytes) return true;
+  if (!foretold_.empty() && count_ < last_temporal_ + kept_after_temporal) return true;
+  return next_plan_ - count_ <= kept_before_plan;
 }
 
-bool Stream::references(const Window& window, std::uint64_t next_number, Past& past) const {
+bool Stream::resolve(const Foretelling& foretelling, std::uint32_t piece, const Window& window, Past& past) const {
   past.hash = 0;
-  for (int i = 0; i < references_of(plan_.spec.extrapolation); ++i) {
-    const std::size_t step = steps_[static_cast<std::size_t>(i)];
-    const Window::Kept* kept = back(window, step);
+  for (int i = 0; i < references_of(foretelling.plan.spec.extrapolation); ++i) {
+    const std::size_t step = foretelling.steps[static_cast<std::size_t>(i)];
+    const Window::Kept* kept = back(piece, window, step);
     if (kept == nullptr) return false;
-    const std::uint64_t distance = next_number - numbers_[(kept_ - step) % max_steps];
     past.messages[i] = kept->data.get();
-    past.distances[i] = static_cast<std::uint16_t>(distance);
+    past.distances[i] = static_cast<std::uint16_t>(window.end() - pieces_[piece].back(step));
     past.hash = static_cast<std::uint16_t>(past.hash * 3 + kept->hash);
   }
   return true;
 }
 
-void Stream::sent(const Frame& frame, std::size_t raw_bytes, bool kept, std::uint64_t number) {
-  ++count_;
-  if (kept) {
-    if (numbers_.empty()) numbers_.resize(max_steps);
-    numbers_[kept_++ % max_steps] = number;
+/// At a glance, which of the plans suits this message.
+int Stream::best_now(std::uint32_t piece, ConstBytes raw, const Context& context) const {
+  int best = -1;
+  const bool spatial = alone_.plan.codec == Id::spatial;
+  double best_bytes = spatial ? expected_bytes(alone_.plan.spec, raw, {nullptr, nullptr, nullptr}, context.kernel, context.work, true)
+                              : alone_.bytes / static_cast<double>(alone_.raw_bytes) * static_cast<double>(raw.size());
+  for (std::size_t i = 0; i < foretold_.size(); ++i) {
+    const Spec& spec = foretold_[i].plan.spec;
+    const Foresight foresight = this->foresight(piece, context.window, spec.extrapolation, foretold_[i].steps);
+    if (foresight.extrapolation == Extrapolation::none) continue;
+    const double bytes = expected_bytes(spec, raw, foresight.messages, context.kernel, context.work, true) + temporal_bytes;
+    if (bytes < best_bytes) best_bytes = bytes, best = static_cast<int>(i);
   }
+  return best;
+}
+
+const Plan& Stream::choose(std::uint32_t piece, ConstBytes raw, bool kept, const Context& context, Past& past) {
+  if (!kept || foretold_.empty()) return alone_.plan;
+  const double wire_s = static_cast<double>(raw.size()) / context.options.wire_bytes_per_s;
+  const bool planned_now = last_plan_ == count_ && piece == 0;
+  if (!planned_now && planning_share * wire_s > glance_s * static_cast<double>(foretold_.size() + 1)) {
+    chosen_ = best_now(piece, raw, context);
+  }
+  if (chosen_ < 0) return alone_.plan;
+  const Foretelling& foretelling = foretold_[static_cast<std::size_t>(chosen_)];
+  if (!resolve(foretelling, piece, context.window, past)) return alone_.plan;
+  last_temporal_ = count_;
+  return foretelling.plan;
+}
+
+void Stream::sent(std::uint32_t piece, const Frame& frame, std::size_t raw_bytes, double wire_bytes_per_s) {
+  if (piece == 0) ++count_;
+  credit_s_ = std::min(max_credit_s, credit_s_ + planning_share * static_cast<double>(raw_bytes) / wire_bytes_per_s);
   const double share = static_cast<double>(frame.bytes) / static_cast<double>(std::max<std::size_t>(raw_bytes, 1));
-  if (share > drop * planned_share_ && !is_power_of_two(count_)) {
-    // Each time the plan disappoints, the next look waits longer: a channel of mixed messages is left in peace.
-    if (++worse_ == 2) next_plan_ = std::min(next_plan_, count_);
-  }
+  if (share_ == 0) share_ = share;
+  worse_ = share > much_worse * share_ ? worse_ + 1 : 0;
+  if (worse_ < 2 || count_ < last_plan_ + patience_ || disappointed_) return;
+  // Each time the wait gets longer: a channel of mixed messages is left in peace.
+  disappointed_ = true;
+  next_plan_ = std::min(next_plan_, count_);
+  patience_ = std::min(2 * patience_, max_patience);
+}
+
+void Stream::kept(std::uint32_t piece, std::uint64_t number) {
+  if (piece >= max_pieces) return;
+  if (piece >= pieces_.size()) pieces_.resize(piece + 1);
+  pieces_[piece].add(number);
 }
 
 }  // namespace antiphon::codec

@@ -2,36 +2,47 @@
 #include "codecs/plan/search.hpp"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 namespace antiphon::codec {
 
 namespace {
 
-constexpr std::size_t sample_bytes = 1024;
-constexpr int max_samples = 8;
-constexpr int near_lags = 64;
+constexpr std::size_t near_lags = 64;
+constexpr std::size_t refined_lags = 4;
+constexpr std::size_t refined_families = 2;
+constexpr double fixed_bytes = 8;  // of the body, besides the planes
+
+struct Grain {
+  int places;
+  std::size_t bytes;
+};
+constexpr Grain glance{2, 512};
+constexpr Grain look{16, 1024};
 
 /// Places spread over the message at which candidates are tried.
 class Samples {
  public:
-  Samples(ConstBytes raw, std::size_t element_bytes, int wanted, std::size_t each_bytes) {
+  Samples(ConstBytes raw, std::size_t element_bytes, Grain grain) : raw_(raw) {
     const std::size_t whole = raw.size() / element_bytes * element_bytes;
-    if (whole <= each_bytes * static_cast<std::size_t>(wanted)) {
-      for (std::size_t at = 0; at < whole; at += each_bytes) add(at, std::min(each_bytes, whole - at));
+    const auto wanted = static_cast<std::size_t>(grain.places);
+    if (whole <= grain.bytes * wanted) {
+      for (std::size_t at = 0; at < whole; at += grain.bytes) add(at, std::min(grain.bytes, whole - at));
       return;
     }
-    const std::size_t step = (whole - each_bytes) / static_cast<std::size_t>(wanted);
-    // Not from the very start, where there is nothing to take differences with.
-    for (int i = 0; i < wanted; ++i) add((step * static_cast<std::size_t>(i) + step) / block_bytes * block_bytes, each_bytes);
+    // One in each equal part, never at equal distances: those would be in step with the rows of a grid.
+    const std::size_t step = (whole - grain.bytes) / wanted;
+    std::uint32_t place = 0x9e3779b9;
+    for (std::size_t i = 0; i < wanted; ++i, place = place * 1664525 + 1013904223) {
+      add((step * i + static_cast<std::size_t>(std::uint64_t{place} * step >> 32)) / block_bytes * block_bytes, grain.bytes);
+    }
   }
-  double cost(const Spec& spec, ConstBytes raw, const References& references, const Kernel& kernel, Work& work) const {
+  double cost(const Spec& spec, const References& references, const Kernel& kernel, Work& work) const {
     std::size_t bits = 0;
-    for (int i = 0; i < count_; ++i) bits += kernel.cost(spec, u8_of(raw), references, at_[i], bytes_[i], work);
-    return static_cast<double>(bits) / 8 * static_cast<double>(raw.size()) / static_cast<double>(std::max<std::size_t>(total_, 1));
+    for (int i = 0; i < count_; ++i) bits += kernel.cost(spec, u8_of(raw_), references, at_[i], bytes_[i], work);
+    const double scale = static_cast<double>(raw_.size()) / static_cast<double>(std::max<std::size_t>(total_, 1));
+    return static_cast<double>(bits) / 8 * scale + fixed_bytes;
   }
-  int count() const { return count_; }
 
  private:
   void add(std::size_t at, std::size_t bytes) {
@@ -39,10 +50,19 @@ class Samples {
     bytes_[count_++] = bytes;
     total_ += bytes;
   }
-  std::array<std::size_t, max_samples + 1> at_{};
-  std::array<std::size_t, max_samples + 1> bytes_{};
+  ConstBytes raw_;
+  std::array<std::size_t, look.places + 1> at_{};
+  std::array<std::size_t, look.places + 1> bytes_{};
   int count_ = 0;
   std::size_t total_ = 0;
+};
+
+/// One element size and map, with the lags that look best for it.
+struct Family {
+  int es_log2;
+  Map map;
+  double cost = 0;
+  std::array<std::uint16_t, refined_lags> lags{};
 };
 
 class Search {
@@ -50,45 +70,66 @@ class Search {
   Search(ConstBytes raw, const Foresight& foresight, const Kernel& kernel, Work& work)
       : raw_(raw), foresight_(foresight), kernel_(kernel), work_(work) {}
 
-  void try_element(int es_log2, Map map) {
-    const std::size_t es = std::size_t{1} << es_log2;
-    if (raw_.size() < 2 * es) return;
-    const Samples few(raw_, es, 2, sample_bytes / 2);
-    const Samples many(raw_, es, max_samples, sample_bytes);
+  Spec spec_of(const Family& family) const {
     Spec spec;
-    spec.es_log2 = static_cast<std::uint8_t>(es_log2);
-    spec.map = map;
+    spec.es_log2 = static_cast<std::uint8_t>(family.es_log2);
+    spec.map = family.map;
     spec.extrapolation = foresight_.extrapolation;
-    consider(spec, many);
-    std::array<std::pair<double, int>, near_lags> ranked;
+    return spec;
+  }
+
+  bool fits(const Family& family) const { return raw_.size() >> family.es_log2 >= 2; }
+
+  /// All near lags at a glance.
+  void rank(Family& family) {
+    const Samples samples(raw_, std::size_t{1} << family.es_log2, glance);
+    Spec spec = spec_of(family);
+    family.cost = cost(spec, samples);
     spec.order = 1;
-    const int lags = static_cast<int>(std::min<std::size_t>(near_lags, raw_.size() / es - 1));
-    for (int lag = 1; lag <= lags; ++lag) {
-      spec.lag[0] = static_cast<std::uint16_t>(lag);
-      ranked[static_cast<std::size_t>(lag - 1)] = {few.cost(spec, raw_, foresight_.messages, kernel_, work_), lag};
+    const std::size_t lags = std::min(near_lags, (raw_.size() >> family.es_log2) - 1);
+    std::array<std::pair<double, std::uint16_t>, near_lags> ranked;
+    for (std::size_t i = 0; i < lags; ++i) {
+      spec.lag[0] = static_cast<std::uint16_t>(i + 1);
+      ranked[i] = {cost(spec, samples), spec.lag[0]};
     }
-    const int kept = std::min(lags, 4);
-    std::partial_sort(ranked.begin(), ranked.begin() + kept, ranked.begin() + lags);
-    for (int i = 0; i < kept; ++i) try_lag(spec, ranked[static_cast<std::size_t>(i)].second, ranked[0].second, many);
+    const std::size_t kept = std::min(lags, refined_lags);
+    std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(kept),
+                      ranked.begin() + static_cast<std::ptrdiff_t>(lags));
+    for (std::size_t i = 0; i < kept; ++i) family.lags[i] = ranked[i].second;
+    family.cost = std::min(family.cost, ranked[0].first);
+  }
+
+  /// Orders 0 to 2 with the family's lags, looked at closely.
+  void refine(const Family& family) {
+    const Samples samples(raw_, std::size_t{1} << family.es_log2, look);
+    Spec spec = spec_of(family);
+    consider(spec, samples);
+    Found once;
+    for (const std::uint16_t lag : family.lags) {
+      if (lag == 0) continue;
+      spec.order = 1;
+      spec.lag[0] = lag;
+      const double bytes = consider(spec, samples);
+      if (once.bytes == 0 || bytes < once.bytes) once = {spec, bytes};
+    }
+    if (once.bytes == 0) return;
+    spec = once.spec;
+    spec.order = 2;
+    for (const std::uint16_t lag : family.lags) {
+      if (lag == 0) continue;
+      spec.lag[1] = lag;
+      consider(spec, samples);
+    }
   }
 
   Found best() const { return best_; }
 
  private:
-  void try_lag(Spec spec, int lag, int first, const Samples& samples) {
-    spec.order = 1;
-    spec.lag[0] = static_cast<std::uint16_t>(lag);
-    consider(spec, samples);
-    spec.order = 2;
-    for (const int other : {lag, first}) {
-      spec.lag[1] = static_cast<std::uint16_t>(other);
-      consider(spec, samples);
-      if (first == lag) break;
-    }
-  }
-  void consider(const Spec& spec, const Samples& samples) {
-    const double bytes = samples.cost(spec, raw_, foresight_.messages, kernel_, work_) + 16;
+  double cost(const Spec& spec, const Samples& samples) { return samples.cost(spec, foresight_.messages, kernel_, work_); }
+  double consider(const Spec& spec, const Samples& samples) {
+    const double bytes = cost(spec, samples);
     if (best_.bytes == 0 || bytes < best_.bytes) best_ = {spec, bytes};
+    return bytes;
   }
 
   ConstBytes raw_;
@@ -98,27 +139,51 @@ class Search {
   Found best_;
 };
 
+std::vector<Family> families_of(Element element) {
+  const bool any = element == Element::unknown || element == Element::i8;
+  std::vector<Family> all;
+  if (any || element == Element::f64) all.insert(all.end(), {{3, Map::ordered}, {3, Map::rotated}});
+  if (any || element == Element::i64) all.push_back({3, Map::plain});
+  if (any || element == Element::f32) all.insert(all.end(), {{2, Map::ordered}, {2, Map::rotated}});
+  if (any || element == Element::i32) all.push_back({2, Map::plain});
+  if (any || element == Element::i16) all.push_back({1, Map::plain});
+  if (any) all.push_back({0, Map::plain});
+  return all;
+}
+
 }  // namespace
 
 Found search_spec(ConstBytes raw, Element element, const Foresight& foresight, const Kernel& kernel, Work& work) {
   Search search(raw, foresight, kernel, work);
-  const bool any = element == Element::unknown || element == Element::i8;
-  if (any || element == Element::f64 || element == Element::i64) {
-    if (element != Element::i64) search.try_element(3, Map::ordered), search.try_element(3, Map::rotated);
-    if (element != Element::f64) search.try_element(3, Map::plain);
-  }
-  if (any || element == Element::f32 || element == Element::i32) {
-    if (element != Element::i32) search.try_element(2, Map::ordered), search.try_element(2, Map::rotated);
-    if (element != Element::f32) search.try_element(2, Map::plain);
-  }
-  if (any || element == Element::i16) search.try_element(1, Map::plain);
-  if (any) search.try_element(0, Map::plain);
+  std::vector<Family> families = families_of(element);
+  std::erase_if(families, [&](const Family& f) { return !search.fits(f); });
+  for (Family& family : families) search.rank(family);
+  std::stable_sort(families.begin(), families.end(), [](const Family& a, const Family& b) { return a.cost < b.cost; });
+  for (std::size_t i = 0; i < families.size() && i < refined_families; ++i) search.refine(families[i]);
   return search.best();
 }
 
-double expected_bytes(const Spec& spec, ConstBytes raw, const References& references, const Kernel& kernel, Work& work) {
-  const Samples samples(raw, spec.element_bytes(), max_samples, sample_bytes);
-  return samples.cost(spec, raw, references, kernel, work) + 16;
+Found search_near(const Spec& like, ConstBytes raw, const Foresight& foresight, const Kernel& kernel, Work& work) {
+  Search search(raw, foresight, kernel, work);
+  const std::size_t values = raw.size() >> like.es_log2;
+  Family family{like.es_log2, like.map};
+  if (!search.fits(family)) return {};
+  std::array<std::uint16_t, 3> lags{like.lag[0], like.order == 2 ? like.lag[1] : std::uint16_t{0}, 1};
+  for (std::size_t i = 0; i < lags.size(); ++i) {
+    const bool seen = std::find(lags.begin(), lags.begin() + static_cast<std::ptrdiff_t>(i), lags[i]) !=
+                      lags.begin() + static_cast<std::ptrdiff_t>(i);
+    if (!seen && lags[i] < values) family.lags[i] = lags[i];
+  }
+  search.refine(family);
+  if (family.map != Map::plain) {
+    family.map = family.map == Map::ordered ? Map::rotated : Map::ordered;
+    search.refine(family);
+  }
+  return search.best();
+}
+
+double expected_bytes(const Spec& spec, ConstBytes raw, const References& references, const Kernel& kernel, Work& work, bool few) {
+  return Samples(raw, spec.element_bytes(), few ? glance : look).cost(spec, references, kernel, work);
 }
 
 }  // namespace antiphon::codec

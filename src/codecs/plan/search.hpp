@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
+#include <array>
+#include <cstdint>
 
 #include "codecs/codec.hpp"
 
 /// Finds what fits a message by trying it on samples.
 namespace antiphon::codec {
-
-struct Found {
-  Spec spec;
-  double bytes = 0;  ///< expected size of the planes of the whole message
-};
 
 /// A way to foretell the message from earlier ones.
 struct Foresight {
@@ -19,10 +15,19 @@ struct Foresight {
   References messages = {nullptr, nullptr, nullptr};
 };
 
-/// The best spec among all element sizes, maps, orders and lags for this message, after taking away what `foresight` says.
+struct Found {
+  Spec spec;
+  double bytes = 0;  ///< expected size of the planes of the whole message; 0: nothing was tried
+};
+
+/// The best spec among element sizes, maps, orders and lags for this message, after taking away what `foresight` says.
 Found search_spec(ConstBytes raw, Element element, const Foresight& foresight, const Kernel& kernel, Work& work);
 
-/// What this very spec would make of the message.
-double expected_bytes(const Spec& spec, ConstBytes raw, const References& references, const Kernel& kernel, Work& work);
+/// The same around a spec that suited other messages of the channel, or this one with other foresight: maps and orders anew,
+/// its lags and a few others.
+Found search_near(const Spec& like, ConstBytes raw, const Foresight& foresight, const Kernel& kernel, Work& work);
+
+/// What this very spec would make of the message; with `few`, from a glance.
+double expected_bytes(const Spec& spec, ConstBytes raw, const References& references, const Kernel& kernel, Work& work, bool few = false);
 
 }  // namespace antiphon::codec
