@@ -36,3 +36,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(${kernel_directory}/avx512.cpp PROPERTIES COMPILE_OPTIONS
     "${kernel_flags};-mavx2;-mbmi;-mbmi2;-mlzcnt;-mavx512f;-mavx512bw;-mavx512vl;-mavx512dq;-mavx512vbmi;-mgfni;-mprefer-vector-width=512;-Wno-maybe-uninitialized")
 endif()
+
+# What docs/measurements/codecs.md was measured with: cmake --build … --target antiphon-codec-streams antiphon-codec-speed
+foreach(program streams speed)
+  add_executable(antiphon-codec-${program} EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/bench/codecs/${program}.cpp)
+  target_link_libraries(antiphon-codec-${program} PRIVATE antiphon_core_objects)
+endforeach()

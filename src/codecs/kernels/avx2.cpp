@@ -119,7 +119,7 @@ alignas(64) constexpr u8 ones_then_zeros[192] = {
 #undef ANTIPHON_ONES
 };
 
-template <typename T>
+template <typename T, bool Folded>
 inline void unpack_block(const u8* in, u32 width, T* values) {
   const u8* mask = ones_then_zeros + 64 - width * (8 / sizeof(T));
   const auto masked = [&](int at) {
@@ -127,9 +127,11 @@ inline void unpack_block(const u8* in, u32 width, T* values) {
                             _mm256_loadu_si256(reinterpret_cast<const __m256i*>(mask + at)));
   };
   const Pair v = values_of_planes<sizeof(T)>({masked(0), masked(32)});
-  auto* to = reinterpret_cast<__m256i*>(values);
-  _mm256_store_si256(to, v.low);
-  _mm256_store_si256(to + 1, v.high);
+  typedef T Vector __attribute__((vector_size(32), may_alias));
+  auto* to = reinterpret_cast<Vector*>(values);
+  const auto low = (Vector)v.low, high = (Vector)v.high;
+  to[0] = Folded ? (low >> 1) ^ -(low & 1) : low;
+  to[1] = Folded ? (high >> 1) ^ -(high & 1) : high;
 }
 
 template <typename T>

@@ -93,82 +93,107 @@ inline u32 pack_block(const T* values, u8* out) {
   return (64 - static_cast<u32>(_lzcnt_u64(used)) + units - 1) / units;
 }
 
-template <typename T>
+template <typename T, bool Folded>
 inline void unpack_block(const u8* in, u32 width, T* values) {
   constexpr int es = sizeof(T);
   const __mmask64 valid = _cvtu64_mask64(_bzhi_u64(~u64{0}, width * (8 / es)));
   const __m512i planes = _mm512_maskz_loadu_epi8(valid, in);
   const __m512i groups = transposed(_mm512_permutexvar_epi8(indices(Tables<es>::group), planes));
-  _mm512_store_si512(values, _mm512_permutexvar_epi8(indices(Tables<es>::value), groups));
+  typedef T Vector __attribute__((vector_size(64), may_alias));
+  const auto z = (Vector)_mm512_permutexvar_epi8(indices(Tables<es>::value), groups);
+  *reinterpret_cast<Vector*>(values) = Folded ? (z >> 1) ^ -(z & 1) : z;
 }
 
-/// Lags shorter than a register: prefix sums by doubling, the last values of a register carried to the next.
+/// For one lag shorter than a register: where values come from in a prefix sum by doubling, and in the carry to the next register.
 template <typename T>
-struct Doubling {
+struct alignas(64) Doubling {
   static constexpr std::size_t count = 64 / sizeof(T);
-  __m512i index[6];
-  __mmask64 mask[6];
-  __m512i carry_index;
+  T index[6][count] = {};
+  T carry[count] = {};
+  u64 mask[6] = {};
   int steps = 0;
 
-  explicit Doubling(std::size_t lag) {
+  constexpr Doubling() = default;
+  constexpr explicit Doubling(std::size_t lag) {
     for (std::size_t shift = lag; shift < count; shift *= 2, ++steps) {
-      alignas(64) T at[count];
-      u64 bits = 0;
-      for (std::size_t i = 0; i < count; ++i) {
-        at[i] = static_cast<T>(i < shift ? 0 : i - shift);
-        if (i >= shift) bits |= u64{1} << i;
+      for (std::size_t i = shift; i < count; ++i) {
+        index[steps][i] = static_cast<T>(i - shift);
+        mask[steps] |= u64{1} << i;
       }
-      index[steps] = _mm512_load_si512(at);
-      mask[steps] = bits;
     }
-    alignas(64) T at[count];
-    for (std::size_t i = 0; i < count; ++i) at[i] = static_cast<T>(count - lag + i % lag);
-    carry_index = _mm512_load_si512(at);
-  }
-  static __m512i permuted(u64 mask, __m512i index, __m512i x) {
-    if constexpr (sizeof(T) == 8) return _mm512_maskz_permutexvar_epi64(static_cast<__mmask8>(mask), index, x);
-    if constexpr (sizeof(T) == 4) return _mm512_maskz_permutexvar_epi32(static_cast<__mmask16>(mask), index, x);
-    if constexpr (sizeof(T) == 2) return _mm512_maskz_permutexvar_epi16(static_cast<__mmask32>(mask), index, x);
-    return _mm512_maskz_permutexvar_epi8(mask, index, x);
-  }
-  static __m512i sum(__m512i a, __m512i b) {
-    if constexpr (sizeof(T) == 8) return _mm512_add_epi64(a, b);
-    if constexpr (sizeof(T) == 4) return _mm512_add_epi32(a, b);
-    if constexpr (sizeof(T) == 2) return _mm512_add_epi16(a, b);
-    return _mm512_add_epi8(a, b);
+    for (std::size_t i = 0; i < count; ++i) carry[i] = static_cast<T>(count - lag + i % lag);
   }
 };
+
+template <typename T>
+struct AllDoublings {
+  Doubling<T> of_lag[64 / sizeof(T)];
+  constexpr AllDoublings() {
+    for (std::size_t lag = 1; lag < 64 / sizeof(T); ++lag) of_lag[lag] = Doubling<T>(lag);
+  }
+};
+
+/// Tables for the common elements; the rest make theirs when needed.
+constexpr AllDoublings<u64> doublings_of_8;
+constexpr AllDoublings<u32> doublings_of_4;
+
+template <typename T>
+inline __m512i permuted(u64 mask, __m512i index, __m512i x) {
+  if constexpr (sizeof(T) == 8) return _mm512_maskz_permutexvar_epi64(static_cast<__mmask8>(mask), index, x);
+  if constexpr (sizeof(T) == 4) return _mm512_maskz_permutexvar_epi32(static_cast<__mmask16>(mask), index, x);
+  if constexpr (sizeof(T) == 2) return _mm512_maskz_permutexvar_epi16(static_cast<__mmask32>(mask), index, x);
+  return _mm512_maskz_permutexvar_epi8(mask, index, x);
+}
+
+template <typename T>
+inline __m512i sum(__m512i a, __m512i b) {
+  if constexpr (sizeof(T) == 8) return _mm512_add_epi64(a, b);
+  if constexpr (sizeof(T) == 4) return _mm512_add_epi32(a, b);
+  if constexpr (sizeof(T) == 2) return _mm512_add_epi16(a, b);
+  return _mm512_add_epi8(a, b);
+}
 
 template <typename T, int Steps>
 std::size_t double_up(const T* d, T* u, std::size_t n, const Doubling<T>& by) {
   constexpr std::size_t count = Doubling<T>::count;
-  // What is carried in: the last values before u, in the order of the carry's own pattern.
-  __m512i carry = Doubling<T>::permuted(~u64{0}, by.carry_index, _mm512_loadu_si512(u - count));
+  __m512i index[Steps];
+  for (int s = 0; s < Steps; ++s) index[s] = _mm512_load_si512(by.index[s]);
+  const __m512i carry_index = _mm512_load_si512(by.carry);
+  __m512i carry = permuted<T>(~u64{0}, carry_index, _mm512_loadu_si512(u - count));
   std::size_t i = 0;
   for (; i + count <= n; i += count) {
     __m512i x = _mm512_loadu_si512(d + i);
-    for (int s = 0; s < Steps; ++s) x = Doubling<T>::sum(x, Doubling<T>::permuted(by.mask[s], by.index[s], x));
-    x = Doubling<T>::sum(x, carry);
+    for (int s = 0; s < Steps; ++s) x = sum<T>(x, permuted<T>(by.mask[s], index[s], x));
+    x = sum<T>(x, carry);
     _mm512_storeu_si512(u + i, x);
-    carry = Doubling<T>::permuted(~u64{0}, by.carry_index, x);
+    carry = permuted<T>(~u64{0}, carry_index, x);
   }
   return i;
+}
+
+template <typename T>
+std::size_t double_up(const T* d, T* u, std::size_t n, const Doubling<T>& by) {
+  switch (by.steps) {
+    case 1: return double_up<T, 1>(d, u, n, by);
+    case 2: return double_up<T, 2>(d, u, n, by);
+    case 3: return double_up<T, 3>(d, u, n, by);
+    case 4: return double_up<T, 4>(d, u, n, by);
+    case 5: return double_up<T, 5>(d, u, n, by);
+    default: return double_up<T, 6>(d, u, n, by);
+  }
 }
 
 /// Needs 64 readable bytes before u, whatever they hold beyond the lag.
 template <typename T>
 inline bool integrate_in_registers(const T* d, T* u, std::size_t n, std::size_t lag) {
   if (lag * sizeof(T) >= native_bytes || n < 2 * Doubling<T>::count) return false;
-  const Doubling<T> by(lag);
   std::size_t done = 0;
-  switch (by.steps) {
-    case 1: done = double_up<T, 1>(d, u, n, by); break;
-    case 2: done = double_up<T, 2>(d, u, n, by); break;
-    case 3: done = double_up<T, 3>(d, u, n, by); break;
-    case 4: done = double_up<T, 4>(d, u, n, by); break;
-    case 5: done = double_up<T, 5>(d, u, n, by); break;
-    default: done = double_up<T, 6>(d, u, n, by); break;
+  if constexpr (sizeof(T) == 8) {
+    done = double_up(d, u, n, doublings_of_8.of_lag[lag]);
+  } else if constexpr (sizeof(T) == 4) {
+    done = double_up(d, u, n, doublings_of_4.of_lag[lag]);
+  } else {
+    done = double_up(d, u, n, Doubling<T>(lag));
   }
   for (; done < n; ++done) u[done] = static_cast<T>(d[done] + u[done - lag]);
   return true;

@@ -49,11 +49,6 @@ inline T folded(T d) {
   return static_cast<T>(static_cast<T>(d << 1) ^ sign_of(d));
 }
 
-template <typename T>
-inline T unfolded(T z) {
-  return static_cast<T>(static_cast<T>(z >> 1) ^ static_cast<T>(T{0} - static_cast<T>(z & 1)));
-}
-
 /// What the references foretell, as mapped value.
 template <typename T, Map M, Extrapolation X>
 inline T foretold(const Loose<T>* a, const Loose<T>* b, const Loose<T>* c, std::size_t i) {
@@ -184,12 +179,9 @@ void integrate(const T* d, T* u, std::size_t n, std::size_t lag) {
   for (std::size_t i = 0; i < n; ++i) u[i] = static_cast<T>(d[i] + u[i - lag]);
 }
 
-/// Residuals to mapped values. `v`: room for n values after max_short_lag values of history.
+/// Unfolded residuals to mapped values. `v`: room for n values after max_short_lag values of history.
 template <typename T>
 void values_of(const Spec& spec, T* z, T* u, T* v, std::size_t n) {
-  if (spec.folds()) {
-    for (std::size_t i = 0; i < n; ++i) z[i] = unfolded(z[i]);
-  }
   if (spec.order == 0) {
     const T base = spec.folds() ? T{0} : static_cast<T>(spec.base);
     for (std::size_t i = 0; i < n; ++i) u[i] = static_cast<T>(z[i] + base);
@@ -268,6 +260,24 @@ std::size_t encode_as(const Spec& spec, const u8* message, const References& ref
   return static_cast<std::size_t>(out - payload);
 }
 
+/// Blocks to residuals, unfolded where they are folded. Returns where the next block is.
+template <typename T, bool Folded>
+const u8* unpack_chunk(const u8* widths, std::size_t bytes, const u8* payload, const u8* readable_end, T* z) {
+  for (std::size_t b = 0; b < bytes; b += block_bytes, z += block_bytes / sizeof(T)) {
+    const u32 width = *widths++;
+    const std::size_t length = width * (8 / sizeof(T));
+    if (static_cast<std::size_t>(readable_end - payload) >= block_bytes) {
+      unpack_block<T, Folded>(payload, width, z);
+    } else {
+      alignas(64) u8 end[block_bytes];
+      __builtin_memcpy(end, payload, length);
+      unpack_block<T, Folded>(end, width, z);
+    }
+    payload += length;
+  }
+  return payload;
+}
+
 template <typename T>
 void decode_as(const Spec& spec, u8* message, const References& references, std::size_t at, std::size_t bytes, Work& work,
                const u8* payload, const u8* readable_end) {
@@ -277,18 +287,9 @@ void decode_as(const Spec& spec, u8* message, const References& references, std:
   for (std::size_t done = 0; done < bytes; done += chunk_bytes) {
     const std::size_t now = bytes - done < chunk_bytes ? bytes - done : chunk_bytes;
     const std::size_t n = now / sizeof(T);
-    for (std::size_t b = 0; b < now; b += block_bytes) {
-      const u32 width = *widths++;
-      const std::size_t length = width * (8 / sizeof(T));
-      const u8* from = payload;
-      alignas(64) u8 end[block_bytes];
-      if (static_cast<std::size_t>(readable_end - payload) < block_bytes) {
-        __builtin_memcpy(end, payload, length);
-        from = end;
-      }
-      unpack_block(from, width, reinterpret_cast<T*>(work.residuals + b));
-      payload += length;
-    }
+    payload = spec.folds() ? unpack_chunk<T, true>(widths, now, payload, readable_end, z)
+                           : unpack_chunk<T, false>(widths, now, payload, readable_end, z);
+    widths += (now + block_bytes - 1) / block_bytes;
     T* u = room_for<T>(spec, work, n);
     values_of(spec, z, u, v, n);
     with_maps(spec, Give<T>{u, message, references, at + done, n});

@@ -19,9 +19,13 @@ inline u32 pack_block(const T* values, u8* out) {
   return pack_block_portable(values, out);
 }
 
-template <typename T>
+template <typename T, bool Folded>
 inline void unpack_block(const u8* in, u32 width, T* values) {
   unpack_block_portable(in, width, values);
+  if (!Folded) return;
+  for (std::size_t i = 0; i < block_bytes / sizeof(T); ++i) {
+    values[i] = static_cast<T>(static_cast<T>(values[i] >> 1) ^ static_cast<T>(T{0} - static_cast<T>(values[i] & 1)));
+  }
 }
 
 template <typename T>
