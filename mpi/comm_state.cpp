@@ -192,7 +192,7 @@ Plan* CommState::plan(const Problem& problem, const Choice& choice) {
     const auto oldest = std::min_element(plans_.begin(), plans_.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; });
     plans_.erase(oldest);
   }
-  fresh->executor = std::make_unique<Executor>(choice.algorithm->build(fresh->problem), own_comm(), world.yields);
+  fresh->executor = std::make_unique<Executor>(build_schedule(*choice.algorithm, fresh->problem), own_comm(), world.yields);
   fresh->last_used = ++clock_;
   plans_.push_back(std::move(fresh));
   return plans_.back().get();

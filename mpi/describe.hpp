@@ -31,6 +31,12 @@ struct Description {
   std::int64_t element_bytes = 1;
   bool commutative = true;
   std::int64_t own_bytes = 0;      ///< for the summary: what this rank hands in or gets
+
+  /// Elements that are reduced where they lie, with gaps between them: such data cannot be encoded.
+  [[nodiscard]] bool has_gaps() const {
+    const TypeInfo& info = input.used ? input.info : output.info;
+    return is_reduction(collective) && info.size_bytes != info.extent_bytes;
+  }
 };
 
 /// False where the call must be left to the library: wrong or unusual arguments, nothing to move. `state` gives rank and size.

@@ -13,6 +13,9 @@ namespace {
 
 /// A rank's messages to itself, which no schedule sends.
 constexpr int copy_tag = 32000;
+/// What a slot of encoded data begins with.
+constexpr std::int64_t frame_length_bytes = 8;
+static_assert(encoded_overhead_bytes == frame_length_bytes + static_cast<std::int64_t>(codec::frame_overhead_bytes));
 
 /// A message unit for pieces whose count does not fit an int: `count` elements as one.
 class LongType {
@@ -54,6 +57,14 @@ Executor::Executor(Schedule schedule, MPI_Comm comm, bool yield)
   requests_.resize(most, MPI_REQUEST_NULL);
   owners_.resize(most);
   completed_.resize(most);
+  std::int64_t longest = 0;
+  for (OpId id = 0; id < schedule_.ops().size(); ++id) {
+    const Op& op = schedule_.ops()[id];
+    if (op.encoded) statuses_.resize(most);
+    if (op.kind == OpKind::multicast) fan_out_[id].fill(0);
+    if (op.kind == OpKind::encode) longest = std::max(longest, op.piece_size(0));
+  }
+  if (longest > 0) frame_.resize(codec::bound(static_cast<std::size_t>(longest)));
 }
 
 int Executor::run(const Binding& binding) {
@@ -74,51 +85,79 @@ int Executor::run(const Binding& binding) {
 
 int Executor::start(const Progress::Piece& piece) {
   const Op& op = schedule_.ops()[piece.op];
-  if (op.kind == OpKind::send || op.kind == OpKind::recv) return post(op, piece);
+  if (op.kind == OpKind::multicast) return multicast(op, piece);
+  if (op.is_message()) return post(op, piece, op.peer);
   const int rc = run_local(op, piece);
   progress_.complete(piece);
   return rc;
 }
 
-int Executor::post(const Op& op, const Progress::Piece& piece) {
-  const std::int64_t offset = op.piece_offset(piece.index);
-  const std::int64_t count = op.piece_size(piece.index) / binding_->size_bytes;
+int Executor::post(const Op& op, const Progress::Piece& piece, int peer) {
   const auto slot = static_cast<std::size_t>(active_);
-  const bool sends = op.kind == OpKind::send;
-  std::byte* at = address(sends ? op.from : op.to, offset);
+  const bool sends = op.kind != OpKind::recv;
+  std::byte* at = address(sends ? op.from_piece(piece.index) : op.to_piece(piece.index));
+  std::int64_t count = op.piece_size(piece.index) / binding_->size_bytes;
+  MPI_Datatype unit = binding_->type;
+  if (op.encoded) {
+    // A slot: the frame's length, the frame. What is sent is as long as the frame, what may come as long as the slot.
+    unit = MPI_BYTE;
+    count = op.piece_size(piece.index) - frame_length_bytes;
+    if (sends) std::memcpy(&count, at, frame_length_bytes);
+    at += frame_length_bytes;
+  }
   const auto post_as = [&](int n, MPI_Datatype type) {
-    return sends ? PMPI_Isend(at, n, type, op.peer, op.tag, comm_, &requests_[slot])
-                 : PMPI_Irecv(at, n, type, op.peer, op.tag, comm_, &requests_[slot]);
+    return sends ? PMPI_Isend(at, n, type, peer, op.tag, comm_, &requests_[slot])
+                 : PMPI_Irecv(at, n, type, peer, op.tag, comm_, &requests_[slot]);
   };
-  const int rc = count <= std::numeric_limits<int>::max() ? post_as(static_cast<int>(count), binding_->type)
-                                                          : post_as(1, LongType(count, binding_->type).get());
+  const int rc = count <= std::numeric_limits<int>::max() ? post_as(static_cast<int>(count), unit) : post_as(1, LongType(count, unit).get());
   if (rc != MPI_SUCCESS) return rc;
   owners_[slot] = piece;
   ++active_;
   return MPI_SUCCESS;
 }
 
+/// Over point-to-point messages a multicast is a message to each receiver. Receivers take turns to be first, so that the pieces
+/// of one multicast keep all their ports busy.
+int Executor::multicast(const Op& op, const Progress::Piece& piece) {
+  const auto& members = schedule_.groups()[static_cast<std::size_t>(op.group)];
+  int& under_way = fan_out_[piece.op][static_cast<std::size_t>(piece.index % Progress::max_window)];
+  under_way = 0;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const int member = members[(i + static_cast<std::size_t>(piece.index)) % members.size()];
+    if (member == rank_) continue;
+    if (const int rc = post(op, piece, member); rc != MPI_SUCCESS) return rc;
+    ++under_way;
+  }
+  if (under_way == 0) progress_.complete(piece);
+  return MPI_SUCCESS;
+}
+
 int Executor::run_local(const Op& op, const Progress::Piece& piece) {
   const std::int64_t bytes = op.piece_size(piece.index);
+  const std::byte* from = address(op.from_piece(piece.index));
+  std::byte* to = address(op.to_piece(piece.index));
+  if (op.kind == OpKind::encode) return encode(to, from, bytes);
+  if (op.kind == OpKind::decode) return decode(to, from, bytes);
   if (bytes == 0) return MPI_SUCCESS;
-  const std::byte* from = address(op.from, op.piece_offset(piece.index));
-  std::byte* to = address(op.to, op.piece_offset(piece.index));
+  if (op.kind == OpKind::copy) return copy(from, to, bytes);
   const std::int64_t count = bytes / binding_->size_bytes;
-  if (op.kind == OpKind::reduce) {
-    constexpr std::int64_t most = 1 << 30;
-    for (std::int64_t i = 0; i < count; i += most) {
-      const int rc = PMPI_Reduce_local(from + i * binding_->extent_bytes, to + i * binding_->extent_bytes,
-                                       static_cast<int>(std::min(most, count - i)), binding_->type, binding_->op);
-      if (rc != MPI_SUCCESS) return rc;
-    }
-    return MPI_SUCCESS;
+  constexpr std::int64_t most = 1 << 30;
+  for (std::int64_t i = 0; i < count; i += most) {
+    const int rc = PMPI_Reduce_local(from + i * binding_->extent_bytes, to + i * binding_->extent_bytes,
+                                     static_cast<int>(std::min(most, count - i)), binding_->type, binding_->op);
+    if (rc != MPI_SUCCESS) return rc;
   }
+  return MPI_SUCCESS;
+}
+
+int Executor::copy(const std::byte* from, std::byte* to, std::int64_t bytes) {
   if (from == to) return MPI_SUCCESS;
   if (binding_->size_bytes == binding_->extent_bytes) {
     std::memmove(to, from, static_cast<std::size_t>(bytes));
     return MPI_SUCCESS;
   }
   // Elements with gaps: the gaps of the destination are the program's and stay as they are.
+  const std::int64_t count = bytes / binding_->size_bytes;
   constexpr std::int64_t most = 1 << 30;
   for (std::int64_t i = 0; i < count; i += most) {
     const auto n = static_cast<int>(std::min(most, count - i));
@@ -129,15 +168,43 @@ int Executor::run_local(const Op& op, const Progress::Piece& piece) {
   return MPI_SUCCESS;
 }
 
+int Executor::encode(std::byte* slot, const std::byte* from, std::int64_t bytes) {
+  codec::Options options;
+  options.element = binding_->element;
+  const auto raw = codec::ConstBytes(from, static_cast<std::size_t>(bytes));
+  const codec::Frame frame = codec::encode(raw, options, frame_);
+  const auto length = static_cast<std::int64_t>(frame.bytes);
+  std::memcpy(slot, &length, frame_length_bytes);
+  std::byte* body = slot + frame_length_bytes;
+  if (frame.in_place) {
+    std::memcpy(body, frame.head.data(), frame.head.size());
+    std::memcpy(body + frame.head.size(), from, static_cast<std::size_t>(bytes));
+  } else {
+    std::memcpy(body, frame_.data(), frame.bytes);
+  }
+  return MPI_SUCCESS;
+}
+
+int Executor::decode(std::byte* to, const std::byte* slot, std::int64_t bytes) {
+  std::int64_t length = 0;
+  std::memcpy(&length, slot, frame_length_bytes);
+  if (length < 0 || length > bytes + encoded_overhead_bytes - frame_length_bytes) return MPI_ERR_TRUNCATE;
+  const auto frame = codec::ConstBytes(slot + frame_length_bytes, static_cast<std::size_t>(length));
+  const codec::Error error = codec::decode(frame, codec::Bytes(to, static_cast<std::size_t>(bytes)));
+  return error == codec::Error::none ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
 int Executor::wait_some() {
   int count = 0;
   while (true) {
-    const int rc = PMPI_Testsome(active_, requests_.data(), &count, completed_.data(), MPI_STATUSES_IGNORE);
+    const int rc = PMPI_Testsome(active_, requests_.data(), &count, completed_.data(),
+                                 statuses_.empty() ? MPI_STATUSES_IGNORE : statuses_.data());
     if (rc != MPI_SUCCESS) return rc;
     if (count > 0) break;
     // Nothing moved: let the ranks that share this core move (MPICH's own waits for some of many do not).
     if (yield_) sched_yield();
   }
+  if (!statuses_.empty()) note_frames(count);
   // Free slots from the highest, so that the last active request can fill each hole.
   std::sort(completed_.begin(), completed_.begin() + count, std::greater<>());
   for (int i = 0; i < count; ++i) {
@@ -147,16 +214,36 @@ int Executor::wait_some() {
     requests_[slot] = requests_[static_cast<std::size_t>(active_)];
     owners_[slot] = owners_[static_cast<std::size_t>(active_)];
     requests_[static_cast<std::size_t>(active_)] = MPI_REQUEST_NULL;
-    progress_.complete(piece);
+    complete(piece);
   }
   return MPI_SUCCESS;
 }
 
-std::byte* Executor::address(const Range& range, std::int64_t offset) const {
+/// The lengths of frames that came, into their slots: whoever passes them on or decodes them finds it there.
+void Executor::note_frames(int count) {
+  for (int i = 0; i < count; ++i) {
+    const Progress::Piece& piece = owners_[static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)])];
+    const Op& op = schedule_.ops()[piece.op];
+    if (op.kind != OpKind::recv || !op.encoded) continue;
+    int received = 0;
+    PMPI_Get_count(&statuses_[static_cast<std::size_t>(i)], MPI_BYTE, &received);
+    const std::int64_t length = received;
+    std::memcpy(address(op.to_piece(piece.index)), &length, frame_length_bytes);
+  }
+}
+
+void Executor::complete(const Progress::Piece& piece) {
+  if (schedule_.ops()[piece.op].kind == OpKind::multicast &&
+      --fan_out_[piece.op][static_cast<std::size_t>(piece.index % Progress::max_window)] > 0) {
+    return;
+  }
+  progress_.complete(piece);
+}
+
+std::byte* Executor::address(const Range& range) const {
   std::byte* base = binding_->base[static_cast<std::size_t>(range.space)];
-  const std::int64_t packed = range.offset_bytes + offset;
-  if (binding_->size_bytes == binding_->extent_bytes) return base + packed;
-  return base + packed / binding_->size_bytes * binding_->extent_bytes;
+  if (binding_->size_bytes == binding_->extent_bytes) return base + range.offset_bytes;
+  return base + range.offset_bytes / binding_->size_bytes * binding_->extent_bytes;
 }
 
 }  // namespace antiphon::mpi

@@ -6,8 +6,10 @@
 
 #include <array>
 #include <cstddef>
+#include <unordered_map>
 #include <vector>
 
+#include "antiphon/codec.hpp"
 #include "antiphon/progress.hpp"
 #include "antiphon/schedule.hpp"
 
@@ -22,6 +24,7 @@ struct Binding {
   std::int64_t size_bytes = 1;
   std::int64_t extent_bytes = 1;
   MPI_Op op = MPI_OP_NULL;
+  codec::Element element = codec::Element::unknown;  ///< what encode operations may expect
 };
 
 /// A schedule made ready to run again and again on one communicator: all storage is allocated here, none when it runs.
@@ -37,10 +40,16 @@ class Executor {
 
  private:
   int start(const Progress::Piece& piece);
-  int post(const Op& op, const Progress::Piece& piece);
+  int post(const Op& op, const Progress::Piece& piece, int peer);
+  int multicast(const Op& op, const Progress::Piece& piece);
   int run_local(const Op& op, const Progress::Piece& piece);
+  int copy(const std::byte* from, std::byte* to, std::int64_t bytes);
+  int encode(std::byte* slot, const std::byte* from, std::int64_t bytes);
+  static int decode(std::byte* to, const std::byte* slot, std::int64_t bytes);
   int wait_some();
-  [[nodiscard]] std::byte* address(const Range& range, std::int64_t offset) const;
+  void note_frames(int count);
+  void complete(const Progress::Piece& piece);
+  [[nodiscard]] std::byte* address(const Range& range) const;
 
   Schedule schedule_;
   Progress progress_;
@@ -52,7 +61,11 @@ class Executor {
   std::vector<MPI_Request> requests_;
   std::vector<Progress::Piece> owners_;
   std::vector<int> completed_;
+  std::vector<MPI_Status> statuses_;  ///< empty where no message carries encoded data
   int active_ = 0;
+  /// Multicasts: of each piece under way, by its index modulo the largest window, the messages that are.
+  std::unordered_map<OpId, std::array<int, Progress::max_window>> fan_out_;
+  std::vector<std::byte> frame_;  ///< room in which to encode
 };
 
 }  // namespace antiphon::mpi

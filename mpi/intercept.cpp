@@ -34,6 +34,10 @@ int share_counts(Problem& p, MPI_Comm comm) {
   return rc;
 }
 
+bool encodes(const Choice& choice) {
+  return !choice.parameters.empty() && choice.parameters.back().name == encode_parameter;
+}
+
 /// Runs the schedule. False: the algorithm cannot solve this after all, and nothing was sent.
 bool run(const Call& call, const Description& d, const Choice& choice, CommState& state, int& rc) {
   Problem& problem = state.blank_problem(d.collective);
@@ -60,9 +64,16 @@ bool try_accelerate(const Call& call, int& result, double began_s) {
   CommState* state = CommState::of(call.comm);
   if (state == nullptr) return pass(began_s, 0);
   Description d;
-  if (!describe(call, *state, d)) return pass(began_s, d.own_bytes);
+  if (!describe(call, *state, d)) {
+    state->note(call.collective, library_text);
+    return pass(began_s, d.own_bytes);
+  }
   const Choice& choice = state->decide(d.collective, d.block_bytes, d.element_bytes, d.commutative);
   if (choice.algorithm == nullptr) return pass(began_s, d.own_bytes);
+  if (encodes(choice) && d.has_gaps()) {
+    state->note(d.collective, library_text);
+    return pass(began_s, d.own_bytes);
+  }
   int rc = MPI_SUCCESS;
   if (!run(call, d, choice, *state, rc)) {
     state->note(d.collective, library_text);

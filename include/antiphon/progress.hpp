@@ -34,13 +34,12 @@ class Progress {
   /// The piece has come to its end. Pieces of an operation may do so in any order.
   void complete(const Piece& piece);
   [[nodiscard]] bool done() const { return unfinished_ == 0; }
-  /// The most pieces of messages that can be started and not complete at one time.
+  /// The most pieces of messages that can be started and not complete at one time; a multicast's count once a receiver.
   [[nodiscard]] std::size_t max_active_messages() const { return max_active_messages_; }
-
- private:
   /// Pieces of one operation that may be started and not complete: a machine word of flags is enough for any useful window.
   static constexpr std::int64_t max_window = 64;
 
+ private:
   struct State {
     std::int64_t pieces = 0;
     std::int64_t window = 0;

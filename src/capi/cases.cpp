@@ -48,7 +48,7 @@ Schedule build(const Algorithm& algorithm, const Problem& problem) {
                           std::to_string(problem.size) + " ranks, " + std::to_string(problem.bytes) + " bytes" +
                           (problem.commutative ? "" : ", operands in order") + ")");
   }
-  return algorithm.build(problem);
+  return build_schedule(algorithm, problem);
 }
 
 }  // namespace

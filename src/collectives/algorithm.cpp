@@ -5,6 +5,7 @@
 #include <string>
 
 #include "antiphon/error.hpp"
+#include "schedule/encoded.hpp"
 
 namespace antiphon {
 
@@ -27,7 +28,13 @@ Parameters resolve_parameters(const Algorithm& algorithm, const Parameters& give
   Parameters resolved;
   for (const Parameter& p : algorithm.parameters) resolved.push_back({std::string(p.name), p.default_value});
   const std::string whose = std::string(name(algorithm.collective)) + ":" + std::string(algorithm.name);
+  std::int64_t encode_bytes = 0;
   for (const ParameterValue& g : given) {
+    if (g.name == encode_parameter) {
+      if (g.value < 0) throw InvalidArgument(whose + ": encode=" + std::to_string(g.value) + " is negative");
+      encode_bytes = g.value;
+      continue;
+    }
     const auto slot = std::find_if(resolved.begin(), resolved.end(), [&](const auto& r) { return r.name == g.name; });
     if (slot == resolved.end()) throw InvalidArgument(whose + " has no parameter " + g.name);
     const Parameter& p = algorithm.parameters[static_cast<std::size_t>(slot - resolved.begin())];
@@ -37,7 +44,14 @@ Parameters resolve_parameters(const Algorithm& algorithm, const Parameters& give
     }
     slot->value = g.value;
   }
+  if (encode_bytes > 0) resolved.push_back({std::string(encode_parameter), encode_bytes});
   return resolved;
+}
+
+Schedule build_schedule(const Algorithm& algorithm, const Problem& p) {
+  Schedule plain = algorithm.build(p);
+  if (p.parameters.empty() || p.parameters.back().name != encode_parameter) return plain;
+  return encoded(plain, p.parameters.back().value, p.in_place);
 }
 
 }  // namespace antiphon

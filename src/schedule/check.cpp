@@ -277,7 +277,7 @@ std::optional<std::string> check(const Algorithm& algorithm, const Case& given) 
       else m.input = m.output + alias.offset_bytes;
     }
     memories.push_back(m);
-    schedules.push_back(algorithm.build(problems[r]));
+    schedules.push_back(build_schedule(algorithm, problems[r]));
   }
   const auto reduction = [&](const std::byte* in, std::byte* inout, std::int64_t bytes) { combine(c.commutative, in, inout, bytes); };
   if (auto wrong = run_in_process(schedules, memories, reduction, c.seed)) return describe(algorithm, c) + *wrong;

@@ -21,7 +21,10 @@ Progress::Progress(const Schedule& schedule) : schedule_(schedule), states_(sche
     const std::int64_t wanted = ops[id].cut.window == 0 ? max_window : ops[id].cut.window;
     // Pieces of local operations complete as they start, one by one.
     state.window = state.message ? std::min({wanted, max_window, state.pieces}) : 1;
-    if (state.message) max_active_messages_ += static_cast<std::size_t>(state.window);
+    if (!state.message) continue;
+    const bool fans_out = ops[id].kind == OpKind::multicast;
+    const std::size_t receivers = fans_out ? schedule.groups()[static_cast<std::size_t>(ops[id].group)].size() : 1;
+    max_active_messages_ += static_cast<std::size_t>(state.window) * receivers;
   }
   messages_.reserve(ops.size());
   locals_.reserve(ops.size());

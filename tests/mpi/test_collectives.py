@@ -45,6 +45,20 @@ def test_system_libraries(mpi: Mpi, n: int, check: Check) -> None:
     check(mpi, n, "--quick", *COLLECTIVES, *AROUND, ANTIPHON_FORCE="*:on")
 
 
+@pytest.mark.parametrize("algorithms", rounds()[:2], ids=lambda row: f"{len(row)}-{row[0].name}")
+def test_encoded_messages(wheel: Mpi, algorithms: list[core.Algorithm], check: Check) -> None:
+    """GIVEN algorithms whose messages are all encoded THEN results are right, and it was so."""
+    if wheel.abi == "mpiabi":
+        pytest.skip("the same library as mpich")
+    rest = [a for a in algorithms if a.collective != "barrier"]
+    result = check(
+        wheel, 5, *(a.collective for a in rest), ANTIPHON_FORCE=";".join(f"{a.collective}:{a.name}:encode=1" for a in rest)
+    )
+    for a in rest:
+        if a.supports_all:
+            assert any("encode=1" in row["algorithm"] for row in result.calls(a.collective)), a.name
+
+
 @pytest.mark.parametrize("n", [2, 4, 5])
 @pytest.mark.parametrize("algorithms", rounds(), ids=lambda row: f"{len(row)}-{row[0].name}")
 def test_each_algorithm(wheel: Mpi, n: int, algorithms: list[core.Algorithm], check: Check) -> None:

@@ -34,6 +34,12 @@ std::vector<Parameters> parameter_sets(const Algorithm& a) {
     }
     sets.push_back(set);
   }
+  // Encoded: all messages, and only the longer ones.
+  for (const std::int64_t least : {1, 48}) {
+    Parameters set = sets.back();
+    set.push_back({std::string(encode_parameter), least});
+    sets.push_back(set);
+  }
   return sets;
 }
 

@@ -26,7 +26,7 @@ void expect_small(const Algorithm& a, int size, std::int64_t bytes) {
   const auto problems = problems_of(c, a.knowledge);
   if (!supports(a, problems[0])) return;
   for (const int rank : {0, 1, 2, 3, 4, 5, 511, 512, 515, 1022, 1023}) {
-    const Schedule s = a.build(problems[static_cast<std::size_t>(rank)]);
+    const Schedule s = build_schedule(a, problems[static_cast<std::size_t>(rank)]);
     CAPTURE(rank);
     CHECK(s.ops().size() <= static_cast<std::size_t>(8 * size + 64 + 4 * rounds_of(a)));
   }

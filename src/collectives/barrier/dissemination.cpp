@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "antiphon/algorithm.hpp"
+#include "patterns/phases.hpp"
 
 namespace antiphon::barrier_algorithms {
 
@@ -8,11 +9,7 @@ namespace {
 /// ⌈log2 P⌉ rounds; in round i a token goes to rank + 2^i and one comes from rank − 2^i. Cost (pLogP): ⌈log2 P⌉ (L + g(0)).
 Schedule build(const Problem& p) {
   Schedule s;
-  OpId heard = no_op;
-  for (int distance = 1; distance < p.size; distance *= 2) {
-    s.send_token((p.rank + distance) % p.size, {heard});
-    heard = s.recv_token((p.rank - distance + p.size) % p.size, {heard});
-  }
+  add_barrier(s, p.rank, p.size, {}, 0);
   return s;
 }
 
