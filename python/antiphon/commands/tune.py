@@ -60,6 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--restart", action="store_true", help="throw away what an interrupted tuning measured")
     add("--dry-run", action="store_true", help="show what would be measured, and measure nothing")
+    _add_where(parser)
+    parser.add_argument("--json", action="store_true", help="print rules and evidence as JSON")
+
+
+def _add_where(parser: argparse.ArgumentParser) -> None:
     where = parser.add_argument_group("where")
     add = where.add_argument
     add("-n", "-np", type=int, metavar="RANKS", help="number of ranks (default: one per core, slot or node)")
@@ -77,7 +82,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="an emulated cluster: a cluster's name or file, or a lab that is up (default: ethernet-16)",
     )
     add("--transport", metavar="T", help="in a lab: what MPICH's messages travel through, ofi or ucx")
-    parser.add_argument("--json", action="store_true", help="print rules and evidence as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -144,43 +148,52 @@ def _tune(
                 hint="name the nodes with --hostfile, or try --lab",
             )
         profile = _profile(args, here)
-        say("planning")
-        cells, wanted = driver.plan_cells(
-            request, here, predictors.of(document.model_text(profile), here.machine), lambda done, total: advance(done, total, "planning")
-        )
+        predictor = predictors.of(document.model_text(profile), here.machine)
+        planned = driver.plan_cells(request, here, predictor, lambda done, total: advance(done, total, "planning"))
         if args.dry_run:
-            _show_plan(cells, wanted, args.json)
+            _show_plan(*planned, args.json)
             return None
         state = State(driver.state_path(args.profile, mpi, request.purpose), driver.header(request, here))
         state.open(args.restart)
-        finished = len(state.finished)
-
-        def on_event(event: Mapping[str, Any]) -> None:
-            nonlocal finished
-            finished += event["event"] == "cell_done"
-            if event["event"] == "result":
-                advance(
-                    finished,
-                    len(cells),
-                    f"{event['collective']} {tables.bytes_text(event['bytes'])} {event['ranks']} ranks",
-                )
-
-        try:
-            results = driver.measure(request, here, cells, state, elapsed(), on_event)
-        except KeyboardInterrupt:
-            state.close(complete=False)
-            output.print_warning(f"interrupted; what was measured is kept in {state.path}: the same command goes on")
+        results = _measure(request, here, planned[0], state, elapsed(), advance)
+        if results is None:
             return None
-        except AntiphonError:
-            state.close(complete=False)
-            raise
-    outcome = driver.conclude(request, here, wanted, state)
-    outcome.wrong = results.wrong if results else []
+    outcome = driver.conclude(request, here, planned[1], state)
+    outcome.wrong = results.wrong
     document.put_rules(profile, outcome.rules, mpi.family, here.ranks_per_node)
     document.put_evidence(profile, outcome.evidence)
     document.write(args.profile, profile)
     state.close(complete=True)
     return outcome
+
+
+def _measure(
+    request: driver.Request,
+    here: driver.Surroundings,
+    cells: list[benchmark.Cell],
+    state: State,
+    elapsed_s: float,
+    advance: Callable[[int, int, str], None],
+) -> benchmark.Results | None:
+    """Measures what the state does not have; None where it was interrupted."""
+    finished = len(state.finished)
+
+    def on_event(event: Mapping[str, Any]) -> None:
+        nonlocal finished
+        finished += event["event"] == "cell_done"
+        if event["event"] == "result":
+            text = f"{event['collective']} {tables.bytes_text(event['bytes'])} {event['ranks']} ranks"
+            advance(finished, len(cells), text)
+
+    try:
+        return driver.measure(request, here, cells, state, elapsed_s, on_event)
+    except KeyboardInterrupt:
+        state.close(complete=False)
+        output.print_warning(f"interrupted; what was measured is kept in {state.path}: the same command goes on")
+        return None
+    except AntiphonError:
+        state.close(complete=False)
+        raise
 
 
 def _profile(args: argparse.Namespace, here: driver.Surroundings) -> dict[str, Any]:

@@ -86,60 +86,72 @@ def _take(line: str, current: list[Operation], labels: dict[str, int], ranks: in
 
 def run(text: str) -> Outcome:
     """Runs all ranks: a receive ends when its message has come, a send at once (eager). An error where anything is
-    left over.
-    """
-    ranks = parse(text)
-    size = len(ranks)
-    messages, moved = [[0] * size for _ in ranks], [[0] * size for _ in ranks]
-    started, done = [[False] * len(ops) for ops in ranks], [[False] * len(ops) for ops in ranks]
-    arrived: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
-    waiting: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
-    after, missing = _successors(ranks)
-    ready = deque((rank, i) for rank, ops in enumerate(ranks) for i in range(len(ops)) if missing[rank][i] == 0)
+    left over."""
+    return _Run(parse(text)).outcome()
 
-    def release(rank: int, i: int, begun: bool) -> None:
-        for j, on_start in after[rank][i]:
-            if on_start == begun:
-                missing[rank][j] -= 1
-                if missing[rank][j] == 0:
-                    ready.append((rank, j))
 
-    def finish(rank: int, i: int) -> None:
-        done[rank][i] = True
-        release(rank, i, begun=False)
+class _Run:
+    """All ranks' operations on their way."""
 
-    def match(key: tuple[int, int, int]) -> None:
-        while arrived[key] and waiting[key]:
-            size_sent, i = arrived[key].popleft(), waiting[key].popleft()
-            if ranks[key[1]][i].bytes != size_sent:
-                raise AntiphonError(
-                    f"rank {key[1]} expects {ranks[key[1]][i].bytes} bytes from rank {key[0]}, and gets {size_sent}",
-                    exit_code=1,
-                )
-            finish(key[1], i)
+    def __init__(self, ranks: list[list[Operation]]) -> None:
+        self._ranks = ranks
+        size = len(ranks)
+        self._messages, self._moved = [[0] * size for _ in ranks], [[0] * size for _ in ranks]
+        self._done = [[False] * len(ops) for ops in ranks]
+        self._arrived: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
+        self._waiting: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
+        self._after, self._missing = _successors(ranks)
+        self._ready = deque(
+            (rank, i) for rank, ops in enumerate(ranks) for i in range(len(ops)) if self._missing[rank][i] == 0
+        )
 
-    while ready:
-        rank, i = ready.popleft()
-        operation = ranks[rank][i]
-        started[rank][i] = True
-        release(rank, i, begun=True)
+    def outcome(self) -> Outcome:
+        while self._ready:
+            self._start(*self._ready.popleft())
+        stuck = [
+            f"rank {rank} operation {i}" for rank, ops in enumerate(self._done) for i, end in enumerate(ops) if not end
+        ]
+        if stuck:
+            raise AntiphonError(f"deadlock: {stuck[0]} and {len(stuck) - 1} others never end", exit_code=1)
+        if any(self._arrived.values()):
+            raise AntiphonError("a message is never received", exit_code=1)
+        return Outcome(self._messages, self._moved)
+
+    def _start(self, rank: int, i: int) -> None:
+        operation = self._ranks[rank][i]
+        self._release(rank, i, begun=True)
         if operation.kind == "recv":
             key = (operation.peer, rank, operation.tag)
-            waiting[key].append(i)
-            match(key)
-            continue
-        finish(rank, i)
+            self._waiting[key].append(i)
+            self._match(key)
+            return
+        self._finish(rank, i)
         if operation.kind == "send":
-            messages[rank][operation.peer] += 1
-            moved[rank][operation.peer] += operation.bytes
-            arrived[rank, operation.peer, operation.tag].append(operation.bytes)
-            match((rank, operation.peer, operation.tag))
-    stuck = [f"rank {rank} operation {i}" for rank, ops in enumerate(done) for i, ended in enumerate(ops) if not ended]
-    if stuck:
-        raise AntiphonError(f"deadlock: {stuck[0]} and {len(stuck) - 1} others never end", exit_code=1)
-    if any(arrived.values()):
-        raise AntiphonError("a message is never received", exit_code=1)
-    return Outcome(messages, moved)
+            key = (rank, operation.peer, operation.tag)
+            self._messages[rank][operation.peer] += 1
+            self._moved[rank][operation.peer] += operation.bytes
+            self._arrived[key].append(operation.bytes)
+            self._match(key)
+
+    def _match(self, key: tuple[int, int, int]) -> None:
+        while self._arrived[key] and self._waiting[key]:
+            sent, i = self._arrived[key].popleft(), self._waiting[key].popleft()
+            wanted = self._ranks[key[1]][i].bytes
+            if wanted != sent:
+                text = f"rank {key[1]} expects {wanted} bytes from rank {key[0]}, and gets {sent}"
+                raise AntiphonError(text, exit_code=1)
+            self._finish(key[1], i)
+
+    def _finish(self, rank: int, i: int) -> None:
+        self._done[rank][i] = True
+        self._release(rank, i, begun=False)
+
+    def _release(self, rank: int, i: int, begun: bool) -> None:
+        for j, on_start in self._after[rank][i]:
+            if on_start == begun:
+                self._missing[rank][j] -= 1
+                if self._missing[rank][j] == 0:
+                    self._ready.append((rank, j))
 
 
 def _successors(ranks: list[list[Operation]]) -> tuple[list[list[list[tuple[int, bool]]]], list[list[int]]]:
