@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of docs/measurements/tuned.md from the results of `antiphon bench --json`, one file a library and mode.
+"""Writes the tables of docs/measurements/tuned.md from results of `antiphon bench --json`, one file a library and mode.
 
 python scripts/tuned_tables.py docs/measurements/tuned-sync-openmpi.json docs/measurements/tuned-sync-mpich.json
 """

@@ -37,7 +37,7 @@ _CONTENDERS = 3
 #: What even a call without bytes takes, about, for each doubling of the ranks.
 _ROUND_S = 1e-4
 #: All ranks and the main sizes are worth this much more time than the others.
-_WEIGHT_OF_OTHERS = 4
+_WEIGHT_OF_OTHERS = 12
 #: A cell may take this share of the time.
 _MOST_OF_BUDGET = 0.12
 
