@@ -27,6 +27,7 @@ constexpr double hopeless_when_short = 5.0;
 constexpr double short_call_s = 2e-3;
 constexpr double margin = 1.05;
 constexpr double margin_with_few_samples = 1.25;
+constexpr double margin_with_one_sample = 4.0;  ///< one retransmission timeout in it may be bad luck
 /// Who was within this of a mode's best may still be the best of all modes together; long calls are too dear to find out.
 constexpr double worth_another_mode = 1.8;
 constexpr double worth_another_mode_when_long = 1.1;
@@ -192,7 +193,7 @@ void Session::drop_the_hopeless(Entrants& entrants) const {
     }
     const bool apart = median_interval(e.samples).low_s > median_interval(best->samples).high_s;
     const std::size_t count = std::min(e.samples.size(), best->samples.size());
-    e.out = apart && time_of(e) > (count < 2 ? hopeless : count < 6 ? margin_with_few_samples : margin) * time_of(*best);
+    e.out = apart && time_of(e) > (count < 2 ? margin_with_one_sample : count < 6 ? margin_with_few_samples : margin) * time_of(*best);
   }
 }
 

@@ -16,6 +16,8 @@ REACH = 1.5
 #: The same for short calls, where models know little of what counts, and measuring costs next to nothing.
 REACH_WHEN_SHORT = 4.0
 _SHORT_BYTES = 4096
+#: Of one algorithm, so many sets of parameters at most: they differ less than algorithms do.
+_VARIANTS = 3
 #: Parameters that cut messages, and the values worth trying; short messages make most of them alike.
 _CUTS = ("segment_bytes", "piece_bytes", "block_bytes")
 _CUT_BYTES = (2048, 4096, 8192, 16384, 32768)
@@ -81,8 +83,7 @@ def _varied(ranked: Sequence[str], most: int) -> list[str]:
     by_algorithm: dict[str, list[str]] = {}
     for choice in ranked:
         by_algorithm.setdefault(choice.partition(":")[0], []).append(choice)
-    rounds = max((len(own) for own in by_algorithm.values()), default=0)
-    return [own[i] for i in range(rounds) for own in by_algorithm.values() if i < len(own)][:most]
+    return [own[i] for i in range(_VARIANTS) for own in by_algorithm.values() if i < len(own)][:most]
 
 
 def _candidates(point: Point, question: core.Question) -> Iterator[str]:
