@@ -55,7 +55,8 @@ struct LinkClass {
   Curve send_overhead;     ///< os
   Curve receive_overhead;  ///< or
   Curve gap;               ///< g
-  std::int64_t eager_bytes = INT64_MAX;  ///< longer messages wait until their receive is posted
+  std::int64_t eager_bytes = INT64_MAX;        ///< longer messages wait until their receive is posted
+  std::int64_t send_buffer_bytes = INT64_MAX;  ///< to one rank, that the system takes over before they are sent
 };
 
 struct SwitchEntry {

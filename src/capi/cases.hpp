@@ -9,6 +9,9 @@ namespace antiphon {
 
 Collective read_collective(const JsonNode& request);
 
+/// What a choice may depend on.
+struct Question read_question(const JsonNode& request);
+
 /// What a request names: a call and the algorithm for it, whose parameters are in the case.
 struct AlgorithmCase {
   const Algorithm* algorithm = nullptr;

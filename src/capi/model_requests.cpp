@@ -1,12 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capi/model_requests.hpp"
 
+#include "antiphon/closed_forms.hpp"
+#include "antiphon/cost.hpp"
+#include "antiphon/error.hpp"
 #include "antiphon/profile.hpp"
 #include "antiphon/select.hpp"
+#include "capi/cases.hpp"
 
 namespace antiphon {
 
 using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::int64_t max_ranks = 1 << 17;
+constexpr std::int64_t max_bytes = std::int64_t{1} << 40;
+constexpr double assumed_bits_per_s = 1e9;
+
+/// The request's profile, or a guess from its link rate.
+Profile read_profile(const JsonNode& request, int nodes, int ranks_per_node) {
+  if (const auto text = request.find("profile")) return Profile::parse(text->text());
+  const auto rate = request.find("link_bits_per_s");
+  return Profile::guess(nodes, ranks_per_node, rate ? rate->number(1, 1e15) : assumed_bits_per_s);
+}
+
+/// The request's ranks on the profile's nodes: `node_of_rank`, or `ranks_per_node` consecutive ones each.
+Machine read_machine(const JsonNode& request) {
+  const int ranks = static_cast<int>(request.at("ranks").integer(1, max_ranks));
+  const int per_node = static_cast<int>(request.integer_or("ranks_per_node", 1, 1, ranks));
+  const Profile profile = read_profile(request, (ranks + per_node - 1) / per_node, per_node);
+  const auto places = request.find("node_of_rank");
+  if (!places) return Machine::blocked(profile, ranks, per_node);
+  if (places->array_size() != static_cast<std::size_t>(ranks)) places->fail("expected a node for each rank");
+  std::vector<int> node_of_rank;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(ranks); ++i) {
+    const JsonNode node = places->element(i);
+    node_of_rank.push_back(static_cast<int>(node.integer(0, max_ranks)));
+  }
+  return {profile, std::move(node_of_rank)};
+}
+
+Call read_call(const JsonNode& request, const Machine& machine) {
+  Call call;
+  call.collective = read_collective(request);
+  call.root = static_cast<int>(request.integer_or("root", 0, 0, machine.ranks() - 1));
+  call.element_bytes = request.integer_or("element_bytes", 1, 1, 65536);
+  call.commutative = request.boolean_or("commutative", true);
+  return call;
+}
+
+Json json_of(const Candidate& c) {
+  Json parameters = Json::object();
+  for (const ParameterValue& p : c.parameters) parameters[p.name] = p.value;
+  Json closed = nullptr;
+  if (c.closed_form_s) closed = *c.closed_form_s;
+  return {{"algorithm", c.algorithm->name}, {"choice", Choice{c.algorithm, c.parameters, ""}.to_string()}, {"parameters", parameters},
+          {"seconds", c.seconds},           {"method", name(c.method)}, {"closed_form_s", closed}};
+}
+
+/// The choices that a request names, predicted as they are.
+std::vector<Candidate> predict_named(const JsonNode& choices, const Call& call, const Machine& machine, bool sync) {
+  std::vector<Candidate> candidates;
+  const std::size_t count = choices.array_size(4096);
+  for (std::size_t i = 0; i < count; ++i) {
+    const JsonNode node = choices.element(i);
+    const Choice choice = parse_choice(call.collective, node.text());
+    if (choice.algorithm == nullptr) continue;
+    const auto prediction = predict(call, *choice.algorithm, choice.parameters, machine, sync);
+    if (!prediction) continue;
+    const LinkClass& link = machine.link(0, machine.ranks() - 1);
+    candidates.push_back({choice.algorithm, choice.parameters, prediction->seconds, prediction->method,
+                          closed_form_of(*choice.algorithm, choice.parameters, machine.ranks(), call.bytes, link)});
+  }
+  return candidates;
+}
+
+std::vector<std::int64_t> read_sizes(const JsonNode& request) {
+  const JsonNode list = request.at("bytes");
+  if (!list.is_array()) return {list.integer(0, max_bytes)};
+  std::vector<std::int64_t> sizes;
+  const std::size_t count = list.array_size(4096);
+  for (std::size_t i = 0; i < count; ++i) {
+    const JsonNode size = list.element(i);
+    sizes.push_back(size.integer(0, max_bytes));
+  }
+  return sizes;
+}
+
+}  // namespace
 
 Json read_profile_request(const JsonNode& request) {
   const std::string& text = request.at("text").text();
@@ -24,6 +106,70 @@ Json read_profile_request(const JsonNode& request) {
           {"link_classes", links},
           {"switches", profile.topology.switches.size()},
           {"port_bytes_per_s", profile.port_bytes_per_s()}};
+}
+
+Json predict_request(const JsonNode& request) {
+  const Machine machine = read_machine(request);
+  Call call = read_call(request, machine);
+  const bool sync = request.boolean_or("sync", false);
+  const SearchOptions options{request.boolean_or("search", true), static_cast<int>(request.integer_or("max_evaluations", 64, 1, 4096))};
+  const auto choices = request.find("choices");
+  Json sizes = Json::array();
+  for (const std::int64_t bytes : read_sizes(request)) {
+    call.bytes = bytes;
+    Json candidates = Json::array();
+    for (const Candidate& c : choices ? predict_named(*choices, call, machine, sync) : rank_candidates(call, machine, options)) {
+      candidates.push_back(json_of(c));
+    }
+    sizes.push_back({{"bytes", bytes}, {"candidates", candidates}});
+  }
+  return {{"first_guess", machine.profile().first_guess}, {"machine", machine.profile().machine.name}, {"sizes", sizes}};
+}
+
+Json choose_by_model_request(const JsonNode& request) {
+  const Question question = read_question(request);
+  const Profile profile = read_profile(request, question.nodes, question.max_ranks_per_node);
+  const auto choice = choose_by_model(question, profile);
+  if (!choice) return {{"choice", nullptr}, {"reason", "the size is unknown, or there is one rank"}};
+  return {{"choice", choice->to_string()}, {"reason", choice->reason}};
+}
+
+Json closed_forms_request(const JsonNode& request) {
+  const Machine machine = read_machine(request);
+  const Collective collective = read_collective(request);
+  ClosedFormCall call{machine.ranks()};
+  call.segment_bytes = request.integer_or("segment_bytes", 0, 0, max_bytes);
+  call.concurrency = static_cast<int>(request.integer_or("concurrency", 2, 1, 64));
+  call.gamma = machine.profile().contention.gamma_at(machine.ranks()).value_or(0);
+  Json forms = Json::array();
+  for (const ClosedForm& form : closed_forms()) {
+    if (form.collective != collective) continue;
+    Json seconds = Json::array();
+    for (const std::int64_t bytes : read_sizes(request)) {
+      call.bytes = bytes;
+      seconds.push_back(form.seconds(call, machine.link(0, machine.ranks() - 1)));
+    }
+    forms.push_back({{"name", form.name}, {"formula", form.formula}, {"source", form.source}, {"seconds", seconds}});
+  }
+  return {{"forms", forms}};
+}
+
+Json evaluate_request(const JsonNode& request) {
+  const Machine machine = read_machine(request);
+  Call call = read_call(request, machine);
+  call.bytes = request.integer_or("bytes", 0, 0, max_bytes);
+  const Choice choice = parse_choice(call.collective, request.at("choice").text());
+  if (choice.algorithm == nullptr) throw InvalidArgument("the library's own collective is not a schedule of Antiphon's");
+  std::vector<Schedule> schedules;
+  for (int r = 0; r < machine.ranks(); ++r) {
+    const Problem p = problem_of(call, r, machine.ranks(), *choice.algorithm, choice.parameters);
+    if (!supports(*choice.algorithm, p)) throw InvalidArgument(std::string(choice.algorithm->name) + " does not support this call");
+    schedules.push_back(choice.algorithm->build(p));
+  }
+  const Evaluation e = evaluate(schedules, machine, {1 << 18, true, {}});
+  Json transfers = Json::array();
+  for (const TimedTransfer& t : e.transfers) transfers.push_back({t.from, t.to, t.bytes, t.begin_s, t.end_s});
+  return {{"seconds", e.seconds}, {"rank_end_s", e.rank_end_s}, {"transfers", transfers}};
 }
 
 }  // namespace antiphon

@@ -23,6 +23,8 @@ constexpr std::size_t max_request_bytes = std::size_t{64} << 20;
 constexpr std::int64_t max_ranks = 1 << 20;
 constexpr std::int64_t max_bytes = std::int64_t{1} << 40;
 
+}  // namespace
+
 Question read_question(const JsonNode& request) {
   Question q;
   q.collective = read_collective(request);
@@ -37,6 +39,8 @@ Question read_question(const JsonNode& request) {
   if (const auto mpi = request.find("mpi")) q.mpi = mpi->text();
   return q;
 }
+
+namespace {
 
 Json json_of(const Parameters& parameters) {
   Json out = Json::object();
@@ -219,6 +223,10 @@ constexpr std::array requests{
     Request{"matrix", matrix},
     Request{"replay", replay_schedules},
     Request{"profile", read_profile_request},
+    Request{"predict", predict_request},
+    Request{"choose_by_model", choose_by_model_request},
+    Request{"closed_forms", closed_forms_request},
+    Request{"evaluate", evaluate_request},
 };
 
 Json handle(const JsonNode& request) {

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/benchmark.hpp"
+
+#include <algorithm>
+
+#include "antiphon/error.hpp"
+
+namespace antiphon {
+
+namespace {
+
+/// Tags of a part must not meet another part's.
+constexpr int tags_of_a_part = 4096;
+
+/// Adds `part` after the operation `begin`; the operation that ends it.
+OpId append(Schedule& whole, const Schedule& part, OpId begin, int tag) {
+  const auto offset = static_cast<OpId>(whole.ops().size());
+  for (Op op : part.ops()) {
+    std::vector<Dep> deps;
+    for (const Dep& dep : part.deps(op)) deps.emplace_back(dep.op + offset, dep.lag);
+    if (begin != no_op) deps.emplace_back(begin);
+    op.tag += tag;
+    whole.add(op, deps);
+  }
+  std::vector<Dep> ends;
+  if (begin != no_op) ends.emplace_back(begin);
+  for (OpId id = 0; id < part.ops().size(); ++id) ends.emplace_back(id + offset);
+  Op join;
+  join.kind = OpKind::copy;
+  return whole.add(join, ends);
+}
+
+/// Calls after which a port's burst no longer shows: one where a call is long, more where many fit into the time in which the
+/// port forgets.
+int calls_to_time(std::span<const Schedule> schedules, const Machine& machine) {
+  constexpr int most = 16;
+  const NodeEntry& port = machine.entry(0);
+  const double forgotten_s = port.burst_bytes / port.port_bytes_per_s;
+  if (forgotten_s <= 0) return 1;
+  const double once = evaluate(schedules, machine).seconds;
+  return once > 4 * forgotten_s ? 1 : most;
+}
+
+}  // namespace
+
+double evaluate_as_timed(std::span<const Schedule> schedules, const Machine& machine) {
+  const Algorithm* barrier = find_algorithm(Collective::barrier, "dissemination");
+  if (barrier == nullptr) throw InvalidArgument("there is no barrier to time with");
+  const int calls = calls_to_time(schedules, machine);
+  std::vector<Schedule> timed(schedules.size());
+  EvaluationOptions options;
+  options.marks.resize(schedules.size());
+  for (std::size_t r = 0; r < schedules.size(); ++r) {
+    const Schedule wait = barrier->build(problem_of({}, static_cast<int>(r), machine.ranks(), *barrier, {}));
+    OpId end = no_op;
+    int tag = 0;
+    for (int call = 0; call <= calls; ++call) {
+      for (const Schedule* part : {&wait, &schedules[r]}) {
+        end = append(timed[r], *part, end, tag++ * tags_of_a_part);
+        options.marks[r].push_back(end);
+      }
+    }
+  }
+  const Evaluation e = evaluate(timed, machine, options);
+  std::vector<double> seconds;
+  for (std::size_t call = 1; call <= static_cast<std::size_t>(calls); ++call) {
+    double slowest = 0;
+    for (const auto& marks : e.marks_s) slowest = std::max(slowest, marks[2 * call + 1] - marks[2 * call]);
+    seconds.push_back(slowest);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[seconds.size() / 2];
+}
+
+}  // namespace antiphon

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model's choice: all algorithms with the parameters that the model finds best for each.
+#include <algorithm>
+#include <map>
+
+#include "antiphon/closed_forms.hpp"
+#include "antiphon/cost.hpp"
+
+namespace antiphon {
+
+namespace {
+
+/// Below this a piece is mostly headers.
+constexpr std::int64_t least_piece_bytes = 1024;
+
+bool is_piece_size(std::string_view name) { return name == "segment_bytes" || name == "piece_bytes" || name == "block_bytes"; }
+
+/// What is tried of the other parameters; those not named here keep their defaults.
+std::vector<std::int64_t> values_of(const Parameter& p) {
+  std::vector<std::int64_t> values;
+  if (p.name == "window") values = {1, 2, 4, 8};
+  if (p.name == "radix") values = {2, 3, 4, 8};
+  if (p.name == "concurrency" || p.name == "destinations" || p.name == "senders") values = {1, 2, 4};
+  std::erase_if(values, [&](std::int64_t v) { return v < p.min || v > p.max || v == p.default_value; });
+  return values;
+}
+
+class Search {
+ public:
+  Search(const Call& call, const Algorithm& algorithm, const Machine& machine, const SearchOptions& options)
+      : call_(call), algorithm_(algorithm), machine_(machine), left_(options.max_evaluations) {
+    best_.algorithm = &algorithm;
+    best_.parameters = resolve_parameters(algorithm, {});
+  }
+
+  std::optional<Candidate> run(bool search) {
+    if (!try_out(best_.parameters)) return std::nullopt;
+    if (search) {
+      // Twice: a window that suits the first piece size need not suit the best one.
+      for (int round = 0; round < 2; ++round) {
+        const Parameters before = best_.parameters;
+        for (std::size_t i = 0; i < algorithm_.parameters.size(); ++i) improve(i);
+        if (best_.parameters == before) break;
+      }
+    }
+    best_.closed_form_s = closed_form_of(algorithm_, best_.parameters, machine_.ranks(), call_.bytes,
+                                         machine_.link(0, machine_.ranks() - 1));
+    return best_;
+  }
+
+ private:
+  /// Whether what is then under way to one rank stays within what the network was seen to hold.
+  [[nodiscard]] bool within_credit(const Parameters& parameters) const {
+    const std::int64_t credit = machine_.profile().contention.credit_bytes;
+    if (credit <= 0) return true;
+    std::int64_t piece = -1;
+    std::int64_t window = 1;
+    for (const ParameterValue& p : parameters) {
+      if (is_piece_size(p.name)) piece = p.value == 0 ? call_.bytes : std::min(p.value, std::max<std::int64_t>(call_.bytes, 1));
+      if (p.name == "window" || p.name == "destinations" || p.name == "senders") window *= p.value;
+    }
+    return piece <= least_piece_bytes || piece * window <= credit;
+  }
+
+  bool try_out(const Parameters& parameters) {
+    if (const auto known = known_.find(key(parameters)); known != known_.end()) return known->second >= 0;
+    if (left_ <= 0) return false;
+    --left_;
+    const auto prediction = predict(call_, algorithm_, parameters, machine_);
+    known_[key(parameters)] = prediction ? prediction->seconds : -1;
+    if (!prediction) return false;
+    // Less than a thousandth is rounding: what was tried first (the default) stays.
+    if (best_.seconds > 0 && prediction->seconds >= best_.seconds * 0.999) return true;
+    best_.parameters = parameters;
+    best_.seconds = prediction->seconds;
+    best_.method = prediction->method;
+    return true;
+  }
+
+  void improve(std::size_t i) {
+    const Parameter& p = algorithm_.parameters[i];
+    const auto with = [&](std::int64_t value) {
+      Parameters changed = best_.parameters;
+      changed[i].value = value;
+      return changed;
+    };
+    if (!is_piece_size(p.name)) {
+      for (const std::int64_t value : values_of(p)) {
+        if (within_credit(with(value))) try_out(with(value));
+      }
+      return;
+    }
+    constexpr double never = 1e300;
+    search_segment_bytes(call_.bytes, least_piece_bytes, [&](std::int64_t size) {
+      const Parameters tried = with(std::clamp(size, std::max<std::int64_t>(p.min, 1), p.max));
+      if (!within_credit(tried) || !try_out(tried)) return never;
+      return known_[key(tried)];
+    });
+  }
+
+  static std::vector<std::int64_t> key(const Parameters& parameters) {
+    std::vector<std::int64_t> values;
+    for (const ParameterValue& p : parameters) values.push_back(p.value);
+    return values;
+  }
+
+  const Call& call_;
+  const Algorithm& algorithm_;
+  const Machine& machine_;
+  int left_;
+  Candidate best_;
+  std::map<std::vector<std::int64_t>, double> known_;
+};
+
+}  // namespace
+
+std::optional<Candidate> best_parameters(const Call& call, const Algorithm& algorithm, const Machine& machine, const SearchOptions& options) {
+  return Search(call, algorithm, machine, options).run(options.parameters);
+}
+
+std::vector<Candidate> rank_candidates(const Call& call, const Machine& machine, const SearchOptions& options) {
+  std::vector<Candidate> candidates;
+  for (const Algorithm* algorithm : algorithms_for(call.collective)) {
+    if (auto best = best_parameters(call, *algorithm, machine, options)) candidates.push_back(std::move(*best));
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
+  return candidates;
+}
+
+std::optional<Choice> choose_by_model(const Question& question, const Profile& profile) {
+  if (question.bytes < 0 || question.ranks < 2) return std::nullopt;
+  const Call call{question.collective, question.bytes, 0, question.element_bytes, question.commutative};
+  const Machine machine = question.blocked ? Machine::blocked(profile, question.ranks, question.max_ranks_per_node)
+                                           : Machine::round_robin(profile, question.ranks, question.nodes);
+  const auto candidates = rank_candidates(call, machine);
+  if (candidates.empty()) return std::nullopt;
+  const Candidate& best = candidates.front();
+  std::string reason = "the model: " + std::to_string(best.seconds * 1e3) + " ms";
+  if (candidates.size() > 1) reason += ", next " + std::string(candidates[1].algorithm->name) + " " + std::to_string(candidates[1].seconds * 1e3) + " ms";
+  return Choice{best.algorithm, best.parameters, reason};
+}
+
+}  // namespace antiphon

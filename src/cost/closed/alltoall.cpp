@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Paper 5, Table 3 and Section 5: bounds of the direct exchange, and what lies between them.
+#include "cost/closed/terms.hpp"
+
+namespace antiphon::closed {
+
+namespace {
+
+using Call = const ClosedFormCall&;
+using Link = const LinkClass&;
+
+/// Every message leaves as soon as the one before has been handed to the network. The paper prints this row as the second;
+/// its text says which is which.
+double lower(Call c, Link l) {
+  return (c.ranks - 1) * (l.send_overhead.at(c.bytes) + l.receive_overhead.at(c.bytes)) + l.latency_s;
+}
+
+/// Links are so full that every message waits for the one before.
+double upper(Call c, Link l) { return (c.ranks - 1) * (l.gap.at(c.bytes) + l.receive_overhead.at(c.bytes)) + l.latency_s; }
+
+double contended(Call c, Link l) {
+  const double low = lower(c, l);
+  return low + (upper(c, l) - low) * c.gamma;
+}
+
+constexpr ClosedForm forms[] = {
+    {Collective::alltoall, "lower", "(P−1) os(m) + (P−1) or(m) + L", "paper 5, Table 3", lower},
+    {Collective::alltoall, "upper", "(P−1) g(m) + (P−1) or(m) + L", "paper 5, Table 3", upper},
+    {Collective::alltoall, "contended", "lower + (upper − lower) γ", "paper 5, Section 5.1", contended},
+};
+
+}  // namespace
+
+std::span<const ClosedForm> alltoall() { return forms; }
+
+}  // namespace antiphon::closed

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/flows.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "antiphon/error.hpp"
+
+namespace antiphon {
+
+namespace {
+
+/// How much faster than its rate a port lets a burst pass: bounded only by the processors behind it.
+constexpr double burst_speedup = 40;
+/// A bucket must hold a frame before it lets anything pass.
+constexpr double least_burst_bytes = 1500;
+/// What TCP hands to its port at once, before acknowledgements pace it.
+constexpr double brief_bytes = 65536 * 1.05;
+/// What is left of a flow by rounding.
+constexpr double nothing_bytes = 1e-6;
+
+}  // namespace
+
+void Route::add(ResourceId id) {
+  if (count == most) throw InvalidArgument("switches are nested too deeply for the model");
+  resources[count++] = id;
+}
+
+ResourceId FlowNetwork::add_resource(double bytes_per_s, double burst_bytes, bool incast) {
+  Resource resource;
+  resource.rate = bytes_per_s;
+  resource.burst = resource.tokens = burst_bytes;
+  resource.incast = incast;
+  resources_.push_back(std::move(resource));
+  return static_cast<ResourceId>(resources_.size() - 1);
+}
+
+FlowId FlowNetwork::start(double bytes, const Route& route, double now) {
+  now_ = now;
+  FlowId id = 0;
+  if (free_.empty()) {
+    id = static_cast<FlowId>(flows_.size());
+    flows_.emplace_back();
+  } else {
+    id = free_.back();
+    free_.pop_back();
+  }
+  Flow& flow = flows_[id];
+  flow.route = route;
+  flow.bytes = bytes;
+  flow.rate = 0;
+  flow.since = now;
+  flow.brief = bytes <= brief_bytes;
+  for (std::size_t i = 0; i < route.count; ++i) {
+    resources_[route.resources[i]].flows.push_back(id);
+    touch(route.resources[i]);
+  }
+  ++active_;
+  return id;
+}
+
+void FlowNetwork::touch(ResourceId id) { dirty_.push_back(id); }
+
+double FlowNetwork::next_event() {
+  settle_rates();
+  while (!events_.empty()) {
+    const Event& event = events_.top();
+    const std::uint32_t version = event.ends ? flows_[event.id].version : resources_[event.id].version;
+    if (version == event.version) return event.time;
+    events_.pop();
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+bool FlowNetwork::advance(FlowId& ended) {
+  const Event event = events_.top();
+  events_.pop();
+  now_ = event.time;
+  if (!event.ends) {
+    refresh(resources_[event.id]);
+    resources_[event.id].tokens = 0;
+    ++resources_[event.id].version;
+    touch(event.id);
+    return false;
+  }
+  Flow& flow = flows_[event.id];
+  ++flow.version;
+  for (std::size_t i = 0; i < flow.route.count; ++i) {
+    auto& in = resources_[flow.route.resources[i]].flows;
+    in.erase(std::find(in.begin(), in.end(), event.id));
+    touch(flow.route.resources[i]);
+  }
+  free_.push_back(event.id);
+  --active_;
+  ended = event.id;
+  return true;
+}
+
+/// Brings the bucket to the present.
+void FlowNetwork::refresh(Resource& resource) {
+  if (resource.burst > 0) {
+    resource.tokens = std::clamp(resource.tokens + (resource.rate - resource.used) * (now_ - resource.since), 0.0, resource.burst);
+  }
+  resource.since = now_;
+}
+
+double FlowNetwork::capacity(const Resource& resource) const {
+  if (resource.tokens >= least_burst_bytes) return resource.rate * burst_speedup;
+  if (!resource.incast || resource.flows.size() < 2 || slowdown_ == nullptr) return resource.rate;
+  double bytes = 0;
+  for (const FlowId id : resource.flows) bytes += flows_[id].bytes;
+  const auto count = static_cast<int>(resource.flows.size());
+  return resource.rate / slowdown_(slowdown_context_, count, bytes / count);
+}
+
+/// All resources and flows that share anything with `first`, directly or not.
+void FlowNetwork::collect(ResourceId first) {
+  part_.assign(1, first);
+  part_flows_.clear();
+  resources_[first].stamp = stamp_;
+  for (std::size_t i = 0; i < part_.size(); ++i) {
+    for (const FlowId id : resources_[part_[i]].flows) {
+      Flow& flow = flows_[id];
+      if (flow.stamp == stamp_) continue;
+      flow.stamp = stamp_;
+      part_flows_.push_back(id);
+      for (std::size_t k = 0; k < flow.route.count; ++k) {
+        Resource& next = resources_[flow.route.resources[k]];
+        if (next.stamp == stamp_) continue;
+        next.stamp = stamp_;
+        part_.push_back(flow.route.resources[k]);
+      }
+    }
+  }
+}
+
+void FlowNetwork::settle_rates() {
+  if (dirty_.empty()) return;
+  ++stamp_;
+  for (const ResourceId id : dirty_) {
+    if (resources_[id].stamp == stamp_) continue;
+    collect(id);
+    for (const FlowId f : part_flows_) {
+      Flow& flow = flows_[f];
+      flow.bytes = std::max(flow.bytes - flow.rate * (now_ - flow.since), 0.0);
+      flow.since = now_;
+      flow.fixed = false;
+    }
+    for (const ResourceId r : part_) refresh(resources_[r]);
+    fill();
+    publish();
+  }
+  dirty_.clear();
+}
+
+/// Gives each flow of the part its turn in its sender's port; the number of turns.
+int FlowNetwork::take_turns() {
+  int turns = 0;
+  for (const FlowId id : part_flows_) {
+    int turn = 0;
+    for (const FlowId other : resources_[flows_[id].route.resources[0]].flows) {
+      if (other == id) break;
+      turn += flows_[other].brief ? 1 : 0;
+    }
+    flows_[id].turn = turn;
+    turns = std::max(turns, turn + 1);
+  }
+  return turns;
+}
+
+void FlowNetwork::fill() {
+  for (const ResourceId r : part_) {
+    Resource& resource = resources_[r];
+    resource.left = capacity(resource);
+    resource.used = 0;
+  }
+  const int turns = take_turns();
+  for (int turn = 0; turn < turns; ++turn) fill_turn(turn);
+}
+
+/// Progressive filling with what the turns before left.
+void FlowNetwork::fill_turn(int turn) {
+  for (const ResourceId r : part_) resources_[r].unfixed = 0;
+  std::size_t unfixed = 0;
+  for (const FlowId id : part_flows_) {
+    const Flow& flow = flows_[id];
+    if (flow.turn != turn) continue;
+    ++unfixed;
+    for (std::size_t k = 0; k < flow.route.count; ++k) ++resources_[flow.route.resources[k]].unfixed;
+  }
+  while (unfixed > 0) {
+    ResourceId full = 0;
+    double share = std::numeric_limits<double>::infinity();
+    for (const ResourceId r : part_) {
+      const Resource& resource = resources_[r];
+      if (resource.unfixed == 0 || resource.left / resource.unfixed >= share) continue;
+      share = resource.left / resource.unfixed;
+      full = r;
+    }
+    for (const FlowId id : resources_[full].flows) {
+      Flow& flow = flows_[id];
+      if (flow.fixed || flow.turn != turn) continue;
+      flow.fixed = true;
+      --unfixed;
+      const bool same = flow.rate == share;
+      if (!same) {
+        flow.rate = share;
+        ++flow.version;
+        if (share > 0) events_.push({now_ + std::max(flow.bytes - nothing_bytes, 0.0) / share, true, id, flow.version});
+      }
+      for (std::size_t k = 0; k < flow.route.count; ++k) {
+        Resource& resource = resources_[flow.route.resources[k]];
+        resource.left = resource.left - share > resource.rate * 1e-9 ? resource.left - share : 0.0;
+        resource.used += share;
+        --resource.unfixed;
+      }
+    }
+  }
+}
+
+/// When buckets of the part will be empty.
+void FlowNetwork::publish() {
+  for (const ResourceId r : part_) {
+    Resource& resource = resources_[r];
+    if (resource.burst <= 0) continue;
+    ++resource.version;
+    if (resource.tokens >= least_burst_bytes && resource.used > resource.rate) {
+      events_.push({now_ + resource.tokens / (resource.used - resource.rate), false, r, resource.version});
+    }
+  }
+}
+
+}  // namespace antiphon

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <queue>
+#include <span>
+#include <vector>
+
+namespace antiphon {
+
+using FlowId = std::uint32_t;
+using ResourceId = std::uint32_t;
+
+/// What a flow passes: its sender's port, uplinks, its receiver's port.
+struct Route {
+  static constexpr std::size_t most = 14;
+  std::array<ResourceId, most> resources{};
+  std::size_t count = 0;
+  void add(ResourceId id);
+};
+
+/// Flows of bytes through shared resources, max-min fair by progressive filling: all rates grow together until a resource is
+/// full, whose flows then stay; the others go on. What is short leaves its sender's port in the order in which it came there
+/// (it is in the port's queue as a whole); the later ones get what the earlier ones leave. A resource may let a burst pass at
+/// once (a token bucket), and may lose capacity where many flows meet (incast). Time only goes forward.
+class FlowNetwork {
+ public:
+  /// Slow-down of a resource that `flows` flows with `bytes` left on average meet in.
+  using Slowdown = double (*)(const void* context, int flows, double bytes);
+
+  ResourceId add_resource(double bytes_per_s, double burst_bytes = 0, bool incast = false);
+  void set_slowdown(Slowdown slowdown, const void* context) {
+    slowdown_ = slowdown;
+    slowdown_context_ = context;
+  }
+  /// Begins a flow of `bytes` > 0 at `now`.
+  FlowId start(double bytes, const Route& route, double now);
+  /// When the next flow ends or a rate changes; infinity if nothing is under way. Settles all that began at this time first.
+  double next_event();
+  /// Goes to next_event()'s time. True: a flow ended there, `ended` says which.
+  bool advance(FlowId& ended);
+  [[nodiscard]] bool idle() const { return active_ == 0; }
+
+ private:
+  struct Resource {
+    double rate = 0;
+    double burst = 0;
+    bool incast = false;
+    double tokens = 0;
+    double used = 0;  ///< bytes/s by the flows in it
+    double since = 0;
+    std::uint32_t version = 0;
+    std::vector<FlowId> flows;
+    // While rates are computed:
+    double left = 0;
+    int unfixed = 0;
+    std::uint32_t stamp = 0;
+  };
+  struct Flow {
+    Route route;
+    double bytes = 0;
+    double rate = 0;
+    double since = 0;
+    std::uint32_t version = 0;
+    std::uint32_t stamp = 0;
+    bool fixed = false;
+    bool brief = false;  ///< as a whole in its sender's queue
+    int turn = 0;        ///< so many brief ones are before it there
+  };
+  struct Event {
+    double time = 0;
+    bool ends = false;  ///< a flow ends; else a bucket is empty
+    std::uint32_t id = 0;
+    std::uint32_t version = 0;
+    bool operator<(const Event& other) const {
+      if (time != other.time) return time > other.time;
+      return ends != other.ends ? !ends : id > other.id;
+    }
+  };
+
+  void touch(ResourceId id);
+  void settle_rates();
+  void collect(ResourceId first);
+  void refresh(Resource& resource);
+  int take_turns();
+  void fill();
+  void fill_turn(int turn);
+  void publish();
+  [[nodiscard]] double capacity(const Resource& resource) const;
+
+  std::vector<Resource> resources_;
+  std::vector<Flow> flows_;
+  std::vector<FlowId> free_;
+  std::vector<ResourceId> dirty_;
+  std::vector<ResourceId> part_;       ///< resources of the part that is being computed
+  std::vector<FlowId> part_flows_;
+  std::priority_queue<Event> events_;
+  std::uint32_t stamp_ = 0;
+  double now_ = 0;
+  std::size_t active_ = 0;
+  Slowdown slowdown_ = nullptr;
+  const void* slowdown_context_ = nullptr;
+};
+
+}  // namespace antiphon

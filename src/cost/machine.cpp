@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "antiphon/cost.hpp"
+#include "antiphon/error.hpp"
+
+namespace antiphon {
+
+Machine::Machine(Profile profile, std::vector<int> node_of_rank) : profile_(std::move(profile)), node_of_rank_(std::move(node_of_rank)) {
+  if (profile_.topology.nodes.empty() || profile_.topology.switches.empty()) throw InvalidArgument("the profile has no nodes");
+  if (node_of_rank_.empty()) throw InvalidArgument("a machine needs ranks");
+  if (*std::min_element(node_of_rank_.begin(), node_of_rank_.end()) < 0) throw InvalidArgument("a rank is on no node");
+  count();
+}
+
+Machine Machine::blocked(const Profile& profile, int ranks, int ranks_per_node) {
+  std::vector<int> nodes(static_cast<std::size_t>(ranks));
+  for (int r = 0; r < ranks; ++r) nodes[static_cast<std::size_t>(r)] = r / std::max(ranks_per_node, 1);
+  return {profile, std::move(nodes)};
+}
+
+Machine Machine::round_robin(const Profile& profile, int ranks, int nodes) {
+  std::vector<int> of(static_cast<std::size_t>(ranks));
+  for (int r = 0; r < ranks; ++r) of[static_cast<std::size_t>(r)] = r % std::max(nodes, 1);
+  return {profile, std::move(of)};
+}
+
+const NodeEntry& Machine::entry(int node) const {
+  return profile_.topology.nodes[static_cast<std::size_t>(node) % profile_.topology.nodes.size()];
+}
+
+Scope Machine::scope(int a, int b) const {
+  const int x = node(a);
+  const int y = node(b);
+  if (x == y) return Scope::node;
+  return entry(x).switch_index == entry(y).switch_index ? Scope::same_switch : Scope::uplink;
+}
+
+void Machine::count() {
+  nodes_ = *std::max_element(node_of_rank_.begin(), node_of_rank_.end()) + 1;
+  std::vector<int> on(static_cast<std::size_t>(nodes_), 0);
+  for (const int n : node_of_rank_) ++on[static_cast<std::size_t>(n)];
+  const int per_node = on[0];
+  // Symmetric only where all nodes are alike, evenly filled and on one switch; then by the way ranks are dealt to nodes.
+  period_ = ranks();
+  const auto& nodes = profile_.topology.nodes;
+  const bool even = std::all_of(on.begin(), on.end(), [&](int n) { return n == per_node; });
+  const bool same = std::all_of(nodes.begin(), nodes.end(), [&](const NodeEntry& n) {
+    return n.switch_index == nodes[0].switch_index && n.port_bytes_per_s == nodes[0].port_bytes_per_s && n.burst_bytes == nodes[0].burst_bytes;
+  });
+  bool in_blocks = even;
+  bool dealt = even;
+  for (int r = 0; r < ranks(); ++r) {
+    in_blocks = in_blocks && node(r) == r / per_node;
+    dealt = dealt && node(r) == r % nodes_;
+  }
+  if (same && in_blocks) period_ = per_node;
+  else if (same && dealt) period_ = 1;
+  const Processors& p = profile_.processors;
+  const int sharing = std::min(p.nodes_sharing, nodes_);
+  ranks_on_cores_ = std::max(per_node * sharing, 1);
+  cores_ = p.cores_per_node > 0 && ranks_on_cores_ > p.cores_per_node ? p.cores_per_node : 0;
+}
+
+Machine Machine::resized(int count) const {
+  const int per_node = std::max((ranks() + nodes_ - 1) / nodes_, 1);
+  return period_ == 1 && per_node > 1 ? round_robin(profile_, count, (count + per_node - 1) / per_node)
+                                      : blocked(profile_, count, per_node);
+}
+
+}  // namespace antiphon

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/ports.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace antiphon {
+
+namespace {
+
+/// The measured slow-down where so many senders meet, with so many bytes each: the nearest measured sizes and numbers,
+/// straight lines between them.
+double incast_ratio(const void* context, int senders, double bytes) {
+  const auto& table = *static_cast<const std::vector<Contention::Incast>*>(context);
+  // Of the entries with at most that many senders and bytes, the worst; what lies beyond the table is as bad as its end.
+  double ratio = 1;
+  for (const Contention::Incast& entry : table) {
+    if (entry.senders <= senders && static_cast<double>(entry.bytes) <= bytes) ratio = std::max(ratio, entry.ratio);
+  }
+  return ratio;
+}
+
+}  // namespace
+
+Ports::Ports(const Machine& machine, int period) : machine_(machine) {
+  std::vector<int> all(static_cast<std::size_t>(machine.nodes()), 0);
+  std::vector<int> standing(all.size(), 0);
+  for (int r = 0; r < machine.ranks(); ++r) {
+    ++all[static_cast<std::size_t>(machine.node(r))];
+    if (r < period) ++standing[static_cast<std::size_t>(machine.node(r))];
+  }
+  const bool incast = !machine.profile().contention.incast.empty();
+  out_.resize(all.size());
+  in_.resize(all.size());
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    if (standing[n] == 0) continue;
+    // Ranks of the node that are stood for use the port too.
+    const double share = static_cast<double>(standing[n]) / all[n];
+    const NodeEntry& entry = machine.entry(static_cast<int>(n));
+    out_[n] = network_.add_resource(entry.port_bytes_per_s * share, entry.burst_bytes * share);
+    in_[n] = network_.add_resource(entry.port_bytes_per_s * share, entry.burst_bytes * share, incast);
+  }
+  for (const SwitchEntry& entry : machine.profile().topology.switches) {
+    up_.push_back(entry.parent < 0 ? 0 : network_.add_resource(entry.uplink_bytes_per_s));
+    down_.push_back(entry.parent < 0 ? 0 : network_.add_resource(entry.uplink_bytes_per_s));
+  }
+  if (incast) network_.set_slowdown(&incast_ratio, &machine.profile().contention.incast);
+}
+
+Route Ports::route(int from_node, int to_node) const {
+  Route route;
+  route.add(out_[static_cast<std::size_t>(from_node)]);
+  const auto& switches = machine_.profile().topology.switches;
+  int a = machine_.entry(from_node).switch_index;
+  int b = machine_.entry(to_node).switch_index;
+  // A parent comes before its children: of two different switches the later one is not above the other.
+  while (a != b) {
+    int& lower = a > b ? a : b;
+    route.add((a > b ? up_ : down_)[static_cast<std::size_t>(lower)]);
+    lower = switches[static_cast<std::size_t>(lower)].parent;
+    if (lower < 0) break;
+  }
+  route.add(in_[static_cast<std::size_t>(to_node)]);
+  return route;
+}
+
+}  // namespace antiphon

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "antiphon/cost.hpp"
+#include "cost/flows.hpp"
+
+namespace antiphon {
+
+/// The machine's ports and uplinks as resources, and the way from node to node.
+class Ports {
+ public:
+  /// The nodes of the ranks below `period`, which stand for all.
+  Ports(const Machine& machine, int period);
+
+  [[nodiscard]] Route route(int from_node, int to_node) const;
+  /// Bytes that a message counts as on its ports: what they could pass in its gap.
+  [[nodiscard]] double volume(int from_node, double gap_s) const { return gap_s * machine_.entry(from_node).port_bytes_per_s; }
+  FlowNetwork& network() { return network_; }
+
+ private:
+  const Machine& machine_;
+  FlowNetwork network_;
+  std::vector<ResourceId> out_, in_;      ///< by node
+  std::vector<ResourceId> up_, down_;     ///< by switch
+};
+
+}  // namespace antiphon

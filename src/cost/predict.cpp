@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "antiphon/cost.hpp"
+#include "antiphon/error.hpp"
+#include "cost/benchmark.hpp"
+#include "cost/simulation.hpp"
+
+namespace antiphon {
+
+namespace {
+
+/// Up to so many pieces all ranks are evaluated, even where fewer would do.
+constexpr std::int64_t few_pieces = 1 << 16;
+/// Up to so many pieces anything is evaluated: about a second.
+constexpr std::int64_t most_pieces = 1 << 20;
+/// A machine of at least so many ranks is evaluated when a larger one is extrapolated.
+constexpr int least_ranks = 8;
+
+void set_equal_blocks(Problem& p, Knowledge knowledge) {
+  const bool knows = !has_root(p.collective) || p.rank == p.root || knowledge == Knowledge::all_counts;
+  const bool sends = p.collective == Collective::scatterv || p.collective == Collective::alltoallv;
+  const bool receives = p.collective != Collective::scatterv;
+  const auto n = static_cast<std::size_t>(p.size);
+  std::vector<std::int64_t> offsets(n);
+  for (std::size_t i = 0; i < n; ++i) offsets[i] = static_cast<std::int64_t>(i) * p.bytes;
+  if (knows && sends) {
+    p.send_bytes.assign(n, p.bytes);
+    p.send_offsets = offsets;
+  }
+  if (knows && receives) {
+    p.recv_bytes.assign(n, p.bytes);
+    p.recv_offsets = offsets;
+  }
+}
+
+std::int64_t pieces_of(const Schedule& s) {
+  std::int64_t pieces = 0;
+  for (const Op& op : s.ops()) pieces += op.kind == OpKind::send ? op.pieces() : 0;
+  return pieces;
+}
+
+/// Builds the schedules of one call, evaluates them or what stands for them.
+class Predictor {
+ public:
+  Predictor(const Call& call, const Algorithm& algorithm, const Parameters& parameters)
+      : call_(call), algorithm_(algorithm), parameters_(resolve_parameters(algorithm, parameters)) {}
+
+  [[nodiscard]] bool supported(int ranks) const {
+    return ranks > call_.root && supports(algorithm_, problem_of(call_, 0, ranks, algorithm_, parameters_));
+  }
+
+  [[nodiscard]] Prediction predict(const Machine& machine, bool sync) const {
+    const std::int64_t all = total_pieces(machine.ranks());
+    if (all <= few_pieces) return {evaluate_all(machine, sync), Method::evaluated};
+    const auto build = [&](int rank) { return schedule(rank, machine.ranks()); };
+    const Symmetry symmetry = find_symmetry(build, machine.ranks(), machine.period());
+    if (!symmetry.whole() && all / machine.ranks() * symmetry.period <= most_pieces) {
+      return {evaluate_period(machine, symmetry), Method::symmetric};
+    }
+    if (all <= most_pieces) return {evaluate_all(machine, sync), Method::evaluated};
+    return {machine.ranks() > 4 * least_ranks ? over_ranks(machine) : over_bytes(machine, sync), Method::extrapolated};
+  }
+
+  /// From P0, 2 P0 and 4 P0 ranks.
+  [[nodiscard]] double over_ranks(const Machine& machine) const {
+    Call call = call_;
+    call.root = 0;
+    const Predictor smaller(call, algorithm_, parameters_);
+    // Powers of two, which no algorithm refuses.
+    int least = static_cast<int>(std::bit_floor(static_cast<unsigned>(machine.ranks() - 1))) / 4;
+    while (least > least_ranks && smaller.total_pieces(4 * least) > most_pieces) least /= 2;
+    std::array<double, 3> seconds{};
+    for (std::size_t i = 0; i < seconds.size(); ++i) seconds[i] = smaller.predict(machine.resized(least << i), false).seconds;
+    const double first = seconds[1] - seconds[0];
+    const double second = seconds[2] - seconds[1];
+    const double slope = std::max((second - first) / least, 0.0);
+    const double doubling = std::max(second - slope * 2 * least, 0.0);
+    const double from = static_cast<double>(least) * 4;
+    return seconds[2] + slope * (machine.ranks() - from) + doubling * std::log2(machine.ranks() / from);
+  }
+
+ private:
+  [[nodiscard]] Schedule schedule(int rank, int ranks) const {
+    return algorithm_.build(problem_of(call_, rank, ranks, algorithm_, parameters_));
+  }
+
+  /// Of all ranks, from a few: the root sends the most in a flat tree, others in rings.
+  [[nodiscard]] std::int64_t total_pieces(int ranks) const {
+    std::int64_t total = 0;
+    constexpr int looked_at = 32;
+    if (ranks <= 2 * looked_at) {
+      for (int r = 0; r < ranks; ++r) total += pieces_of(schedule(r, ranks));
+      return total;
+    }
+    for (int i = 1; i <= looked_at; ++i) {
+      const int r = (call_.root + static_cast<int>(static_cast<std::int64_t>(i) * (ranks - 1) / (looked_at + 1))) % ranks;
+      total += pieces_of(schedule(r == call_.root ? (r + 1) % ranks : r, ranks));
+    }
+    return pieces_of(schedule(call_.root, ranks)) + total * (ranks - 1) / looked_at;
+  }
+
+  [[nodiscard]] double evaluate_all(const Machine& machine, bool sync) const {
+    std::vector<Schedule> schedules;
+    for (int r = 0; r < machine.ranks(); ++r) schedules.push_back(schedule(r, machine.ranks()));
+    return sync && machine.ranks() > 1 ? evaluate_as_timed(schedules, machine) : evaluate(schedules, machine).seconds;
+  }
+
+  [[nodiscard]] double evaluate_period(const Machine& machine, const Symmetry& symmetry) const {
+    std::vector<Schedule> schedules;
+    for (int r = 0; r < symmetry.period; ++r) schedules.push_back(schedule(r, machine.ranks()));
+    return CostSimulation(schedules, machine, symmetry, {}).run().seconds;
+  }
+
+  /// Long messages: what twice as many bytes take more, they always take more.
+  [[nodiscard]] double over_bytes(const Machine& machine, bool sync) const {
+    Call call = call_;
+    const auto shorter = [&] { return Predictor(call, algorithm_, parameters_); };
+    do {
+      call.bytes /= 2;
+    } while (shorter().total_pieces(machine.ranks()) > most_pieces / 2 && call.bytes > call.element_bytes * 2);
+    // Blocks of bcast and allreduce: powers of two divide alike.
+    const double more = static_cast<double>(call.bytes);
+    const double twice = shorter().evaluate_all(machine, sync);
+    call.bytes /= 2;
+    const double once = shorter().evaluate_all(machine, sync);
+    return twice + (twice - once) * 2 * (static_cast<double>(call_.bytes) - more) / more;
+  }
+
+  Call call_;
+  const Algorithm& algorithm_;
+  Parameters parameters_;
+};
+
+}  // namespace
+
+double predict_from_fewer_ranks(const Call& call, const Algorithm& algorithm, const Parameters& parameters, const Machine& machine) {
+  return Predictor(call, algorithm, parameters).over_ranks(machine);
+}
+
+std::string_view name(Method method) {
+  switch (method) {
+    case Method::evaluated: return "evaluated";
+    case Method::symmetric: return "symmetric";
+    case Method::extrapolated: return "extrapolated";
+  }
+  return "?";
+}
+
+Problem problem_of(const Call& call, int rank, int size, const Algorithm& algorithm, const Parameters& parameters) {
+  Problem p{call.collective, rank, size, call.root, call.bytes, call.element_bytes, call.commutative};
+  p.parameters = resolve_parameters(algorithm, parameters);
+  if (is_irregular(call.collective)) set_equal_blocks(p, algorithm.knowledge);
+  return p;
+}
+
+std::optional<Prediction> predict(const Call& call, const Algorithm& algorithm, const Parameters& parameters, const Machine& machine,
+                                  bool sync) {
+  const Predictor predictor(call, algorithm, parameters);
+  if (!predictor.supported(machine.ranks())) return std::nullopt;
+  return predictor.predict(machine, sync);
+}
+
+}  // namespace antiphon

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/simulation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "antiphon/error.hpp"
+
+namespace antiphon {
+
+namespace {
+
+/// Where one rank stands for many that share cores, all of them want the cores at the same time.
+double slow_down(const Machine& machine, const Symmetry& symmetry) {
+  if (symmetry.whole() || machine.cores() == 0) return 1;
+  return std::max(1.0, static_cast<double>(machine.ranks_on_cores()) / machine.cores());
+}
+
+double notice_s(const Machine& machine) {
+  if (machine.cores() == 0) return 0;
+  const double others = static_cast<double>(machine.ranks_on_cores()) / machine.cores() - 1;
+  return machine.profile().processors.turn_s * std::max(others, 0.0) / 2;
+}
+
+}  // namespace
+
+CostSimulation::CostSimulation(std::span<const Schedule> schedules, const Machine& machine, const Symmetry& symmetry,
+                               const EvaluationOptions& options)
+    : schedules_(schedules), machine_(machine), symmetry_(symmetry), options_(options), ports_(machine, symmetry.period),
+      cores_(schedules.size(), machine.ranks_on_cores(), symmetry.whole() ? machine.cores() : 0, slow_down(machine, symmetry)),
+      notice_s_(notice_s(machine)) {
+  if (schedules.size() != static_cast<std::size_t>(symmetry.period) || machine.ranks() != symmetry.ranks) {
+    throw InvalidArgument("the machine has " + std::to_string(machine.ranks()) + " ranks, the schedules are for " + std::to_string(schedules.size()));
+  }
+  for (const Schedule& s : schedules) progress_.push_back(std::make_unique<Progress>(s));
+  result_.rank_end_s.assign(schedules.size(), 0.0);
+  for (const auto& marks : options.marks) result_.marks_s.emplace_back(marks.size(), 0.0);
+}
+
+Evaluation CostSimulation::run() {
+  for (std::size_t r = 0; r < schedules_.size(); ++r) {
+    advance(static_cast<int>(r), 0);
+  }
+  FlowNetwork& network = ports_.network();
+  while (true) {
+    const double flow_s = network.next_event();
+    const double event_s = events_.empty() ? std::numeric_limits<double>::infinity() : events_.top().time;
+    if (std::isinf(flow_s) && std::isinf(event_s)) break;
+    if (flow_s <= event_s) {
+      FlowId ended = 0;
+      if (network.advance(ended)) flow_ended(message_of_flow_[ended], flow_s);
+    } else {
+      const Event event = events_.top();
+      events_.pop();
+      handle(event);
+    }
+  }
+  check_end();
+  for (std::size_t r = 0; r < result_.rank_end_s.size(); ++r) {
+    result_.seconds = std::max(result_.seconds, result_.rank_end_s[r]);
+  }
+  return std::move(result_);
+}
+
+void CostSimulation::handle(const Event& event) {
+  switch (event.what) {
+    case What::leave: enqueue(event.message, event.time); break;
+    case What::flow_end: flow_ended(event.message, event.time); break;
+    case What::arrive:
+      messages_[event.message].arrived = true;
+      if (messages_[event.message].posted_s >= 0) receive(event.message, event.time);
+      break;
+    case What::received: received(event.message, event.time); break;
+  }
+}
+
+void CostSimulation::mark(std::size_t rank, OpId op, double now) {
+  const auto& marks = options_.marks[rank];
+  const auto found = std::lower_bound(marks.begin(), marks.end(), op);
+  if (found != marks.end() && *found == op) result_.marks_s[rank][static_cast<std::size_t>(found - marks.begin())] = now;
+}
+
+/// Starts what the rank may start, one operation after the other.
+void CostSimulation::advance(int rank, double now) {
+  const auto r = static_cast<std::size_t>(rank);
+  Progress& progress = *progress_[r];
+  const Processors& memory = machine_.profile().processors;
+  Progress::Piece piece;
+  while (progress.next(piece)) {
+    const Op& op = schedules_[r].ops()[piece.op];
+    if (op.kind == OpKind::send) {
+      post_send(rank, op, piece, now);
+    } else if (op.kind == OpKind::recv) {
+      post_recv(rank, op, piece, now);
+    } else {
+      const double rate = op.kind == OpKind::reduce ? memory.reduce_bytes_per_s : memory.copy_bytes_per_s;
+      const double end = cores_.run(r, now, static_cast<double>(op.piece_size(piece.index)) / rate);
+      result_.rank_end_s[r] = std::max(result_.rank_end_s[r], end);
+      if (!options_.marks.empty()) mark(r, piece.op, end);
+      progress.complete(piece);
+    }
+  }
+}
+
+CostSimulation::MessageId CostSimulation::new_message() {
+  if (!free_.empty()) {
+    const MessageId id = free_.back();
+    free_.pop_back();
+    messages_[id] = {};
+    return id;
+  }
+  messages_.emplace_back();
+  return static_cast<MessageId>(messages_.size() - 1);
+}
+
+CostSimulation::Matching& CostSimulation::matching(int to, int far, int tag) {
+  const auto place = static_cast<std::uint64_t>(to) << 44 | static_cast<std::uint64_t>(far) << 22;
+  return matchings_[(place ^ static_cast<std::uint64_t>(static_cast<std::uint32_t>(tag))) * 0x9e3779b97f4a7c15ULL];
+}
+
+void CostSimulation::post_send(int rank, const Op& op, const Progress::Piece& piece, double now) {
+  if (op.peer < 0 || op.peer >= symmetry_.ranks) throw InvalidArgument("a message to rank " + std::to_string(op.peer) + ", which does not exist");
+  if (++result_.pieces > options_.max_pieces) throw InvalidArgument("more than " + std::to_string(options_.max_pieces) + " pieces: too many to evaluate");
+  const auto r = static_cast<std::size_t>(rank);
+  const int far = symmetry_.distance(rank, op.peer);
+  const int to = symmetry_.standing_for(rank, far);
+  Matching& match = matching(to, far, op.tag);
+  const bool expected = !match.posted.empty();
+  const MessageId id = expected ? match.posted.pop() : new_message();
+  if (!expected) match.sent.push(id);
+  Message& m = messages_[id];
+  m.from = rank;
+  m.to = to;
+  m.bytes = op.piece_size(piece.index);
+  m.link = &machine_.link(rank, op.peer);
+  m.connection = static_cast<std::uint64_t>(to) << 32 | static_cast<std::uint64_t>(far);
+  m.send = piece;
+  m.near = machine_.node(rank) == machine_.node(op.peer);
+  const double overhead = m.link->send_overhead.at(m.bytes);
+  const double end = cores_.run(r, now, overhead);
+  m.sent_s = end - overhead * cores_.slow_down();
+  result_.rank_end_s[r] = std::max(result_.rank_end_s[r], end);
+  m.waits = m.bytes > m.link->eager_bytes;
+  if (!m.waits) {
+    Connection& connection = connections_[m.connection];
+    m.given_bytes = connection.given_bytes += static_cast<double>(m.bytes);
+    const double held = connection.given_bytes - connection.sent_bytes;
+    if (held <= static_cast<double>(m.link->send_buffer_bytes)) progress_[r]->complete(piece);
+    else connection.unfinished.push(id);
+  }
+  if (!m.waits || expected) {
+    m.queued = true;
+    const double asked = m.link->latency_s + m.link->gap.at(0);
+    at(m.waits ? m.sent_s + std::max(0.0, m.posted_s - (m.sent_s + asked)) : m.sent_s, What::leave, id);
+  }
+}
+
+void CostSimulation::post_recv(int rank, const Op& op, const Progress::Piece& piece, double now) {
+  if (op.peer < 0 || op.peer >= symmetry_.ranks) throw InvalidArgument("a message from rank " + std::to_string(op.peer) + ", which does not exist");
+  Matching& match = matching(rank, symmetry_.distance(op.peer, rank), op.tag);
+  const bool sent = !match.sent.empty();
+  const MessageId id = sent ? match.sent.pop() : new_message();
+  if (!sent) match.posted.push(id);
+  Message& m = messages_[id];
+  m.recv = piece;
+  m.to = rank;
+  m.posted_s = now;
+  if (!sent) return;
+  if (m.arrived) receive(id, now);
+  else if (m.waits && !m.queued) {
+    m.queued = true;
+    const double asked = m.link->latency_s + m.link->gap.at(0);
+    at(std::max(now, m.sent_s + std::max(0.0, now - (m.sent_s + asked))), What::leave, id);
+  }
+}
+
+void CostSimulation::enqueue(MessageId id, double now) {
+  Connection& connection = connections_[messages_[id].connection];
+  connection.queue.push(id);
+  if (!connection.busy) start_next(connection, now);
+}
+
+void CostSimulation::start_next(Connection& connection, double now) {
+  if (connection.queue.empty()) {
+    connection.busy = false;
+    return;
+  }
+  connection.busy = true;
+  const MessageId id = connection.queue.pop();
+  Message& m = messages_[id];
+  m.begin_s = now;
+  const double gap = m.link->gap.at(m.bytes);
+  const int from_node = machine_.node(m.from);
+  if (m.near || gap <= 0) {
+    at(now + gap, What::flow_end, id);
+    return;
+  }
+  const FlowId flow = ports_.network().start(ports_.volume(from_node, gap), ports_.route(from_node, machine_.node(m.to)), now);
+  if (message_of_flow_.size() <= flow) message_of_flow_.resize(flow + 1, none);
+  message_of_flow_[flow] = id;
+}
+
+void CostSimulation::flow_ended(MessageId id, double now) {
+  const Message m = messages_[id];
+  at(now + m.link->latency_s, What::arrive, id);
+  Connection& connection = connections_[m.connection];
+  start_next(connection, now);
+  if (!m.waits) {
+    connection.sent_bytes += static_cast<double>(m.bytes);
+    finish_sends(connection, *m.link, now);
+    return;
+  }
+  // The sender of a long message is done when it has left.
+  progress_[static_cast<std::size_t>(m.from)]->complete(m.send);
+  double& end = result_.rank_end_s[static_cast<std::size_t>(m.from)];
+  end = std::max(end, now);
+  advance(m.from, now);
+}
+
+/// The system takes over more of what is to be sent: those sends are complete.
+void CostSimulation::finish_sends(Connection& connection, const LinkClass& link, double now) {
+  int rank = -1;
+  while (!connection.unfinished.empty()) {
+    const Message& m = messages_[connection.unfinished.front()];
+    if (m.given_bytes - connection.sent_bytes > static_cast<double>(link.send_buffer_bytes)) break;
+    rank = m.from;
+    progress_[static_cast<std::size_t>(rank)]->complete(m.send);
+    connection.unfinished.pop();
+  }
+  if (rank < 0) return;
+  double& end = result_.rank_end_s[static_cast<std::size_t>(rank)];
+  end = std::max(end, now);
+  advance(rank, now);
+}
+
+/// Arrived and asked for: the receiver's processor takes it in; its work ends when the last byte is there, or later.
+void CostSimulation::receive(MessageId id, double now) {
+  const Message& m = messages_[id];
+  const double overhead = m.link->receive_overhead.at(m.bytes);
+  const bool waited = m.posted_s < now;
+  const double earliest = waited ? now + notice_s_ - overhead * cores_.slow_down() : now;
+  at(std::max(now, cores_.run(static_cast<std::size_t>(m.to), earliest, overhead)), What::received, id);
+}
+
+void CostSimulation::received(MessageId id, double now) {
+  const Message m = messages_[id];
+  free_.push_back(id);
+  if (options_.transfers) result_.transfers.push_back({m.from, m.to, m.bytes, m.begin_s, now});
+  double& end = result_.rank_end_s[static_cast<std::size_t>(m.to)];
+  end = std::max(end, now);
+  progress_[static_cast<std::size_t>(m.to)]->complete(m.recv);
+  advance(m.to, now);
+}
+
+void CostSimulation::check_end() const {
+  for (std::size_t r = 0; r < progress_.size(); ++r) {
+    if (!progress_[r]->done()) throw InvalidArgument("deadlock: rank " + std::to_string(r) + " cannot go on");
+  }
+}
+
+Evaluation evaluate(std::span<const Schedule> schedules, const Machine& machine, const EvaluationOptions& options) {
+  const auto ranks = static_cast<int>(schedules.size());
+  return CostSimulation(schedules, machine, {ranks, ranks, false}, options).run();
+}
+
+}  // namespace antiphon

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <queue>
+#include <unordered_map>
+
+#include "antiphon/cost.hpp"
+#include "antiphon/progress.hpp"
+#include "cost/cores.hpp"
+#include "cost/ports.hpp"
+#include "cost/symmetry.hpp"
+
+namespace antiphon {
+
+/// Runs schedules on a machine in model time. One rank of each that `symmetry` keeps apart; what such a rank sends to a rank
+/// so far away is what it gets from one as far away on the other side.
+class CostSimulation {
+ public:
+  CostSimulation(std::span<const Schedule> schedules, const Machine& machine, const Symmetry& symmetry, const EvaluationOptions& options);
+  Evaluation run();
+
+ private:
+  using MessageId = std::uint32_t;
+  static constexpr MessageId none = UINT32_MAX;
+
+  /// A queue that costs nothing while it is empty: there are as many as pairs of ranks.
+  class Fifo {
+   public:
+    [[nodiscard]] bool empty() const { return first_ == ids_.size(); }
+    void push(MessageId id) { ids_.push_back(id); }
+    [[nodiscard]] MessageId front() const { return ids_[first_]; }
+    MessageId pop() {
+      const MessageId id = ids_[first_++];
+      if (empty()) {
+        ids_.clear();
+        first_ = 0;
+      }
+      return id;
+    }
+
+   private:
+    std::vector<MessageId> ids_;
+    std::size_t first_ = 0;
+  };
+
+  struct Message {
+    int from = 0;         ///< the rank that stands for the sender
+    int to = 0;           ///< and for the receiver
+    std::int64_t bytes = 0;
+    const LinkClass* link = nullptr;
+    std::uint64_t connection = 0;
+    Progress::Piece send, recv;
+    double sent_s = -1;   ///< the sender began
+    double posted_s = -1; ///< the receiver was ready
+    double begin_s = 0;   ///< on the wire
+    double given_bytes = 0;  ///< to its connection, up to its end
+    bool near = false;    ///< on one node
+    bool waits = false;   ///< for its receive, before it may leave
+    bool arrived = false;
+    bool queued = false;
+  };
+  /// Messages between two ranks leave one after the other.
+  struct Connection {
+    Fifo queue;
+    Fifo unfinished;  ///< sends that are not complete, since the system has not taken them over
+    double given_bytes = 0;
+    double sent_bytes = 0;
+    bool busy = false;
+  };
+  struct Matching {
+    Fifo sent;    ///< no receive posted yet
+    Fifo posted;  ///< nothing sent yet
+  };
+  enum class What : std::uint8_t { leave, flow_end, arrive, received };
+  struct Event {
+    double time = 0;
+    std::uint64_t order = 0;
+    What what = What::leave;
+    MessageId message = none;
+    bool operator<(const Event& other) const { return time != other.time ? time > other.time : order > other.order; }
+  };
+
+  void advance(int rank, double now);
+  void mark(std::size_t rank, OpId op, double now);
+  void post_send(int rank, const Op& op, const Progress::Piece& piece, double now);
+  void post_recv(int rank, const Op& op, const Progress::Piece& piece, double now);
+  Matching& matching(int to, int far, int tag);
+  MessageId new_message();
+  void enqueue(MessageId id, double now);
+  void start_next(Connection& connection, double now);
+  void flow_ended(MessageId id, double now);
+  void finish_sends(Connection& connection, const LinkClass& link, double now);
+  void receive(MessageId id, double now);
+  void received(MessageId id, double now);
+  void handle(const Event& event);
+  void at(double time, What what, MessageId id) { events_.push({time, ++order_, what, id}); }
+  void check_end() const;
+
+  std::span<const Schedule> schedules_;
+  const Machine& machine_;
+  Symmetry symmetry_;
+  EvaluationOptions options_;
+  Ports ports_;
+  Cores cores_;
+  double notice_s_ = 0;  ///< until a rank that shares its core has its turn and sees a message
+  std::vector<std::unique_ptr<Progress>> progress_;
+  std::vector<Message> messages_;
+  std::vector<MessageId> free_;
+  std::unordered_map<std::uint64_t, Connection> connections_;
+  std::unordered_map<std::uint64_t, Matching> matchings_;
+  std::vector<MessageId> message_of_flow_;
+  std::priority_queue<Event> events_;
+  std::uint64_t order_ = 0;
+  Evaluation result_;
+};
+
+}  // namespace antiphon

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "antiphon/schedule.hpp"
+
+namespace antiphon {
+
+/// A renaming of ranks that leaves a collective as it is: by adding (mod P), as in rings, or by exclusive or, as in exchanges.
+/// `period` ranks from 0 on then stand for all; with period = P, every rank stands for itself.
+struct Symmetry {
+  int ranks = 1;
+  int period = 1;
+  bool exchange = false;
+
+  /// How far it is from one rank to another.
+  [[nodiscard]] int distance(int from, int to) const {
+    if (exchange) return from ^ to;
+    return to >= from ? to - from : to - from + ranks;
+  }
+  /// Which rank below `period` stands for the one so far from `rank`.
+  [[nodiscard]] int standing_for(int rank, int far) const {
+    return exchange ? (rank ^ far) % period : static_cast<int>((static_cast<std::int64_t>(rank) + far) % ranks) % period;
+  }
+  [[nodiscard]] bool whole() const { return period == ranks; }
+};
+
+/// The symmetry that schedules have, as far as a sample of ranks shows: renaming leaves kinds, peers, lengths, cuts and
+/// dependencies as they are (places in memory may differ). `step`: the network repeats after so many ranks.
+Symmetry find_symmetry(const std::function<Schedule(int rank)>& build, int ranks, int step);
+
+}  // namespace antiphon

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+
+#include <doctest/doctest.h>
+
+#include "antiphon/cost.hpp"
+#include "antiphon/error.hpp"
+#include "cost_machines.hpp"
+
+using namespace antiphon;
+
+namespace {
+
+constexpr double rate = 100e6;
+
+double seconds(const std::vector<Schedule>& schedules, const Machine& machine) { return evaluate(schedules, machine).seconds; }
+
+Range bytes(std::int64_t count) { return {Space::input, 0, count}; }
+Range place(std::int64_t count) { return {Space::output, 0, count}; }
+
+}  // namespace
+
+TEST_CASE("one message takes L + g(m), and processors that are slower than the link show") {
+  Profile profile = simple_profile(2, rate);
+  std::vector<Schedule> schedules(2);
+  schedules[0].send(1, bytes(100000));
+  schedules[1].recv(0, place(100000));
+  CHECK(seconds(schedules, Machine::blocked(profile, 2, 1)) == doctest::Approx(40e-6 + 20e-6 + 1e-3));
+  profile.link_classes[0].receive_overhead = Curve({{0, 5e-4}});
+  CHECK(seconds(schedules, Machine::blocked(profile, 2, 1)) == doctest::Approx(40e-6 + 20e-6 + 1e-3).epsilon(0.001));
+  // Work that the receiver's processor does while the message comes in does not add to its time, work before does.
+  schedules[1] = {};
+  const OpId copied = schedules[1].copy(place(4000000), bytes(4000000));
+  schedules[1].recv(0, place(100000), {copied});
+  profile.processors.copy_bytes_per_s = 1e9;
+  CHECK(seconds(schedules, Machine::blocked(profile, 2, 1)) == doctest::Approx(4e-3 + 5e-4).epsilon(0.001));
+}
+
+TEST_CASE("ports are shared: out of a sender, into a receiver, and across an uplink") {
+  const Profile profile = simple_profile(4, rate);
+  const std::int64_t m = 1000000;
+  const double alone = 20e-6 + 1e-2;
+  const double latency = 40e-6;
+  {
+    std::vector<Schedule> s(3);
+    s[0].send(1, bytes(m));
+    s[0].send(2, bytes(m));
+    s[1].recv(0, place(m));
+    s[2].recv(0, place(m));
+    CHECK(seconds(s, Machine::blocked(profile, 3, 1)) == doctest::Approx(2 * alone + latency));
+  }
+  {
+    std::vector<Schedule> s(3);
+    s[0].send(2, bytes(m));
+    s[1].send(2, bytes(m / 2));
+    s[2].recv(0, place(m));
+    s[2].recv(1, place(m / 2));
+    // Half the rate each until the shorter is through, then all of it.
+    CHECK(seconds(s, Machine::blocked(profile, 3, 1)) == doctest::Approx(20e-6 * 2 + 1.5e-2 + latency));
+  }
+  {
+    Profile two = profile;
+    two.topology.switches.push_back({"b", 0, rate / 2});
+    two.topology.nodes[2].switch_index = two.topology.nodes[3].switch_index = 1;
+    std::vector<Schedule> s(4);
+    s[0].send(2, bytes(m));
+    s[1].send(3, bytes(m));
+    s[2].recv(0, place(m));
+    s[3].recv(1, place(m));
+    CHECK(seconds(s, Machine::blocked(two, 4, 1)) == doctest::Approx(4 * alone + latency));
+    // Ranks of one node share its port.
+    CHECK(seconds(s, Machine(profile, {0, 0, 1, 2})) == doctest::Approx(2 * alone + latency));
+    CHECK(seconds(s, Machine(profile, {0, 1, 2, 3})) == doctest::Approx(alone + latency));
+  }
+}
+
+TEST_CASE("max-min: what one flow cannot use, others get") {
+  Profile profile = simple_profile(4, rate);
+  profile.topology.nodes[3].port_bytes_per_s = rate / 10;
+  std::vector<Schedule> s(4);
+  const std::int64_t m = 900000;
+  // 0 sends to the slow 3 and to 1: 3 takes a tenth of the rate, 1 gets nine tenths.
+  s[0].send(3, bytes(m));
+  s[0].send(1, bytes(m));
+  s[1].recv(0, place(m));
+  s[3].recv(0, place(m));
+  const Evaluation e = evaluate(s, Machine::blocked(profile, 4, 1));
+  CHECK(e.rank_end_s[1] == doctest::Approx(1e-2).epsilon(0.02));
+  CHECK(e.rank_end_s[3] == doctest::Approx(9e-2).epsilon(0.02));
+}
+
+TEST_CASE("a burst passes at once, and a pause fills the bucket again") {
+  Profile profile = simple_profile(2, rate);
+  for (NodeEntry& node : profile.topology.nodes) node.burst_bytes = 50000;
+  std::vector<Schedule> s(2);
+  s[0].send(1, bytes(100000));
+  s[1].recv(0, place(100000));
+  CHECK(seconds(s, Machine::blocked(profile, 2, 1)) == doctest::Approx(40e-6 + 0.52e-3).epsilon(0.05));
+}
+
+TEST_CASE("long messages wait for their receive, short ones do not") {
+  Profile profile = simple_profile(3, rate);
+  profile.link_classes[0].eager_bytes = 1000;
+  for (const std::int64_t m : {1000, 1001}) {
+    std::vector<Schedule> s(3);
+    // Rank 1 receives from rank 2 first, which takes long; only then from rank 0.
+    s[2].send(1, bytes(800));
+    const OpId first = s[1].recv(2, place(800));
+    s[1].recv(0, place(m), {first});
+    s[0].send(1, bytes(m));
+    const Evaluation e = evaluate(s, Machine::blocked(profile, 3, 1));
+    CHECK((e.rank_end_s[0] > 40e-6) == (m > 1000));
+  }
+}
+
+TEST_CASE("ranks that share cores wait for one another") {
+  Profile profile = simple_profile(16, rate);
+  profile.link_classes[0].send_overhead = profile.link_classes[0].receive_overhead = Curve({{0, 10e-6}});
+  const Call call{Collective::barrier};
+  const Algorithm* barrier = find_algorithm(Collective::barrier, "dissemination");
+  const double apart = predict(call, *barrier, {}, Machine::blocked(profile, 16, 1))->seconds;
+  profile.processors.cores_per_node = 2;
+  profile.processors.nodes_sharing = 16;
+  const double together = predict(call, *barrier, {}, Machine::blocked(profile, 16, 1))->seconds;
+  CHECK(apart < 4 * 100e-6);
+  // 16 ranks × 4 rounds × 20 µs on two cores.
+  CHECK(together > 16 * 4 * 20e-6 / 2);
+}
+
+TEST_CASE("schedules that do not fit together are refused") {
+  const Profile profile = simple_profile(2, rate);
+  std::vector<Schedule> s(2);
+  s[0].recv(1, place(8));
+  CHECK_THROWS_AS((void)seconds(s, Machine::blocked(profile, 2, 1)), InvalidArgument);
+  s[0] = {};
+  s[0].send(7, bytes(8));
+  CHECK_THROWS_AS((void)seconds(s, Machine::blocked(profile, 2, 1)), InvalidArgument);
+  CHECK_THROWS_AS((void)seconds(s, Machine::blocked(profile, 3, 1)), InvalidArgument);
+}
+
+TEST_CASE("one rank stands for all where everything repeats: the same time as all ranks'") {
+  const Profile profile = simple_profile(64, rate);
+  for (const int per_node : {1, 4}) {
+    const Machine machine = Machine::blocked(profile, 64, per_node);
+    CHECK(machine.period() == per_node);
+    for (const char* name : {"alltoall:rotated", "alltoall:exchange_xor", "allgather:ring", "allgather:recursive_doubling", "barrier:dissemination",
+                             "reduce_scatter_block:ring"}) {
+      CAPTURE(name);
+      const std::string text(name);
+      const Collective collective = *collective_from_name(text.substr(0, text.find(':')));
+      const Choice choice = parse_choice(collective, text.substr(text.find(':') + 1));
+      const auto [all, one] = whole_and_standing_for({collective, 20000}, choice, machine);
+      REQUIRE(one > 0);
+      CHECK(one == doctest::Approx(all).epsilon(per_node == 1 ? 0.001 : 0.05));
+    }
+  }
+}
+
+TEST_CASE("a prediction for every algorithm, also for very many ranks, in a short time") {
+  const Profile profile = simple_profile(16, rate);
+  const auto begin = std::chrono::steady_clock::now();
+  for (const Algorithm* a : algorithms()) {
+    CAPTURE(a->name);
+    const auto few = predict({a->collective, 4096}, *a, {}, Machine::blocked(profile, 16, 1));
+    REQUIRE(few);
+    CHECK(few->seconds > 0);
+    const auto many = predict({a->collective, 4096}, *a, {}, Machine::blocked(profile, 1024, 1));
+    if (many) CHECK(many->seconds > few->seconds);
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  MESSAGE("all algorithms at 16 and 1024 ranks: " << took.count() << " s");
+  CHECK(took.count() < 60);
+}
+
+TEST_CASE("extrapolated from fewer ranks: as evaluated, within a few per cent") {
+  const Profile profile = simple_profile(16, rate);
+  for (const char* name : {"chain", "flat", "binomial"}) {
+    const Choice choice = parse_choice(Collective::bcast, name);
+    const Machine machine = Machine::blocked(profile, 2000, 1);
+    const double extrapolated = predict_from_fewer_ranks({Collective::bcast, 65536}, *choice.algorithm, choice.parameters, machine);
+    std::vector<Schedule> schedules;
+    for (int r = 0; r < machine.ranks(); ++r) {
+      schedules.push_back(choice.algorithm->build(problem_of({Collective::bcast, 65536}, r, machine.ranks(), *choice.algorithm, choice.parameters)));
+    }
+    const double all = seconds(schedules, machine);
+    CHECK(extrapolated == doctest::Approx(all).epsilon(0.05));
+  }
+}
+
+TEST_CASE("the model ranks all algorithms and chooses the first") {
+  const Profile profile = simple_profile(16, rate);
+  const auto ranked = rank_candidates({Collective::bcast, 1 << 20}, Machine::blocked(profile, 16, 1));
+  REQUIRE(ranked.size() > 5);
+  for (std::size_t i = 1; i < ranked.size(); ++i) CHECK(ranked[i - 1].seconds <= ranked[i].seconds);
+  Question question{Collective::bcast, 16, 16, 1, 1 << 20};
+  const auto choice = choose_by_model(question, profile);
+  REQUIRE(choice);
+  CHECK(choice->algorithm == ranked[0].algorithm);
+  CHECK(choice->algorithm->name != "flat");
+  question.bytes = -1;
+  CHECK_FALSE(choose_by_model(question, profile));
+}
