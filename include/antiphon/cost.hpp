@@ -115,7 +115,7 @@ std::optional<Prediction> predict(const Call& call, const Algorithm& algorithm, 
 double predict_from_fewer_ranks(const Call& call, const Algorithm& algorithm, const Parameters& parameters, const Machine& machine);
 
 /// A candidate with its prediction.
-struct Candidate {
+struct RankedChoice {
   const Algorithm* algorithm = nullptr;
   Parameters parameters;
   double seconds = 0;
@@ -130,11 +130,11 @@ struct SearchOptions {
 
 /// The best parameters of one algorithm by the model: sizes m/2^i, then hill-climbing (paper 5, Section 3); other parameters in
 /// turns. nullopt where the algorithm does not support the call.
-std::optional<Candidate> best_parameters(const Call& call, const Algorithm& algorithm, const Machine& machine,
+std::optional<RankedChoice> best_parameters(const Call& call, const Algorithm& algorithm, const Machine& machine,
                                          const SearchOptions& options = {});
 
 /// All algorithms of the collective, fastest first.
-std::vector<Candidate> rank_candidates(const Call& call, const Machine& machine, const SearchOptions& options = {});
+std::vector<RankedChoice> rank_candidates(const Call& call, const Machine& machine, const SearchOptions& options = {});
 
 /// What the model would use for a question; for a size that is unknown, nothing.
 std::optional<Choice> choose_by_model(const Question& question, const Profile& profile);

@@ -50,7 +50,7 @@ Call read_call(const JsonNode& request, const Machine& machine) {
   return call;
 }
 
-Json json_of(const Candidate& c) {
+Json json_of(const RankedChoice& c) {
   Json parameters = Json::object();
   for (const ParameterValue& p : c.parameters) parameters[p.name] = p.value;
   Json closed = nullptr;
@@ -60,8 +60,8 @@ Json json_of(const Candidate& c) {
 }
 
 /// The choices that a request names, predicted as they are.
-std::vector<Candidate> predict_named(const JsonNode& choices, const Call& call, const Machine& machine, bool sync) {
-  std::vector<Candidate> candidates;
+std::vector<RankedChoice> predict_named(const JsonNode& choices, const Call& call, const Machine& machine, bool sync) {
+  std::vector<RankedChoice> candidates;
   const std::size_t count = choices.array_size(4096);
   for (std::size_t i = 0; i < count; ++i) {
     const JsonNode node = choices.element(i);
@@ -118,7 +118,7 @@ Json predict_request(const JsonNode& request) {
   for (const std::int64_t bytes : read_sizes(request)) {
     call.bytes = bytes;
     Json candidates = Json::array();
-    for (const Candidate& c : choices ? predict_named(*choices, call, machine, sync) : rank_candidates(call, machine, options)) {
+    for (const RankedChoice& c : choices ? predict_named(*choices, call, machine, sync) : rank_candidates(call, machine, options)) {
       candidates.push_back(json_of(c));
     }
     sizes.push_back({{"bytes", bytes}, {"candidates", candidates}});

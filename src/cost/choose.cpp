@@ -33,7 +33,7 @@ class Search {
     best_.parameters = resolve_parameters(algorithm, {});
   }
 
-  std::optional<Candidate> run(bool search) {
+  std::optional<RankedChoice> run(bool search) {
     if (!try_out(best_.parameters)) return std::nullopt;
     if (search) {
       // Twice: a window that suits the first piece size need not suit the best one.
@@ -108,22 +108,22 @@ class Search {
   const Algorithm& algorithm_;
   const Machine& machine_;
   int left_;
-  Candidate best_;
+  RankedChoice best_;
   std::map<std::vector<std::int64_t>, double> known_;
 };
 
 }  // namespace
 
-std::optional<Candidate> best_parameters(const Call& call, const Algorithm& algorithm, const Machine& machine, const SearchOptions& options) {
+std::optional<RankedChoice> best_parameters(const Call& call, const Algorithm& algorithm, const Machine& machine, const SearchOptions& options) {
   return Search(call, algorithm, machine, options).run(options.parameters);
 }
 
-std::vector<Candidate> rank_candidates(const Call& call, const Machine& machine, const SearchOptions& options) {
-  std::vector<Candidate> candidates;
+std::vector<RankedChoice> rank_candidates(const Call& call, const Machine& machine, const SearchOptions& options) {
+  std::vector<RankedChoice> candidates;
   for (const Algorithm* algorithm : algorithms_for(call.collective)) {
     if (auto best = best_parameters(call, *algorithm, machine, options)) candidates.push_back(std::move(*best));
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
+  std::stable_sort(candidates.begin(), candidates.end(), [](const RankedChoice& a, const RankedChoice& b) { return a.seconds < b.seconds; });
   return candidates;
 }
 
@@ -134,7 +134,7 @@ std::optional<Choice> choose_by_model(const Question& question, const Profile& p
                                            : Machine::round_robin(profile, question.ranks, question.nodes);
   const auto candidates = rank_candidates(call, machine);
   if (candidates.empty()) return std::nullopt;
-  const Candidate& best = candidates.front();
+  const RankedChoice& best = candidates.front();
   std::string reason = "the model: " + std::to_string(best.seconds * 1e3) + " ms";
   if (candidates.size() > 1) reason += ", next " + std::string(candidates[1].algorithm->name) + " " + std::to_string(candidates[1].seconds * 1e3) + " ms";
   return Choice{best.algorithm, best.parameters, reason};

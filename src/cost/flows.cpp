@@ -16,6 +16,9 @@ constexpr double burst_speedup = 40;
 constexpr double least_burst_bytes = 1500;
 /// What TCP hands to its port at once, before acknowledgements pace it.
 constexpr double brief_bytes = 65536 * 1.05;
+/// So many flows of one port are looked at together; later ones would hardly get anything.
+constexpr std::size_t most_from_port = 8;
+constexpr std::size_t most_into_port = 64;
 /// What is left of a flow by rounding.
 constexpr double nothing_bytes = 1e-6;
 
@@ -36,7 +39,7 @@ ResourceId FlowNetwork::add_resource(double bytes_per_s, double burst_bytes, boo
 }
 
 FlowId FlowNetwork::start(double bytes, const Route& route, double now) {
-  now_ = now;
+  now_ = std::max(now_, now);
   FlowId id = 0;
   if (free_.empty()) {
     id = static_cast<FlowId>(flows_.size());
@@ -51,31 +54,63 @@ FlowId FlowNetwork::start(double bytes, const Route& route, double now) {
   flow.rate = 0;
   flow.since = now;
   flow.brief = bytes <= brief_bytes;
+  (void)admit(id);
+  return id;
+}
+
+/// Lets the flow take part, unless so many are before it at its ports that it would get nothing yet.
+bool FlowNetwork::admit(FlowId id) {
+  const Route& route = flows_[id].route;
+  Resource& out = resources_[route.resources[0]];
+  Resource& in = resources_[route.resources[route.count - 1]];
+  if (out.flows.size() >= most_from_port) {
+    out.waiting.push_back(id);
+    return false;
+  }
+  if (in.flows.size() >= most_into_port) {
+    in.waiting.push_back(id);
+    return false;
+  }
+  flows_[id].since = now_;
   for (std::size_t i = 0; i < route.count; ++i) {
     resources_[route.resources[i]].flows.push_back(id);
     touch(route.resources[i]);
   }
-  ++active_;
-  return id;
+  return true;
+}
+
+void FlowNetwork::admit_waiting(ResourceId id, std::size_t most) {
+  Resource& resource = resources_[id];
+  while (!resource.waiting.empty() && resource.flows.size() < most) {
+    const FlowId next = resource.waiting.front();
+    resource.waiting.pop_front();
+    (void)admit(next);
+  }
 }
 
 void FlowNetwork::touch(ResourceId id) { dirty_.push_back(id); }
 
 double FlowNetwork::next_event() {
+  if (drop_stale_events() && events_.top().time <= moment_s()) return events_.top().time;
   settle_rates();
+  return drop_stale_events() ? events_.top().time : std::numeric_limits<double>::infinity();
+}
+
+/// Forgets events that a later change has made void; whether any are left.
+bool FlowNetwork::drop_stale_events() {
   while (!events_.empty()) {
     const Event& event = events_.top();
     const std::uint32_t version = event.ends ? flows_[event.id].version : resources_[event.id].version;
-    if (version == event.version) return event.time;
+    if (version == event.version) return true;
     events_.pop();
   }
-  return std::numeric_limits<double>::infinity();
+  return false;
 }
 
 bool FlowNetwork::advance(FlowId& ended) {
   const Event event = events_.top();
   events_.pop();
-  now_ = event.time;
+  now_ = std::max(now_, event.time);
   if (!event.ends) {
     refresh(resources_[event.id]);
     resources_[event.id].tokens = 0;
@@ -90,8 +125,10 @@ bool FlowNetwork::advance(FlowId& ended) {
     in.erase(std::find(in.begin(), in.end(), event.id));
     touch(flow.route.resources[i]);
   }
+  const Route route = flow.route;
+  admit_waiting(route.resources[0], most_from_port);
+  admit_waiting(route.resources[route.count - 1], most_into_port);
   free_.push_back(event.id);
-  --active_;
   ended = event.id;
   return true;
 }

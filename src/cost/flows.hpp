@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <queue>
 #include <span>
 #include <vector>
@@ -36,11 +37,12 @@ class FlowNetwork {
   }
   /// Begins a flow of `bytes` > 0 at `now`.
   FlowId start(double bytes, const Route& route, double now);
-  /// When the next flow ends or a rate changes; infinity if nothing is under way. Settles all that began at this time first.
+  /// When the next flow ends or a rate changes; infinity if nothing is under way.
   double next_event();
   /// Goes to next_event()'s time. True: a flow ended there, `ended` says which.
   bool advance(FlowId& ended);
-  [[nodiscard]] bool idle() const { return active_ == 0; }
+  /// What is due up to here belongs to one moment: rates are computed once for all of it.
+  [[nodiscard]] double moment_s() const { return now_ + 1e-10; }
 
  private:
   struct Resource {
@@ -52,6 +54,7 @@ class FlowNetwork {
     double since = 0;
     std::uint32_t version = 0;
     std::vector<FlowId> flows;
+    std::deque<FlowId> waiting;  ///< for one of the others to end
     // While rates are computed:
     double left = 0;
     int unfixed = 0;
@@ -79,7 +82,10 @@ class FlowNetwork {
     }
   };
 
+  bool drop_stale_events();
   void touch(ResourceId id);
+  bool admit(FlowId id);
+  void admit_waiting(ResourceId id, std::size_t most);
   void settle_rates();
   void collect(ResourceId first);
   void refresh(Resource& resource);
@@ -98,7 +104,6 @@ class FlowNetwork {
   std::priority_queue<Event> events_;
   std::uint32_t stamp_ = 0;
   double now_ = 0;
-  std::size_t active_ = 0;
   Slowdown slowdown_ = nullptr;
   const void* slowdown_context_ = nullptr;
 };

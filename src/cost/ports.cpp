@@ -22,7 +22,7 @@ double incast_ratio(const void* context, int senders, double bytes) {
 
 }  // namespace
 
-Ports::Ports(const Machine& machine, int period) : machine_(machine) {
+NetworkPorts::NetworkPorts(const Machine& machine, int period) : machine_(machine) {
   std::vector<int> all(static_cast<std::size_t>(machine.nodes()), 0);
   std::vector<int> standing(all.size(), 0);
   for (int r = 0; r < machine.ranks(); ++r) {
@@ -47,7 +47,7 @@ Ports::Ports(const Machine& machine, int period) : machine_(machine) {
   if (incast) network_.set_slowdown(&incast_ratio, &machine.profile().contention.incast);
 }
 
-Route Ports::route(int from_node, int to_node) const {
+Route NetworkPorts::route(int from_node, int to_node) const {
   Route route;
   route.add(out_[static_cast<std::size_t>(from_node)]);
   const auto& switches = machine_.profile().topology.switches;

@@ -9,10 +9,10 @@
 namespace antiphon {
 
 /// The machine's ports and uplinks as resources, and the way from node to node.
-class Ports {
+class NetworkPorts {
  public:
   /// The nodes of the ranks below `period`, which stand for all.
-  Ports(const Machine& machine, int period);
+  NetworkPorts(const Machine& machine, int period);
 
   [[nodiscard]] Route route(int from_node, int to_node) const;
   /// Bytes that a message counts as on its ports: what they could pass in its gap.

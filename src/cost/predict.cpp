@@ -13,10 +13,11 @@ namespace antiphon {
 
 namespace {
 
-/// Up to so many pieces all ranks are evaluated, even where fewer would do.
+/// Up to so many ranks and pieces all ranks are evaluated, even where fewer would do.
+constexpr int few_ranks = 32;
 constexpr std::int64_t few_pieces = 1 << 16;
 /// Up to so many pieces anything is evaluated: about a second.
-constexpr std::int64_t most_pieces = 1 << 20;
+constexpr std::int64_t most_pieces = 1 << 18;
 /// A machine of at least so many ranks is evaluated when a larger one is extrapolated.
 constexpr int least_ranks = 8;
 
@@ -55,7 +56,7 @@ class Predictor {
 
   [[nodiscard]] Prediction predict(const Machine& machine, bool sync) const {
     const std::int64_t all = total_pieces(machine.ranks());
-    if (all <= few_pieces) return {evaluate_all(machine, sync), Method::evaluated};
+    if (machine.ranks() <= few_ranks && all <= few_pieces) return {evaluate_all(machine, sync), Method::evaluated};
     const auto build = [&](int rank) { return schedule(rank, machine.ranks()); };
     const Symmetry symmetry = find_symmetry(build, machine.ranks(), machine.period());
     if (!symmetry.whole() && all / machine.ranks() * symmetry.period <= most_pieces) {

@@ -44,8 +44,8 @@ Evaluation CostSimulation::run() {
   }
   FlowNetwork& network = ports_.network();
   while (true) {
-    const double flow_s = network.next_event();
     const double event_s = events_.empty() ? std::numeric_limits<double>::infinity() : events_.top().time;
+    const double flow_s = event_s <= network.moment_s() ? std::numeric_limits<double>::infinity() : network.next_event();
     if (std::isinf(flow_s) && std::isinf(event_s)) break;
     if (flow_s <= event_s) {
       FlowId ended = 0;
@@ -93,7 +93,10 @@ void CostSimulation::advance(int rank, double now) {
       post_send(rank, op, piece, now);
     } else if (op.kind == OpKind::recv) {
       post_recv(rank, op, piece, now);
+    } else if (op.kind == OpKind::multicast) {
+      throw InvalidArgument("the model does not know multicasts");
     } else {
+      // Encoding and decoding count as copying; what a codec costs more is in the profile's codecs.
       const double rate = op.kind == OpKind::reduce ? memory.reduce_bytes_per_s : memory.copy_bytes_per_s;
       const double end = cores_.run(r, now, static_cast<double>(op.piece_size(piece.index)) / rate);
       result_.rank_end_s[r] = std::max(result_.rank_end_s[r], end);

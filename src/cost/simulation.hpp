@@ -101,7 +101,7 @@ class CostSimulation {
   const Machine& machine_;
   Symmetry symmetry_;
   EvaluationOptions options_;
-  Ports ports_;
+  NetworkPorts ports_;
   Cores cores_;
   double notice_s_ = 0;  ///< until a rank that shares its core has its turn and sees a message
   std::vector<std::unique_ptr<Progress>> progress_;
