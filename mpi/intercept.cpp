@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "call.hpp"
+#include "capture.hpp"
 #include "comm_state.hpp"
 #include "describe.hpp"
 #include "summary.hpp"
@@ -111,6 +112,7 @@ void after_init() {
     start_world();
     if (!world.settings.enabled) return;
     prepare_datatypes();
+    start_capture();
     CommState::prepare();
     world.active = true;
   } catch (const std::exception& e) {
@@ -122,6 +124,7 @@ void before_finalize() {
   if (!world.active) return;
   if (summary::enabled()) summary::write();
   world.active = false;
+  stop_capture();
   CommState::release();
   release_datatypes();
   stop_world();

@@ -24,6 +24,8 @@ class Settings:
     profile: Path | None = None
     force: str | None = None
     summary: str | None = None
+    #: Where each rank keeps the messages that it sends.
+    capture: Path | None = None
 
     def variables(self) -> dict[str, str]:
         """The variables that the preload object reads (see docs/guides/run.md)."""
@@ -40,6 +42,8 @@ class Settings:
             variables["ANTIPHON_FORCE"] = self.force
         if self.summary:
             variables["ANTIPHON_SUMMARY"] = "1" if self.summary == "1" else str(Path(self.summary).absolute())
+        if self.capture:
+            variables["ANTIPHON_CAPTURE"] = str(self.capture.absolute())
         return variables
 
 

@@ -18,9 +18,11 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
                         "--summary=FILE writes it there (FILE.json: as JSON)")  # fmt: skip
     parser.add_argument("--force", metavar="SPEC", help="force algorithms: 'alltoall:rotated:window=2;bcast:chain', "
                         "or '*:on' for Antiphon's own choice at all sizes")  # fmt: skip
+    parser.add_argument("--capture", type=Path, metavar="DIR", help="keep what each rank sends (point-to-point, 1 KiB and "
+                        "more, 64 MiB a rank) in DIR/rank-N.msgs, for compress-test")  # fmt: skip
     parser.add_argument("--off", action="store_true", help="load Antiphon, but let it pass every call through")
 
 
 def settings(args: argparse.Namespace) -> Settings:
     """The settings that `add_settings`'s options ask for."""
-    return Settings(off=args.off, profile=args.profile, force=args.force, summary=args.summary)
+    return Settings(off=args.off, profile=args.profile, force=args.force, summary=args.summary, capture=args.capture)
