@@ -195,7 +195,7 @@ inline bool integrate_in_registers(const T* d, T* u, std::size_t n, std::size_t 
   } else {
     done = double_up(d, u, n, Doubling<T>(lag));
   }
-  for (; done < n; ++done) u[done] = static_cast<T>(d[done] + u[done - lag]);
+  for (const T* before = u - lag; done < n; ++done) u[done] = static_cast<T>(d[done] + before[done]);
   return true;
 }
 

@@ -147,23 +147,25 @@ template <typename T>
 void integrate_far(const T* d, T* u, std::size_t n, std::size_t lag) {
   typedef T Vector __attribute__((vector_size(native_bytes), aligned(1), may_alias));
   constexpr std::size_t step = native_bytes / sizeof(T);
+  const T* before = u - lag;
   std::size_t i = 0;
   for (; i + step <= n; i += step) {
-    *reinterpret_cast<Vector*>(u + i) = *reinterpret_cast<const Vector*>(d + i) + *reinterpret_cast<const Vector*>(u + i - lag);
+    *reinterpret_cast<Vector*>(u + i) = *reinterpret_cast<const Vector*>(d + i) + *reinterpret_cast<const Vector*>(before + i);
   }
-  for (; i < n; ++i) u[i] = static_cast<T>(d[i] + u[i - lag]);
+  for (; i < n; ++i) u[i] = static_cast<T>(d[i] + before[i]);
 }
 
 /// The same for a lag so short that it is a chain of additions; its links stay in registers.
 template <typename T, int Lag>
 void integrate_chain(const T* d, T* u, std::size_t n) {
   T last[Lag];
-  for (int k = 0; k < Lag; ++k) last[k] = u[k - Lag];
+  const T* before = u - Lag;
+  for (int k = 0; k < Lag; ++k) last[k] = before[k];
   std::size_t i = 0;
   for (; i + Lag <= n; i += Lag) {
     for (int k = 0; k < Lag; ++k) u[i + k] = last[k] = static_cast<T>(d[i + k] + last[k]);
   }
-  for (; i < n; ++i) u[i] = static_cast<T>(d[i] + u[i - Lag]);
+  for (; i < n; ++i) u[i] = static_cast<T>(d[i] + before[i]);
 }
 
 template <typename T>
@@ -176,7 +178,8 @@ void integrate(const T* d, T* u, std::size_t n, std::size_t lag) {
     case 3: return integrate_chain<T, 3>(d, u, n);
     default: break;
   }
-  for (std::size_t i = 0; i < n; ++i) u[i] = static_cast<T>(d[i] + u[i - lag]);
+  const T* before = u - lag;
+  for (std::size_t i = 0; i < n; ++i) u[i] = static_cast<T>(d[i] + before[i]);
 }
 
 /// Unfolded residuals to mapped values. `v`: room for n values after max_short_lag values of history.
@@ -209,7 +212,8 @@ void values_of(const Spec& spec, T* z, T* u, T* v, std::size_t n) {
     }
     // Both are short: the inner difference first, its history is that of the values.
     T* inner = v + max_short_lag;
-    for (std::size_t k = 0; k < far; ++k) inner[k - far] = static_cast<T>(u[k - far] - u[k - far - near]);
+    const T* past = u - far;
+    for (std::size_t k = 0; k < far; ++k) (inner - far)[k] = static_cast<T>(past[k] - (past - near)[k]);
     integrate(z, inner, n, far);
     z = inner;
   }
@@ -306,14 +310,20 @@ std::size_t cost_as(const Spec& spec, const u8* message, const References& refer
   T* z = reinterpret_cast<T*>(work.residuals);
   with_maps(spec, Take<T>{u - known / sizeof(T), message, references, at - known, (known + bytes) / sizeof(T)});
   residuals_of(spec, u, z, bytes / sizeof(T));
+  __builtin_memset(work.residuals + bytes, 0, block_bytes);
   std::size_t bits = 0;
+  u32 before = ~u32{0};
+  u32 changes = 0;
   for (std::size_t b = 0; b < bytes; b += block_bytes) {
     T all = 0;
     for (std::size_t i = 0; i < block_bytes / sizeof(T); ++i) all |= z[b / sizeof(T) + i];
     const u32 width = all == 0 ? 0 : 64 - static_cast<u32>(__builtin_clzll(all));
-    bits += width * (block_bytes / sizeof(T)) + 4;
+    bits += width * (block_bytes / sizeof(T));
+    changes += width != before;
+    before = width;
   }
-  return bits;
+  // A table entry is half a byte, and 16 equal ones are one bit.
+  return bits + (changes == 1 ? bytes / (16 * block_bytes) : bytes / block_bytes * 4);
 }
 
 void begin(const Spec& spec, Work& work) {

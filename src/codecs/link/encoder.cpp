@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <unordered_map>
 
@@ -23,6 +24,8 @@ struct SameChannel {
 };
 
 constexpr std::size_t max_streams = 4096;
+constexpr std::uint64_t forget_every = 8;  // kept frames
+constexpr std::uint64_t silent_frames = 1024, silent_rounds = 64;
 
 }  // namespace
 
@@ -47,8 +50,9 @@ class Encoder::State {
     const Frame frame = write_frame(raw, plan, past, keep, options_.frame, work_, out);
     stream.sent(channel.piece, frame, raw.size(), options_.frame.wire_bytes_per_s);
     if (kept) {
-      remember(number, raw, keep.reach);
+      window_.keep(number, raw, keep.reach);
       stream.kept(channel.piece, number);
+      limit_history(number);
     }
     count(frame, raw.size(), start);
     return frame;
@@ -68,12 +72,24 @@ class Encoder::State {
     return *last_;
   }
 
-  void remember(std::uint64_t number, ConstBytes raw, std::uint16_t reach) {
-    window_.keep(number, raw, reach);
+  void limit_history(std::uint64_t number) {
+    if (number % forget_every == 0) forget();
     while (window_.bytes() > options_.history_bytes || window_.end() - window_.begin() > Window::max_reach) {
       window_.drop_below(window_.begin() + 1);
     }
     statistics_.history_bytes = window_.bytes();
+  }
+
+  /// Lets go of what no channel wants any longer: the less is held, the more of it is in the caches. Channels that have long been
+  /// silent do not count.
+  void forget() {
+    std::uint64_t floor = window_.end();
+    const std::uint64_t silent = silent_frames + silent_rounds * streams_.size();
+    for (const auto& [channel, stream] : streams_) {
+      if (stream.latest() + silent < window_.end()) continue;
+      floor = std::min(floor, stream.oldest_wanted(channel.message_bytes, floor));
+    }
+    window_.drop_below(floor);
   }
 
   void count(const Frame& frame, std::size_t raw_bytes, std::chrono::steady_clock::time_point start) {

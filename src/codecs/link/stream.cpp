@@ -16,6 +16,7 @@ constexpr std::size_t likely_steps = 2;
 constexpr std::size_t refined_candidates = 2;
 constexpr double much_worse = 1.1;
 constexpr std::uint64_t max_patience = 256;
+constexpr std::size_t min_depth = 6;                // messages back that a new plan can look at
 constexpr std::uint32_t max_pieces = 1 << 14;
 constexpr std::size_t max_foretold = 3;
 constexpr std::uint64_t kept_after_temporal = 256;  // messages
@@ -232,6 +233,17 @@ void Stream::kept(std::uint32_t piece, std::uint64_t number) {
   if (piece >= max_pieces) return;
   if (piece >= pieces_.size()) pieces_.resize(piece + 1);
   pieces_[piece].add(number);
+  latest_ = number;
+}
+
+std::uint64_t Stream::oldest_wanted(std::size_t message_bytes, std::uint64_t otherwise) const {
+  const auto first = std::find_if(pieces_.begin(), pieces_.end(), [](const Numbers& n) { return n.count() > 0; });
+  if (first == pieces_.end()) return otherwise;
+  std::size_t depth = std::max(min_depth, trial_bytes / std::max<std::size_t>(message_bytes, 1));
+  for (const Foretelling& foretelling : foretold_) {
+    depth = std::max<std::size_t>(depth, 1 + *std::max_element(foretelling.steps.begin(), foretelling.steps.end()));
+  }
+  return first->back(std::min(depth, first->count()));
 }
 
 }  // namespace antiphon::codec

@@ -54,6 +54,9 @@ class Stream {
   bool keeps(std::size_t message_bytes) const;
   void sent(std::uint32_t piece, const Frame& frame, std::size_t raw_bytes, double wire_bytes_per_s);
   void kept(std::uint32_t piece, std::uint64_t number);
+  /// The window's first number that this channel may still want; `otherwise` where it wants none.
+  std::uint64_t oldest_wanted(std::size_t message_bytes, std::uint64_t otherwise) const;
+  std::uint64_t latest() const { return latest_; }
 
  private:
   struct Candidate {
@@ -86,6 +89,7 @@ class Stream {
   bool disappointed_ = false;
   std::uint64_t patience_ = 2;  ///< messages before a disappointing plan is replaced; doubles
   std::vector<Numbers> pieces_;
+  std::uint64_t latest_ = 0;  ///< number of the last kept message
 };
 
 }  // namespace antiphon::codec
