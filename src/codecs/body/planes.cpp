@@ -12,8 +12,10 @@ namespace {
 int length_field_bytes(std::size_t segment) { return segment <= 0xff ? 1 : segment <= 0xffff ? 2 : 3; }
 
 void write_spec(const Spec& spec, Writer& out) {
-  out.byte(static_cast<std::uint8_t>(spec.es_log2 | static_cast<int>(spec.map) << 2 | spec.order << 4 | (spec.based ? 0x40 : 0)));
+  out.byte(static_cast<std::uint8_t>(spec.es_log2 | static_cast<int>(spec.map) << 2 | spec.order << 4 | (spec.based ? 0x40 : 0) |
+                                     (spec.record > 1 ? 0x80 : 0)));
   for (int i = 0; i < spec.order; ++i) out.varint(spec.lag[i]);
+  if (spec.record > 1) out.varint(spec.record);
   if (spec.based) out.number(spec.base, static_cast<int>(spec.element_bytes()));
 }
 
@@ -23,11 +25,15 @@ bool read_spec(Spec& spec, Reader& reader) {
   spec.es_log2 = first & 3;
   spec.order = first >> 4 & 3;
   spec.based = (first & 0x40) != 0;
-  if ((first & 0x80) != 0 || map > 2 || spec.order > 2 || (spec.based && spec.folds())) return false;
+  if (map > 2 || spec.order > 2 || (spec.based && spec.folds())) return false;
   spec.map = static_cast<Map>(map);
   for (int i = 0; i < spec.order; ++i) {
     spec.lag[i] = static_cast<std::uint16_t>(reader.varint(max_lag));
     if (spec.lag[i] == 0) return false;
+  }
+  if ((first & 0x80) != 0) {
+    spec.record = static_cast<std::uint16_t>(reader.varint(max_record));
+    if (spec.record < 2) return false;
   }
   if (spec.based) spec.base = reader.number(static_cast<int>(spec.element_bytes()));
   return reader.ok();

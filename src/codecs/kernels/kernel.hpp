@@ -11,6 +11,7 @@ inline constexpr std::size_t block_bytes = 64;           ///< what shares one wi
 inline constexpr std::size_t segment_bytes = 64 << 10;   ///< what shares one table of widths
 inline constexpr std::size_t chunk_bytes = 4 << 10;      ///< what one pass works on: stays in L1
 inline constexpr int max_lag = 4095;
+inline constexpr int max_record = 64;
 inline constexpr int max_references = 3;
 
 /// How values are turned into unsigned integers whose differences are small.
@@ -30,6 +31,7 @@ struct Spec {
   std::uint16_t lag[2] = {0, 0};
   bool based = false;      ///< order 0: residual is value - base
   std::uint64_t base = 0;
+  std::uint16_t record = 0;  ///< 2 to max_record: blocks are made of values this far apart, one field of as many records
   Extrapolation extrapolation = Extrapolation::none;
 
   std::size_t element_bytes() const { return std::size_t{1} << es_log2; }
@@ -47,6 +49,7 @@ struct Work {
   static constexpr std::size_t values_bytes = 2 * 2 * (max_lag + 1) * 8 + 4 * chunk_bytes;
   alignas(64) std::uint8_t values[values_bytes];
   alignas(64) std::uint8_t residuals[chunk_bytes + 64];
+  alignas(64) std::uint8_t grouped[chunk_bytes + 64];
   alignas(64) std::uint8_t partial[chunk_bytes + 64 * 8 + 64];
   alignas(64) std::uint8_t widths[segment_bytes / block_bytes + 64];
   std::size_t at = 0;  ///< in `values`, where the next chunk goes

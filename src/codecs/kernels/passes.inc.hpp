@@ -226,6 +226,47 @@ inline std::size_t history_of(const Spec& spec) {
   return bytes < block_bytes ? block_bytes : (bytes + block_bytes - 1) / block_bytes * block_bytes;
 }
 
+/// Bytes that one pass works on: whole groups of records where there are records.
+inline std::size_t step_of(const Spec& spec) {
+  if (spec.record < 2) return chunk_bytes;
+  const std::size_t group = block_bytes * spec.record;
+  return chunk_bytes / group * group;
+}
+
+/// Values of each field, of all records that fill whole blocks, one field after the other; what is left over as it is.
+template <typename T>
+void group_fields(const T* z, T* __restrict grouped, std::size_t n, std::size_t record) {
+  constexpr std::size_t per_block = block_bytes / sizeof(T);
+  const std::size_t rows = n / (record * per_block) * per_block;
+  for (std::size_t f = 0; f < record; ++f) {
+    for (std::size_t r = 0; r < rows; ++r) grouped[f * rows + r] = z[r * record + f];
+  }
+  __builtin_memcpy(grouped + rows * record, z + rows * record, (n - rows * record) * sizeof(T));
+}
+
+template <typename T>
+void ungroup_fields(const T* grouped, T* __restrict z, std::size_t n, std::size_t record) {
+  constexpr std::size_t per_block = block_bytes / sizeof(T);
+  const std::size_t rows = n / (record * per_block) * per_block;
+  for (std::size_t f = 0; f < record; ++f) {
+    for (std::size_t r = 0; r < rows; ++r) z[r * record + f] = grouped[f * rows + r];
+  }
+  __builtin_memcpy(z + rows * record, grouped + rows * record, (n - rows * record) * sizeof(T));
+}
+
+/// Residuals in the order of their blocks, the last block filled up with zeros.
+template <typename T>
+const u8* in_block_order(const Spec& spec, Work& work, std::size_t n) {
+  const T* z = reinterpret_cast<const T*>(work.residuals);
+  u8* result = work.residuals;
+  if (spec.record > 1) {
+    result = work.grouped;
+    group_fields(z, reinterpret_cast<T*>(result), n, spec.record);
+  }
+  __builtin_memset(result + n * sizeof(T), 0, block_bytes);
+  return result;
+}
+
 /// Where the next chunk of n values goes; moves the history to the front when the end is reached.
 template <typename T>
 T* room_for(const Spec& spec, Work& work, std::size_t n) {
@@ -248,15 +289,16 @@ std::size_t encode_as(const Spec& spec, const u8* message, const References& ref
   u8* out = payload;
   u8* widths = work.widths;
   T* z = reinterpret_cast<T*>(work.residuals);
-  for (std::size_t done = 0; done < bytes; done += chunk_bytes) {
-    const std::size_t now = bytes - done < chunk_bytes ? bytes - done : chunk_bytes;
+  const std::size_t step = step_of(spec);
+  for (std::size_t done = 0; done < bytes; done += step) {
+    const std::size_t now = bytes - done < step ? bytes - done : step;
     const std::size_t n = now / sizeof(T);
     T* u = room_for<T>(spec, work, n);
     with_maps(spec, Take<T>{u, message, references, at + done, n});
     residuals_of(spec, u, z, n);
-    __builtin_memset(work.residuals + now, 0, block_bytes);
+    const u8* blocks = in_block_order<T>(spec, work, n);
     for (std::size_t b = 0; b < now; b += block_bytes) {
-      const u32 width = pack_block(reinterpret_cast<const T*>(work.residuals + b), out);
+      const u32 width = pack_block(reinterpret_cast<const T*>(blocks + b), out);
       *widths++ = static_cast<u8>(width);
       out += width * (8 / sizeof(T));
     }
@@ -288,12 +330,15 @@ void decode_as(const Spec& spec, u8* message, const References& references, std:
   const u8* widths = work.widths;
   T* z = reinterpret_cast<T*>(work.residuals);
   T* v = reinterpret_cast<T*>(work.partial);
-  for (std::size_t done = 0; done < bytes; done += chunk_bytes) {
-    const std::size_t now = bytes - done < chunk_bytes ? bytes - done : chunk_bytes;
+  T* blocks = spec.record > 1 ? reinterpret_cast<T*>(work.grouped) : z;
+  const std::size_t step = step_of(spec);
+  for (std::size_t done = 0; done < bytes; done += step) {
+    const std::size_t now = bytes - done < step ? bytes - done : step;
     const std::size_t n = now / sizeof(T);
-    payload = spec.folds() ? unpack_chunk<T, true>(widths, now, payload, readable_end, z)
-                           : unpack_chunk<T, false>(widths, now, payload, readable_end, z);
+    payload = spec.folds() ? unpack_chunk<T, true>(widths, now, payload, readable_end, blocks)
+                           : unpack_chunk<T, false>(widths, now, payload, readable_end, blocks);
     widths += (now + block_bytes - 1) / block_bytes;
+    if (spec.record > 1) ungroup_fields(blocks, z, n, spec.record);
     T* u = room_for<T>(spec, work, n);
     values_of(spec, z, u, v, n);
     with_maps(spec, Give<T>{u, message, references, at + done, n});
@@ -310,7 +355,7 @@ std::size_t cost_as(const Spec& spec, const u8* message, const References& refer
   T* z = reinterpret_cast<T*>(work.residuals);
   with_maps(spec, Take<T>{u - known / sizeof(T), message, references, at - known, (known + bytes) / sizeof(T)});
   residuals_of(spec, u, z, bytes / sizeof(T));
-  __builtin_memset(work.residuals + bytes, 0, block_bytes);
+  z = reinterpret_cast<T*>(const_cast<u8*>(in_block_order<T>(spec, work, bytes / sizeof(T))));
   std::size_t bits = 0;
   u32 before = ~u32{0};
   u32 changes = 0;

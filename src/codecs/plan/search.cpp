@@ -2,6 +2,7 @@
 #include "codecs/plan/search.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <vector>
 
 namespace antiphon::codec {
@@ -11,6 +12,7 @@ namespace {
 constexpr std::size_t near_lags = 64;
 constexpr std::size_t refined_lags = 4;
 constexpr std::size_t refined_families = 2;
+constexpr double worthwhile = 0.99;  // grouping takes a pass more
 constexpr double fixed_bytes = 8;  // of the body, besides the planes
 
 struct Grain {
@@ -19,6 +21,7 @@ struct Grain {
 };
 constexpr Grain glance{2, 512};
 constexpr Grain look{16, 1024};
+constexpr Grain broad{6, chunk_bytes};  // whole groups of records
 
 /// Places spread over the message at which candidates are tried.
 class Samples {
@@ -122,6 +125,22 @@ class Search {
     }
   }
 
+  /// Whether blocks of one field each are smaller, for records as long as one of these lags.
+  void try_records(std::initializer_list<std::uint16_t> records) {
+    if (best_.bytes == 0 || best_.spec.record > 1) return;
+    const Samples samples(raw_, best_.spec.element_bytes(), broad);
+    const double before = cost(best_.spec, samples);
+    Found grouped{best_.spec, worthwhile * before};
+    for (const std::uint16_t record : records) {
+      Spec spec = best_.spec;
+      spec.record = record;
+      if (record < 2 || record > max_record || block_bytes * record > raw_.size()) continue;
+      const double bytes = cost(spec, samples);
+      if (bytes < grouped.bytes) grouped = {spec, bytes};
+    }
+    if (grouped.spec.record > 1) best_ = {grouped.spec, best_.bytes * grouped.bytes / before};
+  }
+
   Found best() const { return best_; }
 
  private:
@@ -160,6 +179,9 @@ Found search_spec(ConstBytes raw, Element element, const Foresight& foresight, c
   for (Family& family : families) search.rank(family);
   std::stable_sort(families.begin(), families.end(), [](const Family& a, const Family& b) { return a.cost < b.cost; });
   for (std::size_t i = 0; i < families.size() && i < refined_families; ++i) search.refine(families[i]);
+  const Spec found = search.best().spec;
+  const auto& lags = families.empty() ? std::array<std::uint16_t, refined_lags>{} : families[0].lags;
+  search.try_records({found.lag[0], found.lag[1], lags[0], lags[1]});
   return search.best();
 }
 
@@ -179,11 +201,15 @@ Found search_near(const Spec& like, ConstBytes raw, const Foresight& foresight, 
     family.map = family.map == Map::ordered ? Map::rotated : Map::ordered;
     search.refine(family);
   }
+  search.try_records({like.record, like.lag[0], like.lag[1]});
   return search.best();
 }
 
 double expected_bytes(const Spec& spec, ConstBytes raw, const References& references, const Kernel& kernel, Work& work, bool few) {
-  return Samples(raw, spec.element_bytes(), few ? glance : look).cost(spec, references, kernel, work);
+  Grain grain = few ? glance : look;
+  const std::size_t group = block_bytes * spec.record;
+  if (spec.record > 1 && group > grain.bytes) grain = {std::max(1, static_cast<int>(static_cast<std::size_t>(grain.places) * grain.bytes / group)), group};
+  return Samples(raw, spec.element_bytes(), grain).cost(spec, references, kernel, work);
 }
 
 }  // namespace antiphon::codec
