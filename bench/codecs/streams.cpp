@@ -75,60 +75,78 @@ struct Link {
   Decoder decoder;
 };
 
+/// One way through all links: encodes, decodes and compares pieces.
+class Round {
+ public:
+  explicit Round(const Arguments& arguments)
+      : arguments_(arguments), out_(bound(arguments.piece_bytes)), back_(arguments.piece_bytes) {
+    options_.frame.codec = arguments.codec;
+    options_.frame.isa = arguments.isa;
+    options_.frame.wire_bytes_per_s = arguments.rate;
+  }
+
+  /// The times of the piece's encoding and decoding.
+  std::pair<double, double> pass(const Message& message, const Channel& channel, ConstBytes raw, Outcome& outcome) {
+    Link& link = link_to(message.destination);
+    options_.frame.element = message.element;
+    const Bytes raw_out(back_.data(), raw.size());
+    const double a = now_s();
+    const Frame frame = arguments_.stateless ? encode(raw, options_.frame, out_)
+                                             : link.encoder.encode(channel, raw, out_, message.element);
+    const double b = now_s();
+    const ConstBytes body = frame.in_place ? raw : ConstBytes(out_.data() + 8, frame.bytes - 8);
+    const Error error = arguments_.stateless ? decode(frame.head, body, raw_out) : link.decoder.decode(frame.head, body, raw_out);
+    const double c = now_s();
+    if (error != Error::none || std::memcmp(raw.data(), raw_out.data(), raw.size()) != 0) ++outcome.bad;
+    outcome.raw += raw.size();
+    outcome.framed += frame.bytes;
+    return {b - a, c - b};
+  }
+
+  void add_up(Statistics& total) const {
+    for (const auto& [destination, link] : links_) {
+      const Statistics& s = link.encoder.statistics();
+      total.stored_frames += s.stored_frames;
+      total.spatial_frames += s.spatial_frames;
+      total.temporal_frames += s.temporal_frames;
+      total.repeat_frames += s.repeat_frames;
+      total.plans += s.plans;
+    }
+  }
+
+ private:
+  Link& link_to(int destination) {
+    const auto found = links_.find(destination);
+    if (found != links_.end()) return found->second;
+    return links_.emplace(destination, Link{Encoder(options_), Decoder(arguments_.isa)}).first->second;
+  }
+
+  const Arguments& arguments_;
+  LinkOptions options_;
+  std::map<int, Link> links_;
+  std::vector<std::byte> out_, back_;
+};
+
 Outcome run(const std::vector<Message>& messages, const Arguments& arguments) {
   Outcome outcome;
-  std::vector<double> encode_s, decode_s;
-  for (int round = 0; round < arguments.rounds; ++round) {
-    std::map<int, Link> links;
-    std::vector<std::byte> out(bound(arguments.piece_bytes)), back(arguments.piece_bytes);
+  std::vector<std::pair<double, double>> shortest;
+  for (int n = 0; n < arguments.rounds; ++n) {
+    Round round(arguments);
     outcome.raw = outcome.framed = 0;
     std::size_t index = 0;
-    LinkOptions options;
-    options.frame.codec = arguments.codec;
-    options.frame.isa = arguments.isa;
-    options.frame.wire_bytes_per_s = arguments.rate;
-    options.frame.allow_in_place = true;
     for (const Message& message : messages) {
-      auto found = links.find(message.destination);
-      if (found == links.end()) found = links.emplace(message.destination, Link{Encoder(options), Decoder(arguments.isa)}).first;
-      Link& link = found->second;
       const Pieces pieces{message.bytes.size(), arguments.piece_bytes};
       for (std::size_t p = 0; p < pieces.count(); ++p, ++index) {
         const ConstBytes raw(message.bytes.data() + pieces.offset(p), pieces.bytes(p));
-        const Bytes raw_out(back.data(), raw.size());
-        Options alone = options.frame;
-        alone.element = message.element;
-        const double a = now_s();
-        const Frame frame = arguments.stateless
-                                ? encode(raw, alone, out)
-                                : link.encoder.encode({message.tag, message.bytes.size(), static_cast<std::uint32_t>(p)}, raw, out,
-                                                      message.element);
-        const double b = now_s();
-        const ConstBytes body = frame.in_place ? raw : ConstBytes(out.data() + 8, frame.bytes - 8);
-        const Error error = arguments.stateless ? decode(frame.head, body, raw_out) : link.decoder.decode(frame.head, body, raw_out);
-        const double c = now_s();
-        if (error != Error::none || std::memcmp(raw.data(), raw_out.data(), raw.size()) != 0) ++outcome.bad;
-        outcome.raw += raw.size();
-        outcome.framed += frame.bytes;
-        if (round == 0) encode_s.push_back(1e9), decode_s.push_back(1e9);
-        encode_s[index] = std::min(encode_s[index], b - a);
-        decode_s[index] = std::min(decode_s[index], c - b);
+        const auto took = round.pass(message, {message.tag, message.bytes.size(), static_cast<std::uint32_t>(p)}, raw, outcome);
+        if (n == 0) shortest.push_back(took);
+        shortest[index] = {std::min(shortest[index].first, took.first), std::min(shortest[index].second, took.second)};
       }
     }
     outcome.statistics = {};
-    for (const auto& [destination, link] : links) {
-      const Statistics& s = link.encoder.statistics();
-      outcome.statistics.messages += s.messages;
-      outcome.statistics.stored_frames += s.stored_frames;
-      outcome.statistics.spatial_frames += s.spatial_frames;
-      outcome.statistics.temporal_frames += s.temporal_frames;
-      outcome.statistics.repeat_frames += s.repeat_frames;
-      outcome.statistics.plans += s.plans;
-      outcome.statistics.history_bytes += s.history_bytes;
-    }
+    round.add_up(outcome.statistics);
   }
-  for (const double s : encode_s) outcome.encode_s += s;
-  for (const double s : decode_s) outcome.decode_s += s;
+  for (const auto& [encode_s, decode_s] : shortest) outcome.encode_s += encode_s, outcome.decode_s += decode_s;
   return outcome;
 }
 

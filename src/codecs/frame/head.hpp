@@ -7,7 +7,7 @@
 #include "antiphon/codec.hpp"
 #include "codecs/frame/bytes.hpp"
 
-/// The 8 bytes before every frame (docs/reference/codecs/frame.md).
+/// The 8 bytes before every frame (docs/reference/codecs/README.md).
 namespace antiphon::codec {
 
 inline constexpr int format_version = 1;

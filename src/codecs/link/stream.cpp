@@ -153,15 +153,20 @@ void Stream::make_plan(std::uint32_t piece, ConstBytes raw, const Context& conte
                        (context.options.codec == Id::automatic || context.options.codec == Id::temporal);
   if (allowed) plan_with_past(piece, raw, context, thorough);
   ++plans_;
-  schedule_next_plan(thorough);
+  schedule_next_plan(thorough, static_cast<double>(raw.size()) / context.options.wire_bytes_per_s);
 }
 
-void Stream::schedule_next_plan(bool thorough) {
+void Stream::schedule_next_plan(bool thorough, double wire_s) {
   last_plan_ = count_;
   credit_s_ = std::max(0.0, credit_s_ - (thorough ? thorough_plan_s : plan_s));
-  // One for each of the first messages, then at 1.5, 2, 3, 4, 6, 8 … times as many: a bounded share of all.
-  const std::uint64_t power = count_ == 0 ? 0 : std::uint64_t{1} << (63 - __builtin_clzll(count_));
-  next_plan_ = count_ < early_plans ? count_ + 1 : count_ < power + power / 2 ? power + power / 2 : 2 * power;
+  if (wire_s < thorough_plan_s) {
+    // The wire is about as fast as planning: two looks, then ever more rarely.
+    next_plan_ = count_ == 0 ? 1 : 4 * count_;
+  } else {
+    // One for each of the first messages, then at 1.5, 2, 3, 4, 6, 8 … times as many: a bounded share of all.
+    const std::uint64_t power = count_ == 0 ? 0 : std::uint64_t{1} << (63 - __builtin_clzll(count_));
+    next_plan_ = count_ < early_plans ? count_ + 1 : count_ < power + power / 2 ? power + power / 2 : 2 * power;
+  }
   share_ = 0;
   worse_ = 0;
   disappointed_ = false;

@@ -72,7 +72,7 @@ class Stream {
   void add(const Foretelling& foretelling);
   bool resolve(const Foretelling& foretelling, std::uint32_t piece, const Window& window, Past& past) const;
   int best_now(std::uint32_t piece, ConstBytes raw, const Context& context) const;
-  void schedule_next_plan(bool thorough);
+  void schedule_next_plan(bool thorough, double wire_s);
 
   Planned alone_;                      ///< the plan without earlier messages
   std::vector<Foretelling> foretold_;  ///< those with them, the latest found first
