@@ -5,6 +5,8 @@ of the best.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +24,8 @@ _VARIANTS = 3
 _CUTS = ("segment_bytes", "piece_bytes", "block_bytes")
 _CUT_BYTES = (2048, 4096, 8192, 16384, 32768)
 _WINDOWS = (1, 2, 4, 8, 16)
+_WINDOWS_WHEN_LONG = (1, 4, 16)
+_LONG_BYTES = 65536
 _RADIX = (2, 3, 4, 8)
 
 #: Seconds that each of some choices would take at a point; those of which it cannot be said are left out.
@@ -69,12 +73,19 @@ def choices(point: Point, machine: Machine, predictor: Predictor, most: int) -> 
     first = [own.choice] if own.algorithm else []
     candidates = list(dict.fromkeys([*first, *_candidates(at, question)]))
     predicted = predictor(at, candidates)
-    ranked = sorted((time, choice) for choice, time in predicted.items())
+    ranked = [(time, choice) for choice, time in sorted(predicted.items(), key=_by_time)]
     best = ranked[0][0] if ranked else 0.0
     reach = REACH if at.bytes > _SHORT_BYTES else REACH_WHEN_SHORT
     near = _varied([choice for time, choice in ranked if time <= reach * best], most)
     unknown = [choice for choice in candidates if choice not in predicted]
     return list(dict.fromkeys([*first, *near, *unknown]))[:most]
+
+
+def _by_time(item: tuple[str, float]) -> tuple[int, int, str]:
+    """Shortest first; among equals (within 1 %) those with more pieces ahead: a late answer is not in the model."""
+    choice, seconds = item
+    window = re.search(r"\bwindow=(\d+)", choice)
+    return round(100 * math.log(max(seconds, 1e-9))), -int(window[1]) if window else 0, choice
 
 
 def _varied(ranked: Sequence[str], most: int) -> list[str]:
@@ -113,7 +124,8 @@ def _grid(algorithm: core.Algorithm, point: Point) -> Iterator[dict[str, int]]:
         if not sizes:
             yield base
         for size in sizes:
-            for window in _within(algorithm, "window", _WINDOWS) or [None]:
+            windows = _WINDOWS if point.bytes <= _LONG_BYTES else _WINDOWS_WHEN_LONG
+            for window in _within(algorithm, "window", windows) or [None]:
                 # More than 64 KiB ahead overruns the port of a switch; see docs/concepts/findings.md.
                 if window is None or size * window <= 65536:
                     yield base | {cut: size} | ({} if window is None else {"window": window})
