@@ -15,6 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from antiphon import limits
+from antiphon.tune import document
+
 Antiphon = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -65,6 +68,17 @@ def test_a_bad_profile(antiphon: Antiphon, tmp_path: Path, command: tuple[str, .
     assert said in result.stderr
     assert result.stderr.count("error:") == 1
     assert (tmp_path / "machine.json").read_text() == text
+
+
+def test_a_hand_broken_profile(antiphon: Antiphon, tmp_path: Path) -> None:
+    network = limits.Network.blocks(4, 1, 95.6e6)
+    profile = document.first_guess("four", network.node_of_rank, network)
+    profile["link_classes"][0]["latency_s"] = "fast"
+    document.write(tmp_path / "machine.json", profile)
+    result = antiphon("tune", "--lab")
+    assert result.returncode == 2
+    assert "machine.json: link_classes[0].latency_s" in result.stderr
+    assert result.stderr.count("\n") == 2
 
 
 @pytest.mark.parametrize(

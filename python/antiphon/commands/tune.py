@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
             "no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH"
         )
     if args.profile.exists():
-        document.read(args.profile)  # what is wrong with it is said before anything is measured
+        predictors.check(args.profile, document.read(args.profile))
     outcomes = {}
     with bench.open_place(args) as place:
         for mpi in found:
