@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <set>
+
+#include "experiments.hpp"
+#include "task.hpp"
+
+namespace probe {
+
+namespace {
+
+constexpr int text_length = 256;
+
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    for (const char* key : {"model name", "Model", "Hardware", "CPU implementer"}) {
+      const auto colon = line.find(": ");
+      if (line.rfind(key, 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
+    }
+  }
+  return "unknown";
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+std::vector<std::string> gather_text(const World& world, const std::string& mine) {
+  char own[text_length] = {};
+  std::strncpy(own, mine.c_str(), text_length - 1);
+  std::vector<char> all(static_cast<std::size_t>(world.size()) * text_length);
+  MPI_Gather(own, text_length, MPI_CHAR, all.data(), text_length, MPI_CHAR, 0, world.comm());
+  std::vector<std::string> texts;
+  for (int r = 0; r < world.size(); ++r) texts.emplace_back(all.data() + static_cast<std::size_t>(r) * text_length);
+  return texts;
+}
+
+double clock_resolution_ns() {
+  double least = 1e9;
+  for (int i = 0; i < 1000; ++i) {
+    const double start = now_ns();
+    double end = start;
+    while (end == start) end = now_ns();
+    least = std::min(least, end - start);
+  }
+  return least;
+}
+
+}  // namespace
+
+/// Who takes part: for the profile's fingerprint, not for finding the topology.
+void identify(World& world, const Task&) {
+  char name[MPI_MAX_PROCESSOR_NAME] = {};
+  int length = 0;
+  MPI_Get_processor_name(name, &length);
+  char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+  MPI_Get_library_version(version, &length);
+  const auto hosts = gather_text(world, name);
+  const auto kernels = gather_text(world, first_line("/proc/sys/kernel/random/boot_id"));
+  const auto models = gather_text(world, cpu_model());
+  const auto cores = gather_text(world, std::to_string(usable_cores()));
+  const auto core_now = gather_text(world, std::to_string(sched_getcpu()));
+  if (!world.is_root()) return;
+  print_line({{"event", "identity"},
+              {"ranks", world.size()},
+              {"library", std::string(version).substr(0, std::string(version).find('\n'))},
+              {"hosts", hosts},
+              {"kernels", kernels},
+              {"cpu_models", models},
+              {"cores", cores},
+              {"core_now", core_now},
+              {"clock_resolution_ns", clock_resolution_ns()}});
+}
+
+}  // namespace probe

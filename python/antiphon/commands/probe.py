@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measure the network: latency, overheads, bandwidth, topology, contention
+
+Runs a small MPI program under your MPI and launcher and writes what it found as one JSON document, the profile, with
+all samples in a file beside it. Other commands read it: report, predict, tune, run --profile.
+
+  antiphon probe -n 64 --hostfile nodes -o machine.json     a real cluster
+  antiphon probe --lab --mpi mpich                          an emulated cluster (16 nodes, 100 Mb/s)
+  antiphon report machine.json                              look at it
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from antiphon import mpi as mpis
+from antiphon import output, places, profile, tables
+from antiphon.commands import bench
+from antiphon.errors import AntiphonError
+from antiphon.probe import recording
+from antiphon.probe.session import Event, Session
+
+WHAT = {
+    "identify": "who takes part",
+    "round_trips": "latency between pairs",
+    "streams": "bandwidth between pairs",
+    "curves": "pLogP",
+    "incast": "what a port takes",
+    "all_to_all": "contention",
+    "concurrency": "several messages at once",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of `antiphon probe`."""
+    add = parser.add_argument
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("machine.json"),
+        metavar="FILE",
+        help="the profile (default: %(default)s)",
+    )
+    add("--budget", type=float, default=60.0, metavar="SECONDS", help="the time it may take (default: 60)")
+    add("--name", metavar="NAME", help="of the machine, in the profile (default: the lab's cluster, or this host)")
+    add("--again", type=Path, metavar="FILE", help="measure nothing: make the profile from samples that were kept")
+    where = parser.add_argument_group("where")
+    add = where.add_argument
+    add("-n", "-np", type=int, metavar="RANKS", help="number of ranks (default: one per core, slot or node)")
+    add("--mpi", metavar="MPI", help="openmpi, mpich, or a path (default: the first that is found)")
+    add("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
+    add("--launcher-args", default="", metavar="ARGS", help="more options for mpirun or mpiexec")
+    add(
+        "--lab",
+        nargs="?",
+        const="",
+        metavar="CLUSTER",
+        help="an emulated cluster: a cluster's name or file, or a lab that is up (default: ethernet-16)",
+    )
+    add("--transport", metavar="T", help="in a lab: what MPICH's messages travel through, ofi or ucx")
+    parser.add_argument("--json", action="store_true", help="print the profile on stdout too")
+    parser.set_defaults(link_rate=None)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measures, writes the samples and the profile, and says what was found."""
+    if args.budget < 5:
+        raise AntiphonError(f"--budget {args.budget:g}: in less than 5 seconds nothing can be measured")
+    if args.n is not None and args.n < 2:
+        raise AntiphonError(f"-n {args.n}: a network has at least 2 ranks")
+    _check_writable(args.output)
+    samples = args.again or args.output.with_suffix(".samples.json.gz")
+    if args.again:
+        recorded = recording.read(args.again)
+    else:
+        recorded = _measure(args)
+        recorded.write(samples)
+    document = recorded.document()
+    document["measurements"]["samples"] = samples.name
+    profile.write(args.output, document)
+    if args.json:
+        output.print_json(document)
+    else:
+        _tell(document, args.output)
+    return 0
+
+
+def _measure(args: argparse.Namespace) -> recording.Recording:
+    found = [mpis.by_name(args.mpi)] if args.mpi else mpis.discover()[:1]
+    if not found:
+        raise AntiphonError(
+            "no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH"
+        )
+    with bench.open_place(args) as place, _progress(args.budget) as advance:
+        ranks = args.n or (None if args.lab is not None or args.hostfile else len(os.sched_getaffinity(0)))
+        return recording.measured(Session(place, found[0], ranks, args.budget, advance), _name(args, place))
+
+
+def _check_writable(path: Path) -> None:
+    """Before a minute of measuring, not after it."""
+    folder = path.absolute().parent
+    if path.is_dir() or not os.access(folder, os.W_OK):
+        raise AntiphonError(f"cannot write {path}", hint="choose another file with -o")
+
+
+def _name(args: argparse.Namespace, place: places.Place) -> str:
+    if args.name:
+        return str(args.name)
+    if isinstance(place, places.InLab):
+        return str(place.lab.spec.name)
+    return args.hostfile.stem if args.hostfile else os.uname().nodename
+
+
+@contextlib.contextmanager
+def _progress(budget_s: float) -> Iterator[Callable[[Event], None]]:
+    """A bar that moves with time, and says what is measured; in a log, a line per experiment."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = output.stderr()
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn(f"of {budget_s:.0f} s"))
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("probe: starting", total=budget_s)
+        spent = 0.0
+
+        def advance(event: Event) -> None:
+            nonlocal spent
+            if event["event"] == "done":
+                spent += event["seconds"]
+                text = " ".join(filter(None, (WHAT.get(event["experiment"], event["experiment"]), event["label"])))
+                bar.update(task, completed=spent, description=f"probe: {text}")
+                if not console.is_terminal:
+                    console.print(f"probe: {text}: {event['seconds']:.1f} s")
+
+        yield advance
+
+
+def _tell(document: dict[str, Any], path: Path) -> None:
+    """A few lines of what was found."""
+    machine, say = document["machine"], output.stdout().print
+    mpi = f"{machine['mpi']['name']} {machine['mpi']['version']} ({machine['mpi']['transport']})"
+    ranks = f"{machine['nodes']} × {machine['ranks_per_node']} ranks"
+    say(f"{machine['name']}: {ranks}, {mpi}", soft_wrap=True)
+    table = tables.new_table()
+    for heading in ("link", "L", "os", "or", "g(0)", "g(64 KiB)", "MB/s", "eager to"):
+        table.add_column(heading, justify="left" if heading == "link" else "right")
+    from antiphon.probe.curves import at
+
+    for entry in document["link_classes"]:
+        of = lambda key, size, entry=entry: tables.time_text(at([tuple(p) for p in entry[key]], size))  # noqa: E731
+        eager = entry.get("eager_bytes")
+        table.add_row(
+            entry["name"],
+            tables.time_text(entry["latency_s"]),
+            of("os_s", 0),
+            of("or_s", 0),
+            of("g_s", 0),
+            of("g_s", 65536),
+            f"{entry['details']['bytes_per_s'] / 1e6:.4g}",
+            tables.bytes_text(eager) if eager else "–",
+        )
+    tables.print_wide(table)
+    for line in summary_lines(document):
+        say(line, soft_wrap=True)
+    for note in document["measurements"]["notes"]:
+        output.print_warning(note)
+    found = document["measurements"]
+    say(f"written: {path}; samples: {found['samples']} ({found['elapsed_s']:.0f} s)", soft_wrap=True)
+
+
+def summary_lines(document: dict[str, Any]) -> list[str]:
+    """Topology and contention in words."""
+    lines = []
+    switches = document["topology"]["switches"]
+    uplinks = [f"{s['uplink_bytes_per_s'] / 1e6:.4g} MB/s" for s in switches if "parent" in s]
+    lines.append(f"switches: {len(switches)}" + (f"; links between them: {', '.join(uplinks)}" if uplinks else ""))
+    contention = document.get("contention", {})
+    if "credit_bytes" in contention:
+        lines.append(f"credit: {tables.bytes_text(contention['credit_bytes'])} may be under way to one node")
+    if contention.get("gamma"):
+        lines.append(
+            "contention: " + ", ".join(f"γ({row['ranks']}) = {row['gamma']:.2f}" for row in contention["gamma"])
+        )
+    concurrency = document.get("concurrency")
+    if concurrency:
+        lines.append(
+            f"concurrency: index {concurrency['index']}; two messages at once take "
+            f"{concurrency['two_destinations_ratio']:.2f}× one"
+        )
+    return lines

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Make a page of HTML from a profile or from results: charts, matrices, drawings
+
+The page is one file that loads nothing: it can be opened without a network, mailed, or kept beside the data.
+
+  antiphon report machine.json                    writes machine.html
+  antiphon report results.json -o results.html    what `antiphon bench --json` wrote
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from antiphon import output, profile, report
+from antiphon.errors import AntiphonError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of `antiphon report`."""
+    add = parser.add_argument
+    add("document", nargs="?", type=Path, metavar="FILE", help="a JSON document that Antiphon wrote")
+    add("-o", "--output", type=Path, metavar="FILE", help="the page (default: the document's name with .html)")
+    add("--force", action="store_true", help="replace a page that is there already")
+    add("--list", action="store_true", help="show what kinds of documents there is a report for")
+    add("--json", action="store_true", help="with --list: as JSON; else the page's sections and where it was written")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Reads the document and writes the page."""
+    if args.list:
+        return _list(args)
+    if args.document is None:
+        raise AntiphonError("no document is named", hint="for example: antiphon report machine.json")
+    from antiphon.report import html
+
+    page = report.page_of(args.document)
+    target = args.output or args.document.with_name(args.document.name.removesuffix(".gz")).with_suffix(".html")
+    if target.exists() and not args.force:
+        raise AntiphonError(f"{target} is there already", hint="replace it with --force, or name another with -o")
+    profile.write_atomically(target, html.render(page).encode("utf-8"))
+    if args.json:
+        output.print_json(
+            {"page": str(target), "title": page.title, "sections": [section.title for section in page.sections]}
+        )
+    else:
+        output.stdout().print(f"{target}: {page.title}", soft_wrap=True)
+    return 0
+
+
+def _list(args: argparse.Namespace) -> int:
+    kinds = {kind.__name__.rpartition(".")[2]: report.summary(kind) for kind in report.all_kinds()}
+    if args.json:
+        output.print_json({"kinds": kinds})
+    else:
+        for name, text in kinds.items():
+            output.stdout().print(f"{name}: {text}", soft_wrap=True)
+    return 0

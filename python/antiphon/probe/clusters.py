@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is near whom, as measured: ranks of one node by latency, nodes of one switch by the bandwidth they share."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+
+Pair = tuple[int, int]
+Groups = list[list[int]]
+
+#: Two levels of latency must be that far apart, and a cut between them must divide the ranks into groups.
+LEVEL_RATIO = 1.8
+#: Nodes on different switches get this much less, when all nodes talk in pairs, than those on one.
+SHARED_LOSS = 0.2
+#: With more nodes than this, whoever keeps the rate with one of a switch's nodes is taken to be on it.
+MANY_NODES = 96
+
+
+def levels(latency_s: Mapping[Pair, float]) -> list[float]:
+    """Latencies between which there are gaps, widest gap first: candidates for a border between near and far."""
+    values = sorted(set(latency_s.values()))
+    gaps = [(high / low, (low * high) ** 0.5) for low, high in itertools.pairwise(values) if low > 0]
+    return [middle for ratio, middle in sorted(gaps, reverse=True) if ratio >= LEVEL_RATIO]
+
+
+def components(members: Iterable[int], near: Iterable[Pair]) -> Groups:
+    """Members that are connected by near pairs, each group sorted, groups by their first member."""
+    leader = {member: member for member in members}
+
+    def find(member: int) -> int:
+        while leader[member] != member:
+            leader[member] = leader[leader[member]]
+            member = leader[member]
+        return member
+
+    for a, b in near:
+        leader[max(find(a), find(b))] = min(find(a), find(b))
+    groups: dict[int, list[int]] = {}
+    for member in sorted(leader):
+        groups.setdefault(find(member), []).append(member)
+    return sorted(groups.values())
+
+
+def near_groups(members: Sequence[int], latency_s: Mapping[Pair, float]) -> Groups | None:
+    """Groups whose members are much nearer to one another than to others; None if there are no such groups.
+
+    A border counts if the pairs below it form complete groups: all members of a group are near one another.
+    """
+    for border in levels(latency_s):
+        near = [pair for pair, value in latency_s.items() if value < border]
+        groups = components(members, near)
+        inside = sum(len(group) * (len(group) - 1) // 2 for group in groups)
+        if len(groups) > 1 and inside >= len(near) >= 0.9 * inside and near:
+            return groups
+    return None
+
+
+def switch_groups(members: Sequence[int], rate: Mapping[Pair, float]) -> Groups:
+    """Nodes on one switch: pairs of them keep their rate when everybody talks. Average linkage, cut where that ends.
+
+    `rate`: bytes per second of each pair (a < b) while all nodes talked in pairs.
+    """
+    full = statistics.median(sorted(rate.values(), reverse=True)[: max(1, len(members) // 2)])
+    if len(members) > MANY_NODES:
+        return components(members, [pair for pair, value in rate.items() if value > (1 - SHARED_LOSS) * full])
+    groups: Groups = [[member] for member in members]
+
+    def apart(x: Sequence[int], y: Sequence[int]) -> float:
+        between = [rate[min(a, b), max(a, b)] for a in x for b in y if (min(a, b), max(a, b)) in rate]
+        return 1 - statistics.fmean(min(value / full, 1.0) for value in between) if between else 1.0
+
+    while len(groups) > 1:
+        distance, i, j = min(
+            (apart(groups[i], groups[j]), i, j) for i, j in itertools.combinations(range(len(groups)), 2)
+        )
+        if distance > SHARED_LOSS:
+            break
+        groups[i] = sorted(groups[i] + groups[j])
+        del groups[j]
+    return sorted(groups)
+
+
+def switch_tree(capacity: Mapping[Pair, float], inflow: Mapping[int, float]) -> list[tuple[int | None, float]]:
+    """Each switch's parent and the rate of the link to it, the first being the root.
+
+    `capacity`: bytes per second between two switches alone; `inflow`: into one switch from all others at once. A switch
+    that takes in more than any other alone can send it has several links, so it is in the middle. Where all are alike,
+    the one in the middle has no nodes: it is added as the root, with the index len(inflow).
+    """
+    switches = sorted(inflow)
+    if len(switches) == 1:
+        return [(None, 0.0)]
+    of = lambda a, b: capacity[min(a, b), max(a, b)]  # noqa: E731
+    widest = {s: max(of(s, other) for other in switches if other != s) for s in switches}
+    middle = max(switches, key=lambda s: inflow[s] / widest[s])
+    if len(switches) > 2 and inflow[middle] < 1.3 * widest[middle]:
+        return [(len(switches), widest[s]) for s in switches] + [(None, 0.0)]
+    root = middle if len(switches) > 2 else switches[0]
+    return [(None, 0.0) if s == root else (root, of(s, root)) for s in switches]

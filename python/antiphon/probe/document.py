@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what was found to the profile document (docs/reference/profile.md)."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
+from antiphon import __version__, profile
+from antiphon.probe import clusters, contention, curves
+from antiphon.probe.curves import ClassCurves
+from antiphon.probe.session import Event, of_kind
+from antiphon.probe.survey import Survey
+
+NAMES = {
+    "core": "same core",
+    "socket": "same socket",
+    "node": "same node",
+    "switch": "same switch",
+    "uplink": "across switches",
+}
+#: A link between switches that carries that share of what its pairs could send is no bottleneck.
+NO_BOTTLENECK = 0.9
+
+
+def rounded(seconds: float) -> float:
+    """Four digits are more than is known."""
+    return float(f"{seconds:.4g}")
+
+
+def build(survey: Survey, events: list[Event], source: Mapping[str, Any]) -> dict[str, Any]:
+    """The whole document, without decisions. `source`: created, name, mpi and codecs, as the samples are kept with."""
+    classes = {scope: curves.collect(events, scope) for scope in survey.scopes}
+    outer = classes.get("switch") or classes.get("uplink")
+    document: dict[str, Any] = {
+        "format": "antiphon-profile",
+        "version": 1,
+        "created": source["created"],
+        "tool": f"antiphon {__version__}",
+        "machine": machine(survey, source),
+        "link_classes": [link_class(scope, found) for scope, found in classes.items()],
+        "topology": topology(survey, outer or next(iter(classes.values()))),
+    }
+    document["processors"] = processors(survey, events)
+    if outer is not None:
+        document["contention"] = contended(events, outer)
+        concurrency = contention.concurrency(events)
+        if concurrency is not None:
+            document["concurrency"] = concurrency
+    if source.get("codecs"):
+        document["codecs"] = source["codecs"]
+    document["measurements"] = quality(survey, classes, events)
+    return document
+
+
+def machine(survey: Survey, source: Mapping[str, Any]) -> dict[str, Any]:
+    """Whose profile this is."""
+    who = survey.identity
+    sizes = {len(group) for group in survey.nodes}
+    return {
+        "name": source["name"],
+        "nodes": len(survey.nodes),
+        "ranks_per_node": max(sizes),
+        "mpi": source["mpi"],
+        "fingerprint": profile.fingerprint(
+            mpi=source["mpi"]["name"], cpu_model=who["cpu_models"][0], cores=int(who["cores"][0]), hosts=who["hosts"]
+        ),
+        "details": {
+            "library": who["library"],
+            "hosts": [who["hosts"][rank] for rank in survey.heads],
+            "cpu_models": sorted(set(who["cpu_models"])),
+            "ranks": who["ranks"],
+        },
+    }
+
+
+def curve(points: list[tuple[int, float]]) -> list[list[float]]:
+    return [[size, rounded(seconds)] for size, seconds in points]
+
+
+def link_class(scope: str, found: ClassCurves) -> dict[str, Any]:
+    """pLogP of one class."""
+    result: dict[str, Any] = {"name": NAMES[scope], "scope": scope, "latency_s": rounded(found.latency_s)}
+    for key, quantity in (("os_s", "os"), ("or_s", "or"), ("g_s", "g")):
+        result[key] = curve(found.curve(quantity))
+    eager = found.eager_bytes
+    if eager is not None:
+        result["eager_bytes"] = eager
+    details: dict[str, Any] = {"bytes_per_s": rounded(found.bytes_per_s), "one_way_s": curve(found.curve("one_way"))}
+    if found.rested:
+        details |= {"rested_s": curve(found.curve("rested")), "burst_bytes": found.burst_bytes}
+    details["confidence"] = {name: rounded(value) for name, value in curves.widest_spreads(found).items()}
+    return {**result, "details": details}
+
+
+def topology(survey: Survey, outer: ClassCurves) -> dict[str, Any]:
+    """The tree of switches and nodes, and what was measured between each two of them."""
+    groups = survey.switches or [survey.heads]
+    port = outer.bytes_per_s
+    tree = clusters.switch_tree(survey.uplink_rate, survey.inflow) if len(groups) > 1 else [(None, 0.0)]
+    order = sorted(range(len(tree)), key=lambda i: tree[i][0] is not None)
+    switches = []
+    for i in order:
+        parent, rate = tree[i]
+        entry: dict[str, Any] = {"name": f"switch {i}"}
+        if parent is not None:
+            entry |= {"parent": f"switch {parent}", "uplink_bytes_per_s": rounded(rate)}
+        switches.append(entry)
+    switch_of = {rank: i for i, group in enumerate(groups) for rank in group}
+    burst = {"burst_bytes": outer.burst_bytes} if outer.burst_bytes else {}
+    nodes = [
+        {
+            "name": survey.identity["hosts"][rank],
+            "switch": f"switch {switch_of[rank]}",
+            "port_bytes_per_s": rounded(port),
+            **burst,
+        }
+        for rank in survey.heads
+    ]
+    return {"switches": switches, "nodes": nodes, "pairs": pairs(survey)}
+
+
+def pairs(survey: Survey) -> dict[str, Any]:
+    """Matrices between nodes; null where nothing was measured."""
+    heads = survey.heads
+
+    def latency(a: int, b: int) -> float | None:
+        value = survey.latency_s.get((min(a, b), max(a, b)))
+        return rounded(value) if value is not None and a != b else None
+
+    def rate(a: int, b: int) -> float | None:
+        value = survey.rate.get((a, b))
+        return rounded(value) if value is not None else None
+
+    return {
+        "latency_s": [[latency(a, b) for b in heads] for a in heads],
+        "bytes_per_s": [[rate(a, b) for b in heads] for a in heads],
+    }
+
+
+def contended(events: list[Event], outer: ClassCurves) -> dict[str, Any]:
+    """γ, and what a port takes."""
+    port = contention.incast(events, outer.bytes_per_s)
+    rows = contention.gamma(events, outer)
+    result: dict[str, Any] = {"gamma": rows, "incast": port.rows, "details": {"by_senders": port.by_senders}}
+    if port.credit_bytes is not None:
+        result |= {"credit_bytes": port.credit_bytes, "port_buffer_bytes": port.port_buffer_bytes}
+    if port.timeout_s is not None:
+        result["retransmission_timeout_s"] = rounded(port.timeout_s)
+    return result
+
+
+def processors(survey: Survey, events: list[Event]) -> dict[str, Any]:
+    """Cores, who shares them, and what a waiting rank costs the others of its core."""
+    who = survey.identity
+    cores = int(who["cores"][0])
+    sharing = max(
+        len({who["hosts"][i] for i, k in enumerate(who["kernels"]) if k == kernel}) for kernel in set(who["kernels"])
+    )
+    result: dict[str, Any] = {"cores_per_node": cores, "nodes_sharing": sharing}
+    awake, asleep = (of_kind(events, "point", f"waiting {how}") for how in ("in MPI", "asleep"))
+    crowd = sharing * max(len(group) for group in survey.nodes) / cores
+    if awake and asleep and crowd > 1:
+        longer_ns = statistics.median(awake[0]["round_ns"]) - statistics.median(asleep[0]["round_ns"])
+        # A round trip waits for two turns to come round: those of its two ranks.
+        result["turn_s"] = rounded(max(0.0, longer_ns / 2 / (crowd - 1)) * 1e-9)
+    return result
+
+
+def quality(survey: Survey, classes: dict[str, ClassCurves], events: list[Event]) -> dict[str, Any]:
+    """How far the figures can be trusted."""
+    held = [dict(row, link_class=scope) for scope, found in classes.items() for row in curves.held_out_errors(found)]
+    points = [e for found in classes.values() for point in found.points.values() for e in point.values()]
+    spread = {scope: curves.widest_spreads(found) for scope, found in classes.items()}
+    notes = [*survey.notes, *noise_notes(spread, points)]
+    return {
+        "held_out": held,
+        "samples_taken": sum(e.count for e in points),
+        "outliers": sum(e.outliers for e in points),
+        "seconds": {
+            " ".join(filter(None, (e["experiment"], e["label"]))): rounded(e["seconds"])
+            for e in of_kind(events, "done")
+        },
+        "notes": notes,
+    }
+
+
+def noise_notes(spread: dict[str, dict[str, float]], points: list[curves.Estimate]) -> list[str]:
+    """What a user should know before trusting the figures."""
+    notes = [
+        f"{NAMES[scope]}: {name}(m) is only known to ±{100 * value:.0f} %"
+        for scope, of_class in spread.items()
+        for name, value in of_class.items()
+        if value > 0.05
+    ]
+    outliers, count = sum(e.outliers for e in points), sum(e.count for e in points)
+    if count and outliers / count > 0.05:
+        notes.append(
+            f"{100 * outliers / count:.0f} % of the samples are far from the rest: something else uses the network "
+            "or the processors"
+        )
+    return notes

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All samples of a probe, in a file beside the profile: what was measured once can be looked at again."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from antiphon import profile
+from antiphon.errors import AntiphonError
+from antiphon.probe import codecs, document, survey
+from antiphon.probe.session import Event, Replay, Session
+
+FORMAT, VERSION = "antiphon-samples", 1
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Where samples are from, and what each launch said."""
+
+    source: dict[str, Any]
+    launches: list[list[Event]]
+
+    def document(self) -> dict[str, Any]:
+        """The profile that follows from the samples."""
+        replay = Replay(self.launches, self.source["ranks"], self.source["budget_s"])
+        found = survey.measure(replay)
+        result = document.build(found, replay.events, self.source)
+        result["measurements"]["elapsed_s"] = self.source["elapsed_s"]
+        return result
+
+    def write(self, path: Path) -> None:
+        """Compressed JSON."""
+        content = {"format": FORMAT, "version": VERSION, "source": self.source, "launches": self.launches}
+        text = json.dumps(content, separators=(",", ":"))
+        profile.write_atomically(path, gzip.compress(text.encode(), mtime=0))
+
+
+def measured(session: Session, name: str) -> Recording:
+    """Measures; about a minute."""
+    survey.measure(session)
+    source = {
+        "name": name,
+        "created": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "mpi": {"name": session.mpi.abi, "version": session.mpi.version, "transport": session.transport},
+        "ranks": session.ranks,
+        "budget_s": session.budget_s,
+        "elapsed_s": round(session.elapsed_s, 1),
+        "codecs": codecs.measure(),
+    }
+    return Recording(source, session.launches)
+
+
+def read(path: Path) -> Recording:
+    """What write() wrote."""
+    try:
+        content = json.loads(gzip.decompress(path.read_bytes()))
+    except OSError as error:
+        raise AntiphonError(f"{path}: {error.strerror or 'is not compressed'}") from error
+    except (EOFError, ValueError) as error:
+        raise AntiphonError(f"{path}: is not a whole file of samples") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise AntiphonError(
+            f"{path}: is no file of samples", hint="`antiphon probe -o m.json` writes m.samples.json.gz"
+        )
+    if content.get("version") != VERSION:
+        raise AntiphonError(f"{path}: version {content.get('version')}: this Antiphon reads {VERSION}")
+    return Recording(content["source"], content["launches"])

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The probe itself: latencies, then bandwidths between nodes, then the rest, each planned from what came before."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from antiphon.errors import AntiphonError
+from antiphon.probe import clusters, plan
+from antiphon.probe.clusters import Groups
+from antiphon.probe.session import Event, Pair, Replay, Session, directed_medians, of_kind, pair_samples
+
+#: Long enough for TCP to find its rate, in pieces that no port's buffer minds.
+STREAM = {"bytes": 131072, "piece": 8192, "window": 2}
+CURVE_SIZES = (0, 64, 1024, 4096, 16384, 65536, 262144, 1048576)
+RESTED_SIZES = (0, 1024, 4096, 8192, 12288, 16384, 32768, 65536)
+HELD_OUT_SIZES = (3000, 24000, 100000, 400000)
+HELD_OUT_RESTED_SIZES = (2500, 10000, 24000, 50000)
+#: Of the time there is, what each part may have; scaled to what is left.
+SHARES = {
+    "switch": 16,
+    "uplink": 10,
+    "node": 5,
+    "core": 4,
+    "rested": 3.5,
+    "held out": 4,
+    "incast": 5,
+    "all_to_all": 5,
+    "concurrency": 3,
+    "turns": 1,
+    "streams": 2,
+}
+#: What one word of a command line may be long, with room to spare.
+COMMAND_LINE_BYTES = 100_000
+#: With more ranks than this, pairs are measured less often.
+MANY_RANKS = 128
+#: Overruns of single experiments, the launches, what is computed.
+USABLE = 0.9
+
+
+@dataclass
+class Survey:
+    """What was found, before it is put into words."""
+
+    identity: Event = field(default_factory=dict)
+    latency_s: dict[Pair, float] = field(default_factory=dict)
+    #: Ranks by node; nodes are numbered in the order of their first ranks, which stand for them.
+    nodes: Groups = field(default_factory=list)
+    #: Nodes' first ranks by switch.
+    switches: Groups = field(default_factory=list)
+    rate: dict[Pair, float] = field(default_factory=dict)
+    crowded_rate: dict[Pair, float] = field(default_factory=dict)
+    uplink_rate: dict[Pair, float] = field(default_factory=dict)
+    inflow: dict[int, float] = field(default_factory=dict)
+    scopes: dict[str, plan.Round] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def heads(self) -> list[int]:
+        """One rank of each node."""
+        return [group[0] for group in self.nodes]
+
+
+def measure(session: Session | Replay) -> Survey:
+    """Three launches: who is near, who shares a switch, and all parameters."""
+    survey = Survey()
+    _find_nodes(session, survey)
+    if len(survey.nodes) > 1:
+        _find_switches(session, survey)
+    _parameters(session, survey)
+    return survey
+
+
+def _find_nodes(session: Session | Replay, survey: Survey) -> None:
+    ranks = session.ranks or 16
+    many = ranks > MANY_RANKS
+    often = {"reps": 3 if many else 12, "repeat": 1 if many else 2, "budget": 0.05 * session.budget_s}
+    events = session.run(
+        [
+            plan.task("identify"),
+            # Once without counting: connections are made at the first message.
+            plan.task("round_trips", label="warm", reps=1),
+            plan.task("round_trips", label="latency", at_once=max(1, ranks // 16), **often),
+        ]
+    )
+    survey.identity = of_kind(events, "identity")[0]
+    session.ranks = int(survey.identity["ranks"])
+    if session.ranks < 2:
+        raise AntiphonError("one rank cannot measure a network", hint="give at least two with -n, or a hostfile")
+    samples = pair_samples(events, "latency")
+    survey.latency_s = {pair: statistics.median(values) / 2e9 for pair, values in samples.items()}
+    # Of many tries the least is the network's; the rest is waiting for a processor.
+    least = {pair: min(values) / 2e9 for pair, values in samples.items()}
+    members = list(range(session.ranks))
+    hosts = survey.identity["hosts"]
+    named = clusters.components(members, [(a, b) for a, b in samples if hosts[a] == hosts[b]])
+    found = clusters.near_groups(members, least)
+    if found is None:
+        # One level only: all on one node, or each on its own. Latency alone cannot tell which.
+        found = [members] if len(set(hosts)) == 1 else [[rank] for rank in members]
+    if found != named:
+        survey.notes.append(
+            f"by latency there are {len(found)} nodes, by their names {len(named)}: the profile follows the latency"
+        )
+    survey.nodes = found
+
+
+def _find_switches(session: Session | Replay, survey: Survey) -> None:
+    heads = survey.heads
+    rounds = plan.shuffled_rounds(heads, seed=1, times=3 if len(heads) > 2 else 1)
+    # All pairs of very many nodes would neither fit a command line nor the time: then a sample of them.
+    rounds = rounds[: max(8, COMMAND_LINE_BYTES // (10 * len(heads)))]
+    events = session.run(
+        [
+            plan.task("streams", label="warm", rounds=plan.rounds_text(plan.all_rounds(heads)[:3]), **STREAM),
+            plan.task("streams", label="crowded", rounds=plan.rounds_text(rounds), **STREAM),
+        ]
+    )
+    survey.crowded_rate = directed_medians(events, "crowded")
+    both = {
+        (a, b): min(value, survey.crowded_rate.get((b, a), value))
+        for (a, b), value in survey.crowded_rate.items()
+        if a < b
+    }
+    survey.switches = clusters.switch_groups(heads, both)
+
+
+def _parameters(session: Session | Replay, survey: Survey) -> None:
+    survey.scopes = _scopes(survey)
+    left_s = USABLE * (session.budget_s - session.elapsed_s) - 1.5
+    parts = _parts(survey)
+    weight = sum(SHARES[share] for share, _, _ in parts)
+    unit = max(left_s, 0.2 * session.budget_s) / weight
+    events = session.run([plan.task(name, **values, budget=unit * SHARES[share]) for share, name, values in parts])
+    _take_rates(survey, events)
+
+
+def _scopes(survey: Survey) -> dict[str, plan.Round]:
+    """Classes of links, and the pairs of each that will measure: none of them disturbs another."""
+    scopes: dict[str, plan.Round] = {}
+    inside = [pair for group in survey.nodes for pair in plan.neighbours(group)[:1]]
+    if inside:
+        scopes["node"] = inside
+    if len(survey.nodes) > 1:
+        on_switch = [pair for group in survey.switches for pair in plan.neighbours(group)]
+        if on_switch:
+            scopes["switch"] = on_switch
+        if len(survey.switches) > 1:
+            # Links between switches may be shared: one pair over each.
+            firsts = [group[0] for group in survey.switches]
+            scopes["uplink"] = plan.neighbours(firsts)
+    return scopes
+
+
+Part = tuple[str, str, dict[str, object]]
+
+
+def _parts(survey: Survey) -> list[Part]:
+    """(share, experiment, values) of all that is measured in the last launch."""
+    parts: list[Part] = []
+    for scope, pairs in survey.scopes.items():
+        parts.append((scope, "curves", {"label": scope, "pairs": plan.pairs_text(pairs), "sizes": CURVE_SIZES}))
+        held = {"pairs": plan.pairs_text(pairs), "refine": 0}
+        if scope != "node":
+            parts += [
+                ("rested", "curves", {"label": f"{scope} rested", **held, "pause_us": 3000, "sizes": RESTED_SIZES}),
+                ("held out", "curves", {"label": f"{scope} held out", **held, "pause_us": 0, "sizes": HELD_OUT_SIZES}),
+                (
+                    "rested",
+                    "curves",
+                    {"label": f"{scope} held out rested", **held, "pause_us": 3000, "sizes": HELD_OUT_RESTED_SIZES},
+                ),
+            ]
+    pair = next(iter(survey.scopes.values()))[0]
+    for quiet in (False, True):
+        parts.append(
+            (
+                "turns",
+                "curves",
+                {
+                    "label": "waiting asleep" if quiet else "waiting in MPI",
+                    "pairs": plan.pairs_text([pair]),
+                    "sizes": (0,),
+                    "refine": 0,
+                    "quiet": quiet,
+                },
+            )
+        )
+    heads = survey.heads
+    if len(heads) > 1:
+        parts += _between_nodes(survey, heads)
+    return parts
+
+
+def _between_nodes(survey: Survey, heads: Sequence[int]) -> list[Part]:
+    parts: list[Part] = []
+    rate = statistics.median(survey.crowded_rate.values())
+    group = max(survey.switches, key=len)
+    if len(group) > 2:
+        parts.append(("incast", "incast", {"receiver": group[0], "senders": group[1:], "rate": rate}))
+    counts = sorted({count for count in (2, 4, 8, 16, 32, 64, len(heads)) if 2 < count <= len(heads)} or {2})
+    parts.append(("all_to_all", "all_to_all", {"members": heads, "counts": counts, "sizes": (1024, 16384, 65536)}))
+    if len(heads) > 2:
+        parts.append(("concurrency", "concurrency", {"members": heads, "sizes": (1024, 16384, 65536)}))
+    return parts + _over_uplinks(survey)
+
+
+def _over_uplinks(survey: Survey) -> list[Part]:
+    """Streams between switches: alone, as many as there can be at once, and into one switch from all others."""
+    groups = survey.switches
+    if len(groups) < 2:
+        return []
+    parts: list[Part] = []
+    crossing = [(a, b) for x, y in itertools.combinations(groups, 2) for a in x for b in y]
+    some = crossing[:: max(1, len(crossing) // 64)]
+    parts.append(
+        ("streams", "streams", {**STREAM, "label": "alone", "rounds": plan.rounds_text([[pair] for pair in some])})
+    )
+    careful = {"bytes": 262144, "piece": 8192, "window": 1, "repeat": 3}
+    for x, y in itertools.combinations(range(len(groups)), 2):
+        pairs = plan.across(groups, x, y)
+        parts.append(
+            ("streams", "streams", {**careful, "label": f"uplink {x} {y}", "rounds": plan.rounds_text([pairs])})
+        )
+    for x in range(len(groups)) if len(groups) > 2 else []:
+        others = list(
+            itertools.chain.from_iterable(itertools.zip_longest(*(g for i, g in enumerate(groups) if i != x)))
+        )
+        pairs = list(zip([rank for rank in others if rank is not None], groups[x], strict=False))
+        parts.append(("streams", "streams", {**careful, "label": f"into {x}", "rounds": plan.rounds_text([pairs])}))
+    return parts
+
+
+def _take_rates(survey: Survey, events: Sequence[Event]) -> None:
+    """Rates of pairs where nothing else disturbed them, and what the links between switches carry in all."""
+    survey.rate = {**survey.crowded_rate, **directed_medians(events, "alone")}
+    groups = survey.switches
+    same = {rank: i for i, group in enumerate(groups) for rank in group}
+    alone = directed_medians(events, "alone")
+    if len(groups) > 1:
+        survey.rate = {
+            pair: value for pair, value in survey.rate.items() if pair in alone or same[pair[0]] == same[pair[1]]
+        }
+    for x, y in itertools.combinations(range(len(groups)), 2):
+        survey.uplink_rate[x, y] = _together(events, f"uplink {x} {y}")
+    for x in range(len(groups)):
+        survey.inflow[x] = _together(events, f"into {x}") if len(groups) > 2 else survey.uplink_rate.get((0, 1), 0.0)
+
+
+def _together(events: Sequence[Event], label: str) -> float:
+    """Bytes per second of all streams of a label together: as many times the harmonic mean as there are streams."""
+    rates = [statistics.median(values) for values in pair_samples(events, label).values()]
+    return len(rates) * statistics.harmonic_mean(rates) if rates else 0.0

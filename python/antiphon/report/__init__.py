@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Documents as one self-contained page of HTML.
+
+What a page shows is decided by a module of antiphon.report.kinds, one for each kind of document: it has
+`accepts(document) -> bool` and `page(document, path) -> Page`. A new kind is one new file there and nothing else.
+Pages are made of the blocks in antiphon.report.page, so that no kind has to know HTML.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import json
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from antiphon.errors import AntiphonError
+from antiphon.report import kinds
+from antiphon.report.page import Page
+
+
+def all_kinds() -> Iterator[ModuleType]:
+    """The modules of antiphon.report.kinds."""
+    for module in sorted(pkgutil.iter_modules(kinds.__path__), key=lambda m: m.name):
+        if not module.name.startswith("_"):
+            yield importlib.import_module(f"{kinds.__name__}.{module.name}")
+
+
+def summary(kind: ModuleType) -> str:
+    """What a kind is for, in a few words."""
+    return (kind.__doc__ or kind.__name__).partition("\n")[0].rstrip(".")
+
+
+def read(path: Path) -> Any:
+    """The JSON document in a file, which may be compressed."""
+    try:
+        raw = path.read_bytes()
+        return json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+    except OSError as error:
+        raise AntiphonError(f"{path}: {error.strerror}") from error
+    except (EOFError, ValueError) as error:
+        raise AntiphonError(
+            f"{path}: is not a whole JSON document ({error})",
+            hint="reports are made of what `antiphon probe`, `bench --json` … wrote",
+        ) from error
+
+
+def page_of(path: Path) -> Page:
+    """The page for a document, by the first kind that accepts it."""
+    document = read(path)
+    for kind in all_kinds():
+        if kind.accepts(document):
+            return kind.page(document, path)  # type: ignore[no-any-return]
+    known = ", ".join(summary(kind) for kind in all_kinds())
+    raise AntiphonError(f"{path}: nothing is known about documents of this form", hint=f"known are: {known}")

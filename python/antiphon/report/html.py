@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A page as one HTML file that needs nothing else: styles, scripts and data are inside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from antiphon import __version__
+from antiphon.report.page import Chart, Page
+
+ASSETS = Path(__file__).with_name("assets")
+
+
+def render(page: Page) -> str:
+    """The file's text."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(ASSETS),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["chart_json"] = chart_json
+    environment.globals["heat_map"] = _heat_map
+    charts = any(block.kind == "chart" for section in page.sections for block in section.blocks)
+    return environment.get_template("page.html").render(
+        page=page,
+        version=__version__,
+        charts=charts,
+        style=_asset("page.css"),
+        plot_style=_asset("uPlot.min.css"),
+        plot_script=_asset("uPlot.iife.min.js"),
+        script=_asset("charts.js"),
+    )
+
+
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def chart_json(chart: Chart) -> str:
+    """What charts.js reads: one list of x, and for each series its values there, null where it has none."""
+    columns: list[dict[float, float]] = []
+    for series in chart.series:
+        column: dict[float, float] = {}
+        for x, y in series.points:
+            place = float(max(x, 1) if chart.log_x else x)
+            while place in column:  # a jump: two values at one place
+                place *= 1 + 1e-9
+            column[place] = y
+        columns.append(column)
+    xs = sorted(set().union(*columns)) if columns else []
+    data: dict[str, Any] = {
+        "x": chart.x,
+        "y": chart.y,
+        "xLabel": chart.x_label,
+        "yLabel": chart.y_label,
+        "logX": chart.log_x,
+        "logY": chart.log_y,
+        "names": [series.name for series in chart.series],
+        "marks": [series.marks_only for series in chart.series],
+        "data": [xs, *([column.get(x) for x in xs] for column in columns)],
+    }
+    # Nothing in a script element may look like the end of it.
+    return json.dumps(data).replace("<", "\\u003c")
+
+
+def _heat_map(values: Any, labels: Any, texts: Any) -> str:
+    from antiphon.report import heat
+
+    return heat.svg(values, labels, texts)

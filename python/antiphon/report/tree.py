@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Switches and nodes as a drawing: each switch above its nodes, links between switches with their rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+NODE_WIDTH, NODE_HEIGHT, GAP, LEVEL = 58, 26, 8, 104
+MOST_DRAWN = 20
+
+
+def svg(topology: Mapping[str, Any]) -> str:
+    """The drawing of a profile's topology."""
+    switches = topology["switches"]
+    names = [switch["name"] for switch in switches]
+    depth = _depths(switches)
+    columns = {name: _shown(topology["nodes"], name) for name in names}
+    width_of = {name: max(150, (NODE_WIDTH + GAP) * min(len(columns[name]), 8)) for name in names}
+    levels = [[name for name in names if depth[name] == d] for d in range(max(depth.values()) + 1)]
+    total = max(sum(width_of[name] + 40 for name in level) for level in levels) + 20
+    place: dict[str, tuple[float, float]] = {}
+    y = 30.0
+    for level in levels:
+        used = sum(width_of[name] + 40 for name in level)
+        x = (total - used) / 2 + 20
+        for name in level:
+            place[name] = (x + width_of[name] / 2, y)
+            x += width_of[name] + 40
+        y += LEVEL + 34 * max(-(-len(columns[name]) // 8) for name in level)
+    parts = [f'<svg class="tree" viewBox="0 0 {total:.0f} {y:.0f}" width="{min(total, 1080):.0f}" role="img">']
+    parts += [_uplink(switch, place) for switch in switches if "parent" in switch]
+    for name in names:
+        parts += _switch(name, place[name], columns[name], width_of[name])
+    return "".join([*parts, "</svg>"])
+
+
+def _depths(switches: list[Mapping[str, Any]]) -> dict[str, int]:
+    depth: dict[str, int] = {}
+    for switch in switches:
+        depth[switch["name"]] = depth[switch["parent"]] + 1 if "parent" in switch else 0
+    return depth
+
+
+def _shown(nodes: list[Mapping[str, Any]], switch: str) -> list[tuple[str, float]]:
+    """Names and rates of a switch's nodes; many are drawn as the first few and a count."""
+    listed = [
+        (
+            str(node.get("name", "node")) + (f" ×{node['count']}" if node.get("count", 1) > 1 else ""),
+            node["port_bytes_per_s"],
+        )
+        for node in nodes
+        if node["switch"] == switch
+    ]
+    if len(listed) <= MOST_DRAWN:
+        return listed
+    return [*listed[: MOST_DRAWN - 1], (f"+ {len(listed) - MOST_DRAWN + 1}", listed[-1][1])]
+
+
+def _uplink(switch: Mapping[str, Any], place: Mapping[str, tuple[float, float]]) -> str:
+    (x1, y1), (x2, y2) = place[switch["parent"]], place[switch["name"]]
+    rate = f"{switch['uplink_bytes_per_s'] / 1e6:.4g} MB/s"
+    return (
+        f'<line class="uplink" x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}"/>'
+        f'<text class="rate" x="{(x1 + x2) / 2 + 8:.0f}" y="{y2 - 22:.0f}">{rate}</text>'
+    )
+
+
+def _switch(name: str, at: tuple[float, float], nodes: list[tuple[str, float]], width: float) -> list[str]:
+    x, y = at
+    rates = sorted({f"{rate / 1e6:.4g}" for _, rate in nodes})
+    label = f"{name}: {len(nodes)} ports, {' and '.join(rates)} MB/s" if nodes else name
+    parts = []
+    for i, (node, _) in enumerate(nodes):
+        row, column = divmod(i, 8)
+        in_row = min(8, len(nodes) - 8 * row)
+        left = x - in_row * (NODE_WIDTH + GAP) / 2 + column * (NODE_WIDTH + GAP) + GAP / 2
+        top = y + 44 + row * 34
+        parts.append(f'<line class="port" x1="{x:.0f}" y1="{y:.0f}" x2="{left + NODE_WIDTH / 2:.0f}" y2="{top:.0f}"/>')
+        parts.append(
+            f'<rect class="node" x="{left:.0f}" y="{top:.0f}" width="{NODE_WIDTH}" height="{NODE_HEIGHT}" rx="4"/>'
+        )
+        parts.append(
+            f'<text x="{left + NODE_WIDTH / 2:.0f}" y="{top + 17:.0f}" text-anchor="middle">{escape(node[:9])}</text>'
+        )
+    parts.append(
+        f'<rect class="switch" x="{x - width / 2:.0f}" y="{y - 15:.0f}" width="{width:.0f}" height="30" rx="6"/>'
+    )
+    parts.append(f'<text class="switch-name" x="{x:.0f}" y="{y + 5:.0f}" text-anchor="middle">{escape(label)}</text>')
+    return parts

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`antiphon probe` on this machine with few ranks: what it writes, and what it leaves alone when it fails."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from antiphon import profile
+from antiphon.mpi import discover
+
+OURS = [mpi for mpi in discover() if mpi.prefix.is_relative_to(Path(sys.prefix).resolve()) and mpi.launcher]
+#: One of each family.
+WHEELS = list({mpi.family: mpi for mpi in reversed(OURS)}.values())
+
+
+def command(*args: object) -> list[str]:
+    return [sys.executable, "-m", "antiphon", "probe", *map(str, args)]
+
+
+@pytest.mark.parametrize("mpi", WHEELS, ids=lambda mpi: mpi.family)
+def test_a_node_is_measured(tmp_path: Path, mpi: object) -> None:
+    path = tmp_path / "m.json"
+    args = command("-n", 2, "--mpi", mpi.launcher, "-o", path, "--budget", 5, "--json", "--name", "here")
+    result = subprocess.run(args, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stderr
+    document = profile.load(path)
+    assert json.loads(result.stdout) == document
+    machine = document["machine"]
+    assert (machine["name"], machine["nodes"], machine["ranks_per_node"], machine["mpi"]["name"]) == (
+        "here",
+        1,
+        2,
+        mpi.family,
+    )
+    [link] = document["link_classes"]
+    assert link["scope"] == "node"
+    sizes = [size for size, _ in link["g_s"]]
+    assert sizes[0] == 0
+    assert sizes[-1] == 1 << 20
+    assert 1e8 < link["details"]["bytes_per_s"] < 1e12
+    assert 0 < link["latency_s"] < 1e-2
+    samples = json.loads(gzip.decompress((tmp_path / document["measurements"]["samples"]).read_bytes()))
+    assert samples["format"] == "antiphon-samples"
+    points = [event for launch in samples["launches"] for event in launch if event["event"] == "point"]
+    assert (
+        sum(len(p[key]) for p in points if p["label"] == "node" for key in ("round_ns", "os_ns", "g_ns", "or_ns"))
+        == document["measurements"]["samples_taken"]
+    )
+
+
+@pytest.mark.parametrize("mpi", WHEELS, ids=lambda mpi: mpi.family)
+def test_a_rank_that_dies_leaves_the_earlier_file_whole(tmp_path: Path, mpi: object) -> None:
+    path = tmp_path / "m.json"
+    path.write_text("the earlier one")
+    args = command("-n", 3, "--mpi", mpi.launcher, "-o", path, "--budget", 30)
+    with subprocess.Popen(
+        args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as probe:
+        _kill_a_rank_of(probe.pid)
+        _, errors = probe.communicate(timeout=100)
+    assert probe.returncode == 1, errors
+    assert "error: the probe failed" in errors
+    assert "hint:" in errors
+    assert path.read_text() == "the earlier one"
+    assert [file.name for file in tmp_path.iterdir()] == ["m.json"]
+
+
+def _kill_a_rank_of(ancestor: int) -> None:
+    """Ends the last rank among a process's descendants, once all of them have been there for a while."""
+    deadline = time.monotonic() + 60
+    seen: list[int] = []
+    while time.monotonic() < deadline:
+        ranks = [pid for pid in _descendants(ancestor) if b"antiphon-probe-" in _command_line(pid).split(b"\0")[0]]
+        if len(ranks) == 3 and ranks == seen:
+            with contextlib.suppress(ProcessLookupError):  # that launch has just ended: the next one, then
+                os.kill(max(ranks), signal.SIGKILL)
+                return
+        seen = ranks
+        time.sleep(0.2)
+    raise AssertionError("the probe has started no ranks")
+
+
+def _command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _descendants(pid: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            except (OSError, IndexError):
+                continue
+            children.setdefault(parent, []).append(int(folder.name))
+    found, frontier = [], [pid]
+    while frontier:
+        mine = children.get(frontier.pop(), [])
+        found += mine
+        frontier += mine
+    return found
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("-n", 1), "at least 2 ranks"),
+        (("--budget", 1), "less than 5 seconds"),
+        (("-o", "/nowhere/m.json"), "cannot write"),
+        (("--mpi", "/nowhere"), "/nowhere"),
+        (("--lab", "--hostfile", "x"), "not for a lab"),
+    ],
+)
+def test_what_cannot_be_done_is_said_at_once(args: tuple[object, ...], said: str) -> None:
+    result = subprocess.run(command(*args), capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 2
+    assert said in result.stderr

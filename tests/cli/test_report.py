@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`antiphon report`: a page that is whole, loads nothing, and is drawn by a real browser where there is one."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from antiphon import profile, report
+from antiphon.errors import AntiphonError
+
+DATA = Path(__file__).parent.parent / "data"
+PROFILES = sorted(DATA.glob("*.json"))
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+QUIET = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def antiphon(*args: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "antiphon", *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+class Structure(html.parser.HTMLParser):
+    """What a browser would see: elements that are open, what would be loaded, the data of charts."""
+
+    VOID = ("meta", "br", "hr", "img", "link", "input", "rect", "line")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.count: dict[str, int] = {}
+        self.loads: list[str] = []
+        self.charts: list[dict] = []
+        self.in_chart = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.count[tag] = self.count.get(tag, 0) + 1
+        said = dict(attrs)
+        self.loads += [value for key, value in attrs if key in ("src", "href") and value and not value.startswith("#")]
+        self.in_chart = said.get("type") == "application/json"
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+        self.in_chart = False
+
+    def handle_data(self, data: str) -> None:
+        if self.in_chart and data.strip():
+            self.charts.append(json.loads(data))
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
+def test_a_profile_s_page_is_whole(tmp_path: Path, path: Path) -> None:
+    page = tmp_path / "page.html"
+    result = antiphon("report", path, "-o", page, "--json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["sections"][:3] == ["Network", "Curves", "Pairs"]
+    text = page.read_text(encoding="utf-8")
+    seen = Structure()
+    seen.feed(text)
+    assert seen.open == []
+    assert seen.loads == []
+    assert "@import" not in text
+    document = profile.load(path)
+    nodes = document["machine"]["nodes"]
+    assert seen.count["rect"] >= 2 * nodes * nodes + nodes, "two matrices and the nodes"
+    curves = seen.charts[0]
+    assert curves["names"][0].startswith("g(m)")
+    drawn = [(x, y) for x, y in zip(curves["data"][0], curves["data"][1], strict=True) if y is not None]
+    assert [y for _, y in drawn] == [y for _, y in document["link_classes"][0]["g_s"]]
+    assert len(text) < 500_000
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no browser on this machine; the page's structure is tested above")
+@pytest.mark.parametrize("path", PROFILES[:1], ids=lambda path: path.stem)
+def test_a_browser_draws_it(tmp_path: Path, path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert antiphon("report", path, "-o", page).returncode == 0
+    command = [
+        BROWSER,
+        *QUIET,
+        f"--user-data-dir={tmp_path / 'browser'}",
+        "--virtual-time-budget=5000",
+        "--dump-dom",
+        f"file://{page}",
+    ]
+    env = {**os.environ, "HOME": str(tmp_path)}
+    result = subprocess.run(command, capture_output=True, text=True, timeout=100, env=env, check=False)
+    charts = page.read_text(encoding="utf-8").count('class="chart"')
+    assert charts >= 4
+    assert f'data-charts="{charts}"' in result.stdout, result.stderr[-2000:]
+    assert result.stdout.count("<canvas") == charts
+    # Nothing went wrong in a script; nothing was asked of a network.
+    assert "Uncaught" not in result.stderr
+    assert "ERR_" not in result.stderr
+
+
+def test_results_of_bench(tmp_path: Path) -> None:
+    row = {
+        "collective": "bcast",
+        "ranks": 4,
+        "nodes": 4,
+        "mpi": "MPICH 5",
+        "transport": "ofi",
+        "mode": "sync",
+        "limit_s": 1e-3,
+        "samples": [2e-3] * 6,
+    }
+    rows = [
+        {**row, "bytes": size, "contender": c, "median_s": 2e-3}
+        for size in (1024, 65536)
+        for c in ("library", "</script><b>")
+    ]
+    (tmp_path / "r.json").write_text(json.dumps({"results": rows}))
+    result = antiphon("report", tmp_path / "r.json")
+    assert result.returncode == 0, result.stderr
+    seen = Structure()
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    seen.feed(text)
+    assert seen.open == []
+    assert "<b>" not in text, "names are text, whatever they contain"
+    assert seen.charts[0]["names"] == ["library", "</script><b>", "limit"]
+
+
+def test_a_page_is_not_replaced_unasked(tmp_path: Path) -> None:
+    (tmp_path / "x.html").write_text("mine")
+    result = antiphon("report", PROFILES[0], "-o", tmp_path / "x.html")
+    assert result.returncode == 2
+    assert "--force" in result.stderr
+    assert (tmp_path / "x.html").read_text() == "mine"
+    assert antiphon("report", PROFILES[0], "-o", tmp_path / "x.html", "--force").returncode == 0
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"a": 1}', "[1, 2]", "nonsense"])
+def test_other_documents_are_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "d.json").write_text(content)
+    with pytest.raises(AntiphonError) as error:
+        report.page_of(tmp_path / "d.json")
+    assert "d.json" in error.value.message
+    assert error.value.hint
+
+
+def test_a_broken_profile_is_told_by_its_field(tmp_path: Path) -> None:
+    document = profile.load(PROFILES[0])
+    document["link_classes"][0]["latency_s"] = "soon"
+    (tmp_path / "p.json").write_text(json.dumps(document))
+    result = antiphon("report", tmp_path / "p.json")
+    assert result.returncode == 2
+    assert "link_classes[0].latency_s" in result.stderr
+    assert not (tmp_path / "p.html").exists()
+
+
+def test_kinds_are_listed() -> None:
+    kinds = json.loads(antiphon("report", "--list", "--json").stdout)["kinds"]
+    assert {"profile", "bench"} <= kinds.keys()

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the probe makes of samples: groups, trees, curves, γ, credit. Samples come from models with known answers."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiphon.probe import clusters, contention, curves, plan
+
+L_S, OS_S, OR_S, RATE = 20e-6, 4e-6, 6e-6, 1.19e7
+
+
+def g(size: int) -> float:
+    """A link of 11.9 MB/s behind a processor that needs 5 µs a message."""
+    return max(5e-6, size / RATE)
+
+
+def point(size: int, label: str = "switch", eager: int = 65536) -> dict:
+    """An event as the program prints it, without noise."""
+    late = g(size) if size > eager else 0.0
+    round_ns = 1e9 * (2 * L_S + g(size) + g(0))
+    return {
+        "event": "point",
+        "label": label,
+        "bytes": size,
+        "round_ns": [round_ns] * 9,
+        "os_ns": [OS_S * 1e9] * 9,
+        "g_ns": [g(size) * 1e9] * 9,
+        "or_ns": [(OR_S + late) * 1e9] * 9,
+    }
+
+
+SIZES = (0, 64, 1024, 4096, 16384, 65536, 70000, 262144, 1048576)
+
+
+@given(st.integers(2, 40))
+def test_rounds_hold_every_pair_once(count: int) -> None:
+    members = list(range(100, 100 + count))
+    rounds = plan.all_rounds(members)
+    assert len(rounds) == count - 1 + count % 2
+    for pairs in rounds:
+        busy = [rank for pair in pairs for rank in pair]
+        assert len(busy) == len(set(busy))
+    seen = sorted(tuple(sorted(pair)) for pairs in rounds for pair in pairs)
+    assert seen == list(itertools.combinations(members, 2))
+
+
+def test_a_task_is_one_word_without_blanks() -> None:
+    said = plan.task("curves", pairs=plan.pairs_text([(0, 1), (2, 3)]), sizes=(0, 64), quiet=True, budget=1.5)
+    assert said == "curves;pairs=0-1,2-3;sizes=0,64;quiet=1;budget=1.5"
+
+
+@given(st.integers(2, 6), st.integers(2, 4), st.randoms(use_true_random=False))
+def test_nodes_are_found_by_latency(nodes: int, ranks_per_node: int, chance: random.Random) -> None:
+    ranks = list(range(nodes * ranks_per_node))
+    home = [rank % nodes for rank in ranks]
+    latency = {
+        (a, b): (0.4e-6 if home[a] == home[b] else 9e-6) * chance.uniform(1, 1.7)
+        for a, b in itertools.combinations(ranks, 2)
+    }
+    expected = sorted([rank for rank in ranks if home[rank] == node] for node in range(nodes))
+    assert clusters.near_groups(ranks, latency) == expected
+
+
+@given(st.integers(3, 16), st.randoms(use_true_random=False))
+def test_no_nodes_are_made_up_where_all_are_alike(count: int, chance: random.Random) -> None:
+    latency = {pair: 10e-6 * chance.uniform(1, 1.7) for pair in itertools.combinations(range(count), 2)}
+    assert clusters.near_groups(range(count), latency) is None
+
+
+@given(st.lists(st.integers(2, 6), min_size=1, max_size=4), st.floats(0.1, 0.6), st.randoms(use_true_random=False))
+def test_switches_are_found_by_shared_bandwidth(sizes: list[int], left: float, chance: random.Random) -> None:
+    homes = [switch for switch, count in enumerate(sizes) for _ in range(count)]
+    chance.shuffle(homes)
+    rate = {
+        (a, b): RATE * chance.uniform(0.93, 1.0) * (1 if homes[a] == homes[b] else left * chance.uniform(0.7, 1.2))
+        for a, b in itertools.combinations(range(len(homes)), 2)
+    }
+    expected = sorted([node for node, home in enumerate(homes) if home == s] for s in range(len(sizes)))
+    assert clusters.switch_groups(range(len(homes)), rate) == expected
+
+
+def test_trees_of_switches() -> None:
+    assert clusters.switch_tree({}, {0: 0.0}) == [(None, 0.0)]
+    assert clusters.switch_tree({(0, 1): 5.0}, {0: 5.0, 1: 5.0}) == [(None, 0.0), (0, 5.0)]
+    alike = {(0, 1): 5.0, (0, 2): 5.0, (1, 2): 5.0}
+    # A chain 0 – 1 – 2: the one in the middle takes in from both sides at once.
+    assert clusters.switch_tree(alike, {0: 5.0, 1: 9.8, 2: 5.1}) == [(1, 5.0), (None, 0.0), (1, 5.0)]
+    # A star whose middle has no nodes of its own.
+    assert clusters.switch_tree(alike, {0: 5.0, 1: 5.1, 2: 5.0}) == [(3, 5.0), (3, 5.0), (3, 5.0), (None, 0.0)]
+
+
+def test_curves_from_samples_of_a_known_link() -> None:
+    found = curves.collect([point(size) for size in SIZES], "switch")
+    assert found.latency_s == pytest.approx(L_S)
+    assert found.bytes_per_s == pytest.approx(RATE)
+    assert found.eager_bytes == 65536
+    for size in (0, 500, 3000, 30000, 2**20):
+        assert curves.at(found.curve("g"), size) == pytest.approx(g(size), rel=0.05, abs=4e-6)
+    assert curves.at(found.curve("or"), 65536) == pytest.approx(OR_S)
+    assert curves.at(found.curve("or"), 65537) > 100 * OR_S, "a jump is not smoothed away"
+    assert [size for size, _ in found.curve("or")].count(65536) == 2
+    assert [size for size, _ in found.curve("g")].count(65536) == 1
+
+
+def test_burst_of_a_rested_link() -> None:
+    events = [point(size) for size in SIZES]
+    for size in (0, 4096, 16384, 32768):
+        delivered = L_S + max(5e-6, (size - 8000) / RATE)
+        events.append({**point(size, "switch rested"), "round_ns": [1e9 * (delivered + L_S + 5e-6)] * 9})
+    assert curves.collect(events, "switch").burst_bytes == pytest.approx(8000, rel=0.05)
+    assert curves.collect(events[: len(SIZES)], "switch").burst_bytes == 0
+
+
+def test_held_out_sizes_are_compared_with_the_curves() -> None:
+    events = [point(size) for size in SIZES] + [point(24000, "switch held out")]
+    [row] = curves.held_out_errors(curves.collect(events, "switch"))
+    assert row["bytes"] == 24000
+    assert abs(row["error"]) < 0.001
+    events[-1]["round_ns"] = [2 * value for value in events[-1]["round_ns"]]
+    [row] = curves.held_out_errors(curves.collect(events, "switch"))
+    assert row["error"] == pytest.approx(-0.5, abs=0.01)
+
+
+def test_outliers_are_counted_and_kept() -> None:
+    found = curves.estimate([100.0, 101, 102, 103, 104, 105, 106, 107, 108, 9000])
+    assert (found.count, found.outliers) == (10, 1)
+    assert found.median == pytest.approx(104.5e-9)
+
+
+@pytest.mark.parametrize("true_gamma", [0.4, 1.3])
+def test_gamma_is_recovered(true_gamma: float) -> None:
+    found = curves.collect([point(size) for size in SIZES], "switch")
+    events = []
+    for ranks, size in itertools.product((4, 16), (1024, 16384, 65536)):
+        lower, upper = contention.bounds_s(found, ranks, size)
+        events.append(
+            {
+                "event": "all_to_all",
+                "ranks": ranks,
+                "bytes": size,
+                "ns": [1e9 * (lower + true_gamma * (upper - lower))] * 5,
+            }
+        )
+    rows = contention.gamma(events, found)
+    assert [row["ranks"] for row in rows] == [4, 16]
+    assert all(row["gamma"] == pytest.approx(true_gamma) for row in rows)
+
+
+@given(st.sampled_from([65536, 131072, 500_000]), st.integers(3, 20))
+def test_credit_is_the_port_s_buffer(buffer: int, senders: int) -> None:
+    events = []
+    for count in (senders, max(2, senders // 2)):
+        for total in (16384 * 1.06**i for i in range(80)):
+            lost = total * (1 - 1 / count) > buffer
+            events.append(
+                {
+                    "event": "incast",
+                    "senders": count,
+                    "total_bytes": int(total),
+                    "trials": 5,
+                    "lost": 2 * int(lost),
+                    "passed": not lost,
+                    "seconds": [total / RATE + 0.2 * lost],
+                }
+            )
+    found = contention.incast(events, RATE)
+    assert found.credit_bytes == pytest.approx(buffer, rel=0.07)
+    assert found.credit_bytes <= buffer
+    assert found.timeout_s == pytest.approx(0.2)
+
+
+def test_no_credit_is_claimed_where_nothing_was_lost() -> None:
+    events = [
+        {
+            "event": "incast",
+            "senders": 4,
+            "total_bytes": 2**20,
+            "trials": 5,
+            "lost": 0,
+            "passed": True,
+            "seconds": [0.1] * 5,
+        }
+    ]
+    assert contention.incast(events, RATE).credit_bytes is None
+
+
+@pytest.mark.parametrize(("two", "four", "index"), [(2.0, 4.0, 1), (1.2, 2.4, 2), (1.1, 1.3, 4)])
+def test_concurrency_index(two: float, four: float, index: int) -> None:
+    times = {"one": 1.0, "two": two, "four": four, "one_way": 0.5}
+    events = [
+        {"event": "concurrency", "bytes": 65536, "pattern": name, "ns": [value * 1e6] * 3}
+        for name, value in times.items()
+    ]
+    found = contention.concurrency(events)
+    assert (found["index"], found["two_destinations_ratio"], found["two_directions_ratio"]) == (
+        index,
+        pytest.approx(two),
+        2.0,
+    )
