@@ -165,6 +165,25 @@ TEST_CASE("codec link: a frame that never comes does not make the receiver remem
   CHECK(decoder.statistics().history_bytes < std::size_t{1} << 20);
 }
 
+TEST_CASE("codec link: the numbers of frames begin again after 65,536") {
+  Encoder encoder;
+  Decoder decoder;
+  Buffer raw(256);
+  for (std::uint32_t step = 0; step < 70'000; ++step) {
+    for (std::size_t i = 0; i < raw.size() / 4; ++i) {
+      const std::uint32_t value = step * 3 + static_cast<std::uint32_t>(i * i);
+      std::memcpy(raw.data() + 4 * i, &value, 4);
+    }
+    Buffer frame(bound(raw.size())), back(raw.size());
+    const Frame sent = encoder.encode({1, raw.size(), 0}, raw, frame, Element::i32);
+    frame.resize(sent.bytes);
+    REQUIRE(!sent.in_place);
+    REQUIRE(decoder.decode(frame, back) == Error::none);
+    REQUIRE(back == raw);
+  }
+  CHECK(encoder.statistics().temporal_frames > 60'000);
+}
+
 TEST_CASE("codec link: what cannot be compressed is sent in place, 8 bytes longer, and soon left alone") {
   Encoder encoder;
   Decoder decoder;

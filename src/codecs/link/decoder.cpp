@@ -18,7 +18,7 @@ class Decoder::State final : public PastSource {
     Error error = take_apart(head, body, parts);
     if (error != Error::none) return error;
     number_ = number_of(parts.head.sequence);
-    error = decode_parts(parts, raw_out, parts.head.kept ? this : nullptr, kernel_, work_);
+    error = decode_parts(parts, raw_out, parts.head.kept ? this : nullptr, kernel_, work_of_thread());
     if (error != Error::none) return error;
     if (parts.head.kept) {
       window_.keep(number_, raw_out, parts.reach);
@@ -85,7 +85,6 @@ class Decoder::State final : public PastSource {
   std::uint64_t next_ = 0;    // the first kept frame that has not come
   std::uint64_t number_ = 0;  // of the frame being decoded; of the next one where it is not kept
   Statistics statistics_;
-  Work work_;
 };
 
 Decoder::Decoder(Isa isa) : state_(std::make_unique<State>(isa)) {}

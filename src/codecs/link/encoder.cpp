@@ -37,17 +37,19 @@ class Encoder::State {
     const auto start = std::chrono::steady_clock::now();
     options_.frame.element = element;
     Stream& stream = stream_of(channel);
-    const Stream::Context context{options_.frame, window_, kernel_, work_};
+    Work& work = work_of_thread();
+    const Stream::Context context{options_.frame, window_, kernel_, work};
     if (!raw.empty() && stream.needs_plan(channel.piece)) {
       stream.make_plan(channel.piece, raw, context);
       ++statistics_.plans;
     }
-    const bool kept = !raw.empty() && raw.size() <= options_.history_bytes / 4 && stream.keeps(raw.size());
+    const bool fits = !raw.empty() && raw.size() <= std::min<std::uint64_t>(options_.history_bytes / 4, max_kept_bytes);
+    const bool kept = fits && stream.keeps(raw.size());
     Past past;
     const Plan& plan = stream.choose(channel.piece, raw, kept, context, past);
     const std::uint64_t number = window_.end();
     const Keep keep{kept, static_cast<std::uint16_t>(number), static_cast<std::uint16_t>(number - window_.begin())};
-    const Frame frame = write_frame(raw, plan, past, keep, options_.frame, work_, out);
+    const Frame frame = write_frame(raw, plan, past, keep, options_.frame, work, out);
     stream.sent(channel.piece, frame, raw.size(), options_.frame.wire_bytes_per_s);
     if (kept) {
       window_.keep(number, raw, keep.reach);
@@ -112,7 +114,6 @@ class Encoder::State {
   Stream* last_ = nullptr;
   Window window_;
   Statistics statistics_;
-  Work work_;
 };
 
 Encoder::Encoder(const LinkOptions& options) : state_(std::make_unique<State>(options)) {}
