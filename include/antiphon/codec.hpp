@@ -49,6 +49,8 @@ struct Options {
   Element element = Element::unknown;
   Id codec = Id::automatic;
   Isa isa = Isa::best;
+  /// Of the whole message, where this is a piece of one; 0: it is the whole. Rows of a grid divide it.
+  std::size_t message_bytes = 0;
   /// What this message's share of the wire carries: a slow codec is chosen only where the wire is slower still.
   double wire_bytes_per_s = 12.5e6;
   /// An encoded frame shorter than this is padded to it (the threshold from which the receiver expects frames).

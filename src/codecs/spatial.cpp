@@ -24,7 +24,7 @@ Error decode_body(const DecodeJob& job) {
 }
 
 Estimate expected(ConstBytes raw, const Options& options, const Kernel& kernel, Work& work) {
-  const Found found = search_spec(raw, options.element, {}, kernel, work);
+  const Found found = search_spec(raw, options, {}, kernel, work);
   return {found.bytes, encode_bytes_per_s, decode_bytes_per_s, found.spec};
 }
 

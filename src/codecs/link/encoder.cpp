@@ -36,6 +36,7 @@ class Encoder::State {
   Frame encode(const Channel& channel, ConstBytes raw, Bytes out, Element element) {
     const auto start = std::chrono::steady_clock::now();
     options_.frame.element = element;
+    options_.frame.message_bytes = channel.message_bytes;
     Stream& stream = stream_of(channel);
     Work& work = work_of_thread();
     const Stream::Context context{options_.frame, window_, kernel_, work};

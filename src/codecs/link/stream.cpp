@@ -113,8 +113,9 @@ void Stream::plan_with_past(std::uint32_t piece, ConstBytes raw, const Context& 
     Found found = search_near(foretold_.empty() ? alone_.values : foretold_[0].plan.spec, raw, foresight, context.kernel, context.work);
     if (thorough) {
       constexpr Element by_size[] = {Element::i8, Element::i16, Element::f32, Element::f64};
-      const Element element = alone_.values.map == Map::plain ? context.options.element : by_size[alone_.values.es_log2];
-      const Found other = search_spec(raw, element, foresight, context.kernel, context.work);
+      Options options = context.options;
+      if (alone_.values.map != Map::plain) options.element = by_size[alone_.values.es_log2];
+      const Found other = search_spec(raw, options, foresight, context.kernel, context.work);
       if (other.bytes != 0 && other.bytes < found.bytes) found = other;
     }
     if (found.bytes == 0) continue;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t near_lags = 64;
 constexpr std::size_t refined_lags = 4;
+constexpr std::size_t max_row = 2048, max_rows_tried = 32, refined_rows = 3;
 constexpr std::size_t refined_families = 2;
 constexpr double worthwhile = 0.99;  // grouping takes a pass more
 constexpr double fixed_bytes = 8;  // of the body, besides the planes
@@ -125,6 +126,29 @@ class Search {
     }
   }
 
+  /// Lags as long as a row, for messages that are whole rows of a grid: alone, and with the family's best short one.
+  void try_rows(const Family& family, std::size_t message_bytes) {
+    const std::size_t values = message_bytes >> family.es_log2;
+    const Samples few(raw_, std::size_t{1} << family.es_log2, glance);
+    std::vector<std::pair<double, Spec>> found;
+    for (std::size_t rows = 2; rows <= values / (near_lags + 1); ++rows) {
+      const std::size_t row = values / rows;
+      if (row * rows != values || row > max_row || row >= raw_.size() >> family.es_log2) continue;
+      Spec spec = spec_of(family);
+      spec.order = 1;
+      spec.lag[0] = static_cast<std::uint16_t>(row);
+      found.emplace_back(cost(spec, few), spec);
+      spec.order = 2;
+      spec.lag[1] = spec.lag[0];
+      spec.lag[0] = family.lags[0];
+      if (spec.lag[0] != 0) found.emplace_back(cost(spec, few), spec);
+      if (found.size() > max_rows_tried) break;
+    }
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const Samples samples(raw_, std::size_t{1} << family.es_log2, look);
+    for (std::size_t i = 0; i < found.size() && i < refined_rows; ++i) consider(found[i].second, samples);
+  }
+
   /// Whether blocks of one field each are smaller, for records as long as one of these lags.
   void try_records(std::initializer_list<std::uint16_t> records) {
     if (best_.bytes == 0 || best_.spec.record > 1) return;
@@ -172,13 +196,14 @@ std::vector<Family> families_of(Element element) {
 
 }  // namespace
 
-Found search_spec(ConstBytes raw, Element element, const Foresight& foresight, const Kernel& kernel, Work& work) {
+Found search_spec(ConstBytes raw, const Options& options, const Foresight& foresight, const Kernel& kernel, Work& work) {
   Search search(raw, foresight, kernel, work);
-  std::vector<Family> families = families_of(element);
+  std::vector<Family> families = families_of(options.element);
   std::erase_if(families, [&](const Family& f) { return !search.fits(f); });
   for (Family& family : families) search.rank(family);
   std::stable_sort(families.begin(), families.end(), [](const Family& a, const Family& b) { return a.cost < b.cost; });
   for (std::size_t i = 0; i < families.size() && i < refined_families; ++i) search.refine(families[i]);
+  if (!families.empty()) search.try_rows(families[0], options.message_bytes == 0 ? raw.size() : options.message_bytes);
   const Spec found = search.best().spec;
   const auto& lags = families.empty() ? std::array<std::uint16_t, refined_lags>{} : families[0].lags;
   search.try_records({found.lag[0], found.lag[1], lags[0], lags[1]});

@@ -21,7 +21,8 @@ struct Found {
 };
 
 /// The best spec among element sizes, maps, orders and lags for this message, after taking away what `foresight` says.
-Found search_spec(ConstBytes raw, Element element, const Foresight& foresight, const Kernel& kernel, Work& work);
+/// Of the options, the element hint and the length of the whole message count.
+Found search_spec(ConstBytes raw, const Options& options, const Foresight& foresight, const Kernel& kernel, Work& work);
 
 /// The same around a spec that suited other messages of the channel, or this one with other foresight: maps and orders anew,
 /// its lags and a few others.
