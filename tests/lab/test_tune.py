@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from antiphon import core
-from antiphon.tune import document
+from antiphon import profile as profiles
 
 CLUSTER = 'name = "four"\nnodes = 4\nrate = "100mbit"\n'
 
@@ -40,7 +40,7 @@ def test_a_tuned_profile(namespaces: None, tmp_path: Path) -> None:
     )
     assert result.returncode == 0, result.stderr
     assert "first guess" in result.stderr
-    profile = document.read(tmp_path / "machine.json")
+    profile = profiles.load(tmp_path / "machine.json")
     (told,) = json.loads(result.stdout).values()
     assert told["rules"] == profile["decisions"]["rules"]
     measured = {(c["collective"], c["bytes"], c["ranks"], c["mode"]) for c in told["cells"]}
@@ -81,7 +81,7 @@ def test_an_interrupted_tuning_goes_on(namespaces: None, tmp_path: Path) -> None
     )
     assert again.returncode == 0, again.stderr
     assert state.read_text().startswith(before.rstrip("\n"))
-    assert document.read(tmp_path / "machine.json")["decisions"]["rules"]
+    assert profiles.load(tmp_path / "machine.json")["decisions"]["rules"]
 
 
 @pytest.mark.parametrize("budget", ["6"])

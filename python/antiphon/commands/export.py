@@ -16,9 +16,9 @@ import sys
 from pathlib import Path
 
 from antiphon import exporters, output
+from antiphon import profile as profiles
 from antiphon.errors import AntiphonError
 from antiphon.exporters import Exported, Options
-from antiphon.tune import document
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         if args.collective is not None:
             raise AntiphonError(f"--to {args.to} writes the profile's decisions; it takes no collective")
-        exported = module.export(document.read(args.profile), Options(args.reader_version, args.libmpi))
+        exported = module.export(profiles.load(args.profile), Options(args.reader_version, args.libmpi))
     return _write(args, exported)
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from antiphon import benchmark, core, output, places, tables
 from antiphon import mpi as mpis
+from antiphon import profile as profiles
 from antiphon.commands import bench
 from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, AntiphonError
 from antiphon.tune import document, driver, grid, predictors
@@ -93,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
             "no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH"
         )
     if args.profile.exists():
-        predictors.check(args.profile, document.read(args.profile))
+        profiles.load(args.profile)  # what is wrong with it is said before anything is measured
     outcomes = {}
     with bench.open_place(args) as place:
         for mpi in found:
@@ -198,7 +199,7 @@ def _measure(
 
 def _profile(args: argparse.Namespace, here: driver.Surroundings) -> dict[str, Any]:
     if args.profile.exists():
-        profile = document.read(args.profile)
+        profile = profiles.load(args.profile)
         nodes = profile.get("machine", {}).get("nodes")
         if isinstance(nodes, int) and nodes < here.nodes:
             output.print_warning(

@@ -4,43 +4,14 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from antiphon import __version__, limits
-from antiphon.errors import AntiphonError
+from antiphon import __version__, limits, profile
 
-FORMAT = "antiphon-profile"
-VERSION = 1
 RULES_VERSION = 1
-
-
-def read(path: Path) -> dict[str, Any]:
-    """A profile; an error of one line that says what is wrong with it otherwise."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise AntiphonError(
-            f"cannot read the profile {path}: {error.strerror}",
-            hint=f"`antiphon probe -o {path}` measures one, `antiphon tune --profile {path}` "
-            "begins one from the links' rate",
-        ) from None
-    except ValueError as error:
-        raise AntiphonError(f"{path} is not a profile: {error}") from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise AntiphonError(f"{path} is not a profile: format is not {FORMAT!r}")
-    if document.get("version") != VERSION:
-        raise AntiphonError(f"{path}: version {document.get('version')!r}; this Antiphon reads version {VERSION}")
-    for name in ("decisions", "measurements", "machine"):
-        if not isinstance(document.get(name, {}), dict):
-            raise AntiphonError(f"{path}: {name}: expected an object")
-    if not isinstance(document.get("decisions", {}).get("rules", []), list):
-        raise AntiphonError(f"{path}: decisions.rules: expected a list")
-    return document
 
 
 def first_guess(name: str, node_of_rank: Sequence[int], network: limits.Network) -> dict[str, Any]:
@@ -49,8 +20,8 @@ def first_guess(name: str, node_of_rank: Sequence[int], network: limits.Network)
     bytes_per_s = network.node_bits_per_s / 8
     latency_s = 5e-5
     return {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": profile.FORMAT,
+        "version": profile.VERSION,
         "created": now(),
         "tool": f"antiphon {__version__}",
         "machine": {"name": name, "nodes": nodes, "ranks_per_node": max(1, len(node_of_rank) // nodes)},
@@ -97,19 +68,9 @@ def put_evidence(document: dict[str, Any], evidence: Mapping[str, Any]) -> None:
 
 
 def write(path: Path, document: Mapping[str, Any]) -> None:
-    """At once or not at all: a reader never sees half a profile."""
-    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(render(document) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-        Path(name).chmod(mode)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    """At once or not at all, after a last look at what is written."""
+    profile.check(document, str(path))
+    profile.write_atomically(path, (render(document) + "\n").encode())
 
 
 def render(value: Any, depth: int = 0) -> str:

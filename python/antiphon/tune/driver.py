@@ -27,6 +27,9 @@ _CELL_S = (0.15, 4.0)
 #: A call that takes longer is measured in the first mode only: the links decide, in all modes alike.
 _LONG_CALL_S = 0.15
 
+#: Contenders of a cell that the profile keeps, besides the library.
+_KEPT = 3
+
 DECISIONS, EXPORT = "decisions", "export"
 
 
@@ -167,9 +170,23 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: State) -
         "created": document.now(),
         "samples": state.path.name,
         "not_covered": not_covered(wanted, state, here),
-        "cells": [_row(m, here) for m in finished],
+        "cells": [_row(m, here) for m in _telling(finished)],
     }
     return Outcome(verdicts, rules, evidence)
+
+
+def _telling(measurements: Sequence[Measurement]) -> list[Measurement]:
+    """The library and the best few of each cell, in all its modes. All others' samples are in the file beside the profile."""
+    best: dict[decide.Key, set[str]] = {}
+    for mode in {m.mode for m in measurements}:
+        by_cell: dict[decide.Key, list[Measurement]] = {}
+        for m in measurements:
+            if m.mode == mode:
+                by_cell.setdefault((m.collective, m.bytes, m.ranks), []).append(m)
+        for key, own in by_cell.items():
+            ranked = sorted(own, key=lambda m: m.summary.median)
+            best.setdefault(key, {decide.LIBRARY}).update(m.contender for m in ranked[:_KEPT])
+    return [m for m in measurements if m.contender in best[m.collective, m.bytes, m.ranks]]
 
 
 def not_covered(wanted: Grid, state: State, here: Surroundings) -> list[str]:

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 from antiphon import core, limits
 from antiphon.core import CoreError
-from antiphon.errors import AntiphonError
 from antiphon.tune.contenders import Machine, Predictor
 from antiphon.tune.grid import Point
 
@@ -68,14 +64,6 @@ def from_links(machine: Machine) -> Predictor:
         return {choice: time for choice, time in known if time is not None}
 
     return predict
-
-
-def check(path: Path, profile: Mapping[str, Any]) -> None:
-    """Says what is wrong with a profile before anything is measured: the core names the field."""
-    try:
-        core.query("profile", text=json.dumps(profile))
-    except CoreError as error:
-        raise AntiphonError(f"{path}: {error.message}", hint="`antiphon probe` writes a new one") from None
 
 
 def of(profile: str, machine: Machine) -> Predictor:
