@@ -176,7 +176,7 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: State) -
 
 
 def _telling(measurements: Sequence[Measurement]) -> list[Measurement]:
-    """The library and the best few of each cell, in all its modes. All others' samples are in the file beside the profile."""
+    """The library and the best few of each cell, in all its modes. All samples are in the file beside the profile."""
     best: dict[decide.Key, set[str]] = {}
     for mode in {m.mode for m in measurements}:
         by_cell: dict[decide.Key, list[Measurement]] = {}
