@@ -75,6 +75,22 @@ def test_a_rank_that_dies_leaves_the_earlier_file_whole(tmp_path: Path, mpi: obj
     assert [file.name for file in tmp_path.iterdir()] == ["m.json"]
 
 
+def test_samples_can_be_looked_at_again_and_decisions_stay(tmp_path: Path) -> None:
+    first, again = tmp_path / "m.json", tmp_path / "again.json"
+    measured = subprocess.run(command("-n", 2, "-o", first, "--budget", 5), capture_output=True, text=True, timeout=120)
+    assert measured.returncode == 0, measured.stderr
+    tuned = {**profile.load(first), "decisions": {"version": 1, "rules": []}}
+    profile.write(again, tuned)
+    result = subprocess.run(
+        command("--again", tmp_path / "m.samples.json.gz", "-o", again), capture_output=True, text=True, timeout=60
+    )
+    assert result.returncode == 0, result.stderr
+    found = profile.load(again)
+    assert found.pop("decisions") == tuned["decisions"]
+    assert "tune" in found["measurements"]["notes"].pop()
+    assert found == profile.load(first)
+
+
 def _kill_a_rank_of(ancestor: int) -> None:
     """Ends the last rank among a process's descendants, once all of them have been there for a while."""
     deadline = time.monotonic() + 60

@@ -108,6 +108,14 @@ def test_curves_from_samples_of_a_known_link() -> None:
     assert [size for size, _ in found.curve("g")].count(65536) == 1
 
 
+def test_buffer_of_the_sending_side() -> None:
+    assert curves.collect([point(size) for size in SIZES], "switch").send_buffer_bytes is None
+    events = [point(size) for size in SIZES]
+    for event in events:
+        event["os_ns"] = [1e9 * (OS_S + max(0, event["bytes"] - 400_000) / RATE)] * 9
+    assert curves.collect(events, "switch").send_buffer_bytes == pytest.approx(400_000, rel=0.01)
+
+
 def test_burst_of_a_rested_link() -> None:
     events = [point(size) for size in SIZES]
     for size in (0, 4096, 16384, 32768):

@@ -83,12 +83,30 @@ def run(args: argparse.Namespace) -> int:
         recorded.write(samples)
     document = recorded.document()
     document["measurements"]["samples"] = samples.name
+    _keep_decisions(args.output, document)
     profile.write(args.output, document)
     if args.json:
         output.print_json(document)
     else:
         _tell(document, args.output)
     return 0
+
+
+def _keep_decisions(path: Path, document: dict[str, Any]) -> None:
+    """What was tuned for this machine before stays with its new profile."""
+    if not path.is_file():
+        return
+    try:
+        earlier = profile.load(path)
+    except AntiphonError:
+        return  # whatever it is, it is replaced
+    if "decisions" in earlier and not profile.differences(earlier, document["machine"]["fingerprint"]):
+        document["decisions"] = earlier["decisions"]
+        if "tune" in earlier.get("measurements", {}):
+            document["measurements"]["tune"] = earlier["measurements"]["tune"]
+        document["measurements"]["notes"].append(
+            "the decisions are those of the profile before: `antiphon tune` makes new ones"
+        )
 
 
 def _measure(args: argparse.Namespace) -> recording.Recording:

@@ -84,6 +84,16 @@ class ClassCurves:
         return None
 
     @property
+    def send_buffer_bytes(self) -> int | None:
+        """What the system takes over before it is sent. Of a longer message the rest must leave before a send ends."""
+        found = [
+            size - point["os"].median * self.bytes_per_s
+            for size, point in self.points.items()
+            if size >= 65536 and point["os"].median > 0.15 * point["g"].median
+        ]
+        return int(min(found)) if found and min(found) > 4096 else None
+
+    @property
     def burst_bytes(self) -> int:
         """What a link that has rested takes at once, beyond its rate (a token bucket, a shallow queue)."""
         if not self.rested:

@@ -87,6 +87,8 @@ def link_class(scope: str, found: ClassCurves) -> dict[str, Any]:
     eager = found.eager_bytes
     if eager is not None:
         result["eager_bytes"] = eager
+    if scope in ("switch", "uplink") and found.send_buffer_bytes is not None:
+        result["send_buffer_bytes"] = found.send_buffer_bytes
     details: dict[str, Any] = {"bytes_per_s": rounded(found.bytes_per_s), "one_way_s": curve(found.curve("one_way"))}
     if found.rested:
         details |= {"rested_s": curve(found.curve("rested")), "burst_bytes": found.burst_bytes}
