@@ -7,7 +7,7 @@ import itertools
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.probe import clusters, contention, curves, plan
@@ -38,6 +38,7 @@ def point(size: int, label: str = "switch", eager: int = 65536) -> dict:
 SIZES = (0, 64, 1024, 4096, 16384, 65536, 70000, 262144, 1048576)
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.integers(2, 40))
 def test_rounds_hold_every_pair_once(count: int) -> None:
     members = list(range(100, 100 + count))
@@ -55,6 +56,7 @@ def test_a_task_is_one_word_without_blanks() -> None:
     assert said == "curves;pairs=0-1,2-3;sizes=0,64;quiet=1;budget=1.5"
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.integers(2, 6), st.integers(2, 4), st.randoms(use_true_random=False))
 def test_nodes_are_found_by_latency(nodes: int, ranks_per_node: int, chance: random.Random) -> None:
     ranks = list(range(nodes * ranks_per_node))
@@ -67,12 +69,14 @@ def test_nodes_are_found_by_latency(nodes: int, ranks_per_node: int, chance: ran
     assert clusters.near_groups(ranks, latency) == expected
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.integers(3, 16), st.randoms(use_true_random=False))
 def test_no_nodes_are_made_up_where_all_are_alike(count: int, chance: random.Random) -> None:
     latency = {pair: 10e-6 * chance.uniform(1, 1.7) for pair in itertools.combinations(range(count), 2)}
     assert clusters.near_groups(range(count), latency) is None
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.integers(2, 6), min_size=1, max_size=4), st.floats(0.1, 0.6), st.randoms(use_true_random=False))
 def test_switches_are_found_by_shared_bandwidth(sizes: list[int], left: float, chance: random.Random) -> None:
     homes = [switch for switch, count in enumerate(sizes) for _ in range(count)]
@@ -160,6 +164,7 @@ def test_gamma_is_recovered(true_gamma: float) -> None:
     assert all(row["gamma"] == pytest.approx(true_gamma) for row in rows)
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.sampled_from([65536, 131072, 500_000]), st.integers(3, 20))
 def test_credit_is_the_port_s_buffer(buffer: int, senders: int) -> None:
     events = []

@@ -63,7 +63,7 @@ class ClassCurves:
             points = [(m, max(e.median - half, 1e-9)) for m, e in sorted(self.rested.items())]
         else:
             points = [(m, p[quantity].median) for m, p in sorted(self.points.items())]
-        return with_jumps(points)
+        return with_jumps(points, self.latency_s)
 
     @property
     def bytes_per_s(self) -> float:
@@ -118,11 +118,15 @@ def estimate(samples_ns: Sequence[float]) -> Estimate:
     return Estimate(s.median * 1e-9, s.ci_low * 1e-9, s.ci_high * 1e-9, s.count, outliers)
 
 
-def with_jumps(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Where close sizes are far apart in time, the smaller one occurs twice: what is longer has the higher time."""
+def with_jumps(points: Sequence[tuple[int, float]], least_s: float) -> list[tuple[int, float]]:
+    """Where close sizes are far apart in time, the smaller one occurs twice: what is longer has the higher time.
+
+    A jump is a message more on the way, so it takes at least `least_s`, the latency; what is less is a bend, or noise.
+    """
     result = list(points[:1])
     for (a, before), (b, after) in itertools.pairwise(points):
-        if a > 0 and b / a < CLOSE_SIZES and not 1 / JUMP < after / before / (b / a) < JUMP:
+        step = after - before * b / a if a > 0 else 0.0
+        if a > 0 and b / a < CLOSE_SIZES and step > least_s and after / before > JUMP * b / a:
             result.append((a, after * a / b))
         result.append((b, after))
     return result

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from antiphon import __version__
-from antiphon.report.page import Chart, Page
+from antiphon.report.page import Chart, Page, Table
 
 ASSETS = Path(__file__).with_name("assets")
 
@@ -25,7 +26,7 @@ def render(page: Page) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["chart_json"] = chart_json
-    environment.globals["heat_map"] = _heat_map
+    environment.globals |= {"heat_map": _heat_map, "numeric": _numeric}
     charts = any(block.kind == "chart" for section in page.sections for block in section.blocks)
     return environment.get_template("page.html").render(
         page=page,
@@ -67,6 +68,12 @@ def chart_json(chart: Chart) -> str:
     }
     # Nothing in a script element may look like the end of it.
     return json.dumps(data).replace("<", "\\u003c")
+
+
+def _numeric(table: Table) -> list[bool]:
+    """Which columns hold numbers only (or nothing): they are set to the right."""
+    columns = zip(*table.rows, strict=True) if table.rows else ([] for _ in table.headings)
+    return [all(not cell or re.match(r"[-+±–−]?\s?\d|–$", cell) for cell in column) for column in columns]
 
 
 def _heat_map(values: Any, labels: Any, texts: Any) -> str:

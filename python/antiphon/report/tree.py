@@ -70,7 +70,7 @@ def _uplink(switch: Mapping[str, Any], place: Mapping[str, tuple[float, float]])
 def _switch(name: str, at: tuple[float, float], nodes: list[tuple[str, float]], width: float) -> list[str]:
     x, y = at
     rates = sorted({f"{rate / 1e6:.4g}" for _, rate in nodes})
-    label = f"{name}: {len(nodes)} ports, {' and '.join(rates)} MB/s" if nodes else name
+    label = f"{name}: {' and '.join(rates)} MB/s a port" if nodes else name
     parts = []
     for i, (node, _) in enumerate(nodes):
         row, column = divmod(i, 8)

@@ -11,7 +11,7 @@ from typing import Any
 from antiphon import profile
 from antiphon.report import tree
 from antiphon.report.page import Block, Chart, Drawing, HeatMap, Page, Section, Series, Table, Text
-from antiphon.tables import bytes_text, time_text
+from antiphon.tables import bytes_text, ratio_text, time_text
 
 CURVES = (
     ("g_s", "g(m), the gap between messages"),
@@ -65,7 +65,7 @@ def _network(document: Mapping[str, Any]) -> Section:
     ]
     blocks: list[Block] = [
         Drawing("Switches and nodes, as found from the measurements", tree.svg(topology)),
-        Table(["link", "L", "g(0)", "g(1 KiB)", "g(64 KiB)", "rate at the end", "eager to"], rows, "Classes of links"),
+        Table(["link", "L", "g(0)", "g(1 KiB)", "g(64 KiB)", "best rate", "eager to"], rows, "Classes of links"),
     ]
     processors = document.get("processors")
     if processors:
@@ -80,8 +80,7 @@ def _at_sizes(points: Sequence[Sequence[float]]) -> list[str]:
     from antiphon.probe.curves import at
 
     curve = [(int(size), float(seconds)) for size, seconds in points]
-    last, before = curve[-1], next((p for p in reversed(curve) if p[0] < curve[-1][0]), None)
-    rate = (last[0] - before[0]) / (last[1] - before[1]) if before and last[1] > before[1] else 0.0
+    rate = max((size / seconds for size, seconds in curve if size >= 65536 and seconds > 0), default=0.0)
     return [*(time_text(at(curve, size)) for size in (0, 1024, 65536)), _rate(rate) if rate else "–"]
 
 
@@ -201,24 +200,54 @@ def _codecs(document: Mapping[str, Any]) -> Section:
 
 def _decisions(document: Mapping[str, Any]) -> Section:
     rules = document.get("decisions", {}).get("rules", [])
-    if not rules:
-        return Section("Decisions")
-    rows = [[str(rule.get("collective", "")), _when(rule), _use(rule), str(rule.get("reason", ""))] for rule in rules]
-    return Section(
-        "Decisions", "The first rule that fits decides.", [Table(["collective", "when", "use", "reason"], rows)]
-    )
+    blocks: list[Block] = []
+    if rules:
+        rows = [[str(rule.get("collective", "*")), _when(rule), _use(rule), str(rule.get("why", ""))] for rule in rules]
+        blocks.append(Table(["collective", "when", "use", "why"], rows, "Rules; the first that fits decides"))
+    for tuned in document.get("measurements", {}).get("tune", []):
+        where = (
+            f"{tuned.get('library', tuned.get('mpi', ''))}, {tuned.get('ranks', '?')} ranks, for {tuned.get('purpose')}"
+        )
+        blocks.append(
+            Table(["collective", "bytes", "ranks", "mode", "fastest", "median", "× library"], _fastest(tuned), where)
+        )
+    return Section("Decisions", "", blocks)
+
+
+def _fastest(tuned: Mapping[str, Any]) -> list[list[str]]:
+    """Of each cell the contender with the least median, and how much faster than the library's own it is."""
+    cells: dict[tuple[str, int, int, str], list[Mapping[str, Any]]] = {}
+    for cell in tuned.get("cells", []):
+        cells.setdefault((cell["collective"], cell["bytes"], cell["ranks"], cell["mode"]), []).append(cell)
+    rows = []
+    for (collective, size, ranks, mode), contenders in sorted(cells.items()):
+        best = min(contenders, key=lambda cell: cell["median_s"])
+        library = next((cell["median_s"] for cell in contenders if cell["contender"] == "library"), None)
+        faster = ratio_text(library / best["median_s"]) if library else ""
+        name = best["contender"].removeprefix("antiphon:")
+        rows.append([collective, bytes_text(size), str(ranks), mode, name, time_text(best["median_s"]), faster])
+    return rows
 
 
 def _when(rule: Mapping[str, Any]) -> str:
-    skip = ("collective", "use", "algorithm", "parameters", "reason", "details")
-    return ", ".join(f"{key} {value}" for key, value in rule.items() if key not in skip)
+    skip = ("collective", "use", "parameters", "why", "details")
+    return ", ".join(f"{key} {_range(key, value)}" for key, value in rule.items() if key not in skip)
+
+
+def _range(key: str, value: Any) -> str:
+    """[low, high] in words; either end may be open."""
+    if not (isinstance(value, list) and len(value) == 2):
+        return str(value)
+    text = bytes_text if key.endswith("bytes") else str
+    low, high = value
+    if low == high:
+        return text(low)
+    return f"from {text(low)}" if high is None else f"to {text(high)}" if not low else f"{text(low)} – {text(high)}"
 
 
 def _use(rule: Mapping[str, Any]) -> str:
-    if "use" in rule:
-        return str(rule["use"])
     parameters = ", ".join(f"{key}={value}" for key, value in (rule.get("parameters") or {}).items())
-    return str(rule.get("algorithm", "")) + (f" ({parameters})" if parameters else "")
+    return str(rule.get("use", "")) + (f" ({parameters})" if parameters else "")
 
 
 def _quality(document: Mapping[str, Any]) -> Section:
