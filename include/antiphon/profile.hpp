@@ -56,7 +56,7 @@ struct LinkClass {
   Curve receive_overhead;  ///< or
   Curve gap;               ///< g
   std::int64_t eager_bytes = INT64_MAX;        ///< longer messages wait until their receive is posted
-  std::int64_t send_buffer_bytes = INT64_MAX;  ///< to one rank, that the system takes over before they are sent
+  std::int64_t send_buffer_bytes = 65536;      ///< to one rank, that the system takes over before they are sent
 };
 
 struct SwitchEntry {

@@ -67,7 +67,7 @@ LinkClass read_link_class(const JsonNode& node) {
   link.receive_overhead = read_curve(receive);
   link.gap = read_curve(gap);
   link.eager_bytes = node.integer_or("eager_bytes", INT64_MAX, 0, INT64_MAX);
-  link.send_buffer_bytes = node.integer_or("send_buffer_bytes", INT64_MAX, 0, INT64_MAX);
+  link.send_buffer_bytes = node.integer_or("send_buffer_bytes", link.send_buffer_bytes, 0, INT64_MAX);
   return link;
 }
 

@@ -53,6 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--budget", type=float, default=5.0, metavar="SECONDS", help="for one collective at one size in one mode (default: 5)")
     add("--root", type=int, default=0, metavar="RANK", help="root of those that have one (default: 0)")
     add("--overhead", action="store_true", help="measure only what Antiphon adds to a call that it passes on to the library")
+    add("--predict", type=Path, metavar="PROFILE", help="compare with what the model of this profile predicts")
+    add("--results", type=Path, action="append", metavar="FILE", help="with --predict: compare these results (of --json) "
+        "instead of measuring")  # fmt: skip
+    add("--svg", type=Path, metavar="FILE", help="with --predict: predicted over measured times, as a chart")
     where = parser.add_argument_group("where")
     add = where.add_argument
     add("-n", "-np", type=int, metavar="RANKS", help="number of ranks (default: one per core, slot or node)")
@@ -74,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
     _give_back_names(args)
     if args.list:
         return _list(args)
+    if args.results or args.svg:
+        return _predicted(args, _read_results(args.results or []))
     if args.n is not None and args.n < 1:
         raise AntiphonError(f"-n {args.n}: at least 1 rank is needed")
     found = [mpis.by_name(name) for name in args.mpi.split(",")] if args.mpi else mpis.discover()[:1]
@@ -89,7 +95,9 @@ def run(args: argparse.Namespace) -> int:
             all_results.append(results)
             if args.json != "-":
                 _show(results, place)
-    if args.json:
+    if args.predict:
+        _predicted(args, [row for results in all_results for row in results.rows()])
+    elif args.json:
         _write_json(args.json, {"results": [row for results in all_results for row in results.rows()]})
     return EXIT_FAILURE if any(results.wrong for results in all_results) else 0
 
@@ -257,6 +265,32 @@ def _overhead(args: argparse.Namespace, place: places.Place, found: list[mpis.Mp
     for row in rows:
         table.add_row(row["mpi"], row["collective"], f"{row['library_ns']:.0f} ns", f"{row['added_ns']:.0f} ns")
     tables.print_wide(table)
+    return 0
+
+
+def _read_results(files: list[Path]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for file in files:
+        try:
+            rows += json.loads(file.read_text(encoding="utf-8"))["results"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise AntiphonError(f"--results {file}: not results of `antiphon bench --json` ({error})") from None
+    return rows
+
+
+def _predicted(args: argparse.Namespace, rows: list[dict[str, Any]]) -> int:
+    from antiphon import model, validation
+
+    profile = model.read_profile(args.predict)
+    if profile is None or not rows:
+        raise AntiphonError("--results and --svg need --predict PROFILE and results", hint="`antiphon probe` writes a profile")
+    compared = validation.compare(rows, profile)
+    if args.json:
+        _write_json(args.json, {"results": rows, "predictions": compared.rows()})
+    if args.json != "-":
+        validation.show(compared)
+    if args.svg:
+        validation.draw(compared, args.svg)
     return 0
 
 

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predict what each algorithm of a collective takes, from a profile
+
+  antiphon predict bcast --ranks 64 --bytes 256k --profile machine.json
+  antiphon predict alltoall --ranks 1024 --bytes 64k --link-rate 10gbit
+
+Each algorithm is shown with the parameters that the model finds best for it. Without a profile the links' rate is all
+that is known, and the rest of the machine is a first guess: typical costs of MPI over TCP.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from pathlib import Path
+
+from antiphon import core, limits, model, output
+from antiphon.errors import AntiphonError
+from antiphon.tables import bytes_text, new_table, print_wide, ratio_text, time_text
+
+DEFAULT_RATE = "1gbit"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of `antiphon predict`."""
+    add = parser.add_argument
+    add("collective", metavar="COLLECTIVE", help="bcast, alltoall, allreduce, …")
+    add("--ranks", type=int, required=True, metavar="P", help="number of ranks")
+    add("--ranks-per-node", type=int, default=1, metavar="K", help="consecutive ranks on each node (default: 1)")
+    add("--bytes", default="64k", metavar="M", help="bytes of a block (bcast, reduce, allreduce, scan: of the whole "
+        "message; default: %(default)s)")  # fmt: skip
+    add("--profile", type=Path, metavar="FILE", help="profile of the machine (default: a first guess from --link-rate)")
+    add("--link-rate", metavar="RATE", help=f"of a node's link, without a profile (default: {DEFAULT_RATE})")
+    add("--root", type=int, default=0, metavar="R", help="root of a rooted collective (default: 0)")
+    add("--defaults", action="store_true", help="with the algorithms' default parameters, not searched ones")
+    add("--sweep", metavar="A-B", default="1k-1m", help="sizes for crossovers and chart (default: %(default)s)")
+    add("--no-sweep", action="store_true", help="the one size only")
+    add("--svg", type=Path, metavar="FILE", help="write the chart of times over sizes")
+    add("--force", action="store_true", help="overwrite FILE of --svg")
+    add("--json", action="store_true", help="print predictions as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Predicts and prints."""
+    machine = _machine(args)
+    size = _size(args.bytes, "--bytes")
+    if args.svg and args.svg.exists() and not args.force:
+        raise AntiphonError(f"{args.svg} exists", hint="--force overwrites it")
+    one = model.predict(args.collective, [size], machine, root=args.root, search=not args.defaults)
+    sweep = None if args.no_sweep else _sweep(args, machine)
+    crossings = _crossings(args, machine, sweep) if sweep else []
+    if args.svg:
+        from antiphon.draw import curves
+
+        curves.svg(_chart(args, sweep or one), args.svg)
+    if args.json:
+        output.print_json(_json(one, sweep, crossings))
+    else:
+        _show(args, machine, size, one)
+        _show_sweep(args, sweep, crossings)
+    return 0
+
+
+def _machine(args: argparse.Namespace) -> model.Machine:
+    from antiphon.lab.units import parse_rate
+
+    known = {c.name for c in core.collectives()}
+    if args.collective not in known:
+        raise AntiphonError(f"no collective named {args.collective!r}", hint=f"there are {', '.join(sorted(known))}")
+    if args.ranks < 2:
+        raise AntiphonError(f"--ranks {args.ranks}: at least 2 are needed")
+    if args.profile and args.link_rate:
+        raise AntiphonError("--link-rate is for predictions without a profile", hint="leave one of them away")
+    if not 0 <= args.root < args.ranks:
+        raise AntiphonError(f"--root {args.root}: not one of the {args.ranks} ranks")
+    try:
+        rate = parse_rate(args.link_rate or DEFAULT_RATE)
+    except ValueError as error:
+        raise AntiphonError(f"--link-rate: {error}") from None
+    return model.Machine(args.ranks, max(1, args.ranks_per_node), model.read_profile(args.profile), rate)
+
+
+def _size(text: str, option: str) -> int:
+    from antiphon.lab.units import parse_size
+
+    try:
+        return 0 if text.strip() == "0" else parse_size(text)
+    except ValueError as error:
+        raise AntiphonError(f"{option}: {error}") from None
+
+
+def _sweep(args: argparse.Namespace, machine: model.Machine) -> model.Sweep | None:
+    if args.collective == "barrier":
+        return None
+    low, dash, high = args.sweep.partition("-")
+    if not dash:
+        raise AntiphonError(f"--sweep {args.sweep}: not of the form A-B", hint="as 1k-1m")
+    first, last = _size(low, "--sweep"), _size(high, "--sweep")
+    if not 0 < first <= last:
+        raise AntiphonError(f"--sweep {args.sweep}: sizes must grow from above 0")
+    sizes = [first]
+    # With very many ranks each size takes its time.
+    factor = 2 if machine.ranks <= model.MAX_SEARCHED_RANKS else 8
+    while sizes[-1] * factor <= last:
+        sizes.append(sizes[-1] * factor)
+    return model.predict(args.collective, sizes, machine, root=args.root, **_effort(args, machine))
+
+
+def _effort(args: argparse.Namespace, machine: model.Machine) -> dict[str, int | bool]:
+    search = not args.defaults and machine.ranks <= model.MAX_SEARCHED_RANKS
+    return {"search": search, "max_evaluations": 12}
+
+
+def _crossings(args: argparse.Namespace, machine: model.Machine, sweep: model.Sweep) -> list[tuple[int, str, str]]:
+    def winner(size: int) -> str:
+        effort = _effort(args, machine)
+        return model.predict(args.collective, [size], machine, root=args.root, **effort).sizes[size][0].algorithm
+
+    return model.crossovers(sweep, winner, steps=6 if machine.ranks <= model.MAX_SEARCHED_RANKS else 0)
+
+
+def _chart(args: argparse.Namespace, sweep: model.Sweep):  # type: ignore[no-untyped-def]
+    from antiphon.draw import curves
+
+    lines: dict[str, list[tuple[int, float]]] = {}
+    for size, predictions in sorted(sweep.sizes.items()):
+        for p in predictions:
+            lines.setdefault(p.algorithm, []).append((size, p.seconds))
+    return curves.Chart(f"{args.collective}, {args.ranks} ranks, {sweep.machine}", lines)
+
+
+def _json(one: model.Sweep, sweep: model.Sweep | None, crossings: list[tuple[int, str, str]]) -> dict[str, object]:
+    def rows(of: model.Sweep) -> list[dict[str, object]]:
+        return [{"bytes": size, "predictions": [dataclasses.asdict(p) for p in found]} for size, found in of.sizes.items()]
+
+    return {
+        "machine": one.machine, "first_guess": one.first_guess, "predictions": rows(one)[0]["predictions"],
+        "sweep": rows(sweep) if sweep else [],
+        "crossovers": [{"bytes": size, "below": below, "from": above} for size, below, above in crossings],
+    }  # fmt: skip
+
+
+def _show(args: argparse.Namespace, machine: model.Machine, size: int, one: model.Sweep) -> None:
+    network = None
+    if machine.profile is None:
+        rate = machine.link_bits_per_s * limits.PAYLOAD_SHARE
+        network = limits.Network.blocks(args.ranks, machine.ranks_per_node, rate)
+        output.stdout().print(f"{one.machine}: a first guess; `antiphon probe` measures this machine", soft_wrap=True)
+    limit = limits.limit_s(args.collective, size, network, args.root) if network else None
+    what = "" if args.collective == "barrier" else f" of {bytes_text(size)}"
+    table = new_table(f"{args.collective}{what}, {args.ranks} ranks, {machine.ranks_per_node} a node; {one.machine}")
+    table.add_column("algorithm", overflow="fold")
+    headings = ["predicted", "× best", *(["× limit"] if limit else []), "closed form"]
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("how")
+    best = one.sizes[size][0].seconds if one.sizes[size] else 0
+    for p in one.sizes[size]:
+        ratios = [ratio_text(p.seconds / best if best else None), *([ratio_text(p.seconds / limit)] if limit else [])]
+        table.add_row(p.choice, time_text(p.seconds), *ratios, time_text(p.closed_form_s), p.method)
+    print_wide(table)
+
+
+def _show_sweep(args: argparse.Namespace, sweep: model.Sweep | None, crossings: list[tuple[int, str, str]]) -> None:
+    if sweep is None:
+        return
+    from antiphon.draw import curves
+
+    console = output.stdout()
+    first = min(sweep.sizes)
+    console.print(f"fastest from {bytes_text(first)}: {sweep.sizes[first][0].algorithm}", soft_wrap=True)
+    for size, _, after in crossings:
+        console.print(f"        from {bytes_text(size)}: {after}", soft_wrap=True)
+    chart = curves.terminal(_chart(args, sweep), console.width) if console.is_terminal else None
+    if chart:
+        console.print(chart, markup=False, highlight=False)
+    if args.svg:
+        output.stderr().print(f"wrote {args.svg}", soft_wrap=True)

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model (docs/concepts/model.md): what collectives take on a machine that a profile describes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from antiphon import core
+from antiphon.errors import AntiphonError
+
+#: Reductions are predicted for doubles where the size allows it.
+_ELEMENT_BYTES = 8
+#: With more ranks than these, parameters are not searched at every size of a sweep.
+MAX_SEARCHED_RANKS = 128
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Ranks on a machine: a profile, or a rate of links to guess one from."""
+
+    ranks: int
+    ranks_per_node: int = 1
+    #: The profile's JSON text; None: guessed from the links' rate.
+    profile: str | None = None
+    link_bits_per_s: float = 1e9
+    #: Where each rank is, if not `ranks_per_node` consecutive ones on each node.
+    node_of_rank: Sequence[int] | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """As the core's requests have it."""
+        fields: dict[str, Any] = {"ranks": self.ranks, "ranks_per_node": min(self.ranks_per_node, self.ranks)}
+        if self.node_of_rank is not None:
+            fields["node_of_rank"] = list(self.node_of_rank)
+        if self.profile is None:
+            return fields | {"link_bits_per_s": self.link_bits_per_s}
+        return fields | {"profile": self.profile}
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One algorithm with parameters, and the time that the model expects."""
+
+    algorithm: str
+    #: "ALGORITHM[:PARAMETER=VALUE,…]".
+    choice: str
+    parameters: Mapping[str, int]
+    seconds: float
+    #: "evaluated", "symmetric" (one period of ranks stands for all) or "extrapolated" (from fewer ranks).
+    method: str
+    #: By the papers' formula, where there is one.
+    closed_form_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Predictions for several sizes, fastest first each."""
+
+    machine: str
+    #: The profile is a guess.
+    first_guess: bool
+    sizes: Mapping[int, Sequence[Prediction]]
+
+    def winners(self) -> list[tuple[int, int, str]]:
+        """Runs of sizes with the same fastest algorithm: (from, to, algorithm)."""
+        runs: list[tuple[int, int, str]] = []
+        for size, predictions in sorted(self.sizes.items()):
+            best = predictions[0].algorithm
+            if runs and runs[-1][2] == best:
+                runs[-1] = (runs[-1][0], size, best)
+            else:
+                runs.append((size, size, best))
+        return runs
+
+
+def read_profile(path: Path | None) -> str | None:
+    """The text of a profile that the core can read; an error names the field that is wrong."""
+    if path is None:
+        return None
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AntiphonError(f"--profile {path}: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        core.query("profile", text=text)
+    except core.CoreError as error:
+        raise AntiphonError(f"{path}: {error.message}", hint="`antiphon probe` writes a profile of this machine") from None
+    return text
+
+
+def element_bytes(collective: str, size: int) -> int:
+    """Of a reduction's elements: doubles, unless the size is no multiple."""
+    reduces = next(c.is_reduction for c in core.collectives() if c.name == collective)
+    return _ELEMENT_BYTES if reduces and size % _ELEMENT_BYTES == 0 else 1
+
+
+def predict(
+    collective: str, sizes: Sequence[int], machine: Machine, *, choices: Sequence[str] | None = None, root: int = 0,
+    search: bool = True, as_timed: bool = False, max_evaluations: int = 64,
+) -> Sweep:  # fmt: skip
+    """Every algorithm with its best parameters, or the `choices` as they are; `as_timed`: as a benchmark in `sync`
+    mode would see it, with a barrier before each call.
+    """
+    element = min((element_bytes(collective, size) for size in sizes), default=1)
+    answer = core.query(
+        "predict", collective=collective, bytes=list(sizes), root=root, element_bytes=element, search=search,
+        sync=as_timed, choices=choices, max_evaluations=max_evaluations, **machine.fields(),
+    )  # fmt: skip
+    found = {
+        entry["bytes"]: tuple(sorted((Prediction(**c) for c in entry["candidates"]), key=lambda p: p.seconds))
+        for entry in answer["sizes"]
+    }
+    return Sweep(answer["machine"], answer["first_guess"], found)
+
+
+def choose(question: core.Question, machine: Machine) -> core.Choice | None:
+    """What the model alone would use; None where the size is unknown."""
+    fields = core._fields(question) | {k: v for k, v in machine.fields().items() if k in ("profile", "link_bits_per_s")}
+    answer = core.query("choose_by_model", **fields)
+    if answer["choice"] is None:
+        return None
+    parsed = core.parse(question.collective, answer["choice"])
+    return core.Choice(parsed.choice, parsed.algorithm, parsed.parameters, answer["reason"])
+
+
+def closed_forms(collective: str, sizes: Sequence[int], machine: Machine, segment_bytes: int = 0) -> list[dict[str, Any]]:
+    """The papers' formulas for the collective, evaluated: name, formula, source, seconds for each size."""
+    answer = core.query(
+        "closed_forms", collective=collective, bytes=list(sizes), segment_bytes=segment_bytes, **machine.fields()
+    )
+    return list(answer["forms"])
+
+
+def crossovers(
+    sweep: Sweep, winner: Callable[[int], str], steps: int = 6
+) -> list[tuple[int, str, str]]:
+    """Between which sizes one algorithm overtakes another: (size, before, after), narrowed down by halving."""
+    found = []
+    ordered = sorted(sweep.sizes)
+    for low, high in zip(ordered, ordered[1:], strict=False):
+        before, after = sweep.sizes[low][0].algorithm, sweep.sizes[high][0].algorithm
+        if before == after:
+            continue
+        for _ in range(steps):
+            middle = (low + high) // 2 // 8 * 8
+            if not low < middle < high:
+                break
+            if winner(middle) == before:
+                low = middle
+            else:
+                high = middle
+        found.append((high, before, after))
+    return found
+
+

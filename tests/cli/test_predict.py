@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`antiphon predict` and `antiphon bench --predict`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from antiphon import core, model, validation
+
+ROOT = Path(__file__).resolve().parents[2]
+PROFILE = ROOT / "tests/fuzz/corpus/profile/two_switches.json"
+LAB = ROOT / "docs/measurements/model-profile-openmpi.json"
+RESULTS = ROOT / "docs/measurements/model-openmpi.json"
+
+
+def antiphon(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "antiphon", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_every_algorithm_is_predicted_with_its_parameters():
+    ended = antiphon("predict", "bcast", "--ranks", 16, "--bytes", "256k", "--link-rate", "100mbit", "--json")
+    assert ended.returncode == 0, ended.stderr
+    said = json.loads(ended.stdout)
+    assert said["first_guess"]
+    names = {p["algorithm"] for p in said["predictions"]}
+    assert names == {a.name for a in core.algorithms("bcast")}
+    times = [p["seconds"] for p in said["predictions"]]
+    assert times == sorted(times)
+    # No broadcast beats the wire, and the best one comes near it.
+    wire = 262144 / (100e6 / 8 * 1448 / 1514)
+    assert wire < times[0] < 1.3 * wire
+    assert {entry["bytes"] for entry in said["sweep"]} == {2**i for i in range(10, 21)}
+    assert all(c["below"] != c["from"] for c in said["crossovers"])
+
+
+def test_two_switches_are_slower_where_all_must_cross_the_uplink():
+    text = PROFILE.read_text()
+    two = model.predict("alltoall", [65536], model.Machine(16, 1, text), search=False)
+    one = model.predict("alltoall", [65536], model.Machine(8, 1, text), search=False)
+    assert two.sizes[65536][0].seconds > 5 * one.sizes[65536][0].seconds
+
+
+@pytest.mark.parametrize("collective", ["bcast", "alltoall", "allgather", "allreduce"])
+def test_very_many_ranks_take_seconds(collective):
+    begin = time.monotonic()
+    for ranks in (4096, 65536):
+        choice = {"bcast": "chain", "alltoall": "rotated", "allgather": "ring", "allreduce": "recursive_doubling"}[collective]
+        found = model.predict(collective, [1024], model.Machine(ranks), choices=[choice]).sizes[1024]
+        assert found[0].seconds > 0
+    assert time.monotonic() - begin < 30
+
+
+def test_the_chart_is_an_svg(tmp_path):
+    pytest.importorskip("matplotlib")
+    target = tmp_path / "chart.svg"
+    ended = antiphon("predict", "scatter", "--ranks", 8, "--bytes", "4k", "--svg", target)
+    assert ended.returncode == 0, ended.stderr
+    assert "</svg>" in target.read_text()
+    again = antiphon("predict", "scatter", "--ranks", 8, "--bytes", "4k", "--svg", target)
+    assert again.returncode == 2
+    assert "--force" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ('{"format": "antiphon-prof', "not valid JSON"),
+        ('{"format": "something", "version": 1}', "format: not a profile"),
+        ('{"format": "antiphon-profile", "version": 9}', "version: this profile has version 9"),
+        ('{"format": "antiphon-profile", "version": 1}', 'the field "machine" is missing'),
+    ],
+)
+def test_a_broken_profile_is_one_line_that_names_the_field(tmp_path, broken, said):
+    path = tmp_path / "machine.json"
+    path.write_text(broken)
+    ended = antiphon("predict", "bcast", "--ranks", 4, "--profile", path)
+    assert ended.returncode == 2
+    errors = [line for line in ended.stderr.splitlines() if line.startswith("error:")]
+    assert len(errors) == 1
+    assert said in errors[0]
+
+
+@pytest.mark.parametrize(
+    "words", [("nothing", "--ranks", 4), ("bcast", "--ranks", 1), ("bcast", "--ranks", 4, "--bytes", "x"),
+              ("bcast", "--ranks", 4, "--root", 4), ("bcast", "--ranks", 4, "--sweep", "8")]
+)  # fmt: skip
+def test_wrong_usage_is_said(words):
+    ended = antiphon("predict", *words)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error:")
+
+
+def test_the_model_holds_against_the_recorded_measurements():
+    """What docs/measurements/model.md shows, from the raw results beside it."""
+    rows = json.loads(RESULTS.read_text())["results"]
+    compared = validation.compare(rows, LAB.read_text())
+    errors = [abs(e.error) for e in compared.entries]
+    assert len(errors) > 400
+    assert validation.quantile(errors, 0.5) <= 0.10
+    assert validation.quantile(errors, 0.9) <= 0.25
+    picks = compared.picks()
+    assert sum(p.ratio <= validation.AS_GOOD for p in picks) >= 0.9 * len(picks)
