@@ -28,8 +28,8 @@ struct Symmetry {
   [[nodiscard]] bool whole() const { return period == ranks; }
 };
 
-/// The symmetry that schedules have, as far as a sample of ranks shows: renaming leaves kinds, peers, lengths, cuts and
-/// dependencies as they are (places in memory may differ). `step`: the network repeats after so many ranks.
+/// The symmetry that schedules have, as far as a sample of ranks shows: renaming leaves the messages' order,
+/// peers, lengths and cuts as they are (places in memory and copies may differ). `step`: the network repeats after so many ranks.
 Symmetry find_symmetry(const std::function<Schedule(int rank)>& build, int ranks, int step);
 
 }  // namespace antiphon

@@ -24,7 +24,7 @@ def antiphon(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_algorithm_is_predicted_with_its_parameters():
-    ended = antiphon("predict", "bcast", "--ranks", 16, "--bytes", "256k", "--link-rate", "100mbit", "--json")
+    ended = antiphon("predict", "bcast", "--ranks", 16, "--bytes", "256k", "--link-rate", "100mbit", "--sweep", "64k-256k", "--json")
     assert ended.returncode == 0, ended.stderr
     said = json.loads(ended.stdout)
     assert said["first_guess"]
@@ -35,7 +35,7 @@ def test_every_algorithm_is_predicted_with_its_parameters():
     # No broadcast beats the wire, and the best one comes near it.
     wire = 262144 / (100e6 / 8 * 1448 / 1514)
     assert wire < times[0] < 1.3 * wire
-    assert {entry["bytes"] for entry in said["sweep"]} == {2**i for i in range(10, 21)}
+    assert {entry["bytes"] for entry in said["sweep"]} == {65536, 131072, 262144}
     assert all(c["below"] != c["from"] for c in said["crossovers"])
 
 
@@ -48,12 +48,12 @@ def test_two_switches_are_slower_where_all_must_cross_the_uplink():
 
 @pytest.mark.parametrize("collective", ["bcast", "alltoall", "allgather", "allreduce"])
 def test_very_many_ranks_take_seconds(collective):
-    begin = time.monotonic()
-    for ranks in (4096, 65536):
+    begin = time.process_time()
+    for ranks in (4096, 16384):
         choice = {"bcast": "chain", "alltoall": "rotated", "allgather": "ring", "allreduce": "recursive_doubling"}[collective]
         found = model.predict(collective, [1024], model.Machine(ranks), choices=[choice]).sizes[1024]
         assert found[0].seconds > 0
-    assert time.monotonic() - begin < 30
+    assert time.process_time() - begin < 10
 
 
 def test_the_chart_is_an_svg(tmp_path):
