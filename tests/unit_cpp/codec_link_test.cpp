@@ -113,6 +113,20 @@ TEST_CASE("codec link: pieces, tags and sizes interleaved; those of different ch
   CHECK(encoder.statistics().temporal_frames > 100);
 }
 
+TEST_CASE("codec link: messages of one size cut differently each time") {
+  Encoder encoder;
+  Decoder decoder;
+  for (int step = 0; step < 60; ++step) {
+    const Buffer whole = field(4000, step);
+    const Pieces pieces{whole.size(), static_cast<std::size_t>(4096 + 1000 * (step / 3 % 7) + step % 2)};
+    for (std::size_t p = 0; p < pieces.count(); ++p) {
+      const auto from = whole.begin() + static_cast<std::ptrdiff_t>(pieces.offset(p));
+      const Buffer raw(from, from + static_cast<std::ptrdiff_t>(pieces.bytes(p)));
+      CHECK(arrives(decoder, send(encoder, {1, whole.size(), static_cast<std::uint32_t>(p)}, raw).frame, raw));
+    }
+  }
+}
+
 TEST_CASE("codec link: a frame whose reference is missing or another says so, and can be tried again") {
   Encoder encoder;
   std::vector<Sent> sent;

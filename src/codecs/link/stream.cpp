@@ -37,16 +37,18 @@ void Numbers::add(std::uint64_t number) {
   }
 }
 
-const Window::Kept* Stream::back(std::uint32_t piece, const Window& window, std::size_t step) const {
+/// nullptr where there is none of that length: whoever cuts messages into pieces may do it differently each time.
+const Window::Kept* Stream::back(std::uint32_t piece, std::size_t bytes, const Window& window, std::size_t step) const {
   if (piece >= pieces_.size() || step == 0 || step > pieces_[piece].count()) return nullptr;
   const Window::Kept* kept = window.find(pieces_[piece].back(step));
-  return kept != nullptr && kept->usable ? kept : nullptr;
+  return kept != nullptr && kept->usable && kept->bytes == bytes ? kept : nullptr;
 }
 
-Foresight Stream::foresight(std::uint32_t piece, const Window& window, Extrapolation extrapolation, const Steps& steps) const {
+Foresight Stream::foresight(std::uint32_t piece, std::size_t bytes, const Window& window, Extrapolation extrapolation,
+                            const Steps& steps) const {
   Foresight result{extrapolation, {nullptr, nullptr, nullptr}};
   for (int i = 0; i < references_of(extrapolation); ++i) {
-    const Window::Kept* kept = back(piece, window, steps[static_cast<std::size_t>(i)]);
+    const Window::Kept* kept = back(piece, bytes, window, steps[static_cast<std::size_t>(i)]);
     if (kept == nullptr) return {};
     result.messages[i] = kept->data.get();
   }
@@ -62,8 +64,8 @@ std::vector<std::uint16_t> Stream::similar(std::uint32_t piece, ConstBytes raw, 
   spec.extrapolation = Extrapolation::last;
   const std::size_t count = piece < pieces_.size() ? pieces_[piece].count() : 0;
   for (std::size_t step = 1; step <= count; ++step) {
-    const Window::Kept* kept = back(piece, context.window, step);
-    if (kept == nullptr || kept->bytes != raw.size()) continue;
+    const Window::Kept* kept = back(piece, raw.size(), context.window, step);
+    if (kept == nullptr) continue;
     const References messages = {kept->data.get(), nullptr, nullptr};
     ranked.emplace_back(expected_bytes(spec, raw, messages, context.kernel, context.work, true), static_cast<std::uint16_t>(step));
   }
@@ -86,7 +88,7 @@ std::vector<Stream::Candidate> Stream::candidates(std::uint32_t piece, ConstByte
   Spec spec = alone_.values;
   spec.based = false;
   for (Candidate& candidate : all) {
-    const Foresight foresight = this->foresight(piece, context.window, candidate.extrapolation, candidate.steps);
+    const Foresight foresight = this->foresight(piece, raw.size(), context.window, candidate.extrapolation, candidate.steps);
     if (foresight.extrapolation == Extrapolation::none) continue;
     spec.extrapolation = candidate.extrapolation;
     for (const int order : {0, 1}) {
@@ -109,7 +111,7 @@ void Stream::plan_with_past(std::uint32_t piece, ConstBytes raw, const Context& 
   const std::vector<Candidate> all = candidates(piece, raw, context);
   double best_s = alone_.seconds;
   for (std::size_t i = 0; i < all.size() && i < refined_candidates; ++i) {
-    const Foresight foresight = this->foresight(piece, context.window, all[i].extrapolation, all[i].steps);
+    const Foresight foresight = this->foresight(piece, raw.size(), context.window, all[i].extrapolation, all[i].steps);
     Found found = search_near(foretold_.empty() ? alone_.values : foretold_[0].plan.spec, raw, foresight, context.kernel, context.work);
     if (thorough) {
       constexpr Element by_size[] = {Element::i8, Element::i16, Element::f32, Element::f64};
@@ -179,11 +181,12 @@ bool Stream::keeps(std::size_t message_bytes) const {
   return next_plan_ - count_ <= kept_before_plan;
 }
 
-bool Stream::resolve(const Foretelling& foretelling, std::uint32_t piece, const Window& window, Past& past) const {
+bool Stream::resolve(const Foretelling& foretelling, std::uint32_t piece, std::size_t bytes, const Window& window,
+                     Past& past) const {
   past.hash = 0;
   for (int i = 0; i < references_of(foretelling.plan.spec.extrapolation); ++i) {
     const std::size_t step = foretelling.steps[static_cast<std::size_t>(i)];
-    const Window::Kept* kept = back(piece, window, step);
+    const Window::Kept* kept = back(piece, bytes, window, step);
     if (kept == nullptr) return false;
     past.messages[i] = kept->data.get();
     past.distances[i] = static_cast<std::uint16_t>(window.end() - pieces_[piece].back(step));
@@ -200,7 +203,7 @@ int Stream::best_now(std::uint32_t piece, ConstBytes raw, const Context& context
                               : alone_.bytes / static_cast<double>(alone_.raw_bytes) * static_cast<double>(raw.size());
   for (std::size_t i = 0; i < foretold_.size(); ++i) {
     const Spec& spec = foretold_[i].plan.spec;
-    const Foresight foresight = this->foresight(piece, context.window, spec.extrapolation, foretold_[i].steps);
+    const Foresight foresight = this->foresight(piece, raw.size(), context.window, spec.extrapolation, foretold_[i].steps);
     if (foresight.extrapolation == Extrapolation::none) continue;
     const double bytes = expected_bytes(spec, raw, foresight.messages, context.kernel, context.work, true) + temporal_bytes;
     if (bytes < best_bytes) best_bytes = bytes, best = static_cast<int>(i);
@@ -217,7 +220,7 @@ const Plan& Stream::choose(std::uint32_t piece, ConstBytes raw, bool kept, const
   }
   if (chosen_ < 0) return alone_.plan;
   const Foretelling& foretelling = foretold_[static_cast<std::size_t>(chosen_)];
-  if (!resolve(foretelling, piece, context.window, past)) return alone_.plan;
+  if (!resolve(foretelling, piece, raw.size(), context.window, past)) return alone_.plan;
   last_temporal_ = count_;
   return foretelling.plan;
 }

@@ -64,13 +64,14 @@ class Stream {
     Steps steps;
     double bytes = 0;
   };
-  const Window::Kept* back(std::uint32_t piece, const Window& window, std::size_t step) const;
-  Foresight foresight(std::uint32_t piece, const Window& window, Extrapolation extrapolation, const Steps& steps) const;
+  const Window::Kept* back(std::uint32_t piece, std::size_t bytes, const Window& window, std::size_t step) const;
+  Foresight foresight(std::uint32_t piece, std::size_t bytes, const Window& window, Extrapolation extrapolation,
+                      const Steps& steps) const;
   std::vector<std::uint16_t> similar(std::uint32_t piece, ConstBytes raw, const Context& context) const;
   std::vector<Candidate> candidates(std::uint32_t piece, ConstBytes raw, const Context& context) const;
   void plan_with_past(std::uint32_t piece, ConstBytes raw, const Context& context, bool thorough);
   void add(const Foretelling& foretelling);
-  bool resolve(const Foretelling& foretelling, std::uint32_t piece, const Window& window, Past& past) const;
+  bool resolve(const Foretelling& foretelling, std::uint32_t piece, std::size_t bytes, const Window& window, Past& past) const;
   int best_now(std::uint32_t piece, ConstBytes raw, const Context& context) const;
   void schedule_next_plan(bool thorough, double wire_s);
 
