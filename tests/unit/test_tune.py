@@ -160,7 +160,7 @@ class TestRules:
         made = decide.rules(self.verdicts(), "openmpi", 1)
         assert [(r["bytes"], r["use"].partition(":")[0]) for r in made] == [
             ([1, 256], "library"),
-            ([257, None], "binary"),
+            ([257, None], "chain"),
         ]
         assert all(r["ranks"] == [16, 16] and r["mpi"] == "openmpi" for r in made)
 
@@ -168,7 +168,7 @@ class TestRules:
         profile = json.dumps({"decisions": {"version": 1, "rules": decide.rules(self.verdicts(), "openmpi", 1)}})
         question = core.Question("bcast", 16, 16, 1, 65536, link_bits_per_s=100_000_000, mpi="openmpi")
         chosen = core.choose(question, profile)
-        assert chosen.algorithm == "binary"
+        assert chosen.algorithm == "chain"
         assert "measured on 16 ranks at 8 KiB to 64 KiB" in chosen.reason
 
     def test_ranks_between_two_measured_numbers(self) -> None:
@@ -328,3 +328,18 @@ class TestComparison:
         assert contender(0.5).disagrees
         assert not contender(1.2).disagrees
         assert not contender(None).disagrees
+
+
+def test_among_equals_the_rules_own_choice_is_taken() -> None:
+    """It is measured first. Another one that is better only within noise does not displace it."""
+    cells = [
+        measured("library", 3.0),
+        measured("antiphon:chain", 1.05, spread=0.1),
+        measured("antiphon:binary", 1.0, spread=0.1),
+    ]
+    v = verdict_of(*cells)
+    assert v.good[0] == "chain"
+    (rule,) = decide.rules([v], "openmpi", 1)
+    assert rule["use"] == "chain"
+    clearly = [measured("library", 3.0), measured("antiphon:chain", 1.5), measured("antiphon:binary", 1.0)]
+    assert verdict_of(*clearly).good == ["binary"]

@@ -20,6 +20,8 @@ GAIN = 1.03
 LEAST = 0.985
 #: Choices within this factor of the best count as equal: fewer rules, and less fitted to noise.
 EQUAL = 1.03
+#: The same where their intervals meet in every mode.
+EQUAL_WHEN_NOISY = 1.15
 
 Key = tuple[str, int, int]
 
@@ -35,6 +37,8 @@ class Verdict:
     good: Sequence[str]
     #: How many times faster than the library, by choice and mode.
     faster: Mapping[str, Mapping[str, float]]
+    #: What the rules would use without tuning, if it is among the good.
+    usual: str | None = None
 
 
 @dataclass
@@ -66,9 +70,23 @@ def verdict(key: Key, cell: Cell) -> Verdict | None:
             scores[name] = stats.geometric_mean(ratios.values()) or 0.0
     if not scores:
         return Verdict(*key, [LIBRARY], faster)
-    best = max(scores.values())
-    good = sorted((name for name, score in scores.items() if score * EQUAL >= best), key=lambda name: -scores[name])
-    return Verdict(*key, good, faster)
+    best = max(scores, key=lambda name: scores[name])
+    equal = [
+        name
+        for name, score in scores.items()
+        if score * EQUAL >= scores[best]
+        or score * EQUAL_WHEN_NOISY >= scores[best]
+        and _overlap(cell.by_choice[name], cell.by_choice[best])
+    ]
+    # The rules' own choice is measured first, and has proven itself elsewhere: among equals it is taken.
+    usual = next(iter(faster))
+    good = sorted(equal, key=lambda name: (name != usual, -scores[name]))
+    return Verdict(*key, good, faster, usual if usual in good else None)
+
+
+def _overlap(one: Mapping[str, stats.Summary], other: Mapping[str, stats.Summary]) -> bool:
+    """Whether the intervals of both medians meet in every mode."""
+    return all(one[m].ci_low <= other[m].ci_high and other[m].ci_low <= one[m].ci_high for m in one)
 
 
 def _ratios(library: Mapping[str, stats.Summary], own: Mapping[str, stats.Summary]) -> dict[str, float]:
@@ -121,6 +139,9 @@ def spans(verdicts: Sequence[Verdict]) -> list[Span]:
 def _most_gained(members: Sequence[Verdict], names: Sequence[str]) -> str:
     if LIBRARY in names:
         return LIBRARY
+    usual = [name for name in names if all(v.usual == name for v in members)]
+    if usual:
+        return usual[0]
     return max(names, key=lambda name: math.prod(r for v in members for r in v.faster[name].values()))
 
 
