@@ -80,7 +80,7 @@ class Curves {
   /// One turn of every quantity of a size.
   void turn(Point& point, double round_ns, int turns) {
     const Seat seat = this->seat(round_ns, turns);
-    const int reps = static_cast<int>(std::clamp(block_ns / round_ns, 2.0, 30.0));
+    const int reps = static_cast<int>(std::clamp(block_ns / (round_ns + pause_us_ * 1e3), 2.0, 30.0));
     wait();
     const auto trips = round_trips(world_, seat, point.bytes, even_ ? point.bytes : 0, reps, pause_us_);
     append(point.round_ns, pooled(trips.round_ns));

@@ -20,9 +20,12 @@ void World::quiet_barrier() const {
   MPI_Ibarrier(comm_, &request);
   int done = 0;
   MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  // Short waits are answered quickly; long ones, and those of many ranks, cost few wake-ups.
+  constexpr double most_us = 2000;
+  double pause_us = std::min(most_us, 50.0 * std::max(1, size_ / 16));
   for (int turns = 0; !done; ++turns) {
-    // Short waits are answered quickly; long ones cost few wake-ups.
-    std::this_thread::sleep_for(std::chrono::microseconds(turns < 20 ? 50 : 300));
+    std::this_thread::sleep_for(std::chrono::microseconds(static_cast<int>(pause_us)));
+    if (turns > 10) pause_us = std::min(most_us, 1.3 * pause_us);
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
   }
 }

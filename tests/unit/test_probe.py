@@ -69,6 +69,15 @@ def test_nodes_are_found_by_latency(nodes: int, ranks_per_node: int, chance: ran
     assert clusters.near_groups(ranks, latency) == expected
 
 
+def test_groups_by_bulk_count_only_if_latency_agrees() -> None:
+    groups = [[0, 1], [2, 3]]
+    pairs = list(itertools.combinations(range(4), 2))
+    busy = {pair: 4e-6 if pair in ((0, 1), (2, 3)) else 9e-6 for pair in pairs}
+    assert clusters.confirmed(groups, busy) == groups
+    assert clusters.confirmed(groups, dict.fromkeys(pairs, 9e-6)) is None, "two switches, not two nodes"
+    assert clusters.confirmed(None, busy) is None
+
+
 @settings(deadline=None, max_examples=40)
 @given(st.integers(3, 16), st.randoms(use_true_random=False))
 def test_no_nodes_are_made_up_where_all_are_alike(count: int, chance: random.Random) -> None:

@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from antiphon import launch, output, places, profile, tables
 from antiphon import mpi as mpis
-from antiphon import output, places, profile, tables
 from antiphon.commands import bench
 from antiphon.errors import AntiphonError
 from antiphon.probe import recording
@@ -116,8 +116,21 @@ def _measure(args: argparse.Namespace) -> recording.Recording:
             "no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH"
         )
     with bench.open_place(args) as place, _progress(args.budget) as advance:
-        ranks = args.n or (None if args.lab is not None or args.hostfile else len(os.sched_getaffinity(0)))
-        return recording.measured(Session(place, found[0], ranks, args.budget, advance), _name(args, place))
+        return recording.measured(
+            Session(place, found[0], _ranks(args, place), args.budget, advance), _name(args, place)
+        )
+
+
+def _ranks(args: argparse.Namespace, place: places.Place) -> int:
+    if args.n:
+        return int(args.n)
+    if isinstance(place, places.InLab):
+        return int(place.lab.spec.ranks)
+    return (
+        sum(slots for _, slots in launch.read_hostfile(args.hostfile))
+        if args.hostfile
+        else len(os.sched_getaffinity(0))
+    )
 
 
 def _check_writable(path: Path) -> None:

@@ -57,6 +57,17 @@ def near_groups(members: Sequence[int], latency_s: Mapping[Pair, float]) -> Grou
     return None
 
 
+def confirmed(groups: Groups | None, latency_s: Mapping[Pair, float]) -> Groups | None:
+    """Groups found by other means, if their members' latencies are lower too: as a whole, not pair by pair."""
+    if groups is None:
+        return None
+    home = {member: i for i, group in enumerate(groups) for member in group}
+    inside = [value for (a, b), value in latency_s.items() if home[a] == home[b]]
+    between = [value for (a, b), value in latency_s.items() if home[a] != home[b]]
+    near = inside and between and statistics.median(inside) < statistics.median(between) / LEVEL_RATIO
+    return groups if near else None
+
+
 def switch_groups(members: Sequence[int], rate: Mapping[Pair, float]) -> Groups:
     """Nodes on one switch: pairs of them keep their rate when everybody talks. Average linkage, cut where that ends.
 

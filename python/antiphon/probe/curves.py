@@ -67,9 +67,9 @@ class ClassCurves:
 
     @property
     def bytes_per_s(self) -> float:
-        """Payload rate of a stream of long messages: the best of those of at least 64 KiB, or of the longest."""
+        """Payload rate of a stream of long messages: the median of those of at least 64 KiB, or of the longest."""
         long = [size for size in self.points if size >= 65536] or [max(self.points)]
-        return max(size / self.points[size]["g"].median for size in long)
+        return statistics.median(size / self.points[size]["g"].median for size in long)
 
     @property
     def eager_bytes(self) -> int | None:

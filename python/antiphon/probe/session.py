@@ -26,7 +26,7 @@ class Session:
 
     place: Place
     mpi: Mpi
-    ranks: int | None
+    ranks: int
     budget_s: float
     #: Gets every event as it comes.
     on_event: Callable[[Event], None] = lambda event: None
@@ -77,7 +77,7 @@ class Replay:
     """A session that was kept: the same launches, without measuring again."""
 
     recorded: Sequence[list[Event]]
-    ranks: int | None
+    ranks: int
     budget_s: float
     elapsed_s: float = 0.0
     launches: list[list[Event]] = field(default_factory=list)

@@ -33,10 +33,11 @@ SHARES = {
     "turns": 1,
     "streams": 2,
 }
+BULK_BYTES = 32768
 #: What one word of a command line may be long, with room to spare.
 COMMAND_LINE_BYTES = 100_000
-#: With more ranks than this, pairs are measured less often.
-MANY_RANKS = 128
+#: With more ranks than these, pairs are measured less often.
+FEW_RANKS, MANY_RANKS = 32, 128
 #: Overruns of single experiments, the launches, what is computed.
 USABLE = 0.9
 
@@ -75,15 +76,17 @@ def measure(session: Session | Replay) -> Survey:
 
 
 def _find_nodes(session: Session | Replay, survey: Survey) -> None:
-    ranks = session.ranks or 16
+    ranks = session.ranks
     many = ranks > MANY_RANKS
-    often = {"reps": 3 if many else 12, "repeat": 1 if many else 2, "budget": 0.05 * session.budget_s}
+    often = {"reps": 3 if many else 12, "repeat": 1 if ranks > FEW_RANKS else 2, "budget": 0.05 * session.budget_s}
     events = session.run(
         [
             plan.task("identify"),
             # Once without counting: connections are made at the first message.
             plan.task("round_trips", label="warm", reps=1),
-            plan.task("round_trips", label="latency", at_once=max(1, ranks // 16), **often),
+            plan.task("round_trips", label="latency", at_once=max(1, ranks // 12), **often),
+            # What shares memory also moves much at once faster, however busy the processors are.
+            plan.task("round_trips", label="bulk", bytes=BULK_BYTES, reps=3),
         ]
     )
     survey.identity = of_kind(events, "identity")[0]
@@ -97,7 +100,8 @@ def _find_nodes(session: Session | Replay, survey: Survey) -> None:
     members = list(range(session.ranks))
     hosts = survey.identity["hosts"]
     named = clusters.components(members, [(a, b) for a, b in samples if hosts[a] == hosts[b]])
-    found = clusters.near_groups(members, least)
+    bulk = {pair: min(values) / 2e9 for pair, values in pair_samples(events, "bulk").items()}
+    found = clusters.near_groups(members, least) or clusters.confirmed(clusters.near_groups(members, bulk), least)
     if found is None:
         # One level only: all on one node, or each on its own. Latency alone cannot tell which.
         found = [members] if len(set(hosts)) == 1 else [[rank] for rank in members]
