@@ -37,10 +37,11 @@ std::uint64_t pattern(int kind, std::size_t i, std::mt19937_64& random) {
     case 7: return static_cast<std::uint64_t>(i) * 3 + (random() & 3);                   // ids
     case 8: return smooth(std::sin(static_cast<double>(i / 5)) + static_cast<double>(i % 5) * 1e6);  // records of five
     case 9: return random() % 10 == 0 ? random() : 0;                                    // mostly zero
+    case 10: return 0x4123456789000000ULL + (random() & 0xffff);                         // above a base, in no order
     default: return ~std::uint64_t{0} << (random() % 64);
   }
 }
-constexpr int kinds = 11;
+constexpr int kinds = 12;
 
 Buffer message(int kind, std::size_t bytes, unsigned seed) {
   std::mt19937_64 random(seed);

@@ -2,6 +2,7 @@
 #include "codecs/plan/search.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <initializer_list>
 #include <vector>
 
@@ -69,6 +70,28 @@ struct Family {
   std::array<std::uint16_t, refined_lags> lags{};
 };
 
+/// As the kernels map values, one at a time.
+std::uint64_t mapped(std::uint64_t x, int bits, Map map) {
+  const std::uint64_t all = ~std::uint64_t{0} >> (64 - bits);
+  const bool top = (x >> (bits - 1) & 1) != 0;
+  if (map == Map::ordered) return top ? x ^ all >> 1 : x;
+  if (map == Map::rotated) return (x << 1 & all) | (top ? 1 : 0);
+  return x;
+}
+
+/// The least mapped value of a few hundred spread over the message.
+std::uint64_t least_value(ConstBytes raw, const Spec& spec) {
+  constexpr std::size_t looked_at = 256;
+  const std::size_t values = raw.size() >> spec.es_log2;
+  std::uint64_t least = ~std::uint64_t{0};
+  for (std::size_t i = 0; i < looked_at; ++i) {
+    std::uint64_t x = 0;
+    std::memcpy(&x, raw.data() + (values * i / looked_at << spec.es_log2), spec.element_bytes());
+    least = std::min(least, mapped(x, 8 << spec.es_log2, spec.map));
+  }
+  return least;
+}
+
 class Search {
  public:
   Search(ConstBytes raw, const Foresight& foresight, const Kernel& kernel, Work& work)
@@ -108,6 +131,7 @@ class Search {
     const Samples samples(raw_, std::size_t{1} << family.es_log2, look);
     Spec spec = spec_of(family);
     consider(spec, samples);
+    try_base(spec, samples);
     Found once;
     for (const std::uint16_t lag : family.lags) {
       if (lag == 0) continue;
@@ -168,6 +192,13 @@ class Search {
   Found best() const { return best_; }
 
  private:
+  /// Values that are all above a base, in no order.
+  void try_base(Spec spec, const Samples& samples) {
+    if (spec.folds()) return;
+    spec.base = least_value(raw_, spec);
+    spec.based = spec.base != 0;
+    if (spec.based) consider(spec, samples);
+  }
   double cost(const Spec& spec, const Samples& samples) { return samples.cost(spec, foresight_.messages, kernel_, work_); }
   double consider(const Spec& spec, const Samples& samples) {
     const double bytes = cost(spec, samples);
