@@ -174,6 +174,31 @@ def fingerprint(*, mpi: str, cpu_model: str, cores: int, hosts: Sequence[str]) -
     return f"mpi={mpi};cpu={cpu_model};cores={cores};hosts={','.join(sorted(stem))}"
 
 
+def here(hosts: Sequence[str] | None = None) -> str:
+    """The fingerprint of the machine this runs on, as far as one process can know it."""
+    model = re.search(r"^(?:model name|Model|Hardware|CPU implementer)\s*: (.*)$", _cpuinfo(), re.MULTILINE)
+    known = [f"cpu={model[1]}"] if model else []
+    known.append(f"cores={len(os.sched_getaffinity(0))}")
+    full = fingerprint(mpi="", cpu_model="", cores=0, hosts=hosts) if hosts else ""
+    return ";".join(known + [part for part in full.split(";") if part.startswith("hosts=")])
+
+
+def _cpuinfo() -> str:
+    try:
+        return Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def warning_for_run(path: Path, hosts: Sequence[str] | None = None) -> str | None:
+    """What to say before a program runs with a profile: whether it is another machine's. Its reader tells errors."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return mismatch_warning(document, here(hosts))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
 def differences(document: Mapping[str, Any], here: str) -> list[str]:
     """What differs between the profile's fingerprint and another, in words; nothing if either is unknown."""
     measured = document["machine"].get("fingerprint", "")

@@ -135,3 +135,18 @@ def test_lines_are_short_enough_to_read(tmp_path: Path) -> None:
     text = profile.json_text(document)
     assert json.loads(text) == document
     assert max(map(len, text.splitlines())) <= 125
+
+
+def test_a_run_warns_only_of_another_machine(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    document = minimal()
+    document["machine"]["fingerprint"] = "mpi=mpich;" + profile.here(["n1"])
+    profile.write(path, document)
+    assert profile.warning_for_run(path) is None
+    assert profile.warning_for_run(path, ["n7", "n8"]) is None
+    assert "names of nodes" in (profile.warning_for_run(path, ["other1"]) or "")
+    document["machine"]["fingerprint"] = "mpi=mpich;cpu=Z80;cores=1"
+    profile.write(path, document)
+    assert "processor" in (profile.warning_for_run(path) or "")
+    path.write_text("{")
+    assert profile.warning_for_run(path) is None

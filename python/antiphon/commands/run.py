@@ -19,9 +19,10 @@ import shutil
 import sys
 from pathlib import Path
 
+from antiphon import output, profile
 from antiphon.commands import _options
 from antiphon.errors import AntiphonError
-from antiphon.launch import Launch, launch_command, rank_environment, srun_command
+from antiphon.launch import Launch, launch_command, rank_environment, read_hostfile, srun_command
 from antiphon.program import find_mpi
 
 
@@ -54,6 +55,7 @@ def prepare(args: argparse.Namespace) -> Launch:
     """The launch that `antiphon run`'s arguments ask for."""
     mpi = find_mpi(args.program, args.mpi)
     env = rank_environment(mpi, _options.settings(args), os.environ)
+    _warn_of_another_machine(args)
     argv = [args.program, *args.args]
     extra = shlex.split(args.launcher_args)
     if args.n is None and args.hostfile is None and os.environ.get("SLURM_JOB_ID"):
@@ -63,6 +65,15 @@ def prepare(args: argparse.Namespace) -> Launch:
     crowded = n is not None and n > cores and args.hostfile is None and not os.environ.get("SLURM_JOB_ID")
     command = launch_command(mpi, n, argv, env, args.hostfile, extra, oversubscribe=crowded, as_root=os.geteuid() == 0)
     return Launch(command)
+
+
+def _warn_of_another_machine(args: argparse.Namespace) -> None:
+    if args.profile is None:
+        return
+    hosts = [host for host, _ in read_hostfile(args.hostfile)] if args.hostfile else None
+    warning = profile.warning_for_run(args.profile, hosts)
+    if warning:
+        output.print_warning(warning)
 
 
 def _positive(text: str) -> int:
