@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.probe import clusters, contention, curves, plan
+from antiphon.probe import clusters, contention, curves, plan, survey
 
 L_S, OS_S, OR_S, RATE = 20e-6, 4e-6, 6e-6, 1.19e7
 
@@ -96,6 +96,19 @@ def test_switches_are_found_by_shared_bandwidth(sizes: list[int], left: float, c
     }
     expected = sorted([node for node, home in enumerate(homes) if home == s] for s in range(len(sizes)))
     assert clusters.switch_groups(range(len(homes)), rate) == expected
+
+
+def test_sockets_are_found_where_all_nodes_have_them() -> None:
+    nodes = [[0, 1, 2, 3], [4, 5, 6, 7]]
+    least = {
+        (a, b): 1e-5 if a // 4 != b // 4 else 3e-7 if a // 2 == b // 2 else 8e-7
+        for a, b in itertools.combinations(range(8), 2)
+    }
+    found = survey.Survey(nodes=nodes, least_s=least, switches=[[0, 4]])
+    scopes = survey._scopes(found)
+    assert scopes == {"socket": [(0, 1), (2, 3), (4, 5), (6, 7)], "node": [(0, 2), (4, 6)], "switch": [(0, 4)]}
+    least[4, 6] = 3e-7  # one node is not divided like the other
+    assert survey._scopes(found) == {"node": [(0, 1), (4, 5)], "switch": [(0, 4)]}
 
 
 def test_trees_of_switches() -> None:

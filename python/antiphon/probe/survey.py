@@ -24,7 +24,7 @@ SHARES = {
     "switch": 16,
     "uplink": 10,
     "node": 5,
-    "core": 4,
+    "socket": 4,
     "rested": 3.5,
     "held out": 4,
     "incast": 5,
@@ -48,6 +48,7 @@ class Survey:
 
     identity: Event = field(default_factory=dict)
     latency_s: dict[Pair, float] = field(default_factory=dict)
+    least_s: dict[Pair, float] = field(default_factory=dict)
     #: Ranks by node; nodes are numbered in the order of their first ranks, which stand for them.
     nodes: Groups = field(default_factory=list)
     #: Nodes' first ranks by switch.
@@ -96,7 +97,7 @@ def _find_nodes(session: Session | Replay, survey: Survey) -> None:
     samples = pair_samples(events, "latency")
     survey.latency_s = {pair: statistics.median(values) / 2e9 for pair, values in samples.items()}
     # Of many tries the least is the network's; the rest is waiting for a processor.
-    least = {pair: min(values) / 2e9 for pair, values in samples.items()}
+    least = survey.least_s = {pair: min(values) / 2e9 for pair, values in samples.items()}
     members = list(range(session.ranks))
     hosts = survey.identity["hosts"]
     named = clusters.components(members, [(a, b) for a, b in samples if hosts[a] == hosts[b]])
@@ -145,9 +146,12 @@ def _parameters(session: Session | Replay, survey: Survey) -> None:
 def _scopes(survey: Survey) -> dict[str, plan.Round]:
     """Classes of links, and the pairs of each that will measure: none of them disturbs another."""
     scopes: dict[str, plan.Round] = {}
-    inside = [pair for group in survey.nodes for pair in plan.neighbours(group)[:1]]
-    if inside:
-        scopes["node"] = inside
+    parts = _parts_of_nodes(survey)
+    if parts:
+        scopes["socket"] = [pair for node in parts for part in node for pair in plan.neighbours(part)[:1]]
+        scopes["node"] = [(node[0][0], node[1][0]) for node in parts]
+    elif any(len(group) > 1 for group in survey.nodes):
+        scopes["node"] = [pair for group in survey.nodes for pair in plan.neighbours(group)[:1]]
     if len(survey.nodes) > 1:
         on_switch = [pair for group in survey.switches for pair in plan.neighbours(group)]
         if on_switch:
@@ -159,6 +163,19 @@ def _scopes(survey: Survey) -> dict[str, plan.Round]:
     return scopes
 
 
+def _parts_of_nodes(survey: Survey) -> list[Groups] | None:
+    """Ranks of a node that are nearer to one another than to the rest of it, if all nodes are divided alike: sockets."""
+    found = []
+    for group in survey.nodes:
+        own = {pair: value for pair, value in survey.least_s.items() if set(pair) <= set(group)}
+        parts = clusters.near_groups(group, own) if len(group) >= 4 else None
+        if parts is None or min(len(part) for part in parts) < 2:
+            return None
+        found.append(parts)
+    alike = len({tuple(len(part) for part in parts) for parts in found}) == 1
+    return found if alike else None
+
+
 Part = tuple[str, str, dict[str, object]]
 
 
@@ -168,7 +185,7 @@ def _parts(survey: Survey) -> list[Part]:
     for scope, pairs in survey.scopes.items():
         parts.append((scope, "curves", {"label": scope, "pairs": plan.pairs_text(pairs), "sizes": CURVE_SIZES}))
         held = {"pairs": plan.pairs_text(pairs), "refine": 0}
-        if scope != "node":
+        if scope in ("switch", "uplink"):
             parts += [
                 ("rested", "curves", {"label": f"{scope} rested", **held, "pause_us": 3000, "sizes": RESTED_SIZES}),
                 ("held out", "curves", {"label": f"{scope} held out", **held, "pause_us": 0, "sizes": HELD_OUT_SIZES}),
