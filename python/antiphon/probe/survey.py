@@ -164,7 +164,7 @@ def _scopes(survey: Survey) -> dict[str, plan.Round]:
 
 
 def _parts_of_nodes(survey: Survey) -> list[Groups] | None:
-    """Ranks of a node that are nearer to one another than to the rest of it, if all nodes are divided alike: sockets."""
+    """Ranks of a node that are nearer to one another than to the rest of it (sockets), if all are divided alike."""
     found = []
     for group in survey.nodes:
         own = {pair: value for pair, value in survey.least_s.items() if set(pair) <= set(group)}
