@@ -44,9 +44,14 @@ typedef struct {
 
 static Row* rows(int n) { return grid_allocate(sizeof(Row) * (size_t)n); }
 
-static double gaussian(double x, double y, double z) { return exp(-(x * x + y * y + z * z) / 2); }
+/* 1 in the middle, 0 from a distance of 1 on. */
+static double bump(double x, double y, double z) {
+  const double r2 = x * x + y * y + z * z;
+  return r2 < 1 ? (1 - r2) * (1 - r2) : 0;
+}
 
-/* Gas at rest: a smooth clump of higher density, and a ball of high pressure from which the blast comes. */
+/* Uniform gas at rest; in it a smooth clump of higher density, and a ball of high pressure from which the blast comes.
+ */
 static void fill(Gas* s) {
   const Grid* g = &s->grid;
   const double longest = g->all[0] > g->all[1] ? (g->all[0] > g->all[2] ? g->all[0] : g->all[2])
@@ -58,8 +63,8 @@ static void fill(Gas* s) {
         const double px = (g->first[0] + x + 0.5) / g->all[0], py = (g->first[1] + y + 0.5) / g->all[1],
                      pz = (g->first[2] + z + 0.5) / g->all[2];
         const double bx = (px - 0.3) * g->all[0], by = (py - 0.4) * g->all[1], bz = (pz - 0.45) * g->all[2];
-        const int inside = bx * bx + by * by + bz * bz < 0.01 * longest * longest;
-        s->state[density][i] = 1 + 2 * gaussian((px - 0.7) * 8, (py - 0.6) * 6, (pz - 0.5) * 6);
+        const int inside = bx * bx + by * by + bz * bz < 0.0036 * longest * longest;
+        s->state[density][i] = 1 + 2 * bump((px - 0.65) * 4, (py - 0.6) * 3, (pz - 0.5) * 3);
         s->state[pressure][i] = (inside ? 50.0 : 1.0) / (gas_gamma - 1);
       }
     }

@@ -28,6 +28,7 @@ typedef struct {
   int warm_up;  /* --warm-up N: steps before the clock starts */
   int extra;    /* a number with a meaning of its own in each program */
   const char* extra_name;
+  const char* method; /* --method NAME, in programs that have several */
 } Options;
 
 static void* grid_allocate(size_t bytes) {
@@ -63,6 +64,7 @@ static int grid_read_options(int argc, char** argv, Options* o) {
     if (strcmp(name, "--local") == 0) right = grid_read_size(value, o->local);
     if (strcmp(name, "--steps") == 0) right = grid_read_number(value, 1, &o->steps);
     if (strcmp(name, "--warm-up") == 0) right = grid_read_number(value, 0, &o->warm_up);
+    if (o->method != NULL && strcmp(name, "--method") == 0) right = *(o->method = value) != 0;
     if (o->extra_name != NULL && strcmp(name, o->extra_name) == 0) right = grid_read_number(value, 1, &o->extra);
     if (!right) return 0;
   }
