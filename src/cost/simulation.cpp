@@ -237,10 +237,17 @@ void CostSimulation::finish_sends(Connection& connection, const LinkClass& link,
   advance(rank, now);
 }
 
+/// What taking a message in costs the processor. On shared cores a receiver that is timed by the clock waits for its turn too,
+/// which is no work: of an empty message, no more than handing it over counts.
+double CostSimulation::receive_work_s(const LinkClass& link, std::int64_t bytes) const {
+  const double waiting = machine_.cores() > 0 ? std::max(0.0, link.receive_overhead.at(0) - link.send_overhead.at(0)) : 0;
+  return std::max(0.0, link.receive_overhead.at(bytes) - waiting);
+}
+
 /// Arrived and asked for: the receiver's processor takes it in; its work ends when the last byte is there, or later.
 void CostSimulation::receive(MessageId id, double now) {
   const Message& m = messages_[id];
-  const double overhead = m.link->receive_overhead.at(m.bytes);
+  const double overhead = receive_work_s(*m.link, m.bytes);
   const bool waited = m.posted_s < now;
   const double earliest = waited ? now + notice_s_ - overhead * cores_.slow_down() : now;
   at(std::max(now, cores_.run(static_cast<std::size_t>(m.to), earliest, overhead)), What::received, id);

@@ -91,6 +91,7 @@ class CostSimulation {
   void start_next(Connection& connection, double now);
   void flow_ended(MessageId id, double now);
   void finish_sends(Connection& connection, const LinkClass& link, double now);
+  [[nodiscard]] double receive_work_s(const LinkClass& link, std::int64_t bytes) const;
   void receive(MessageId id, double now);
   void received(MessageId id, double now);
   void handle(const Event& event);
