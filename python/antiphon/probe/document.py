@@ -39,7 +39,7 @@ def build(survey: Survey, events: list[Event], source: Mapping[str, Any]) -> dic
         "created": source["created"],
         "tool": f"antiphon {__version__}",
         "machine": machine(survey, source),
-        "link_classes": [link_class(scope, found) for scope, found in classes.items()],
+        "link_classes": [link_class(scope, found, eager_limit(scope, classes)) for scope, found in classes.items()],
         "topology": topology(survey, outer or next(iter(classes.values()))),
     }
     document["processors"] = processors(survey, events)
@@ -79,12 +79,18 @@ def curve(points: list[tuple[int, float]]) -> list[list[float]]:
     return [[size, rounded(seconds)] for size, seconds in points]
 
 
-def link_class(scope: str, found: ClassCurves) -> dict[str, Any]:
+def eager_limit(scope: str, classes: Mapping[str, ClassCurves]) -> int | None:
+    """Between nodes it is the library's, not the link's: the class that encloses it best says it for both."""
+    own = classes[scope].eager_bytes
+    between = [classes[name].eager_bytes or 0 for name in ("switch", "uplink") if name in classes]
+    return max(between) if own is not None and scope in ("switch", "uplink") else own
+
+
+def link_class(scope: str, found: ClassCurves, eager: int | None) -> dict[str, Any]:
     """pLogP of one class."""
     result: dict[str, Any] = {"name": NAMES[scope], "scope": scope, "latency_s": rounded(found.latency_s)}
     for key, quantity in (("os_s", "os"), ("or_s", "or"), ("g_s", "g")):
         result[key] = curve(found.curve(quantity))
-    eager = found.eager_bytes
     if eager is not None:
         result["eager_bytes"] = eager
     if scope in ("switch", "uplink") and found.send_buffer_bytes is not None:

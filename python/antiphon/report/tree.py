@@ -29,6 +29,7 @@ def svg(topology: Mapping[str, Any]) -> str:
             place[name] = (x + width_of[name] / 2, y)
             x += width_of[name] + 40
         y += LEVEL + 34 * max(-(-len(columns[name]) // 8) for name in level)
+    y -= LEVEL - 50
     parts = [f'<svg class="tree" viewBox="0 0 {total:.0f} {y:.0f}" width="{min(total, 1080):.0f}" role="img">']
     parts += [_uplink(switch, place) for switch in switches if "parent" in switch]
     for name in names:
