@@ -343,3 +343,13 @@ def test_among_equals_the_rules_own_choice_is_taken() -> None:
     assert rule["use"] == "chain"
     clearly = [measured("library", 3.0), measured("antiphon:chain", 1.5), measured("antiphon:binary", 1.0)]
     assert verdict_of(*clearly).good == ["binary"]
+
+
+def test_few_samples_must_say_more() -> None:
+    def few(contender: str, median_s: float) -> Measurement:
+        return Measurement(
+            "bcast", 65536, "throughput", contender, contender.removeprefix("antiphon:"), 4, [median_s] * 3, 16
+        )
+
+    assert verdict_of(few("library", 1.07), few("antiphon:chain", 1.0)).good == [decide.LIBRARY]
+    assert verdict_of(few("library", 1.2), few("antiphon:chain", 1.0)).good == ["chain"]

@@ -16,6 +16,9 @@ from antiphon.tune.grid import UNSIZED
 LIBRARY = "library"
 #: A choice must be this much faster than the library in one mode at least …
 GAIN = 1.03
+#: … or this much, where there are so few samples that an interval says little …
+GAIN_OF_FEW = 1.1
+FEW_SAMPLES = 6
 #: … and in none slower than this.
 LEAST = 0.985
 #: Choices within this factor of the best count as equal: fewer rules, and less fitted to noise.
@@ -99,7 +102,13 @@ def _ratios(library: Mapping[str, stats.Summary], own: Mapping[str, stats.Summar
 
 def _beats(library: Mapping[str, stats.Summary], own: Mapping[str, stats.Summary], ratios: Mapping[str, float]) -> bool:
     """Faster in one mode beyond noise (intervals apart), and in no mode slower by more than the least difference."""
-    clear = any(own[mode].ci_high < library[mode].ci_low and ratios[mode] >= GAIN for mode in ratios)
+
+    def clear_in(mode: str) -> bool:
+        few = min(own[mode].count, library[mode].count) < FEW_SAMPLES
+        apart = own[mode].ci_high < library[mode].ci_low
+        return apart and ratios[mode] >= (GAIN_OF_FEW if few else GAIN)
+
+    clear = any(clear_in(mode) for mode in ratios)
     return clear and min(ratios.values()) >= LEAST
 
 
