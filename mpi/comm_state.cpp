@@ -152,6 +152,11 @@ const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::
   fresh->choice = choose(collective, {.collective = collective, .ranks = size_, .nodes = nodes_, .max_ranks_per_node = max_ranks_per_node_,
                                       .bytes = bytes, .element_bytes = element_bytes, .commutative = commutative,
                                       .link_bits_per_s = world.settings.link_bits_per_s, .blocked = blocked_, .mpi = world.mpi});
+  if (collective == Collective::alltoallv && override_of(collective).mode == Override::Mode::automatic && knowledge().planned()) {
+    static const Algorithm* const credit = find_algorithm(Collective::alltoallv, "credit");
+    if (fresh->choice.algorithm != credit) fresh->choice = parse_choice(collective, "credit");
+    fresh->choice.reason = "the plan has patterns for so many ranks";
+  }
   fresh->text = fresh->choice.to_string();
   if (world.settings.verbose >= 2 && rank_ == 0) {
     warn(std::string(name(collective)) + " of " + std::to_string(bytes) + " bytes on " + std::to_string(size_) + " ranks: " +
@@ -196,6 +201,27 @@ Plan* CommState::plan(const Problem& problem, const Choice& choice) {
   fresh->last_used = ++clock_;
   plans_.push_back(std::move(fresh));
   return plans_.back().get();
+}
+
+PatternKnowledge& CommState::knowledge() {
+  if (!knowledge_) knowledge_ = std::make_unique<PatternKnowledge>(rank_, size_);
+  return *knowledge_;
+}
+
+Exchange* CommState::exchange(const Choice& choice) {
+  static const Algorithm* const credit = find_algorithm(Collective::alltoallv, "credit");
+  if (choice.algorithm != credit) return nullptr;
+  if (!exchange_ || exchange_parameters_ != choice.parameters) {
+    Problem p;
+    p.parameters = choice.parameters;
+    const CreditLimits limits{.piece_bytes = p.parameter("piece_bytes"), .credit_bytes = p.parameter("credit_bytes"),
+                              .sender_bytes = p.parameter("sender_bytes"), .short_bytes = p.parameter("short_bytes"),
+                              .short_window_bytes = p.parameter("window_bytes")};
+    if (!supports(*credit, p)) return nullptr;  // then the schedule says that it does not either
+    exchange_ = std::make_unique<Exchange>(own_comm(), rank_, size_, limits, world.yields);
+    exchange_parameters_ = choice.parameters;
+  }
+  return exchange_.get();
 }
 
 }  // namespace antiphon::mpi

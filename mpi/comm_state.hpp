@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "exchange.hpp"
 #include "executor.hpp"
+#include "knowledge.hpp"
 #include "world.hpp"
 
 namespace antiphon::mpi {
@@ -65,6 +67,10 @@ class CommState {
   /// The plan for this problem (its parameters come from the choice), made if it is not there. Null, on every rank alike,
   /// where the algorithm cannot solve it.
   Plan* plan(const Problem& problem, const Choice& choice);
+  /// Where the choice is the credit protocol (which is no schedule): what runs it. Else null.
+  Exchange* exchange(const Choice& choice);
+  /// What is known of the pattern of this communicator's Alltoallv.
+  PatternKnowledge& knowledge();
 
   /// What the last call of each collective used, for antiphon_chosen().
   void note(Collective collective, const std::string& used) { used_[static_cast<std::size_t>(collective)] = &used; }
@@ -100,6 +106,9 @@ class CommState {
   std::array<const std::string*, collective_count> used_{};
   Problem problem_;
   std::vector<std::unique_ptr<Plan>> plans_;
+  std::unique_ptr<Exchange> exchange_;
+  std::unique_ptr<PatternKnowledge> knowledge_;
+  Parameters exchange_parameters_;
   std::uint64_t clock_ = 0;
 };
 

@@ -50,8 +50,8 @@ class LongType {
 
 }  // namespace
 
-Executor::Executor(Schedule schedule, MPI_Comm comm, bool yield)
-    : schedule_(std::move(schedule)), progress_(schedule_), comm_(comm), yield_(yield) {
+Executor::Executor(Schedule schedule, MPI_Comm comm, bool yield, int tag_base)
+    : schedule_(std::move(schedule)), progress_(schedule_), comm_(comm), yield_(yield), tag_base_(tag_base) {
   PMPI_Comm_rank(comm_, &rank_);
   const std::size_t most = progress_.max_active_messages();
   requests_.resize(most, MPI_REQUEST_NULL);
@@ -68,19 +68,41 @@ Executor::Executor(Schedule schedule, MPI_Comm comm, bool yield)
 }
 
 int Executor::run(const Binding& binding) {
+  int rc = begin(binding);
+  while (rc == MPI_SUCCESS && !progress_.done()) {
+    // Not done and nothing under way would be a broken schedule, which the in-process verifier excludes; never spin on it.
+    if (active_ == 0) return MPI_ERR_INTERN;
+    rc = wait_some();
+    if (rc == MPI_SUCCESS) rc = start_all();
+  }
+  return rc;
+}
+
+int Executor::begin(const Binding& binding) {
   binding_ = &binding;
   progress_.reset();
   active_ = 0;
-  while (true) {
-    Progress::Piece piece;
-    while (progress_.next(piece)) {
-      if (const int rc = start(piece); rc != MPI_SUCCESS) return rc;
-    }
-    if (progress_.done()) return MPI_SUCCESS;
-    // Not done and nothing under way would be a broken schedule, which the in-process verifier excludes; never spin on it.
+  return start_all();
+}
+
+int Executor::advance() {
+  while (!progress_.done()) {
     if (active_ == 0) return MPI_ERR_INTERN;
-    if (const int rc = wait_some(); rc != MPI_SUCCESS) return rc;
+    int count = 0;
+    if (const int rc = test_some(count); rc != MPI_SUCCESS) return rc;
+    if (count == 0) return MPI_SUCCESS;
+    retire(count);
+    if (const int rc = start_all(); rc != MPI_SUCCESS) return rc;
   }
+  return MPI_SUCCESS;
+}
+
+int Executor::start_all() {
+  Progress::Piece piece;
+  while (progress_.next(piece)) {
+    if (const int rc = start(piece); rc != MPI_SUCCESS) return rc;
+  }
+  return MPI_SUCCESS;
 }
 
 int Executor::start(const Progress::Piece& piece) {
@@ -106,8 +128,8 @@ int Executor::post(const Op& op, const Progress::Piece& piece, int peer) {
     at += frame_length_bytes;
   }
   const auto post_as = [&](int n, MPI_Datatype type) {
-    return sends ? PMPI_Isend(at, n, type, peer, op.tag, comm_, &requests_[slot])
-                 : PMPI_Irecv(at, n, type, peer, op.tag, comm_, &requests_[slot]);
+    return sends ? PMPI_Isend(at, n, type, peer, tag_base_ + op.tag, comm_, &requests_[slot])
+                 : PMPI_Irecv(at, n, type, peer, tag_base_ + op.tag, comm_, &requests_[slot]);
   };
   const int rc = count <= std::numeric_limits<int>::max() ? post_as(static_cast<int>(count), unit) : post_as(1, LongType(count, unit).get());
   if (rc != MPI_SUCCESS) return rc;
@@ -197,13 +219,21 @@ int Executor::decode(std::byte* to, const std::byte* slot, std::int64_t bytes) {
 int Executor::wait_some() {
   int count = 0;
   while (true) {
-    const int rc = PMPI_Testsome(active_, requests_.data(), &count, completed_.data(),
-                                 statuses_.empty() ? MPI_STATUSES_IGNORE : statuses_.data());
-    if (rc != MPI_SUCCESS) return rc;
+    if (const int rc = test_some(count); rc != MPI_SUCCESS) return rc;
     if (count > 0) break;
     // Nothing moved: let the ranks that share this core move (MPICH's own waits for some of many do not).
     if (yield_) sched_yield();
   }
+  retire(count);
+  return MPI_SUCCESS;
+}
+
+int Executor::test_some(int& count) {
+  return PMPI_Testsome(active_, requests_.data(), &count, completed_.data(),
+                       statuses_.empty() ? MPI_STATUSES_IGNORE : statuses_.data());
+}
+
+void Executor::retire(int count) {
   if (!statuses_.empty()) note_frames(count);
   // Free slots from the highest, so that the last active request can fill each hole.
   std::sort(completed_.begin(), completed_.begin() + count, std::greater<>());
@@ -216,7 +246,6 @@ int Executor::wait_some() {
     requests_[static_cast<std::size_t>(active_)] = MPI_REQUEST_NULL;
     complete(piece);
   }
-  return MPI_SUCCESS;
 }
 
 /// The lengths of frames that came, into their slots: whoever passes them on or decodes them finds it there.

@@ -30,13 +30,19 @@ struct Binding {
 /// A schedule made ready to run again and again on one communicator: all storage is allocated here, none when it runs.
 class Executor {
  public:
-  Executor(Schedule schedule, MPI_Comm comm, bool yield);
+  /// `tag_base` is added to the schedule's tags: schedules that run at the same time on one communicator keep apart by it.
+  Executor(Schedule schedule, MPI_Comm comm, bool yield, int tag_base = 0);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
   /// Returns an MPI error code. The communicator's error handler must be MPI_ERRORS_RETURN.
   int run(const Binding& binding);
+  /// The same in steps that do not wait: begin() starts what can be started, and advance() goes on as far as it can. The
+  /// binding must stay until done().
+  int begin(const Binding& binding);
+  int advance();
+  [[nodiscard]] bool done() const { return progress_.done(); }
 
  private:
   int start(const Progress::Piece& piece);
@@ -46,7 +52,10 @@ class Executor {
   int copy(const std::byte* from, std::byte* to, std::int64_t bytes);
   int encode(std::byte* slot, const std::byte* from, std::int64_t bytes);
   static int decode(std::byte* to, const std::byte* slot, std::int64_t bytes);
+  int start_all();
   int wait_some();
+  int test_some(int& count);
+  void retire(int count);
   void note_frames(int count);
   void complete(const Progress::Piece& piece);
   [[nodiscard]] std::byte* address(const Range& range) const;
@@ -56,6 +65,7 @@ class Executor {
   MPI_Comm comm_;
   int rank_ = 0;
   bool yield_;
+  int tag_base_;
   const Binding* binding_ = nullptr;
   /// Requests under way, densely at the front, and whose they are.
   std::vector<MPI_Request> requests_;

@@ -10,6 +10,7 @@
 #include "comm_state.hpp"
 #include "describe.hpp"
 #include "summary.hpp"
+#include "trace.hpp"
 #include "world.hpp"
 
 namespace antiphon::mpi {
@@ -39,11 +40,27 @@ bool encodes(const Choice& choice) {
   return !choice.parameters.empty() && choice.parameters.back().name == encode_parameter;
 }
 
+/// The credit protocol: any sizes, nothing known of other ranks'.
+int run_exchange(const Call& call, const Description& d, const Problem& problem, Exchange& exchange, CommState& state) {
+  Workspace workspace(call, d, problem, state);
+  const auto advice = state.knowledge().for_call(problem, state.own_comm());
+  int rc = workspace.prepare(0);
+  const auto& base = workspace.binding().base;
+  if (rc == MPI_SUCCESS) {
+    rc = exchange.run(problem, base[static_cast<std::size_t>(Space::input)], base[static_cast<std::size_t>(Space::output)], advice);
+  }
+  return rc == MPI_SUCCESS ? workspace.finish() : rc;
+}
+
 /// Runs the schedule. False: the algorithm cannot solve this after all, and nothing was sent.
 bool run(const Call& call, const Description& d, const Choice& choice, CommState& state, int& rc) {
   Problem& problem = state.blank_problem(d.collective);
   make_problem(call, d, state, problem);
   rc = MPI_SUCCESS;
+  if (Exchange* const exchange = state.exchange(choice); exchange != nullptr) {
+    rc = run_exchange(call, d, problem, *exchange, state);
+    return true;
+  }
   if (choice.algorithm->knowledge == Knowledge::all_counts) rc = share_counts(problem, state.own_comm());
   if (rc != MPI_SUCCESS) return true;
   Plan* plan = state.plan(problem, choice);
@@ -53,6 +70,12 @@ bool run(const Call& call, const Description& d, const Choice& choice, CommState
   if (rc == MPI_SUCCESS) rc = plan->executor->run(workspace.binding());
   if (rc == MPI_SUCCESS) rc = workspace.finish();
   return true;
+}
+
+/// For the summary.
+const std::string& how(Collective collective, const Choice& choice, CommState& state) {
+  const std::string* const known = state.exchange(choice) != nullptr ? state.knowledge().used() : nullptr;
+  return known != nullptr ? *known : *state.used(collective);
 }
 
 bool pass(double began_s, std::int64_t bytes) {
@@ -80,7 +103,8 @@ bool try_accelerate(const Call& call, int& result, double began_s) {
     state->note(d.collective, library_text);
     return pass(began_s, d.own_bytes);
   }
-  if (summary::enabled()) summary::count(d.collective, d.own_bytes, now_s() - began_s, *state->used(d.collective));
+  if (summary::enabled()) summary::count(d.collective, d.own_bytes, now_s() - began_s, how(d.collective, choice, *state));
+  if (trace::on()) trace::collective(call, began_s, true, rc != MPI_SUCCESS);
   result = rc == MPI_SUCCESS ? MPI_SUCCESS : PMPI_Comm_call_errhandler(call.comm, rc);
   if (rc != MPI_SUCCESS && result == MPI_SUCCESS) result = rc;
   return true;
@@ -90,7 +114,7 @@ bool try_accelerate(const Call& call, int& result, double began_s) {
 
 bool accelerate(const Call& call, int& result) {
   if (!world.active.load(std::memory_order_relaxed)) return false;
-  const double began_s = summary::enabled() ? now_s() : 0;
+  const double began_s = summary::enabled() || trace::on() ? now_s() : 0;
   try {
     return try_accelerate(call, result, began_s);
   } catch (const std::exception& e) {
@@ -103,8 +127,9 @@ bool accelerate(const Call& call, int& result) {
 }
 
 void passed_on(const Call& call) {
-  if (!world.active.load(std::memory_order_relaxed) || !summary::enabled()) return;
-  summary::count(call.collective, passed_bytes, now_s() - passed_since_s, library_text);
+  if (!world.active.load(std::memory_order_relaxed)) return;
+  if (summary::enabled()) summary::count(call.collective, passed_bytes, now_s() - passed_since_s, library_text);
+  if (trace::on()) trace::collective(call, passed_since_s, false, false);
 }
 
 void after_init() {
@@ -114,6 +139,7 @@ void after_init() {
     prepare_datatypes();
     start_capture();
     CommState::prepare();
+    trace::start();
     world.active = true;
   } catch (const std::exception& e) {
     warn(std::string("not active: ") + e.what());
@@ -123,6 +149,7 @@ void after_init() {
 void before_finalize() {
   if (!world.active) return;
   if (summary::enabled()) summary::write();
+  trace::finish();
   world.active = false;
   stop_capture();
   CommState::release();

@@ -28,10 +28,10 @@ std::int64_t integer_variable(const char* name, std::int64_t otherwise) {
   return otherwise;
 }
 
-std::string read_file(const std::string& path) {
+std::string read_file(const std::string& path, const std::string& what) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    warn("cannot read the profile " + path + "; running without it");
+    warn("cannot read the " + what + " " + path + "; running without it");
     return "";
   }
   return {std::istreambuf_iterator<char>(file), {}};
@@ -80,16 +80,21 @@ Settings read_settings() {
   s.summary = variable("ANTIPHON_SUMMARY");
   if (s.summary == "0") s.summary.clear();
   const std::string profile = variable("ANTIPHON_PROFILE");
-  if (!profile.empty()) s.profile = decisions_of(read_file(profile));
+  if (!profile.empty()) s.profile = decisions_of(read_file(profile, "profile"));
   s.link_bits_per_s = integer_variable("ANTIPHON_LINK_BITS_PER_S", 0);
   if (s.link_bits_per_s == 0) s.link_bits_per_s = system_link_bits_per_s();
+  const std::string plan = variable("ANTIPHON_PLAN");
+  if (!plan.empty()) s.plan = read_file(plan, "plan");
+  s.trace = variable("ANTIPHON_TRACE");
+  s.trace_bytes = integer_variable("ANTIPHON_TRACE_BYTES", s.trace_bytes);
   s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;
   return s;
 }
 
 std::string serialize(const Settings& s) {
   return nlohmann::json{{"enabled", s.enabled}, {"verbose", s.verbose}, {"force", s.force},   {"summary", s.summary},
-                        {"profile", s.profile}, {"link", s.link_bits_per_s}, {"yield", s.yield}}
+                        {"profile", s.profile}, {"link", s.link_bits_per_s}, {"yield", s.yield},
+                        {"plan", s.plan},       {"trace", s.trace},     {"trace_bytes", s.trace_bytes}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -103,6 +108,9 @@ Settings deserialize(const std::string& text) {
   s.profile = json.at("profile");
   s.link_bits_per_s = json.at("link");
   s.yield = json.at("yield");
+  s.plan = json.at("plan");
+  s.trace = json.at("trace");
+  s.trace_bytes = json.at("trace_bytes");
   return s;
 }
 

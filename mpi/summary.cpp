@@ -83,7 +83,20 @@ nlohmann::json rows(const std::array<double, cells>& most_calls, const std::arra
   return list;
 }
 
+/// Alltoallv calls of all ranks that fitted the plan, and that did not.
+std::array<std::int64_t, 2> planned_calls{};
+
+nlohmann::json document(const nlohmann::json& list, int ranks) {
+  nlohmann::json all{{"version", 1}, {"ranks", ranks}, {"collectives", list}};
+  if (!world.settings.plan.empty()) all["plan"] = {{"matched_calls", planned_calls[0]}, {"other_calls", planned_calls[1]}};
+  return all;
+}
+
 void print_table(std::FILE* out, const nlohmann::json& list) {
+  if (!world.settings.plan.empty()) {
+    std::fprintf(out, "antiphon: %ld of %ld Alltoallv calls (of all ranks) were as the plan says\n", static_cast<long>(planned_calls[0]),
+                 static_cast<long>(planned_calls[0] + planned_calls[1]));
+  }
   std::fprintf(out, "antiphon: collectives of this run (calls: most of any rank; time: mean over ranks)\n");
   std::fprintf(out, "  %-21s %-11s %9s %14s %10s  %s\n", "collective", "bytes", "calls", "bytes in all", "time, s", "algorithm");
   for (const auto& row : list) {
@@ -101,7 +114,7 @@ void print(const nlohmann::json& list, int ranks) {
   if (where == "1") return print_table(stderr, list);
   if (where.size() > 5 && where.substr(where.size() - 5) == ".json") {
     std::ofstream file(where);
-    file << nlohmann::json{{"version", 1}, {"ranks", ranks}, {"collectives", list}}.dump(2) << '\n';
+    file << document(list, ranks).dump(2) << '\n';
     if (!file) warn("cannot write the summary to " + where);
     return;
   }
@@ -138,6 +151,8 @@ void write() {
   PMPI_Reduce(bytes_moved.data(), all_bytes.data(), n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   PMPI_Reduce(seconds.data(), all_seconds.data(), n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   PMPI_Reduce(seconds.data(), most_seconds.data(), n, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  const std::array<std::int64_t, 2> own{world.planned_calls.load(), world.unplanned_calls.load()};
+  PMPI_Reduce(own.data(), planned_calls.data(), 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) print(rows(most_calls, all_bytes, all_seconds, most_seconds, ranks), ranks);
 }
 

@@ -75,6 +75,17 @@ std::optional<Rules> parse_profile(const std::string& text, bool speaks) {
   }
 }
 
+/// The plan's patterns; none where it cannot be used.
+CompiledPlan parse_plan(const std::string& text, bool speaks) {
+  if (text.empty()) return {};
+  try {
+    return compiled_plan_from_json(text);
+  } catch (const Error& e) {
+    if (speaks) warn(std::string("the plan cannot be used: ") + e.what() + "; running without it");
+    return {};
+  }
+}
+
 }  // namespace
 
 Override parse_override(Collective collective, std::string_view text) {
@@ -128,6 +139,7 @@ void start_world() {
   world.node_of_rank = find_nodes(rank, size);
   world.overrides = parse_force(world.settings.force, rank == 0);
   world.profile_rules = parse_profile(world.settings.profile, rank == 0);
+  world.plan = parse_plan(world.settings.plan, rank == 0);
   world.rules = world.profile_rules ? &*world.profile_rules : &Rules::defaults();
   world.yields = world.settings.yield && !library_yields();
   PMPI_Comm_group(MPI_COMM_WORLD, &world.group);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "antiphon/phases.hpp"
 #include "antiphon/select.hpp"
 #include "settings.hpp"
 
@@ -33,8 +34,12 @@ struct World {
   std::optional<Rules> profile_rules;
   bool yields = true;            ///< executors give the core away when nothing moves
   std::string mpi;  ///< whose library this is, as Question::mpi
+  CompiledPlan plan;  ///< of ANTIPHON_PLAN: patterns with their schedules
+  std::atomic<std::int64_t> planned_calls{0}, unplanned_calls{0};  ///< Alltoallv calls that fitted the plan here, or did not
   MPI_Group group = MPI_GROUP_NULL;
   std::vector<int> node_of_rank;  ///< of MPI_COMM_WORLD; nodes are numbered by their lowest rank
+
+  void count_planned(bool fits) { (fits ? planned_calls : unplanned_calls).fetch_add(1, std::memory_order_relaxed); }
 };
 extern World world;
 

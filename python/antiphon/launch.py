@@ -24,6 +24,7 @@ class Settings:
     profile: Path | None = None
     force: str | None = None
     summary: str | None = None
+    plan: Path | None = None
     #: Where each rank keeps the messages that it sends.
     capture: Path | None = None
 
@@ -37,6 +38,11 @@ class Settings:
                 raise AntiphonError(f"--profile {self.profile}: no such file",
                                     hint="leave it away to use the built-in rules")  # fmt: skip
             variables["ANTIPHON_PROFILE"] = str(self.profile.absolute())
+        if self.plan is not None:
+            if not self.plan.is_file():
+                raise AntiphonError(f"--plan {self.plan}: no such file",
+                                    hint="`antiphon compile` writes plans from a trace or from patterns")  # fmt: skip
+            variables["ANTIPHON_PLAN"] = str(self.plan.absolute())
         if self.force:
             _check_force(self.force)
             variables["ANTIPHON_FORCE"] = self.force

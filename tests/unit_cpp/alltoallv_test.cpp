@@ -107,7 +107,13 @@ std::vector<Parameters> parameter_sets(const Algorithm& a) {
   };
   for (const std::int64_t piece : {1, 7, 16}) {
     for (const std::int64_t window : {1, 2, 5}) {
-      Parameters set{{"piece_bytes", piece}, {"window", window}};
+      Parameters set{{"piece_bytes", piece}};
+      if (has("window")) set.push_back({"window", window});
+      if (has("credit_bytes")) {
+        set.push_back({"credit_bytes", piece * window * 3});
+        set.push_back({"sender_bytes", piece * window});
+        set.push_back({"short_bytes", piece * (window % 2)});
+      }
       if (has("sync")) set.push_back({"sync", (piece + window) % 3});
       if (has("senders")) set.push_back({"senders", window});
       sets.push_back(set);

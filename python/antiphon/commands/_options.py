@@ -14,6 +14,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mpi", metavar="MPI", help="openmpi, mpich, mpiabi, or the path of a prefix, an mpirun or a "
                         "libmpi (default: the one the program is linked to)")  # fmt: skip
     parser.add_argument("--profile", type=Path, metavar="FILE", help="profile of the machine, with its decisions")
+    parser.add_argument("--plan", type=Path, metavar="FILE", help="schedules for patterns that are known, as written by "
+                        "`antiphon compile`")  # fmt: skip
     parser.add_argument("--summary", nargs="?", const="1", metavar="FILE", help="show at the end what was accelerated; "
                         "--summary=FILE writes it there (FILE.json: as JSON)")  # fmt: skip
     parser.add_argument("--force", metavar="SPEC", help="force algorithms: 'alltoall:rotated:window=2;bcast:chain', "
@@ -25,4 +27,5 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 def settings(args: argparse.Namespace) -> Settings:
     """The settings that `add_settings`'s options ask for."""
-    return Settings(off=args.off, profile=args.profile, force=args.force, summary=args.summary, capture=args.capture)
+    return Settings(off=args.off, profile=args.profile, force=args.force, summary=args.summary, plan=args.plan,
+                    capture=args.capture)  # fmt: skip

@@ -28,14 +28,19 @@ from antiphon.program import find_mpi
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon run`."""
-    parser.add_argument("-n", "-np", type=_positive, metavar="N", help="number of ranks (default: one per core; with a "
-                        "hostfile all its slots; in a Slurm job its tasks)")  # fmt: skip
-    parser.add_argument("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
+    add_launch_options(parser)
     _options.add_settings(parser)
-    parser.add_argument("--launcher-args", default="", metavar="ARGS", help="more options for mpirun, mpiexec or srun")
     parser.add_argument("--dry-run", action="store_true", help="print the launcher's command line, do not run it")
     parser.add_argument("program", metavar="PROGRAM", help="the MPI program")
     parser.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
+
+
+def add_launch_options(parser: argparse.ArgumentParser) -> None:
+    """Adds what says where the ranks run."""
+    parser.add_argument("-n", "-np", type=_positive, metavar="N", help="number of ranks (default: one per core; with a "
+                        "hostfile all its slots; in a Slurm job its tasks)")  # fmt: skip
+    parser.add_argument("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
+    parser.add_argument("--launcher-args", default="", metavar="ARGS", help="more options for mpirun, mpiexec or srun")
 
 
 def run(args: argparse.Namespace) -> int:  # noqa: RET503 (exec does not return)

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the credit protocol (antiphon/credit.hpp) over MPI point-to-point messages.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "antiphon/credit.hpp"
+#include "antiphon/problem.hpp"
+
+namespace antiphon::mpi {
+
+/// Made once for a communicator and used for all its calls of any sizes; allocates only when something grows.
+class Exchange {
+ public:
+  Exchange(MPI_Comm comm, int rank, int size, const CreditLimits& limits, bool yield);
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  /// The blocks of `problem` (an alltoallv) between `input` and `output`. Returns an MPI error code.
+  int run(const Problem& problem, const std::byte* input, std::byte* output, std::span<const GrantStep> advice);
+  [[nodiscard]] const CreditLimits& limits() const { return protocol_.limits(); }
+
+ private:
+  using Action = CreditExchange::Action;
+
+  int start(const Action& action);
+  int wait_some();
+  std::int64_t* new_grant();
+
+  /// A request under way, and what it is for.
+  struct Owner {
+    Action action;
+    std::int64_t* grant = nullptr;
+  };
+
+  CreditExchange protocol_;
+  MPI_Comm comm_;
+  bool yield_;
+  const Problem* problem_ = nullptr;
+  const std::byte* input_ = nullptr;
+  std::byte* output_ = nullptr;
+  /// Densely at the front.
+  std::vector<MPI_Request> requests_;
+  std::vector<Owner> owners_;
+  std::vector<int> completed_;
+  std::size_t active_ = 0;
+  /// Where grants are read from and arrive: places that do not move.
+  std::deque<std::int64_t> grants_;
+  std::vector<std::int64_t*> free_grants_;
+};
+
+}  // namespace antiphon::mpi

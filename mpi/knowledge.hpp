@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of the whole pattern of a communicator's Alltoallv calls: from a plan file, or gathered now and then.
+//
+// It only advises the credit protocol in which order to grant, so ranks need not agree on it: one whose counts are not those of
+// the pattern ignores it, and the exchange goes on. docs/concepts/compiled-communication.md says why that is enough.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "antiphon/credit.hpp"
+#include "antiphon/phases.hpp"
+#include "antiphon/problem.hpp"
+
+namespace antiphon::mpi {
+
+/// One rank's part of a scheduled pattern: what it sends and receives, and the order in which to grant.
+struct Advice {
+  std::vector<std::int64_t> send_bytes, recv_bytes;  ///< by rank; nothing to oneself
+  std::vector<GrantStep> order;
+
+  Advice(const CompiledPattern& compiled, int rank);
+  /// Whether these are this call's counts.
+  [[nodiscard]] bool fits(const Problem& p) const;
+};
+
+/// What is known of the machine, for schedulers.
+Fabric fabric_of(MPI_Comm comm, int size);
+
+class PatternKnowledge {
+ public:
+  /// For a communicator of so many ranks, of which this is one.
+  PatternKnowledge(int rank, int size);
+
+  /// Whether a plan file has patterns for so many ranks: the same on every rank.
+  [[nodiscard]] bool planned() const { return planned_ > 0; }
+  /// Before each call: the advice for it, if there is any. On calls 2, 8, 32 and every 128th of the communicator all ranks
+  /// gather their counts; `own` is for that.
+  std::span<const GrantStep> for_call(const Problem& p, MPI_Comm own);
+  /// What advice the last call had, for the summary: a text, or null.
+  [[nodiscard]] const std::string* used() const { return used_; }
+
+ private:
+  void gather(const Problem& p, MPI_Comm own);
+  const Advice* find(const Problem& p);
+
+  int rank_, size_;
+  std::uint64_t calls_ = 0;
+  std::vector<std::unique_ptr<Advice>> known_;  ///< the first planned_ are from the plan, then the one that was gathered
+  std::size_t planned_ = 0;
+  std::size_t last_ = 0;
+  std::uint64_t gathered_hash_ = 0;
+  std::vector<std::int64_t> table_;
+  const std::string* used_ = nullptr;
+};
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Record which MPI calls a program makes, or show such a record
+
+Runs PROGRAM as `antiphon run` does and writes one file with every rank's calls: functions, communicators, peers, tags,
+counts, sizes and times (docs/reference/trace.md). `antiphon compile` and process mapping read it.
+
+  antiphon trace -n 16 ./solver input.dat              writes solver.trace
+  antiphon trace -o run.trace -n 64 --hostfile nodes ./solver
+  antiphon trace --summary run.trace                   what was called, how often, how much, how long
+  antiphon trace --recover run.trace                   joins what the ranks of a run that died have left
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from antiphon import output
+from antiphon.commands import run as run_command
+from antiphon.errors import AntiphonError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of `antiphon trace`."""
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="the trace (default: PROGRAM.trace, here)")
+    parser.add_argument("--overwrite", action="store_true", help="replace the file if it is there")
+    parser.add_argument("--memory", type=int, metavar="MIB", help="memory a rank may use for its calls (default: 64)")
+    parser.add_argument("--off", action="store_true", help="leave every collective to the library while recording")
+    parser.add_argument("--mpi", metavar="MPI", help="as of `antiphon run`")
+    parser.add_argument("--profile", type=Path, metavar="FILE", help="as of `antiphon run`")
+    parser.add_argument("--plan", type=Path, metavar="FILE", help="as of `antiphon run`")
+    parser.add_argument("--force", metavar="SPEC", help="as of `antiphon run`")
+    run_command.add_launch_options(parser)
+    parser.add_argument("--summary", dest="show", type=Path, metavar="FILE", help="print what a trace holds")
+    parser.add_argument("--recover", type=Path, metavar="FILE", help="write FILE from the parts that ranks left")
+    parser.add_argument("--json", action="store_true", help="with --summary: as JSON")
+    parser.add_argument("program", metavar="PROGRAM", nargs="?", help="the MPI program")
+    parser.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Records, shows or recovers."""
+    if args.recover is not None:
+        return recover(args.recover)
+    if args.show is not None:
+        from antiphon import trace_summary
+
+        rows = trace_summary.summarise(args.show)
+        output.print_json(rows) if args.json else trace_summary.print_summary(rows)
+        return 0
+    if args.program is None:
+        raise AntiphonError("no PROGRAM to record", hint="antiphon trace -n 4 ./solver, or --summary FILE")
+    return record(args)
+
+
+def record(args: argparse.Namespace) -> int:
+    """Runs the program; its exit code is ours, unless the trace is missing after a good run."""
+    path = (args.output or Path(Path(args.program).name + ".trace")).absolute()
+    if path.exists() and not args.overwrite:
+        raise AntiphonError(f"{path} is there already", hint="--overwrite replaces it, -o FILE writes another")
+    if not path.parent.is_dir():
+        raise AntiphonError(f"{path.parent} is no directory", hint="make it first: ranks on all nodes write there")
+    path.unlink(missing_ok=True)
+    args.summary = None
+    if args.off:  # the recorder sits in the wrappers, so these must be active
+        args.off, args.force = False, "*:library"
+    variables = {"ANTIPHON_TRACE": str(path)}
+    if args.memory is not None:
+        variables["ANTIPHON_TRACE_BYTES"] = str(max(1, args.memory) << 20)
+    os.environ |= variables
+    start = run_command.prepare(args)
+    if shutil.which(start.command[0]) is None:
+        raise AntiphonError(f"{start.command[0]} was not found", hint="give -n N to use the MPI's own launcher")
+    code = subprocess.run(start.command, env={**os.environ, **start.env}, check=False).returncode
+    return after(path, code)
+
+
+def after(path: Path, code: int) -> int:
+    """Says what became of the trace."""
+    from antiphon.trace_writer import join_parts, parts_of
+
+    code = 128 - code if code < 0 else code
+    if path.is_file():
+        output.stderr().print(f"trace: {path} ({path.stat().st_size} bytes)", soft_wrap=True)
+        return code
+    if not parts_of(path):
+        output.print_error(f"no trace was written to {path}", "does the program call MPI_Init, and did it begin?")
+        return code or 1
+    there, size = join_parts(path)
+    what = f"{path} holds what {there} of {size} ranks had recorded until then"
+    output.print_warning(f"the program did not reach MPI_Finalize on all ranks; {what}")
+    return code or 1
+
+
+def recover(path: Path) -> int:
+    """Joins the parts of a trace that was not written."""
+    from antiphon.trace_writer import join_parts
+
+    if path.exists():
+        raise AntiphonError(f"{path} is there already", hint="--recover is for a trace that was never written")
+    there, size = join_parts(path)
+    output.stderr().print(f"trace: {path} holds what {there} of {size} ranks had recorded", soft_wrap=True)
+    return 0

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes traces: for tests, and to join the parts that the ranks of a broken run left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from antiphon import trace as form
+from antiphon.trace import Communicator, RankTrace, Reader, Shape, Trace, TraceError
+
+
+def varint(value: int) -> bytes:
+    """A number in the trace's form."""
+    out = bytearray()
+    while value >= 128:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def signed(value: int) -> bytes:
+    """A number that may be negative."""
+    return varint(2 * value if value >= 0 else -2 * value - 1)
+
+
+def text(value: str) -> bytes:
+    """A text."""
+    data = value.encode()
+    return varint(len(data)) + data
+
+
+def numbers(values: Sequence[int]) -> bytes:
+    """A list, equal neighbours taken together."""
+    out = varint(len(values))
+    i = 0
+    while i < len(values):
+        same = 1
+        while i + same < len(values) and values[i + same] == values[i]:
+            same += 1
+        out += varint(values[i]) + varint(same)
+        i += same
+    return out
+
+
+def encode(trace: Trace) -> bytes:
+    """The file's content for a trace."""
+    header = trace.header | {"ranks": trace.size, "functions": list(trace.functions)}
+    out = [form.MAGIC, varint(form.VERSION), text(json.dumps(header))]
+    for rank in trace.ranks:
+        stream = _stream(rank, trace.functions)
+        out += [varint(1 + rank.rank), varint(len(stream)), stream]
+    return b"".join([*out, varint(0)])
+
+
+def _stream(rank: RankTrace, functions: Sequence[str]) -> bytes:
+    out = [varint(form.RANK_BEGIN) + varint(rank.began_at_ns)] if rank.began_at_ns is not None else []
+    out += [_communicator(c) for c in rank.communicators]
+    shapes: dict[Shape, int] = {}
+    start = 0
+    for call in rank.calls:
+        if call.shape not in shapes:
+            shapes[call.shape] = len(shapes)
+            out.append(_shape(call.shape, shapes[call.shape], functions))
+        key = varint(form.FIRST_CALL + shapes[call.shape])
+        out.append(key + varint(max(0, call.start_ns - start)) + varint(call.duration_ns))
+        start = max(start, call.start_ns)
+    if rank.ended_ns is not None:
+        out.append(varint(form.RANK_END) + varint(rank.ended_ns) + varint(rank.dropped))
+    return b"".join([*out, varint(form.END)])
+
+
+def _communicator(comm: Communicator) -> bytes:
+    members = b"".join(varint(form.OUTSIDE_WORLD if m is None else m) for m in comm.members)
+    return b"".join([varint(form.COMMUNICATOR), varint(comm.number), text(comm.name), varint(int(comm.intercommunicator)),
+                     varint(comm.size), varint(0), members])  # fmt: skip
+
+
+def _shape(shape: Shape, number: int, functions: Sequence[str]) -> bytes:
+    fields = []
+    for kind, (name, how) in form.FIELDS.items():
+        value = getattr(shape, name)
+        if value is None or (name == "flags" and value == 0):
+            continue
+        fields.append(varint(kind) + {"signed": signed, "number": varint, "list": numbers}[how](value))
+    comm = shape.comm.number if shape.comm else 0
+    head = (form.SHAPE, number, functions.index(shape.function), comm, len(fields))
+    return b"".join([*map(varint, head), *fields])
+
+
+def parts_of(path: Path) -> list[Path]:
+    """The parts that ranks left beside a trace that was never written, by rank."""
+    found = path.parent.glob(f"{path.name}.rank*")
+    numbered = [p for p in found if p.name.removeprefix(f"{path.name}.rank").isdigit()]
+    return sorted(numbered, key=lambda p: int(p.name.removeprefix(f"{path.name}.rank")))
+
+
+def join_parts(path: Path) -> tuple[int, int]:
+    """Writes `path` from its parts and removes them. Returns how many ranks are in it, and how many the run had."""
+    parts = parts_of(path)
+    if not parts:
+        hint = "parts lie where the run was told to write the trace"
+        raise TraceError(f"{path}.rank*: there are no parts of a trace", hint=hint)
+    blocks: dict[int, bytes] = {}
+    preamble, size = b"", 0
+    for part in parts:
+        data = part.read_bytes()
+        header, functions, at = form.read_preamble(data)
+        reader = Reader(data, at)
+        if reader.at_end():
+            continue
+        rank = reader.varint() - 1
+        reader.varint()
+        begin = reader.at
+        # A rank that was killed may have left part of an entry; what was never written reads as zeros, the end.
+        form.read_stream(reader, rank, functions)
+        preamble, size = data[:at], header["ranks"]
+        blocks[rank] = data[begin : reader.at] + varint(form.END)
+    if not blocks:
+        raise TraceError(f"{path}.rank*: the parts are empty")
+    written = [varint(1 + rank) + varint(len(stream)) + stream for rank, stream in sorted(blocks.items())]
+    path.write_bytes(b"".join([preamble, *written, varint(0)]))
+    for part in parts:
+        part.unlink()
+    return len(blocks), size

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "antiphon/algorithm.hpp"
+#include "patterns/granted.hpp"
+
+namespace antiphon::alltoallv_algorithms {
+
+namespace {
+
+constexpr Parameter parameters[] = {
+    {"piece_bytes", 8192, 1, 1 << 30, "bytes that a grant is for, and per message"},
+    {"credit_bytes", 49152, 1, 1 << 30, "granted by a receiver and not yet received, all senders together"},
+    {"sender_bytes", 16384, 1, 1 << 30, "the same of one sender"},
+    {"short_bytes", 8192, 0, 1 << 30, "blocks up to this are sent without asking"},
+    {"window_bytes", 32768, 1, 1 << 30, "short blocks sent ahead of what came in"},
+};
+
+bool consistent(const Problem& p) {
+  return p.parameter("piece_bytes") <= p.parameter("sender_bytes") && p.parameter("sender_bytes") <= p.parameter("credit_bytes");
+}
+
+/// Receivers grant long blocks in bytes, to whomever has room, and senders serve any grant they hold (antiphon/credit.hpp: over MPI
+/// that protocol runs, with what is known of the whole pattern as the order of grants). What is built here is the protocol
+/// with a fixed order, for drawing and costing: credit_bytes / sender_bytes senders at a time.
+/// Cost: the bytes into the busiest port, and one small packet per piece; good for any sizes, best for irregular ones.
+Schedule build(const Problem& p) {
+  const std::int64_t piece_bytes = p.parameter("piece_bytes");
+  const std::int64_t sender_bytes = p.parameter("sender_bytes");
+  const auto window = static_cast<std::int32_t>(std::clamp<std::int64_t>(sender_bytes / piece_bytes, 1, 64));
+  const std::int64_t senders = std::clamp<std::int64_t>(p.parameter("credit_bytes") / sender_bytes, 1, 64);
+  return granted_exchange(p, {{piece_bytes, window}, senders, p.parameter("short_bytes")});
+}
+
+}  // namespace
+
+extern const Algorithm credit{Collective::alltoallv, "credit",
+                              "receivers grant credit in bytes, senders serve any grant; any sizes, best for irregular ones", parameters,
+                              consistent, build};
+
+}  // namespace antiphon::alltoallv_algorithms

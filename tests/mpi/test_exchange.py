@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The credit protocol on real MPI libraries, and the trace of what runs there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.mpi import Mpi
+from antiphon.trace import Trace
+from antiphon.trace_writer import join_parts
+
+HERE = Path(__file__).resolve().parent
+PATTERNS = HERE / "programs" / "patterns.c"
+SMALL = "credit:piece_bytes=1000,credit_bytes=3000,sender_bytes=2000,short_bytes=300,window_bytes=200"
+
+Run = Callable[..., Any]
+
+
+@pytest.mark.parametrize("choice", ["credit", SMALL, "auto"])
+@pytest.mark.parametrize("n", [2, 3, 5, 9])
+def test_patterns(wheel: Mpi, n: int, choice: str, compiled: Run, run_ranks: Run) -> None:
+    """GIVEN sparse, skewed and changing patterns THEN every byte arrives, whatever the credit."""
+    if wheel.abi == "mpiabi" and n != 3:
+        pytest.skip("the same library as mpich")
+    result = run_ranks(wheel, n, [compiled(wheel, [PATTERNS])], ANTIPHON_FORCE=f"alltoallv:{choice}")
+    assert result.returncode == 0, result.text
+    assert "fine" in result.text.split()
+    if choice != "auto":
+        assert "credit" in result.used("alltoallv")
+
+
+def test_trace_holds_the_calls(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN a recorded run THEN the trace has every rank's calls with their counts."""
+    path = tmp_path / "run.trace"
+    result = run_ranks(wheel, 3, [compiled(wheel, [PATTERNS]), 4], ANTIPHON_TRACE=str(path))
+    assert result.returncode == 0, result.text
+    trace = Trace.load(path)
+    assert trace.complete
+    assert trace.size == 3
+    assert not list(tmp_path.glob("run.trace.rank*"))
+    for rank in trace.ranks:
+        calls = [c for c in rank.calls if c.function == "MPI_Alltoallv"]
+        assert len(calls) == 9 * 4 + 27
+        assert all(c.comm is not None and c.comm.members == (0, 1, 2) for c in calls)
+        hot = calls[8].shape
+        assert hot.send_bytes() == [300000, 300000, 0]
+        assert hot.receive_bytes() == ([300000] * 3 if rank.rank < 2 else [0, 0, 0])
+        assert sum(c.function == "MPI_Allreduce" for c in rank.calls) == 1
+        starts = [c.start_ns for c in rank.calls]
+        assert starts == sorted(starts)
+
+
+def test_point_to_point_is_traced(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN messages THEN the trace has their peers, tags and sizes."""
+    source = tmp_path / "messages.c"
+    source.write_text(
+        "#include <mpi.h>\nint main(int c, char** v) { int r, n, x[8] = {0}; MPI_Request q; MPI_Init(&c, &v);"
+        " MPI_Comm_rank(MPI_COMM_WORLD, &r); MPI_Comm_size(MPI_COMM_WORLD, &n);"
+        " MPI_Isend(x, 4 + r, MPI_INT, (r + 1) % n, 17, MPI_COMM_WORLD, &q);"
+        " MPI_Recv(x + 1, 7, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);"
+        " MPI_Wait(&q, MPI_STATUS_IGNORE); MPI_Finalize(); return 0; }\n"
+    )
+    path = tmp_path / "run.trace"
+    result = run_ranks(wheel, 2, [compiled(wheel, [source])], ANTIPHON_TRACE=str(path))
+    assert result.returncode == 0, result.text
+    for rank in Trace.load(path).ranks:
+        calls = {c.function: c.shape for c in rank.calls}
+        assert (calls["MPI_Isend"].peer, calls["MPI_Isend"].tag) == (1 - rank.rank, 17)
+        assert (calls["MPI_Isend"].send_count, calls["MPI_Isend"].send_size) == (4 + rank.rank, 4)
+        received = calls["MPI_Recv"]
+        assert (received.peer, received.tag, received.receive_count) == (1 - rank.rank, -1, 7)
+        assert calls["MPI_Wait"].requests == 1
+
+
+def test_trace_of_a_rank_that_dies(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN a rank that is killed THEN what the ranks had recorded can be joined."""
+    source = tmp_path / "dies.c"
+    source.write_text(
+        "#include <mpi.h>\n#include <signal.h>\nint main(int c, char** v) { int r, i, x; MPI_Init(&c, &v);"
+        " MPI_Comm_rank(MPI_COMM_WORLD, &r);"
+        " for (i = 0; i < 50; i++) MPI_Allreduce(&r, &x, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);"
+        " MPI_Barrier(MPI_COMM_WORLD);"
+        " if (r == 1) raise(SIGKILL);"
+        " MPI_Recv(&x, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); MPI_Finalize(); }\n"
+    )
+    path = tmp_path / "run.trace"
+    result = run_ranks(wheel, 3, [compiled(wheel, [source])], ANTIPHON_TRACE=str(path))
+    assert result.returncode != 0
+    assert not path.exists()
+    assert join_parts(path) == (3, 3)
+    trace = Trace.load(path)
+    assert not trace.complete
+    dead = trace.ranks[1]
+    assert dead.ended_ns is None
+    assert sum(c.function == "MPI_Allreduce" for c in dead.calls) == 50
+
+
+def test_trace_keeps_within_its_memory(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN a small bound THEN what does not fit is counted, said, and nothing breaks."""
+    path = tmp_path / "run.trace"
+    source = tmp_path / "many.c"
+    source.write_text(
+        "#include <mpi.h>\nint main(int c, char** v) { int i; char b[1]; MPI_Init(&c, &v);"
+        " for (i = 0; i < 60000; i++) MPI_Send(b, 0, MPI_CHAR, MPI_PROC_NULL, i, MPI_COMM_WORLD);"
+        " MPI_Finalize(); return 0; }\n"
+    )
+    result = run_ranks(wheel, 2, [compiled(wheel, [source])], ANTIPHON_TRACE=str(path), ANTIPHON_TRACE_BYTES="1048576")
+    assert result.returncode == 0, result.text
+    assert "were not recorded" in result.text
+    trace = Trace.load(path)
+    for rank in trace.ranks:
+        assert rank.dropped > 0
+        assert rank.dropped + len(rank.calls) == 60000
+    assert path.stat().st_size < 3 << 20

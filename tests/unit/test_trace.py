@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces: what is written is read, and no bytes make the reader do anything but read or refuse."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from antiphon.trace import MAGIC, Call, Communicator, RankTrace, Shape, Trace, TraceError
+from antiphon.trace_summary import summarise
+from antiphon.trace_writer import encode, join_parts, varint
+
+FUNCTIONS = ("MPI_Alltoallv", "MPI_Bcast", "MPI_Isend", "MPI_Waitall")
+
+
+def example(size: int = 3) -> Trace:
+    """A run with several communicators and shapes."""
+    world = Communicator(1, "MPI_COMM_WORLD", tuple(range(size)))
+    part = Communicator(2, "", (2, 0, None), intercommunicator=True)
+    shapes = [
+        Shape("MPI_Alltoallv", world, None, None, None, None, 8, None, 4, (1, 1, 7), (0, 2**40, 2**40)),
+        Shape("MPI_Bcast", part, root=0, send_count=5, send_size=1, flags=3),
+        Shape("MPI_Isend", world, peer=-2, tag=-1, send_count=2**31, send_size=2),
+        Shape("MPI_Waitall", None, requests=4),
+    ]
+    ranks = []
+    for r in range(size):
+        calls = [Call(shapes[(i * i + r) % 4], 1000 * i, 17 * i) for i in range(40)]
+        used = list(dict.fromkeys(c.shape for c in calls))
+        ranks.append(RankTrace(r, [world, part], used, calls, 10**18 + r, 123456, r))
+    return Trace(size, FUNCTIONS, {"ranks": size, "functions": list(FUNCTIONS), "nodes": [0] * size}, ranks)
+
+
+def test_what_is_written_is_read() -> None:
+    """GIVEN a trace THEN its file holds all of it."""
+    assert Trace.decode(encode(example())) == example()
+
+
+def test_bytes_by_rank() -> None:
+    """GIVEN counts and sizes THEN a shape says bytes by rank."""
+    shape = example().ranks[0].calls[0].shape
+    assert shape.send_bytes() == [8, 8, 56]
+    assert shape.receive_bytes() == [0, 2**42, 2**42]
+
+
+@pytest.mark.parametrize("keep", [0, 5, 8, 9, 30, -200, -1])
+def test_cut_off(keep: int) -> None:
+    """GIVEN a file that was cut off THEN it is refused, or read as far as it goes and called incomplete."""
+    data = encode(example())[:keep]
+    try:
+        trace = Trace.decode(data)
+    except TraceError:
+        return
+    assert not trace.complete
+    assert len(trace.ranks) <= 3
+
+
+@given(st.integers(0, 2**32), st.integers(1, 8))
+@settings(max_examples=300, deadline=None)
+def test_damaged(seed: int, changes: int) -> None:
+    """GIVEN any damage THEN nothing but TraceError comes of it."""
+    draw = random.Random(seed)
+    data = bytearray(encode(example()))
+    for _ in range(changes):
+        at = draw.randrange(len(MAGIC), len(data))
+        if draw.random() < 0.3:
+            del data[at : at + draw.randrange(4)]
+        else:
+            data[at] = draw.choice((0, 1, 127, 128, 255, draw.randrange(256)))
+    try:
+        Trace.decode(bytes(data))
+    except TraceError:
+        pass
+
+
+def test_huge_lists_are_refused() -> None:
+    """GIVEN a list that claims 2^60 entries THEN no memory is taken for it."""
+    good = encode(example())
+    preamble_end = good.index(varint(1), good.index(b"}"))
+    stream = b"".join(varint(n) for n in (2, 0, 0, 0, 1, 8, 2**60, 1, 2**60))
+    data = good[:preamble_end] + varint(1) + varint(len(stream)) + stream + varint(0)
+    with pytest.raises(TraceError, match="a list of"):
+        Trace.decode(data)
+
+
+def test_parts_are_joined(tmp_path: Path) -> None:
+    """GIVEN parts of ranks of which one died within an entry THEN what was whole is in the joined trace."""
+    whole = encode(example())
+    start = whole.index(b"}", whole.index(b'"nodes"')) + 1
+    for rank in (0, 2):
+        block = encode(Trace(3, FUNCTIONS, example().header, [example().ranks[rank]]))[start:]
+        at = 1 + next(i for i, b in enumerate(block[1:], 1) if b < 128)
+        stream = block[at:-2]
+        cut = stream[:-9] + b"\x90" if rank == 2 else stream
+        part = whole[:start] + varint(1 + rank) + varint(0) + cut + bytes(1000 * (rank == 0))
+        (tmp_path / f"run.trace.rank{rank}").write_bytes(part)
+    assert join_parts(tmp_path / "run.trace") == (2, 3)
+    trace = Trace.load(tmp_path / "run.trace")
+    assert [r.rank for r in trace.ranks] == [0, 2]
+    assert trace.ranks[0] == example().ranks[0]
+    assert trace.ranks[1].ended_ns is None
+    assert 30 < len(trace.ranks[1].calls) <= 40
+    assert not trace.complete
+    assert not list(tmp_path.glob("*.rank*"))
+    assert summarise(tmp_path / "run.trace")["ranks_recorded"] == 2
+
+
+def test_not_a_trace(tmp_path: Path) -> None:
+    """GIVEN another file THEN the message says so."""
+    (tmp_path / "x").write_text("{}")
+    with pytest.raises(TraceError, match="not a trace"):
+        Trace.load(tmp_path / "x")
+    with pytest.raises(TraceError, match="No such file"):
+        Trace.load(tmp_path / "y")

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// The credit protocol of all ranks in one process: random patterns, orders and interleavings; every byte, and every bound.
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include "antiphon/credit.hpp"
+#include "antiphon/error.hpp"
+
+using namespace antiphon;
+
+namespace {
+
+using Random = std::mt19937_64;
+using Action = CreditExchange::Action;
+using Kind = CreditExchange::Kind;
+using Sizes = std::vector<std::int64_t>;  ///< [from · size + to]
+
+std::byte byte_of(int from, int to, std::int64_t i) { return static_cast<std::byte>(from * 31 + to * 7 + i * 13 + i / 256); }
+
+/// Ranks, and messages on their way: a message is delivered in order within (from, to, kind of channel), at any time.
+class World {
+ public:
+  World(int size, const Sizes& sizes, const std::vector<CreditLimits>& limits, std::uint64_t seed) : size_(size), sizes_(sizes), random_(seed) {
+    for (int r = 0; r < size; ++r) {
+      ranks_.push_back(std::make_unique<CreditExchange>(r, size, limits[static_cast<std::size_t>(r)]));
+      for (int from = 0; from < size; ++from) output_.emplace_back(static_cast<std::size_t>(bytes(from, r)), std::byte{0xA5});
+    }
+  }
+
+  /// One call of all ranks.
+  void run(const std::vector<std::vector<GrantStep>>& advice) {
+    for (int r = 0; r < size_; ++r) {
+      Sizes out, in;
+      for (int peer = 0; peer < size_; ++peer) {
+        out.push_back(bytes(r, peer));
+        in.push_back(bytes(peer, r));
+      }
+      ranks_[static_cast<std::size_t>(r)]->reset(out, in, advice[static_cast<std::size_t>(r)]);
+    }
+    while (step()) {}
+    for (int r = 0; r < size_; ++r) REQUIRE_MESSAGE(ranks_[static_cast<std::size_t>(r)]->done(), "deadlock: rank ", r, " of ", size_);
+    for (const auto& [channel, messages] : channels_) REQUIRE((messages.sends.empty() && messages.receives.empty()));
+    for (int to = 0; to < size_; ++to) {
+      for (int from = 0; from < size_; ++from) {
+        if (from == to) continue;
+        const auto& got = output_[static_cast<std::size_t>(to * size_ + from)];
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < got.size(); ++i) wrong += got[i] != byte_of(from, to, static_cast<std::int64_t>(i));
+        REQUIRE(wrong == 0);
+      }
+    }
+  }
+
+ private:
+  struct Channel {
+    std::deque<Action> sends, receives;
+  };
+
+  [[nodiscard]] std::int64_t bytes(int from, int to) const { return sizes_[static_cast<std::size_t>(from * size_ + to)]; }
+
+  bool step() {
+    const bool start_first = random_() % 2 == 0;
+    return start_first ? start() || deliver() : deliver() || start();
+  }
+
+  bool start() {
+    const auto first = static_cast<int>(random_() % static_cast<unsigned>(size_));
+    for (int i = 0; i < size_; ++i) {
+      const int r = (first + i) % size_;
+      Action a;
+      if (!ranks_[static_cast<std::size_t>(r)]->next(a)) continue;
+      REQUIRE(ranks_[static_cast<std::size_t>(r)]->outstanding_bytes() <= ranks_[static_cast<std::size_t>(r)]->limits().credit_bytes);
+      const bool sends = a.kind == Kind::send_short || a.kind == Kind::send_grant || a.kind == Kind::send_piece;
+      const bool grants = a.kind == Kind::send_grant || a.kind == Kind::recv_grant;
+      Channel& channel = channels_[{sends ? r : a.peer, sends ? a.peer : r, grants}];
+      // A granted piece must find its receive posted.
+      if (a.kind == Kind::send_piece) REQUIRE(channel.receives.size() > channel.sends.size());
+      (sends ? channel.sends : channel.receives).push_back(a);
+      return true;
+    }
+    return false;
+  }
+
+  bool deliver() {
+    std::vector<std::tuple<int, int, bool>> possible;
+    for (auto& [key, channel] : channels_) {
+      if (!channel.sends.empty() && !channel.receives.empty()) possible.push_back(key);
+    }
+    if (possible.empty()) return false;
+    const auto key = possible[random_() % possible.size()];
+    const auto [from, to, grants] = key;
+    Channel& channel = channels_[key];
+    const Action out = channel.sends.front();
+    const Action in = channel.receives.front();
+    channel.sends.pop_front();
+    channel.receives.pop_front();
+    if (!grants) {
+      REQUIRE(out.bytes == in.bytes);
+      REQUIRE(out.offset_bytes == in.offset_bytes);
+      auto& memory = output_[static_cast<std::size_t>(to * size_ + from)];
+      for (std::int64_t i = 0; i < out.bytes; ++i) {
+        memory[static_cast<std::size_t>(in.offset_bytes + i)] = byte_of(from, to, out.offset_bytes + i);
+      }
+    }
+    ranks_[static_cast<std::size_t>(from)]->complete(out);
+    ranks_[static_cast<std::size_t>(to)]->complete(in, grants ? out.bytes : 0);
+    return true;
+  }
+
+  int size_;
+  Sizes sizes_;
+  Random random_;
+  std::vector<std::unique_ptr<CreditExchange>> ranks_;
+  std::vector<std::vector<std::byte>> output_;
+  std::map<std::tuple<int, int, bool>, Channel> channels_;
+};
+
+/// Nothing, short and long messages, by a kind of pattern: sparse, hot spots, banded, power law, all alike.
+Sizes random_sizes(int size, int kind, Random& random) {
+  Sizes sizes(static_cast<std::size_t>(size * size));
+  for (int from = 0; from < size; ++from) {
+    for (int to = 0; to < size; ++to) {
+      const auto any = static_cast<std::int64_t>(random() % 500);
+      std::int64_t bytes = any;
+      if (kind == 1) bytes = random() % 3 == 0 ? any : 0;
+      if (kind == 2) bytes = to < 2 ? 400 : 0;
+      if (kind == 3) bytes = (to - from + size) % size <= 2 ? 300 : 0;
+      if (kind == 4) bytes = 600 / (1 + from + to) * static_cast<std::int64_t>(random() % 2);
+      if (kind == 5) bytes = 100;
+      if (kind == 6) bytes = from == 0 || to == size - 1 ? 0 : any;
+      sizes[static_cast<std::size_t>(from * size + to)] = bytes;
+    }
+  }
+  return sizes;
+}
+
+/// Whatever comes to a rank's mind: peers that send nothing, itself, too much, too little, none.
+std::vector<GrantStep> random_advice(int size, Random& random) {
+  std::vector<GrantStep> steps;
+  const auto count = random() % static_cast<unsigned>(2 * size + 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    steps.push_back({static_cast<int>(random() % static_cast<unsigned>(size + 2)) - 1, static_cast<std::int64_t>(random() % 300)});
+  }
+  return steps;
+}
+
+}  // namespace
+
+TEST_CASE("credit: any pattern, any order of grants, any limits, any interleaving") {
+  Random random(4711);
+  for (int size = 1; size <= 17; ++size) {
+    for (int kind = 0; kind <= 6; ++kind) {
+      for (int repeat = 0; repeat < 4; ++repeat) {
+        CAPTURE(size);
+        CAPTURE(kind);
+        CAPTURE(repeat);
+        const auto short_bytes = static_cast<std::int64_t>(random() % 3 * 60);
+        std::vector<CreditLimits> limits;
+        std::vector<std::vector<GrantStep>> advice;
+        for (int r = 0; r < size; ++r) {
+          // Each rank has its own mind, but for what is short.
+          const auto piece = 1 + static_cast<std::int64_t>(random() % 100);
+          const auto sender = piece + static_cast<std::int64_t>(random() % 100);
+          limits.push_back({piece, sender + static_cast<std::int64_t>(random() % 200), sender, short_bytes,
+                            1 + static_cast<std::int64_t>(random() % 200)});
+          advice.push_back(repeat == 0 ? std::vector<GrantStep>{} : random_advice(size, random));
+        }
+        World world(size, random_sizes(size, kind, random), limits, random());
+        for (int call = 0; call < 2; ++call) world.run(advice);
+      }
+    }
+  }
+}
+
+TEST_CASE("credit: grants follow the advice, part by part") {
+  CreditExchange exchange(0, 3, {.piece_bytes = 10, .credit_bytes = 20, .sender_bytes = 20, .short_bytes = 0, .short_window_bytes = 1});
+  const Sizes none{0, 0, 0};
+  const Sizes in{0, 25, 20};
+  const std::vector<GrantStep> advice{{2, 10}, {1, 10}, {2, 10}};
+  exchange.reset(none, in, advice);
+  std::vector<std::pair<int, std::int64_t>> granted;
+  std::deque<Action> receives;
+  while (!exchange.done()) {
+    Action a;
+    while (exchange.next(a)) {
+      if (a.kind == Kind::recv_piece) receives.push_back(a);
+      if (a.kind != Kind::send_grant) continue;
+      granted.emplace_back(a.peer, a.bytes);
+      exchange.complete(a);
+    }
+    REQUIRE(!receives.empty());
+    exchange.complete(receives.front());
+    receives.pop_front();
+  }
+  const std::vector<std::pair<int, std::int64_t>> wanted{{2, 10}, {1, 10}, {2, 10}, {1, 10}, {1, 5}};
+  CHECK(granted == wanted);
+}
+
+TEST_CASE("credit: a grant that cannot be is refused") {
+  const Sizes none{0, 0};
+  const Sizes out{0, 100000};
+  for (const std::int64_t wrong : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{100001}, INT64_MIN, INT64_MAX}) {
+    CreditExchange exchange(0, 2, {});
+    exchange.reset(out, none);
+    Action a;
+    REQUIRE(exchange.next(a));
+    REQUIRE(a.kind == Kind::recv_grant);
+    CHECK_THROWS_AS(exchange.complete(a, wrong), FormatError);
+  }
+  CHECK_THROWS_AS(CreditExchange(0, 2, {.piece_bytes = 9, .credit_bytes = 8}), InvalidArgument);
+}
