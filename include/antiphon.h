@@ -24,7 +24,9 @@ enum {
   ANTIPHON_OK = 0,
   ANTIPHON_ABSENT = 1,    /* no preload object in this process, or it is switched off */
   ANTIPHON_BAD_NAME = 2,  /* no such collective, algorithm or parameter, or a value out of bounds */
-  ANTIPHON_BAD_COMM = 3   /* not a communicator that Antiphon handles (intercommunicator, null, before MPI_Init) */
+  ANTIPHON_BAD_COMM = 3,  /* not a communicator that Antiphon handles (intercommunicator, null, before MPI_Init) */
+  ANTIPHON_BAD_PATTERN = 4, /* a pattern or phases that make no sense, or counts that are not those of the pattern */
+  ANTIPHON_MPI_ERROR = 5  /* MPI reported an error, to the communicator's error handler too */
 };
 
 #ifdef __cplusplus
@@ -68,6 +70,105 @@ static inline int antiphon_chosen(MPI_Comm comm, const char* collective, char* t
   int (*function)(MPI_Comm, const char*, char*, size_t);
   *(void**)&function = antiphon_find("antiphon_impl_chosen");
   return function ? function(comm, collective, text, capacity) : ANTIPHON_ABSENT;
+}
+
+/* ---- Compiled communication ----------------------------------------------------------------------------------------------
+ *
+ * "CC-MPI: a compiled communication capable MPI prototype for Ethernet switched clusters" separates network control from data
+ * transmission (§4), so that control can be moved out of loops. For many-to-many communication (§4.2) it has two control
+ * and two data transmission routines, and three levels of knowledge; here they are, under our prefix:
+ *
+ *   level 1   antiphon_alltoallv_control1 + antiphon_alltoallv_data_trans2     the pattern is gathered at run time
+ *   level 2   antiphon_alltoallv_control2 + antiphon_alltoallv_data_trans2     the caller has the whole pattern
+ *   level 3   antiphon_alltoallv_control3 + antiphon_alltoallv_data_trans2     the caller has the phases
+ *   (none)    antiphon_alltoallv_data_trans1                                   point-to-point messages, nothing known
+ *
+ * A schedule is made for a communicator and is gone with it. All ranks must make the same calls in the same order; control1 and
+ * the first control or transmission call on a communicator communicate, the others do not. Sizes count bytes that travel: count ×
+ * the type's size. What a rank has for itself is not part of a pattern: it is copied, whatever its size. */
+
+typedef struct antiphon_schedule_s* antiphon_schedule;
+
+/* A message, or a part of one, in a phase: paper 1, Figures 2 and 3. Parts of a phase go at the same time; no rank should send or
+ * receive two in one, unless they are short. */
+typedef struct {
+  int phase; /* 0, 1, … */
+  int from;
+  int to;
+  long long offset_bytes; /* within the message */
+  long long bytes;
+} antiphon_part;
+
+/* Control, level 1: MPI_Alltoallv_control1 of paper 1 (§4.2). Gathers all ranks' counts (an allgather) and schedules them. */
+static inline int antiphon_alltoallv_control1(const int sendcounts[], MPI_Datatype sendtype, MPI_Comm comm, antiphon_schedule* schedule) {
+  int (*function)(const int[], MPI_Datatype, MPI_Comm, antiphon_schedule*);
+  *(void**)&function = antiphon_find("antiphon_impl_control1");
+  *schedule = NULL;
+  return function ? function(sendcounts, sendtype, comm, schedule) : ANTIPHON_ABSENT;
+}
+
+/* Control, level 2: MPI_Alltoallv_control2 of paper 1 (§4.2). Schedules the pattern that the caller has: bytes[from * size + to]. */
+static inline int antiphon_alltoallv_control2(const long long bytes[], MPI_Comm comm, antiphon_schedule* schedule) {
+  int (*function)(const long long[], MPI_Comm, antiphon_schedule*);
+  *(void**)&function = antiphon_find("antiphon_impl_control2");
+  *schedule = NULL;
+  return function ? function(bytes, comm, schedule) : ANTIPHON_ABSENT;
+}
+
+/* Level 3: takes the phases themselves ("stored in a data structure local to each node", paper 1, §4.2), say those that
+ * antiphon_schedule_parts gave in an earlier run, or a compiler made. The parts of a message must make the whole of it. */
+static inline int antiphon_alltoallv_control3(const antiphon_part parts[], int count, MPI_Comm comm, antiphon_schedule* schedule) {
+  int (*function)(const antiphon_part[], int, MPI_Comm, antiphon_schedule*);
+  *(void**)&function = antiphon_find("antiphon_impl_control3");
+  *schedule = NULL;
+  return function ? function(parts, count, comm, schedule) : ANTIPHON_ABSENT;
+}
+
+/* The phases of a schedule: writes at most `capacity` parts and the number that there are to *count. */
+static inline int antiphon_schedule_parts(antiphon_schedule schedule, antiphon_part parts[], int capacity, int* count) {
+  int (*function)(antiphon_schedule, antiphon_part[], int, int*);
+  *(void**)&function = antiphon_find("antiphon_impl_schedule_parts");
+  return function ? function(schedule, parts, capacity, count) : ANTIPHON_ABSENT;
+}
+
+static inline int antiphon_schedule_free(antiphon_schedule* schedule) {
+  int (*function)(antiphon_schedule*);
+  *(void**)&function = antiphon_find("antiphon_impl_schedule_free");
+  return function ? function(schedule) : ANTIPHON_ABSENT;
+}
+
+/* Data transmission without knowledge: paper 1's first data transmission routine, point-to-point messages, all at once. Works
+ * without Antiphon too. Returns an MPI error code. */
+static inline int antiphon_alltoallv_data_trans1(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                                                 void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+                                                 MPI_Comm comm) {
+  int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype, MPI_Comm);
+  *(void**)&function = antiphon_find("antiphon_impl_data_trans1");
+  if (!function) return MPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  return function(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+}
+
+/* Data transmission in the phases of a schedule: MPI_Alltoallv_data_trans2 of paper 1 (§4.2). The counts must be those that were
+ * scheduled, on every rank: a rank whose counts differ gets ANTIPHON_BAD_PATTERN and sends nothing, and others may wait for it
+ * (use MPI_Alltoallv where counts may differ). Buffers, types and displacements may change from call to call. */
+static inline int antiphon_alltoallv_data_trans2(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                                                 void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+                                                 antiphon_schedule schedule) {
+  int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype, antiphon_schedule);
+  *(void**)&function = antiphon_find("antiphon_impl_data_trans2");
+  if (!function) return ANTIPHON_ABSENT;
+  return function(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, schedule);
+}
+
+/* MPI_Alltoallv_init for libraries that have none (before MPI 4): level 1 with the control at initialisation. The request is one
+ * for MPI_Start, MPI_Wait and all their kin, MPI_Request_free included. */
+static inline int antiphon_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                                          void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                                          MPI_Request* request) {
+  int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype, MPI_Comm, MPI_Request*);
+  *(void**)&function = antiphon_find("antiphon_impl_alltoallv_init");
+  if (!function) return ANTIPHON_ABSENT;
+  return function(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
 }
 
 #ifdef __cplusplus

@@ -21,6 +21,8 @@ class Integers {
     static_assert(sizeof(long) == sizeof(long long));
   }
   [[nodiscard]] std::int64_t operator[](std::int64_t i) const { return small_ != nullptr ? small_[i] : large_[i]; }
+  /// Null for large counts.
+  [[nodiscard]] const int* small() const { return small_; }
   [[nodiscard]] bool same_as(const Integers& other) const { return small_ == other.small_ && large_ == other.large_; }
   [[nodiscard]] bool present() const { return small_ != nullptr || large_ != nullptr; }
 

@@ -210,7 +210,8 @@ PatternKnowledge& CommState::knowledge() {
 
 Exchange* CommState::exchange(const Choice& choice) {
   static const Algorithm* const credit = find_algorithm(Collective::alltoallv, "credit");
-  if (choice.algorithm != credit) return nullptr;
+  // What is more than the algorithm's own parameters asks for encoded messages, which only schedules have.
+  if (choice.algorithm != credit || choice.parameters.size() > credit->parameters.size()) return nullptr;
   if (!exchange_ || exchange_parameters_ != choice.parameters) {
     Problem p;
     p.parameters = choice.parameters;

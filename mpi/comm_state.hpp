@@ -31,6 +31,11 @@ class Arena {
   std::int64_t capacity_bytes_ = 0;
 };
 
+/// Memory of calls that run one after the other: data that does not lie plainly, packed, and schedules' scratch.
+struct Staging {
+  Arena input_staging, output_staging, scratch;
+};
+
 /// A schedule with the problem that it solves.
 struct Plan {
   Problem problem;
@@ -39,7 +44,7 @@ struct Plan {
   std::uint64_t last_used = 0;
 };
 
-class CommState {
+class CommState : public Staging {
  public:
   /// Looks at the communicator; no communication.
   explicit CommState(MPI_Comm comm);
@@ -56,6 +61,9 @@ class CommState {
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
+
+  /// Numbers persistent operations in the order of their initialisation, which is the same on all ranks.
+  unsigned next_operation() { return operations_++; }
 
   /// What to use for this collective and these sizes; the same on every rank. Cached.
   const Choice& decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative);
@@ -75,8 +83,6 @@ class CommState {
   /// What the last call of each collective used, for antiphon_chosen().
   void note(Collective collective, const std::string& used) { used_[static_cast<std::size_t>(collective)] = &used; }
   [[nodiscard]] const std::string* used(Collective collective) const { return used_[static_cast<std::size_t>(collective)]; }
-
-  Arena input_staging, output_staging, scratch;
 
   /// The communicator of schedules' messages. Made at the first use, which is the same call on every rank.
   MPI_Comm own_comm();
@@ -110,6 +116,7 @@ class CommState {
   std::unique_ptr<PatternKnowledge> knowledge_;
   Parameters exchange_parameters_;
   std::uint64_t clock_ = 0;
+  unsigned operations_ = 0;
 };
 
 }  // namespace antiphon::mpi

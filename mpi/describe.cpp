@@ -161,8 +161,8 @@ void make_problem(const Call& call, const Description& d, CommState& state, Prob
   }
 }
 
-Workspace::Workspace(const Call& call, const Description& d, const Problem& problem, CommState& state)
-    : call_(call), d_(d), problem_(problem), state_(state) {}
+Workspace::Workspace(const Call& call, const Description& d, const Problem& problem, Staging& staging)
+    : call_(call), d_(d), problem_(problem), state_(staging) {}
 
 int Workspace::prepare(std::int64_t scratch_bytes) {
   if (d_.collective == Collective::barrier) return MPI_SUCCESS;

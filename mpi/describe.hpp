@@ -45,10 +45,13 @@ bool describe(const Call& call, const CommState& state, Description& d);
 /// The description as a problem for builders. For alltoall(v) in place, as one that is not.
 void make_problem(const Call& call, const Description& d, CommState& state, Problem& problem);
 
+/// scatterv, gatherv: the root tells all ranks the sizes of all blocks. Returns an MPI error code.
+int share_counts(Problem& problem, MPI_Comm comm);
+
 /// The memory for a plan's schedule; packs what does not lie plainly. finish() unpacks. Both return MPI error codes.
 class Workspace {
  public:
-  Workspace(const Call& call, const Description& d, const Problem& problem, CommState& state);
+  Workspace(const Call& call, const Description& d, const Problem& problem, Staging& staging);
   int prepare(std::int64_t scratch_bytes);
   int finish();
   [[nodiscard]] const Binding& binding() const { return binding_; }
@@ -62,7 +65,7 @@ class Workspace {
   const Call& call_;
   const Description& d_;
   const Problem& problem_;
-  CommState& state_;
+  Staging& state_;
   Binding binding_;
   bool unpack_ = false;
 };

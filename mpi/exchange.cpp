@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "persistent.hpp"
+
 namespace antiphon::mpi {
 
 namespace {
@@ -94,6 +96,7 @@ int Exchange::wait_some() {
     const int rc = PMPI_Testsome(static_cast<int>(active_), requests_.data(), &count, completed_.data(), MPI_STATUSES_IGNORE);
     if (rc != MPI_SUCCESS) return rc;
     if (count > 0) break;
+    if (persistent::active()) persistent::progress();
     if (yield_) sched_yield();
   }
   // Free slots from the highest, so that the last active request can fill each hole.

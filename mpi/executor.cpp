@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "persistent.hpp"
+
 namespace antiphon::mpi {
 
 namespace {
@@ -222,6 +224,7 @@ int Executor::wait_some() {
     if (const int rc = test_some(count); rc != MPI_SUCCESS) return rc;
     if (count > 0) break;
     // Nothing moved: let the ranks that share this core move (MPICH's own waits for some of many do not).
+    if (persistent::active()) persistent::progress();
     if (yield_) sched_yield();
   }
   retire(count);

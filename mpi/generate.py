@@ -64,12 +64,16 @@ def calls(path: Path) -> list[pympistandard.Procedure]:
 
 def call_fields(procedure: pympistandard.Procedure, names: list[str]) -> Iterator[str]:
     """Designated initialisers of Call for a collective's parameters."""
-    yield f".collective = Collective::{procedure.name.removeprefix('mpi_')}"
+    yield f".collective = Collective::{procedure.name.removeprefix('mpi_').removesuffix('_init')}"
     for field, candidates in FIELDS.items():
         # displs belongs to the side that has counts in the plural.
         found = [c for c in candidates if c in names and (c != "displs" or field[:4] + "counts" in names)]
         if found:
             yield f".{field} = {found[0]}"
+
+
+def is_persistent(procedure: pympistandard.Procedure) -> bool:
+    return procedure.name.endswith("_init") and procedure.name not in HOOKS
 
 
 def c_wrapper(procedure: pympistandard.Procedure, large: bool) -> str:
@@ -88,6 +92,9 @@ def c_wrapper(procedure: pympistandard.Procedure, large: bool) -> str:
     else:
         fields = ",\n                  ".join(call_fields(procedure, names))
         lines += [f"  const Call call{{{fields}}};", "  int result = MPI_SUCCESS;"]
+        if is_persistent(procedure):
+            lines += ["  static_cast<void>(info);", "  if (persistent::init(call, request, result)) return result;"]
+            return "\n".join([*lines, f"  return {library};", "}"])
         lines += ["  if (accelerate(call, result)) return result;", f"  result = {library};", "  passed_on(call);", "  return result;"]
     return "\n".join([*lines, "}"])
 
@@ -104,6 +111,9 @@ def fortran_wrapper(procedure: pympistandard.Procedure) -> str:
             new_comm = True
             parameters.append(f"MPI_Fint* {p.name}")
             arguments.append("&created")
+        elif kind == "REQUEST":
+            parameters.append(f"MPI_Fint* {p.name}")
+            arguments.append(f"c_{p.name}.get()")
         else:
             parameters.append(f"void* {p.name}" if kind == "BUFFER" else f"MPI_Fint* {p.name}")
             by_reference = bool(p.array) or p.direction is pympistandard.Direction.OUT
@@ -112,6 +122,7 @@ def fortran_wrapper(procedure: pympistandard.Procedure) -> str:
     library = f"{str(procedure.express.iso_c).split('(')[0].removeprefix('int ')}({', '.join(arguments)})"
     parameter_list = ", ".join([*parameters, "MPI_Fint* ierror"])
     lines = [f"static void {name}_from_fortran({parameter_list}) {{", "  find_library();"]
+    lines += ["  FortranRequest c_request(request, false);"] if is_persistent(procedure) else []
     if new_comm:
         lines += ["  MPI_Comm created = MPI_COMM_NULL;", f"  const int result = {library};"]
         lines += ["  if (result == MPI_SUCCESS) *newcomm = comm_to_fortran(created);"]
@@ -130,7 +141,7 @@ def c_file(procedures: list[pympistandard.Procedure]) -> str:
     small = "\n\n".join(c_wrapper(p, large=False) for p in procedures)
     large = "\n\n".join(c_wrapper(p, large=True) for p in procedures if p.has_embiggenment())
     return (
-        f'{HEADER}#include "call.hpp"\n#include "library.hpp"\n\nusing namespace antiphon;\nusing namespace antiphon::mpi;\n\n'
+        f'{HEADER}#include "call.hpp"\n#include "library.hpp"\n#include "persistent.hpp"\n\nusing namespace antiphon;\nusing namespace antiphon::mpi;\n\n'
         f'extern "C" {{\n\n{small}\n\n#if ANTIPHON_HAS_LARGE_COUNT\n\n{large}\n\n#endif\n\n}}  // extern "C"\n'
     )
 
@@ -140,7 +151,7 @@ def fortran_file(procedures: list[pympistandard.Procedure]) -> str:
     bare = "\n\n".join(fortran_wrapper(p) for p in procedures if not has_buffer(p))
     buffered = "\n\n".join(fortran_wrapper(p) for p in procedures if has_buffer(p))
     return (
-        f'{HEADER}#include "fortran.hpp"\n\n#if ANTIPHON_ABI_OPENMPI || ANTIPHON_ABI_MPICH\n\n'
+        f'{HEADER}#include "fortran_p2p.hpp"\n\n#if ANTIPHON_ABI_OPENMPI || ANTIPHON_ABI_MPICH\n\n'
         f'using namespace antiphon::mpi;\n\nextern "C" {{\n\n{bare}\n\n#if ANTIPHON_ABI_OPENMPI\n\n{buffered}\n\n#endif\n\n'
         f'}}  // extern "C"\n\n#endif\n'
     )

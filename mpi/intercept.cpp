@@ -9,6 +9,7 @@
 #include "capture.hpp"
 #include "comm_state.hpp"
 #include "describe.hpp"
+#include "persistent.hpp"
 #include "summary.hpp"
 #include "trace.hpp"
 #include "world.hpp"
@@ -22,19 +23,6 @@ const std::string library_text = "library";
 /// When the call that this thread is now passing on to the library began; for the summary.
 thread_local double passed_since_s = 0;
 thread_local std::int64_t passed_bytes = 0;
-
-/// The root tells all ranks the sizes of all blocks, for algorithms that need them.
-int share_counts(Problem& p, MPI_Comm comm) {
-  auto& sizes = p.collective == Collective::scatterv ? p.send_bytes : p.recv_bytes;
-  auto& offsets = p.collective == Collective::scatterv ? p.send_offsets : p.recv_offsets;
-  sizes.resize(static_cast<std::size_t>(p.size));
-  const int rc = PMPI_Bcast(sizes.data(), p.size, MPI_INT64_T, p.root, comm);
-  if (p.rank != p.root) {
-    offsets.resize(sizes.size());
-    std::exclusive_scan(sizes.begin(), sizes.end(), offsets.begin(), std::int64_t{0});
-  }
-  return rc;
-}
 
 bool encodes(const Choice& choice) {
   return !choice.parameters.empty() && choice.parameters.back().name == encode_parameter;
@@ -112,11 +100,27 @@ bool try_accelerate(const Call& call, int& result, double began_s) {
 
 }  // namespace
 
+int share_counts(Problem& p, MPI_Comm comm) {
+  auto& sizes = p.collective == Collective::scatterv ? p.send_bytes : p.recv_bytes;
+  auto& offsets = p.collective == Collective::scatterv ? p.send_offsets : p.recv_offsets;
+  sizes.resize(static_cast<std::size_t>(p.size));
+  const int rc = PMPI_Bcast(sizes.data(), p.size, MPI_INT64_T, p.root, comm);
+  if (p.rank != p.root) {
+    offsets.resize(sizes.size());
+    std::exclusive_scan(sizes.begin(), sizes.end(), offsets.begin(), std::int64_t{0});
+  }
+  return rc;
+}
+
 bool accelerate(const Call& call, int& result) {
   if (!world.active.load(std::memory_order_relaxed)) return false;
   const double began_s = summary::enabled() || trace::on() ? now_s() : 0;
   try {
-    return try_accelerate(call, result, began_s);
+    if (try_accelerate(call, result, began_s)) return true;
+    // The library must not wait while others wait for what was started here.
+    if (!persistent::active() || !persistent::run_aside(call, result)) return false;
+    passed_on(call);
+    return true;
   } catch (const std::exception& e) {
     // Out of memory, in all likelihood. Others may already be waiting for this rank's messages, so the library cannot help.
     warn(std::string(name(call.collective)) + ": " + e.what());
@@ -150,6 +154,7 @@ void before_finalize() {
   if (!world.active) return;
   if (summary::enabled()) summary::write();
   trace::finish();
+  persistent::release_all();
   world.active = false;
   stop_capture();
   CommState::release();

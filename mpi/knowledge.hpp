@@ -2,7 +2,7 @@
 // What is known of the whole pattern of a communicator's Alltoallv calls: from a plan file, or gathered now and then.
 //
 // It only advises the credit protocol in which order to grant, so ranks need not agree on it: one whose counts are not those of
-// the pattern ignores it, and the exchange goes on. docs/concepts/compiled-communication.md says why that is enough.
+// the pattern ignores it, and the exchange goes on. docs/concepts/credit.md says why that is enough.
 #pragma once
 
 #include <mpi.h>

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "p2p_calls.gen.hpp"
+#include "persistent.hpp"
 
 namespace antiphon::mpi {
 
@@ -83,9 +84,10 @@ class StatusRoom {
 template <class Run>
 int watch(const P2pCall& call, Run&& run) {
   P2pRecorder* const recorder = watching::recorder.load(std::memory_order_acquire);
-  if (recorder == nullptr) return run();
-  recorder->before(call);
-  const int result = run();
+  if (recorder != nullptr) recorder->before(call);
+  int result = MPI_SUCCESS;
+  if (!persistent::in_use() || !persistent::handle(call, result)) result = run();
+  if (recorder == nullptr) return result;
   recorder->after(call, result);
   return result;
 }

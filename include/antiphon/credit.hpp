@@ -37,7 +37,7 @@ struct GrantStep {
 /// No deadlock: a grant waits for nothing but pieces that were granted before and are not in yet; a granted piece waits for
 /// nothing, since its receive is posted before the grant is sent and its sender serves any grant; a short message of phase i
 /// (to rank + i) waits only for short ones of earlier phases. So of all that is not finished, the earliest short message and
-/// every piece that is granted can go on. docs/concepts/compiled-communication.md has the argument at length.
+/// every piece that is granted can go on. docs/concepts/credit.md has the argument at length.
 ///
 /// No network in here: the MPI exchange and the in-process tests drive the same object.
 ///

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "persistent.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "antiphon/error.hpp"
+#include "comm_state.hpp"
+#include "describe.hpp"
+#include "knowledge.hpp"
+#include "watch.hpp"
+#include "world.hpp"
+
+namespace antiphon::mpi::persistent {
+
+namespace {
+
+/// Tags above those of blocking calls' schedules: each operation has so many, from its number on.
+constexpr int first_tag = 32768;
+constexpr int tags_each = 64;
+/// Above this many ranks scheduling a pattern takes longer than users expect of an init call.
+constexpr int most_ranks_to_compile = 256;
+
+/// The caller's arrays: they may be gone when the operation is started.
+class OwnedCounts {
+ public:
+  Integers keep(const Integers& given, int size) {
+    if (!given.present()) return {};
+    auto& copy = kept_.emplace_back(std::make_unique<long[]>(static_cast<std::size_t>(size)));
+    for (int i = 0; i < size; ++i) copy[static_cast<std::size_t>(i)] = given[i];
+    return {copy.get()};
+  }
+
+ private:
+  std::vector<std::unique_ptr<long[]>> kept_;
+};
+
+struct Operation {
+  Call call;
+  OwnedCounts counts;
+  Description description;
+  Problem problem;
+  Staging staging;
+  std::unique_ptr<Executor> executor;
+  std::unique_ptr<Workspace> workspace;
+  int signal_tag = 0;
+  bool active = false;
+  bool orphan = false;  ///< freed while it was active
+  int rc = MPI_SUCCESS;
+
+  Operation(const Call& given, int size) : call(given) {
+    call.sendcounts = counts.keep(given.sendcounts, size);
+    call.senddispls = counts.keep(given.senddispls, size);
+    call.recvcounts = counts.keep(given.recvcounts, size);
+    call.recvdispls = counts.keep(given.recvdispls, size);
+  }
+};
+
+std::recursive_mutex mutex;
+std::unordered_map<std::uintptr_t, std::unique_ptr<Operation>> operations;
+std::vector<std::unique_ptr<Operation>> orphans;
+std::vector<Operation*> started;
+MPI_Comm self;  ///< of one rank, for the messages that complete requests; set before the first operation
+bool have_self = false;
+int next_signal_tag = 0;
+
+std::uintptr_t key_of(MPI_Request request) {
+  std::uintptr_t key = 0;
+  static_assert(sizeof request <= sizeof key);
+  std::memcpy(&key, &request, sizeof request);
+  return key;
+}
+
+Operation* find(MPI_Request request) {
+  const auto found = operations.find(key_of(request));
+  return found == operations.end() ? nullptr : found->second.get();
+}
+
+/// The numbers of operations on a communicator are the same on all ranks, since they are initialised in the same order. False:
+/// this library has too few tags.
+bool take_tags(CommState& state, int& tag_base) {
+  int* upper = nullptr;
+  int found = 0;
+  PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&upper), &found);
+  const int room = found != 0 ? (*upper - first_tag) / tags_each : 0;
+  if (room < 2) return false;
+  tag_base = first_tag + static_cast<int>(state.next_operation() % static_cast<unsigned>(room)) * tags_each;
+  return true;
+}
+
+/// All ranks' counts, scheduled: MPI_Alltoallv_init is level 1 of paper 1 (§4.2), with the control out of the loop.
+Schedule compiled_schedule(const Problem& p, MPI_Comm comm) {
+  std::vector<std::int64_t> table(static_cast<std::size_t>(p.size) * static_cast<std::size_t>(p.size));
+  if (PMPI_Allgather(p.send_bytes.data(), p.size, MPI_INT64_T, table.data(), p.size, MPI_INT64_T, comm) != MPI_SUCCESS) {
+    throw Error("the counts cannot be gathered");
+  }
+  return schedule_of(compile_pattern(Pattern::of_counts(p.size, table), fabric_of(comm, p.size)), p);
+}
+
+/// False, on every rank alike: the library is to do it.
+bool plan(Operation& op, CommState& state, bool always) {
+  const Description& d = op.description;
+  const Choice& choice = state.decide(d.collective, d.block_bytes, d.element_bytes, d.commutative);
+  const bool compiles = d.collective == Collective::alltoallv && state.size() <= most_ranks_to_compile;
+  if (choice.algorithm == nullptr && !(always && compiles)) return false;
+  int tag_base = 0;
+  if (!take_tags(state, tag_base)) return false;
+  op.problem = state.blank_problem(d.collective);
+  make_problem(op.call, d, state, op.problem);
+  if (compiles) {
+    op.executor = std::make_unique<Executor>(compiled_schedule(op.problem, state.own_comm()), state.own_comm(), world.yields, tag_base);
+    return true;
+  }
+  op.problem.parameters = choice.parameters;
+  if (!supports(*choice.algorithm, op.problem)) return false;
+  if (choice.algorithm->knowledge == Knowledge::all_counts) share_counts(op.problem, state.own_comm());
+  op.executor = std::make_unique<Executor>(choice.algorithm->build(op.problem), state.own_comm(), world.yields, tag_base);
+  return true;
+}
+
+int make_request(Operation& op, MPI_Request* request) {
+  if (!have_self) {
+    if (const int rc = PMPI_Comm_dup(MPI_COMM_SELF, &self); rc != MPI_SUCCESS) return rc;
+    have_self = true;
+  }
+  op.signal_tag = next_signal_tag++ % first_tag;
+  return PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, op.signal_tag, self, request);
+}
+
+void begin(Operation& op) {
+  op.active = true;
+  op.workspace = std::make_unique<Workspace>(op.call, op.description, op.problem, op.staging);
+  op.rc = op.workspace->prepare(op.executor->schedule().scratch_bytes());
+  if (op.rc == MPI_SUCCESS) op.rc = op.executor->begin(op.workspace->binding());
+  started.push_back(&op);
+  ++detail::active;
+}
+
+/// Goes on with one. True: it has come to its end, and whoever waits for its request finds it complete.
+bool step(Operation& op) {
+  if (op.rc == MPI_SUCCESS) op.rc = op.executor->advance();
+  if (op.rc == MPI_SUCCESS && !op.executor->done()) return false;
+  if (op.rc == MPI_SUCCESS) op.rc = op.workspace->finish();
+  if (op.rc != MPI_SUCCESS) PMPI_Comm_call_errhandler(op.call.comm, op.rc);
+  op.active = false;
+  --detail::active;
+  PMPI_Send(nullptr, 0, MPI_BYTE, 0, op.signal_tag, self);
+  return true;
+}
+
+/// Tries again and again, and goes on with schedules meanwhile. `attempt` sets its flag when it is through.
+template <class Attempt>
+int poll(Attempt&& attempt) {
+  while (true) {
+    progress();
+    int through = 0;
+    const int rc = attempt(&through);
+    if (rc != MPI_SUCCESS || through != 0) return rc;
+    if (world.yields) sched_yield();
+  }
+}
+
+int finish_request(MPI_Request& request, MPI_Status* status) {
+  return poll([&](int* through) { return PMPI_Test(&request, through, status); });
+}
+
+bool wait_for_requests(const P2pCall& c, int& result) {
+  auto* const requests = const_cast<MPI_Request*>(c.requests);
+  auto* const statuses = const_cast<MPI_Status*>(c.statuses);
+  auto* const index = const_cast<int*>(c.index);
+  auto* const done = const_cast<int*>(c.done);
+  switch (c.call) {
+    case P2p::wait: result = poll([&](int* t) { return PMPI_Test(requests, t, statuses); }); return true;
+    case P2p::waitall: result = poll([&](int* t) { return PMPI_Testall(c.request_count, requests, t, statuses); }); return true;
+    case P2p::waitany: result = poll([&](int* t) { return PMPI_Testany(c.request_count, requests, index, t, statuses); }); return true;
+    case P2p::waitsome:
+      result = poll([&](int* t) {
+        const int rc = PMPI_Testsome(c.request_count, requests, done, const_cast<int*>(c.indices), statuses);
+        *t = *done != 0;
+        return rc;
+      });
+      return true;
+    default: return false;
+  }
+}
+
+/// Blocking messages, as nonblocking ones that are waited for while schedules go on.
+bool wait_for_message(const P2pCall& c, int& result) {
+  auto* const status = const_cast<MPI_Status*>(c.statuses);
+  auto* const buffer = const_cast<void*>(c.buffer);
+  auto* const message = const_cast<MPI_Message*>(c.message);
+  const auto count = static_cast<int>(c.count);
+  if (count != c.count || c.recv_count != static_cast<int>(c.recv_count)) return false;
+  MPI_Request request = MPI_REQUEST_NULL;
+  switch (c.call) {
+    case P2p::send: result = PMPI_Isend(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
+    case P2p::ssend: result = PMPI_Issend(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
+    case P2p::rsend: result = PMPI_Irsend(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
+    case P2p::recv: result = PMPI_Irecv(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
+    case P2p::mrecv: result = PMPI_Imrecv(buffer, count, c.type, message, &request); break;
+    case P2p::probe: result = poll([&](int* t) { return PMPI_Iprobe(c.peer, c.tag, c.comm, t, status); }); return true;
+    case P2p::mprobe: result = poll([&](int* t) { return PMPI_Improbe(c.peer, c.tag, c.comm, t, message, status); }); return true;
+    case P2p::sendrecv: {
+      MPI_Request sent = MPI_REQUEST_NULL;
+      result = PMPI_Irecv(const_cast<void*>(c.recv_buffer), static_cast<int>(c.recv_count), c.recv_type, c.source, c.recv_tag, c.comm, &request);
+      if (result == MPI_SUCCESS) result = PMPI_Isend(buffer, count, c.type, c.peer, c.tag, c.comm, &sent);
+      if (result == MPI_SUCCESS) result = finish_request(request, status);
+      if (result == MPI_SUCCESS) result = finish_request(sent, MPI_STATUS_IGNORE);
+      return true;
+    }
+    default: return false;
+  }
+  if (result == MPI_SUCCESS) result = finish_request(request, status == nullptr ? MPI_STATUS_IGNORE : status);
+  return true;
+}
+
+void free_request(MPI_Request request) {
+  const std::lock_guard lock(mutex);
+  const auto found = operations.find(key_of(request));
+  if (found == operations.end()) return;
+  // One that is active still comes to its end, as MPI wants it.
+  if (found->second->active) {
+    found->second->orphan = true;
+    orphans.push_back(std::move(found->second));
+  }
+  operations.erase(found);
+  --detail::existing;
+}
+
+}  // namespace
+
+bool init(const Call& call, MPI_Request* request, int& result, bool always) {
+  if (!world.active.load(std::memory_order_relaxed)) return false;
+  CommState* const state = CommState::of(call.comm);
+  if (state == nullptr) return false;
+  try {
+    auto op = std::make_unique<Operation>(call, state->size());
+    if (!describe(op->call, *state, op->description) || !plan(*op, *state, always)) return false;
+    const std::lock_guard lock(mutex);
+    result = make_request(*op, request);
+    if (result != MPI_SUCCESS) return true;
+    operations[key_of(*request)] = std::move(op);
+    ++detail::existing;
+    watching::any.store(true, std::memory_order_relaxed);
+  } catch (const std::exception& e) {
+    warn(std::string(name(call.collective)) + "_init: " + e.what());
+    result = PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
+    if (result == MPI_SUCCESS) result = MPI_ERR_NO_MEM;
+  }
+  return true;
+}
+
+bool handle(const P2pCall& c, int& result) {
+  switch (c.call) {
+    case P2p::start: case P2p::startall: {
+      const std::lock_guard lock(mutex);
+      for (int i = 0; i < c.request_count; ++i) {
+        if (Operation* const op = find(c.requests[i]); op != nullptr && !op->active) begin(*op);
+      }
+      return false;  // the library starts the request itself
+    }
+    case P2p::request_free: free_request(*c.requests); return false;
+    default: break;
+  }
+  if (!active()) return false;
+  if (wait_for_requests(c, result) || wait_for_message(c, result)) return true;
+  progress();
+  return false;
+}
+
+void progress() {
+  const std::unique_lock lock(mutex, std::try_to_lock);
+  if (!lock) return;  // another thread is at it
+  for (std::size_t i = 0; i < started.size();) {
+    Operation* const op = started[i];
+    if (!step(*op)) {
+      ++i;
+      continue;
+    }
+    started.erase(started.begin() + static_cast<std::ptrdiff_t>(i));
+    if (op->orphan) std::erase_if(orphans, [&](const auto& orphan) { return orphan.get() == op; });
+  }
+}
+
+bool run_aside(const Call& c, int& result) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  const auto sn = static_cast<int>(c.sendcount);
+  const auto rn = static_cast<int>(c.recvcount);
+  const auto large = [](const Integers& given) { return given.present() && given.small() == nullptr; };
+  if (sn != c.sendcount || rn != c.recvcount || large(c.sendcounts) || large(c.recvcounts)) return false;
+  const int *scounts = c.sendcounts.small(), *sdispls = c.senddispls.small(), *rcounts = c.recvcounts.small(), *rdispls = c.recvdispls.small();
+  switch (c.collective) {
+    case Collective::barrier: result = PMPI_Ibarrier(c.comm, &request); break;
+    case Collective::bcast: result = PMPI_Ibcast(c.recvbuf, sn, c.sendtype, c.root, c.comm, &request); break;
+    case Collective::scatter: result = PMPI_Iscatter(c.sendbuf, sn, c.sendtype, c.recvbuf, rn, c.recvtype, c.root, c.comm, &request); break;
+    case Collective::scatterv:
+      result = PMPI_Iscatterv(c.sendbuf, scounts, sdispls, c.sendtype, c.recvbuf, rn, c.recvtype, c.root, c.comm, &request);
+      break;
+    case Collective::gather: result = PMPI_Igather(c.sendbuf, sn, c.sendtype, c.recvbuf, rn, c.recvtype, c.root, c.comm, &request); break;
+    case Collective::gatherv:
+      result = PMPI_Igatherv(c.sendbuf, sn, c.sendtype, c.recvbuf, rcounts, rdispls, c.recvtype, c.root, c.comm, &request);
+      break;
+    case Collective::allgather: result = PMPI_Iallgather(c.sendbuf, sn, c.sendtype, c.recvbuf, rn, c.recvtype, c.comm, &request); break;
+    case Collective::allgatherv:
+      result = PMPI_Iallgatherv(c.sendbuf, sn, c.sendtype, c.recvbuf, rcounts, rdispls, c.recvtype, c.comm, &request);
+      break;
+    case Collective::alltoall: result = PMPI_Ialltoall(c.sendbuf, sn, c.sendtype, c.recvbuf, rn, c.recvtype, c.comm, &request); break;
+    case Collective::alltoallv:
+      result = PMPI_Ialltoallv(c.sendbuf, scounts, sdispls, c.sendtype, c.recvbuf, rcounts, rdispls, c.recvtype, c.comm, &request);
+      break;
+    case Collective::reduce: result = PMPI_Ireduce(c.sendbuf, c.recvbuf, sn, c.sendtype, c.op, c.root, c.comm, &request); break;
+    case Collective::allreduce: result = PMPI_Iallreduce(c.sendbuf, c.recvbuf, sn, c.sendtype, c.op, c.comm, &request); break;
+    case Collective::reduce_scatter: result = PMPI_Ireduce_scatter(c.sendbuf, c.recvbuf, rcounts, c.sendtype, c.op, c.comm, &request); break;
+    case Collective::reduce_scatter_block:
+      result = PMPI_Ireduce_scatter_block(c.sendbuf, c.recvbuf, rn, c.sendtype, c.op, c.comm, &request);
+      break;
+    case Collective::scan: result = PMPI_Iscan(c.sendbuf, c.recvbuf, sn, c.sendtype, c.op, c.comm, &request); break;
+    case Collective::exscan: result = PMPI_Iexscan(c.sendbuf, c.recvbuf, sn, c.sendtype, c.op, c.comm, &request); break;
+  }
+  if (result == MPI_SUCCESS) result = finish_request(request, MPI_STATUS_IGNORE);
+  return true;
+}
+
+void release_all() {
+  const std::lock_guard lock(mutex);
+  operations.clear();
+  orphans.clear();
+  started.clear();
+  detail::existing = 0;
+  detail::active = 0;
+  if (have_self) PMPI_Comm_free(&self);
+  have_self = false;
+}
+
+}  // namespace antiphon::mpi::persistent

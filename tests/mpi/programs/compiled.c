@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Levels 1 to 3 of the C API, and persistent collectives beside everything else that a program does: compiled [levels|persistent].
+ * Prints "fine" on rank 0. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "antiphon.h"
+
+enum { MOST = 32, BLOCK = 40000 };
+static int rank, size, wrong;
+
+static void expect(int good, const char* what) {
+  if (!good && wrong++ < 5) printf("wrong: rank %d: %s\n", rank, what);
+}
+
+static int bytes(int from, int to) {
+  unsigned mix = (unsigned)(from * 7919 + to * 104729);
+  return mix % 4 == 0 ? 0 : mix % 4 == 1 ? (int)(mix % 90) : (int)(mix % BLOCK);
+}
+
+static unsigned char content(int from, int to, int turn, int i) { return (unsigned char)(from * 31 + to * 7 + turn * 3 + i * 13 + i / 256); }
+
+typedef struct {
+  int out[MOST], to[MOST], in[MOST], from[MOST];
+  unsigned char send[MOST * BLOCK], recv[MOST * BLOCK];
+} Exchange;
+
+static Exchange* new_exchange(int gap) {
+  Exchange* e = calloc(1, sizeof *e);
+  int s = 0, r = 0;
+  for (int i = 0; i < size; i++) {
+    e->out[i] = bytes(rank, i);
+    e->in[i] = bytes(i, rank);
+    e->to[i] = s;
+    e->from[i] = r;
+    s += e->out[i] + gap;
+    r += e->in[i] + gap;
+  }
+  return e;
+}
+
+static void fill(Exchange* e, int turn) {
+  memset(e->recv, 0xA5, sizeof e->recv);
+  for (int t = 0; t < size; t++)
+    for (int i = 0; i < e->out[t]; i++) e->send[e->to[t] + i] = content(rank, t, turn, i);
+}
+
+static void judge(const Exchange* e, int turn, const char* what) {
+  for (int s = 0; s < size; s++)
+    for (int i = 0; i < e->in[s]; i++)
+      if (e->recv[e->from[s] + i] != content(s, rank, turn, i)) return expect(0, what);
+}
+
+static void transmit(Exchange* e, antiphon_schedule schedule, int turn, const char* what) {
+  fill(e, turn);
+  int rc = antiphon_alltoallv_data_trans2(e->send, e->out, e->to, MPI_BYTE, e->recv, e->in, e->from, MPI_BYTE, schedule);
+  expect(rc == ANTIPHON_OK, what);
+  judge(e, turn, what);
+}
+
+static void levels(void) {
+  Exchange *e = new_exchange(0), *apart = new_exchange(5);
+  antiphon_schedule one, two, three;
+  long long table[MOST * MOST];
+  for (int i = 0; i < size * size; i++) table[i] = bytes(i / size, i % size);
+  int rc = antiphon_alltoallv_control1(e->out, MPI_BYTE, MPI_COMM_WORLD, &one);
+  if (size == 1) return expect(rc == ANTIPHON_BAD_COMM, "one rank");
+  expect(rc == ANTIPHON_OK, "control1");
+  expect(antiphon_alltoallv_control2(table, MPI_COMM_WORLD, &two) == ANTIPHON_OK, "control2");
+  int count = 0, again = 0;
+  expect(antiphon_schedule_parts(one, NULL, 0, &count) == ANTIPHON_OK && count > 0, "number of parts");
+  antiphon_part* parts = malloc(sizeof *parts * (size_t)count);
+  antiphon_schedule_parts(one, parts, count, &again);
+  expect(antiphon_alltoallv_control3(parts, count, MPI_COMM_WORLD, &three) == ANTIPHON_OK, "control3");
+  for (int turn = 0; turn < 3; turn++) {
+    transmit(e, one, turn, "level 1");
+    transmit(apart, two, turn, "level 2, other places");
+    transmit(e, three, turn, "level 3");
+    fill(e, turn);
+    antiphon_alltoallv_data_trans1(e->send, e->out, e->to, MPI_BYTE, e->recv, e->in, e->from, MPI_BYTE, MPI_COMM_WORLD);
+    judge(e, turn, "without knowledge");
+  }
+  /* Other counts on every rank: refused everywhere, nothing sent. */
+  for (int i = 0; i < size; i++) e->in[i] = e->out[i] = 7;
+  rc = antiphon_alltoallv_data_trans2(e->send, e->out, e->to, MPI_BYTE, e->recv, e->in, e->from, MPI_BYTE, one);
+  expect(rc == ANTIPHON_BAD_PATTERN, "counts that were not scheduled");
+  parts[0].from = size;
+  antiphon_schedule bad;
+  expect(antiphon_alltoallv_control3(parts, count, MPI_COMM_WORLD, &bad) == ANTIPHON_BAD_PATTERN && bad == NULL, "bad phases");
+  antiphon_schedule_free(&one);
+  antiphon_schedule_free(&two);
+  antiphon_schedule_free(&three);
+  expect(one == NULL, "freed");
+  free(parts);
+  free(e);
+  free(apart);
+}
+
+static MPI_Request alltoallv_init(Exchange* e) {
+  MPI_Request r = MPI_REQUEST_NULL;
+  int rc = antiphon_alltoallv_init(e->send, e->out, e->to, MPI_BYTE, e->recv, e->in, e->from, MPI_BYTE, MPI_COMM_WORLD, &r);
+#ifdef HAVE_INIT
+  if (rc == ANTIPHON_BAD_COMM || rc == ANTIPHON_ABSENT) {
+    MPI_Alltoallv_init(e->send, e->out, e->to, MPI_BYTE, e->recv, e->in, e->from, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
+    rc = ANTIPHON_OK;
+  }
+#endif
+  expect(rc == ANTIPHON_OK, "init");
+  return r;
+}
+
+/* Rank 0 does something that waits for the last rank, which first waits for the exchange. */
+static void others_wait(MPI_Request* r, int way) {
+  int last = size - 1, x = 17, y = 0;
+  MPI_Start(r);
+  if (rank == last && way < 4) MPI_Wait(r, MPI_STATUS_IGNORE);
+  switch (way) {
+    case 0: /* a message */
+      if (rank == last) MPI_Send(&x, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+      if (rank == 0) MPI_Recv(&y, 1, MPI_INT, last, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE), expect(y == 17, "message");
+      break;
+    case 1: /* a collective */
+      MPI_Barrier(MPI_COMM_WORLD);
+      break;
+    case 2: /* a synchronous message to it */
+      if (rank == 0) MPI_Ssend(&x, 1, MPI_INT, last, 6, MPI_COMM_WORLD);
+      if (rank == last) MPI_Recv(&y, 1, MPI_INT, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      break;
+    case 3: /* probing */
+      if (rank == last) MPI_Send(&x, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+      if (rank == 0) MPI_Probe(last, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_Recv(&y, 1, MPI_INT, last, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      break;
+    default: /* a reduction in between, on all */
+      MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+      expect(y == 17 * size, "reduction beside an exchange");
+  }
+  if (rank != last || way >= 4) MPI_Wait(r, MPI_STATUS_IGNORE);
+}
+
+static void persistent(void) {
+  Exchange *a = new_exchange(0), *b = new_exchange(3);
+  MPI_Request r[4] = {alltoallv_init(a), alltoallv_init(b), MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  if (size == 1 || r[0] == MPI_REQUEST_NULL) return;
+  int token = rank, got = -1, flag = 0, index = 0, n = 0, indices[4];
+  MPI_Send_init(&token, 1, MPI_INT, (rank + 1) % size, 3, MPI_COMM_WORLD, &r[2]);
+  MPI_Recv_init(&got, 1, MPI_INT, (rank - 1 + size) % size, 3, MPI_COMM_WORLD, &r[3]);
+  for (int turn = 0; turn < 6; turn++) {
+    fill(a, turn);
+    fill(b, turn + 100);
+    if (turn == 1) { /* each rank in its own order */
+      MPI_Start(&r[rank % 2]);
+      MPI_Start(&r[1 - rank % 2]);
+      MPI_Startall(2, r + 2);
+    } else {
+      MPI_Startall(4, r);
+    }
+    if (turn == 2) {
+      for (int done = 0; done < 4; done++) MPI_Waitany(4, r, &index, MPI_STATUS_IGNORE), expect(index >= 0 && index < 4, "Waitany");
+      MPI_Waitany(4, r, &index, MPI_STATUS_IGNORE);
+      expect(index == MPI_UNDEFINED, "Waitany without active requests");
+    } else if (turn == 3) {
+      for (int done = 0; done < 4; done += n) MPI_Waitsome(4, r, &n, indices, MPI_STATUSES_IGNORE);
+    } else if (turn == 4) {
+      for (flag = 0; !flag;) MPI_Testall(4, r, &flag, MPI_STATUSES_IGNORE);
+    } else if (turn == 5) {
+      for (int i = 0; i < 4; i++)
+        for (flag = 0; !flag;) MPI_Test(&r[i], &flag, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Status statuses[4];
+      MPI_Waitall(4, r, statuses);
+    }
+    judge(a, turn, "persistent");
+    judge(b, turn + 100, "persistent, at the same time");
+    expect(got == (rank - 1 + size) % size, "ring");
+  }
+  for (int way = 0; way < 5; way++) {
+    fill(a, way);
+    others_wait(&r[0], way);
+    judge(a, way, "persistent, others waiting");
+  }
+  /* Freed while it runs. */
+  fill(b, 9);
+  MPI_Start(&r[1]);
+  MPI_Request_free(&r[1]);
+  expect(r[1] == MPI_REQUEST_NULL, "freed");
+  MPI_Start(&r[0]);
+  MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < 4; i++)
+    if (r[i] != MPI_REQUEST_NULL) MPI_Request_free(&r[i]);
+}
+
+#ifdef HAVE_INIT
+static void all_kinds(void) {
+  enum { N = 3000 };
+  static int in[N * MOST], out[N * MOST], counts[MOST], displs[MOST];
+  MPI_Request r[8];
+  for (int i = 0; i < size; i++) counts[i] = N, displs[i] = i * N;
+  MPI_Comm c = MPI_COMM_WORLD;
+  static int bc[N], sum[N], all[N * MOST], va[N * MOST], sc[N], ga[N * MOST], part[N];
+  MPI_Bcast_init(bc, N, MPI_INT, size - 1, c, MPI_INFO_NULL, &r[0]);
+  MPI_Allreduce_init(in, sum, N, MPI_INT, MPI_SUM, c, MPI_INFO_NULL, &r[1]);
+  MPI_Allgather_init(in, N, MPI_INT, all, N, MPI_INT, c, MPI_INFO_NULL, &r[2]);
+  MPI_Allgatherv_init(in, N, MPI_INT, va, counts, displs, MPI_INT, c, MPI_INFO_NULL, &r[3]);
+  MPI_Scatter_init(in, N, MPI_INT, sc, N, MPI_INT, 0, c, MPI_INFO_NULL, &r[4]);
+  MPI_Gatherv_init(in, N, MPI_INT, ga, counts, displs, MPI_INT, 0, c, MPI_INFO_NULL, &r[5]);
+  MPI_Reduce_scatter_block_init(in, part, N, MPI_INT, MPI_SUM, c, MPI_INFO_NULL, &r[6]);
+  MPI_Barrier_init(c, MPI_INFO_NULL, &r[7]);
+  memset(counts, 0x55, sizeof counts); /* ours keeps its own copies, but a library may not */
+  for (int i = 0; i < size; i++) counts[i] = N;
+  for (int turn = 0; turn < 3; turn++) {
+    for (int i = 0; i < N * size; i++) in[i] = rank * 1000 + i + turn;
+    for (int i = 0; i < N; i++) bc[i] = rank == size - 1 ? i * turn : -1;
+    MPI_Startall(8, r);
+    MPI_Waitall(8, r, MPI_STATUSES_IGNORE);
+    int ranks = size * (size - 1) / 2;
+    for (int i = 0; i < N; i += 7) {
+      expect(bc[i] == i * turn, "Bcast_init");
+      expect(sum[i] == 1000 * ranks + size * (i + turn), "Allreduce_init");
+      expect(all[(size - 1) * N + i] == (size - 1) * 1000 + i + turn && va[(size - 1) * N + i] == (size - 1) * 1000 + i + turn, "Allgather(v)_init");
+      expect(sc[i] == rank * N + i + turn, "Scatter_init");
+      expect(rank != 0 || ga[(size - 1) * N + i] == (size - 1) * 1000 + i + turn, "Gatherv_init");
+      expect(part[i] == 1000 * ranks + size * (rank * N + i + turn), "Reduce_scatter_block_init");
+    }
+  }
+  for (int i = 0; i < 8; i++) MPI_Request_free(&r[i]);
+  (void)out;
+}
+#endif
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc < 2 || !strcmp(argv[1], "levels")) levels();
+  if (argc < 2 || !strcmp(argv[1], "persistent")) persistent();
+#ifdef HAVE_INIT
+  if (argc < 2 || !strcmp(argv[1], "kinds")) all_kinds();
+#endif
+  int all = 0;
+  MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) puts(all == 0 ? "fine" : "not fine");
+  MPI_Finalize();
+  return all != 0;
+}
