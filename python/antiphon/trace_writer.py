@@ -73,8 +73,8 @@ def _stream(rank: RankTrace, functions: Sequence[str]) -> bytes:
 
 def _communicator(comm: Communicator) -> bytes:
     members = b"".join(varint(form.OUTSIDE_WORLD if m is None else m) for m in comm.members)
-    return b"".join([varint(form.COMMUNICATOR), varint(comm.number), text(comm.name), varint(int(comm.intercommunicator)),
-                     varint(comm.size), varint(0), members])  # fmt: skip
+    head = varint(form.COMMUNICATOR) + varint(comm.number) + text(comm.name) + varint(int(comm.intercommunicator))
+    return head + varint(comm.size) + varint(0) + members
 
 
 def _shape(shape: Shape, number: int, functions: Sequence[str]) -> bytes:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,8 @@ Run = Callable[..., Any]
 def program(mpi: Mpi, compiled: Run) -> Path:
     """Compiled with the MPI-4 calls where the library has them."""
     major = int(mpi.version.split(".")[0])
-    return compiled(mpi, [COMPILED], INCLUDE, "-ldl", *(["-DHAVE_INIT"] if major >= (5 if mpi.family == "openmpi" else 4) else []))
+    has_init = major >= (5 if mpi.family == "openmpi" else 4)
+    return compiled(mpi, [COMPILED], INCLUDE, "-ldl", *(["-DHAVE_INIT"] if has_init else []))
 
 
 @pytest.mark.parametrize("part", ["levels", "persistent", "kinds"])
