@@ -64,6 +64,8 @@ class CommState : public Staging {
 
   /// Numbers persistent operations in the order of their initialisation, which is the same on all ranks.
   unsigned next_operation() { return operations_++; }
+  /// Whether there ever was one; the same on all ranks.
+  [[nodiscard]] bool has_operations() const { return operations_ > 0; }
 
   /// What to use for this collective and these sizes; the same on every rank. Cached.
   const Choice& decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative);

@@ -117,8 +117,10 @@ bool accelerate(const Call& call, int& result) {
   const double began_s = summary::enabled() || trace::on() ? now_s() : 0;
   try {
     if (try_accelerate(call, result, began_s)) return true;
-    // The library must not wait while others wait for what was started here.
-    if (!persistent::active() || !persistent::run_aside(call, result)) return false;
+    // The library must not wait while others wait for what was started here. Blocking calls do not match nonblocking ones, so
+    // this cannot depend on what is under way on this rank, but on what all ranks have done alike.
+    CommState* const state = CommState::of(call.comm);
+    if (state == nullptr || !state->has_operations() || !persistent::run_aside(call, result)) return false;
     passed_on(call);
     return true;
   } catch (const std::exception& e) {

@@ -6,8 +6,8 @@
 // that can be done with requests works on it, beside any others, and the library keeps their meaning.
 //
 // Progress: schedules go on in calls that wait for, test or start requests, that send, receive or probe, and in blocking
-// collectives among those that are wrapped (calls.txt). Computing makes no progress; nor do other blocking calls (MPI_Win_fence,
-// file access, MPI_Comm_split): do not put one between MPI_Start and its completion where another rank waits for this one.
+// collectives of the same communicator among those that are wrapped (calls.txt). Computing makes no progress; nor do collectives of
+// other communicators that the library does, nor other blocking calls (MPI_Win_fence, file access, MPI_Comm_split): do not put one between MPI_Start and its completion where another rank waits for this one.
 #pragma once
 
 #include <mpi.h>
@@ -39,7 +39,8 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always = fal
 bool handle(const P2pCall& call, int& result);
 /// Goes on with all that is started, as far as it can without waiting.
 void progress();
-/// A blocking collective that the library is to do, as a nonblocking one beside which schedules go on. False: there is none for it.
+/// A blocking collective that the library is to do, as a nonblocking one beside which schedules go on. All ranks must do it this
+/// way, or none. False: there is none for it.
 bool run_aside(const Call& call, int& result);
 /// Forgets what the program did not free.
 void release_all();
