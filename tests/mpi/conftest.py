@@ -20,7 +20,7 @@ from antiphon.mpi import ABIS, Mpi, discover
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[1] / "examples"
-LIMIT_S = 25
+LIMIT_S = 150
 WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-O1", "-g", "-pthread"]
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from antiphon.mpi import Mpi
 
 HERE = Path(__file__).resolve().parent
+PATTERNS = HERE / "programs" / "patterns.c"
 COMPILED = HERE / "programs" / "compiled.c"
 INCLUDE = f"-I{HERE.parents[1] / 'include'}"
 
@@ -49,3 +51,49 @@ def test_without_antiphon(wheel: Mpi, compiled: Run, run_ranks: Run) -> None:
     result = run_ranks(wheel, 3, [program(wheel, compiled), "kinds"], preload=False)
     assert result.returncode == 0, result.text
     assert "fine" in result.text.split(), result.text
+
+
+def plan_of(size: int, sizes: Callable[[int, int], int]) -> dict[str, Any]:
+    """A plan for one pattern, in rotated phases."""
+    phases = []
+    for step in range(1, size):
+        parts = [[r, (r + step) % size, 0, sizes(r, (r + step) % size)] for r in range(size)]
+        phases.append({"parts": [part for part in parts if part[3] > 0]})
+    pattern = {"collective": "alltoallv", "synchronisation": "tokens", "cut": [8192, 2], "size": size}
+    phases = [phase for phase in phases if phase["parts"]]
+    return {"version": 1, "patterns": [{**pattern, "scheduler": "by hand", "phases": phases}]}
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_plan(wheel: Mpi, n: int, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN a plan that some calls fit and some do not THEN all data is right, and it is counted."""
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps(plan_of(n, lambda _, __: 20000)))
+    result = run_ranks(wheel, n, [compiled(wheel, [PATTERNS]), 4], ANTIPHON_PLAN=str(plan))
+    assert result.returncode == 0, result.text
+    assert "fine" in result.text.split()
+    # Kind 1 of patterns.c is the plan's: 4 calls in its turn, 3 in the mixed part; no other kind is.
+    assert result.summary["plan"] == {"matched_calls": 7 * n, "other_calls": (9 * 4 + 27 - 7) * n}
+
+
+def test_plan_on_some_ranks(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN calls whose counts are the plan's on some ranks and not on others THEN nobody waits for ever."""
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps(plan_of(5, lambda _, __: 16384)))
+    result = run_ranks(wheel, 5, [compiled(wheel, [PATTERNS]), 4], ANTIPHON_PLAN=str(plan))
+    assert result.returncode == 0, result.text
+    assert "fine" in result.text.split()
+    assert result.summary["plan"]["matched_calls"] > 0
+    assert result.summary["plan"]["matched_calls"] % 5 != 0
+
+
+@pytest.mark.parametrize("text", ["{}", "[", '{"version": 1, "patterns": [{"size": -1}]}'])
+def test_broken_plan(wheel: Mpi, text: str, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN a plan that cannot be read THEN it is said, and the program runs without it."""
+    if wheel.abi == "mpiabi":
+        pytest.skip("the same library as mpich")
+    plan = tmp_path / "plan.json"
+    plan.write_text(text)
+    result = run_ranks(wheel, 2, [compiled(wheel, [PATTERNS]), 1], ANTIPHON_PLAN=str(plan))
+    assert result.returncode == 0, result.text
+    assert "the plan cannot be used" in result.text
