@@ -87,8 +87,12 @@ def measured_speed() -> Speed:
 
 def report(path: Path, bytes_per_s: float, as_json: bool) -> int:
     """Reads the trace and prints."""
-    from antiphon.trace import Trace
-
+    try:
+        from antiphon.trace import Trace
+    except ImportError:
+        raise AntiphonError(
+            "this installation reads no traces", hint="give FILEs of messages: `antiphon run --capture`"
+        ) from None
     trace = Trace.load(path)
     speed = measured_speed()
     found = classes((size for rank in trace.ranks for size in sizes(rank.calls)), bytes_per_s, speed)

@@ -179,6 +179,7 @@ def test_compress_test_with_a_profile(antiphon: Antiphon, stream: Path, tmp_path
         ([], "give either FILEs or --trace"),
         (["absent"], "absent: No such file"),
         (["--trace", "t"], "the network must be known"),
+        (["--trace", __file__, "--link-rate", "1gbit"], "trace"),
         ([__file__, "--link-rate", "fast"], "fast"),
         ([__file__, "--message-bytes", "64q"], "64q"),
         ([__file__, "--profile", "absent.json"], "absent.json"),
