@@ -35,7 +35,9 @@ double run_pattern(World& world, const Pattern& p, const std::vector<std::int64_
   const auto peer = [&](int away) {
     return static_cast<int>(members[static_cast<std::size_t>(((place + away) % size + size) % size)]);
   };
-  const bool sending = !p.one_way || place % 2 == 0, receiving = !p.one_way || place % 2 == 1;
+  // One way: in pairs; of an odd number the last one has nobody to send to.
+  const bool sending = !p.one_way || (place % 2 == 0 && place + 1 < size);
+  const bool receiving = !p.one_way || place % 2 == 1;
   const double start = now_ns();
   for (int i = 1; receiving && i <= p.messages; ++i) {
     receives.emplace_back();

@@ -11,9 +11,10 @@ namespace probe {
 namespace {
 
 constexpr int most_messages = 1024;
-constexpr double alone_below_ns = 1e6;  ///< what is shorter is measured on one pair at a time
-constexpr double block_ns = 20e6;       ///< what one turn of a quantity should take
-constexpr double gap_bytes = 2e5;       ///< of one sample of the gap, if its messages are short
+constexpr double alone_below_ns = 1e6;    ///< what is shorter is measured on one pair at a time
+constexpr double block_ns = 20e6;         ///< what one turn of a quantity should take
+constexpr double least_sample_ns = 16e6;  ///< of one sample of the gap
+constexpr double gap_bytes = 2e5;         ///< of one sample of the gap, if its messages are short
 
 /// All samples of one size, from all pairs; on the root.
 struct Point {
@@ -101,6 +102,12 @@ class Curves {
       wait();
       const auto all = pooled(gap(world_, seat(round_ns, 0), bytes, count));
       const double now = world_.agree(world_.is_root() ? median_of(all).value : 0.0);
+      if (before == 0 && now * count < least_sample_ns) {
+        // Bursts that links let through must be over in half of it.
+        count = std::clamp(static_cast<int>(least_sample_ns / now), count, most_messages) / 2;
+        before = now;
+        continue;
+      }
       if (before > 0 && (std::abs(now - before) < 0.04 * before || now * count > 2e8)) return count / 2;
       if (now * count > 4e8) return count;
       before = now;

@@ -100,11 +100,12 @@ class ClassCurves:
             return 0
         half = self.rested[min(self.rested)].median / 2
         ahead = [
-            (at(self.curve("g"), m) - (e.median - 2 * half)) * self.bytes_per_s
-            for m, e in self.rested.items()
+            (at(self.curve("g"), m) - (self.rested[m].median - 2 * half)) * self.bytes_per_s
+            for m in sorted(self.rested)
             if m >= 16384
         ]
-        burst = statistics.median(ahead) if ahead else 0.0
+        # A message that is shorter than the burst does not show all of it.
+        burst = statistics.median(sorted(ahead)[-3:]) if ahead else 0.0
         return int(burst) if burst > 1024 else 0
 
 

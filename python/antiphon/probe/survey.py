@@ -16,7 +16,7 @@ from antiphon.probe.session import Event, Pair, Replay, Session, directed_median
 #: Long enough for TCP to find its rate, in pieces that no port's buffer minds.
 STREAM = {"bytes": 131072, "piece": 8192, "window": 2}
 CURVE_SIZES = (0, 64, 1024, 4096, 16384, 65536, 262144, 1048576)
-RESTED_SIZES = (0, 1024, 4096, 8192, 12288, 16384, 32768, 65536)
+RESTED_SIZES = (0, 1024, 4096, 8192, 16384, 32768, 65536, 262144)
 HELD_OUT_SIZES = (3000, 24000, 100000, 400000)
 HELD_OUT_RESTED_SIZES = (2500, 10000, 24000, 50000)
 #: Of the time there is, what each part may have; scaled to what is left.
@@ -187,7 +187,11 @@ def _parts(survey: Survey) -> list[Part]:
         held = {"pairs": plan.pairs_text(pairs), "refine": 0}
         if scope in ("switch", "uplink"):
             parts += [
-                ("rested", "curves", {"label": f"{scope} rested", **held, "pause_us": 3000, "sizes": RESTED_SIZES}),
+                (
+                    "rested",
+                    "curves",
+                    {"label": f"{scope} rested", **held, "refine": 1, "pause_us": 3000, "sizes": RESTED_SIZES},
+                ),
                 ("held out", "curves", {"label": f"{scope} held out", **held, "pause_us": 0, "sizes": HELD_OUT_SIZES}),
                 (
                     "rested",
