@@ -137,5 +137,6 @@ def check_links(document: dict, case: Case) -> None:
     if document["machine"]["ranks_per_node"] > 1:
         near, far = document["link_classes"][0], document["link_classes"][1]
         assert near["latency_s"] < far["latency_s"]
-    held = [abs(row["error"]) for row in document["measurements"]["held_out"] if row["link_class"] == "switch"]
+    # Short messages are processor time, which other programs share.
+    held = [abs(row["error"]) for row in document["measurements"]["held_out"] if row["bytes"] > 20000]
     assert sorted(held)[len(held) // 2] < 0.05
