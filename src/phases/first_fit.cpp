@@ -5,8 +5,8 @@
 
 namespace antiphon {
 
-FirstFit::FirstFit(const Pattern& pattern, const Fabric& fabric)
-    : ports_(fabric, pattern.size), size_(pattern.size), out_(static_cast<std::size_t>(ports_.nodes())), in_(out_.size()),
+FirstFit::FirstFit(const Pattern& pattern, const Fabric& fabric, bool uplinks)
+    : ports_(fabric, pattern.size), size_(pattern.size), uplinks_(uplinks), out_(static_cast<std::size_t>(ports_.nodes())), in_(out_.size()),
       up_(static_cast<std::size_t>(ports_.switches())), down_(up_.size()), up_count_(up_.size()), down_count_(up_.size()) {}
 
 std::size_t FirstFit::first_free(const Ports::Use& use) const {
@@ -36,7 +36,8 @@ void FirstFit::take(const Ports::Use& use, std::size_t phase) {
 }
 
 bool FirstFit::place(const PatternMessage& m, std::size_t limit) {
-  const Ports::Use use = ports_.of(m.from, m.to);
+  Ports::Use use = ports_.of(m.from, m.to);
+  if (!uplinks_) use.up = use.down = -1;
   if (use.out < 0) {
     local_.push_back(m);
     return true;

@@ -10,12 +10,12 @@
 
 namespace antiphon {
 
-/// Puts messages one by one into the first phase in which their ports, and their uplinks, are free.
+/// Puts messages one by one into the first phase in which their ports, and with `uplinks` also those, are free.
 class FirstFit {
  public:
   static constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
-  FirstFit(const Pattern& pattern, const Fabric& fabric);
+  FirstFit(const Pattern& pattern, const Fabric& fabric, bool uplinks);
 
   /// False if none of the first `limit` phases has room. Messages within a node always have.
   bool place(const PatternMessage& m, std::size_t limit);
@@ -32,6 +32,7 @@ class FirstFit {
 
   Ports ports_;
   int size_;
+  bool uplinks_;
   std::vector<Bits> out_, in_;     ///< by node: phases in which the link is taken
   std::vector<Bits> up_, down_;    ///< by switch: phases in which the uplink is full
   std::vector<std::vector<int>> up_count_, down_count_;

@@ -12,7 +12,7 @@ namespace {
 /// A message lands in the first phase in which both its ports are free of earlier ones, so that one pass over the sorted list
 /// does what the paper does in one pass a phase. O(messages · phases/64).
 Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_bytes) {
-  FirstFit fit(pattern, fabric);
+  FirstFit fit(pattern, fabric, false);
   const std::vector<PatternMessage> sorted = largest_first(pattern);
   std::size_t i = 0;
   for (; i < sorted.size() && sorted[i].bytes >= small_bytes; ++i) fit.place(sorted[i], fit.no_limit);

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "phases/ports.hpp"
+
+namespace antiphon::schedulers_in {
+
+namespace {
+
+constexpr int none = -1;
+
+/// Colours the edges of a bipartite multigraph (senders, receivers) one by one with as few colours as the largest degree, which
+/// is possible by König's theorem: where the free colours of both ends differ, two colours change places along a path.
+class Colouring {
+ public:
+  Colouring(int nodes, int colours)
+      : colours_(colours), words_((static_cast<std::size_t>(colours) + 63) / 64),
+        edge_(static_cast<std::size_t>(2 * nodes) * static_cast<std::size_t>(colours), none),
+        free_(static_cast<std::size_t>(2 * nodes) * words_, ~std::uint64_t{0}), nodes_(nodes) {}
+
+  /// The next edge; returns nothing, see colours().
+  void add(int from, int to) {
+    const int out = from;
+    const int in = nodes_ + to;
+    const auto id = static_cast<int>(ends_.size());
+    ends_.push_back({out, in});
+    colour_.push_back(none);
+    int colour = first_common(out, in);
+    if (colour == none) {
+      colour = first_free(out);
+      make_free(in, colour, first_free(in));
+    }
+    set(id, colour);
+  }
+
+  [[nodiscard]] const std::vector<int>& colours() const { return colour_; }
+
+ private:
+  struct Ends {
+    int out, in;
+  };
+  [[nodiscard]] std::uint64_t word(int node, std::size_t w) const { return free_[static_cast<std::size_t>(node) * words_ + w]; }
+  int& edge(int node, int colour) {
+    return edge_[static_cast<std::size_t>(node) * static_cast<std::size_t>(colours_) + static_cast<std::size_t>(colour)];
+  }
+  void mark(int node, int colour, bool is_free) {
+    std::uint64_t& bits = free_[static_cast<std::size_t>(node) * words_ + static_cast<std::size_t>(colour) / 64];
+    const std::uint64_t bit = std::uint64_t{1} << (colour % 64);
+    bits = is_free ? bits | bit : bits & ~bit;
+  }
+  [[nodiscard]] int first_common(int a, int b) const {
+    for (std::size_t w = 0; w < words_; ++w) {
+      const std::uint64_t common = word(a, w) & word(b, w);
+      if (common == 0) continue;
+      const int colour = static_cast<int>(w * 64) + std::countr_zero(common);
+      return colour < colours_ ? colour : none;
+    }
+    return none;
+  }
+  [[nodiscard]] int first_free(int node) const { return first_common(node, node); }
+
+  void set(int id, int colour) {
+    colour_[static_cast<std::size_t>(id)] = colour;
+    const Ends& ends = ends_[static_cast<std::size_t>(id)];
+    for (const int node : {ends.out, ends.in}) {
+      edge(node, colour) = id;
+      mark(node, colour, false);
+    }
+  }
+
+  /// Frees `wanted` at a node that has `spare` free, by exchanging both along the path of these colours that begins there.
+  void make_free(int node, int wanted, int spare) {
+    path_.clear();
+    for (int at = node, colour = wanted; edge(at, colour) != none; colour = colour == wanted ? spare : wanted) {
+      const int id = edge(at, colour);
+      path_.push_back(id);
+      const Ends& ends = ends_[static_cast<std::size_t>(id)];
+      at = at == ends.out ? ends.in : ends.out;
+    }
+    for (const int id : path_) {
+      const Ends& ends = ends_[static_cast<std::size_t>(id)];
+      for (const int end : {ends.out, ends.in}) {
+        edge(end, colour_[static_cast<std::size_t>(id)]) = none;
+        mark(end, colour_[static_cast<std::size_t>(id)], true);
+      }
+    }
+    for (const int id : path_) set(id, colour_[static_cast<std::size_t>(id)] == wanted ? spare : wanted);
+  }
+
+  int colours_;
+  std::size_t words_;
+  std::vector<int> edge_;            ///< [node · colours + colour]
+  std::vector<std::uint64_t> free_;  ///< bit sets of free colours by node
+  int nodes_;
+  std::vector<Ends> ends_;
+  std::vector<int> colour_;
+  std::vector<int> path_;
+};
+
+int largest_degree(const Ports& ports, const std::vector<PatternMessage>& messages) {
+  std::vector<int> out(static_cast<std::size_t>(ports.nodes())), in(out.size());
+  int most = 0;
+  for (const PatternMessage& m : messages) {
+    const Ports::Use use = ports.of(m.from, m.to);
+    most = std::max({most, ++out[static_cast<std::size_t>(use.out)], ++in[static_cast<std::size_t>(use.in)]});
+  }
+  return most;
+}
+
+/// The least number of phases: as many as the most messages into or out of one node. Messages are coloured by falling size, so
+/// that a phase mostly has messages of like size; patterns of very many messages in the order of all-to-all phases instead,
+/// in which hardly any colours have to change places. Phases with long messages come first. Good where messages are of about
+/// one size, and where a barrier between phases costs. O(messages · ranks) at worst.
+Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_bytes) {
+  constexpr std::size_t many = 20'000;
+  const Ports ports(fabric, pattern.size);
+  std::vector<PatternMessage> messages;
+  PhaseOfParts small = split_off_small(pattern, ports, small_bytes, messages);
+  if (messages.size() > many) {
+    const auto distance = [&](const PatternMessage& m) { return (m.to - m.from + pattern.size) % pattern.size; };
+    std::stable_sort(messages.begin(), messages.end(), [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+  } else {
+    std::stable_sort(messages.begin(), messages.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  }
+  const int colours = largest_degree(ports, messages);
+  Colouring colouring(ports.nodes(), colours);
+  for (const PatternMessage& m : messages) {
+    const Ports::Use use = ports.of(m.from, m.to);
+    colouring.add(use.out, use.in);
+  }
+  Phases result{pattern.size, "edge_colouring", std::vector<PhaseOfParts>(static_cast<std::size_t>(colours))};
+  std::vector<std::int64_t> longest(result.phases.size());
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const auto phase = static_cast<std::size_t>(colouring.colours()[i]);
+    result.phases[phase].parts.push_back({messages[i].from, messages[i].to, 0, messages[i].bytes});
+    longest[phase] = std::max(longest[phase], messages[i].bytes);
+  }
+  std::vector<std::size_t> order(result.phases.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return longest[a] > longest[b]; });
+  std::vector<PhaseOfParts> sorted;
+  if (!small.parts.empty()) sorted.push_back(std::move(small));
+  for (const std::size_t i : order) sorted.push_back(std::move(result.phases[i]));
+  result.phases = std::move(sorted);
+  return result;
+}
+
+}  // namespace
+
+extern const Scheduler edge_colouring{"edge_colouring", "as few phases as possible: the most messages of one node", nullptr, build};
+
+}  // namespace antiphon::schedulers_in
