@@ -54,16 +54,20 @@ std::vector<double> Stopwatch::slowest(std::vector<double> durations_s) {
   return result;
 }
 
-double Stopwatch::timed_run(Workload& work, const Way& way, int calls) {
-  std::optional<LibraryForcing> forcing;
-  if (!way.library_algorithm.empty()) forcing.emplace(work.collective(), way.library_algorithm);
+double Stopwatch::timed_run(const Call& call, int calls) {
   barrier();
   const double start_s = now_s();
-  for (int i = 0; i < calls; ++i) work.call(way.comm);
+  for (int i = 0; i < calls; ++i) call();
   return (now_s() - start_s) / calls;
 }
 
-double Stopwatch::estimate(Workload& work, const Way& way) { return slowest({timed_run(work, way, 1)})[0]; }
+double Stopwatch::estimate(const Call& call) { return slowest({timed_run(call, 1)})[0]; }
+
+double Stopwatch::estimate(Workload& work, const Way& way) {
+  std::optional<LibraryForcing> forcing;
+  if (!way.library_algorithm.empty()) forcing.emplace(work.collective(), way.library_algorithm);
+  return estimate([&] { work.call(way.comm); });
+}
 
 /// What lies between two bursts of a program: computing (connections fall idle, and TCP forgets what it knew), or other
 /// messages (TCP's windows now fit those).
@@ -78,17 +82,23 @@ void Stopwatch::interlude() {
 }
 
 std::vector<double> Stopwatch::turn(Mode mode, Workload& work, const Way& way, int calls) {
+  std::optional<LibraryForcing> forcing;
+  if (!way.library_algorithm.empty()) forcing.emplace(work.collective(), way.library_algorithm);
+  return turn(mode, [&] { work.call(way.comm); }, calls);
+}
+
+std::vector<double> Stopwatch::turn(Mode mode, const Call& call, int calls) {
   std::vector<double> durations_s;
   if (mode == Mode::burst) {
     interlude();
-    durations_s.push_back(timed_run(work, way, calls_in_burst));
+    durations_s.push_back(timed_run(call, calls_in_burst));
   } else {
     // The contenders share the connections: the first call finds them as the one before left them.
-    timed_run(work, way, 1);
+    timed_run(call, 1);
     if (mode == Mode::throughput) {
-      durations_s.push_back(timed_run(work, way, calls));
+      durations_s.push_back(timed_run(call, calls));
     } else {
-      for (int i = 0; i < calls; ++i) durations_s.push_back(timed_run(work, way, 1));
+      for (int i = 0; i < calls; ++i) durations_s.push_back(timed_run(call, 1));
     }
   }
   return slowest(std::move(durations_s));

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <functional>
 #include <optional>
 #include <random>
 #include <string>
@@ -30,6 +31,9 @@ struct Way {
   std::string library_algorithm;
 };
 
+/// What is timed.
+using Call = std::function<void()>;
+
 /// Takes samples: each is the time of the slowest rank for one call, in seconds. All ranks call everything alike.
 class Stopwatch {
  public:
@@ -40,8 +44,10 @@ class Stopwatch {
 
   /// Samples of one turn of a contender. `calls`: of sync the number of samples, of throughput the calls in its one sample.
   std::vector<double> turn(Mode mode, Workload& work, const Way& way, int calls);
+  std::vector<double> turn(Mode mode, const Call& call, int calls);
   /// The time of one call right now, known to all ranks.
   double estimate(Workload& work, const Way& way);
+  double estimate(const Call& call);
 
   /// Calls that one sample of the mode is the mean of.
   static int calls_per_sample(Mode mode, int calls);
@@ -49,7 +55,7 @@ class Stopwatch {
  private:
   void barrier() { PMPI_Barrier(library_); }
   std::vector<double> slowest(std::vector<double> durations_s);
-  double timed_run(Workload& work, const Way& way, int calls);
+  double timed_run(const Call& call, int calls);
   void interlude();
 
   MPI_Comm library_ = MPI_COMM_NULL;  ///< for barriers and results; only PMPI calls, so always the library's own

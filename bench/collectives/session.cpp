@@ -9,6 +9,7 @@
 
 #include "antiphon.h"
 #include "library_algorithms.hpp"
+#include "nodes.hpp"
 #include "report.hpp"
 #include "statistics.hpp"
 
@@ -32,31 +33,6 @@ constexpr double margin_with_one_sample = 4.0;  ///< one retransmission timeout 
 constexpr double worth_another_mode = 1.8;
 constexpr double worth_another_mode_when_long = 1.1;
 constexpr double long_call_s = 20e-3;
-
-std::vector<int> node_of_each_rank(MPI_Comm comm, int size) {
-  char own[MPI_MAX_PROCESSOR_NAME] = {};
-  int length = 0;
-  PMPI_Get_processor_name(own, &length);
-  std::vector<char> all(static_cast<std::size_t>(size) * MPI_MAX_PROCESSOR_NAME);
-  PMPI_Allgather(own, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, all.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, comm);
-  std::vector<std::string> names;
-  std::vector<int> nodes;
-  for (int r = 0; r < size; ++r) {
-    const std::string node = all.data() + static_cast<std::size_t>(r) * MPI_MAX_PROCESSOR_NAME;
-    const auto found = std::find(names.begin(), names.end(), node);
-    nodes.push_back(static_cast<int>(std::distance(names.begin(), found)));
-    if (found == names.end()) names.push_back(node);
-  }
-  return nodes;
-}
-
-std::string library_version() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
-  int length = 0;
-  PMPI_Get_library_version(text, &length);
-  const std::string version = text;
-  return version.substr(0, version.find_first_of("\n,"));
-}
 
 }  // namespace
 

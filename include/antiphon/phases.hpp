@@ -127,6 +127,15 @@ LowerBound lower_bound(const Pattern& pattern, const Fabric& fabric);
 /// An estimate of the time that phases take with this synchronisation.
 double phases_seconds(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut);
 
+/// When a part is under way, as estimated for tokens and grants (links work on, phases may overlap) or for barriers.
+struct TimedPart {
+  Part part;
+  std::size_t phase = 0;
+  double begin_s = 0;
+  double end_s = 0;
+};
+std::vector<TimedPart> time_line(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut);
+
 /// How a part is cut and how many pieces a receiver lets be under way to it.
 inline constexpr Cut default_phase_cut{16384, 2};
 
@@ -173,6 +182,8 @@ std::optional<std::string> verify_phases(const CompiledPattern& compiled, std::u
 std::string to_json(const Pattern& pattern);
 std::string to_json(const Phases& phases);
 Pattern pattern_from_json(std::string_view json);
+/// {"link_bytes_per_s": …, …} with whole numbers; what is missing has its default.
+Fabric fabric_from_json(std::string_view json);
 Phases phases_from_json(std::string_view json);
 
 /// The content of a plan file of `antiphon compile`: patterns of Alltoallv calls, each with its schedule.

@@ -44,27 +44,52 @@ double one_phase_seconds(const PhaseOfParts& phase, const Ports& ports) {
   return std::max(time.end(), uplink_seconds(ports, phase.parts));
 }
 
-/// Each part begins when both its ports are through with earlier phases: what tokens and grants allow.
-double in_order_seconds(const Phases& phases, const Ports& ports, double per_part_s, double per_piece_s, const Cut& cut) {
-  Time time{std::vector<double>(static_cast<std::size_t>(ports.nodes())), std::vector<double>(static_cast<std::size_t>(ports.nodes()))};
+/// What synchronisation adds to each part and to each piece of it.
+struct Extra {
+  double part_s = 0;
+  double piece_s = 0;
+};
+
+Extra extra_of(Synchronisation synchronisation) {
+  switch (synchronisation) {
+    case Synchronisation::tokens: return {permission_s, 0};
+    case Synchronisation::grants: return {0, permission_s};
+    default: return {};
+  }
+}
+
+double seconds_of(const Part& part, bool together, const Ports& ports, const Extra& extra, const Cut& cut) {
   const std::int64_t piece = cut.piece_bytes > 0 ? cut.piece_bytes : INT64_MAX;
-  for (const PhaseOfParts& phase : phases.phases) {
-    for (const Part& part : phase.parts) {
+  const double wire_s = static_cast<double>(part.bytes) * ports.seconds_per_byte();
+  return together ? wire_s : wire_s + extra.part_s + extra.piece_s * static_cast<double>((part.bytes - 1) / piece + 1);
+}
+
+/// Each part begins when both its ports are through with earlier phases: what tokens and grants allow. Parts that go together
+/// keep each port busy, but neither waits for the other. Calls take(part, phase, begin_s, end_s).
+template <typename Take>
+double in_order_seconds(const Phases& phases, const Ports& ports, const Extra& extra, const Cut& cut, Take take) {
+  Time time{std::vector<double>(static_cast<std::size_t>(ports.nodes())), std::vector<double>(static_cast<std::size_t>(ports.nodes()))};
+  for (std::size_t i = 0; i < phases.phases.size(); ++i) {
+    const bool together = phases.phases[i].together;
+    for (const Part& part : phases.phases[i].parts) {
       const Ports::Use use = ports.of(part.from, part.to);
       if (use.out < 0) continue;
       double& out = time.out[static_cast<std::size_t>(use.out)];
       double& in = time.in[static_cast<std::size_t>(use.in)];
-      double lasts = static_cast<double>(part.bytes) * ports.seconds_per_byte();
-      if (!phase.together) lasts += per_part_s + per_piece_s * static_cast<double>((part.bytes - 1) / piece + 1);
-      if (phase.together) {
-        out += lasts;
-        in += lasts;
-      } else {
-        out = in = std::max(out, in) + lasts;
-      }
+      const double lasts_s = seconds_of(part, together, ports, extra, cut);
+      const double begin_s = together ? out : std::max(out, in);
+      out = begin_s + lasts_s;
+      in = together ? in + lasts_s : out;
+      take(part, i, begin_s, out);
     }
   }
   return time.end();
+}
+
+double barrier_seconds(const Fabric& fabric, int ranks) {
+  if (fabric.barrier_ns > 0) return static_cast<double>(fabric.barrier_ns) * 1e-9;
+  const auto steps = static_cast<double>(std::bit_width(static_cast<unsigned>(std::max(1, ranks - 1))));
+  return 2 * static_cast<double>(fabric.latency_ns) * 1e-9 * steps;
 }
 
 double unsynchronised_seconds(const Phases& phases, const Fabric& fabric, const LowerBound& bound) {
@@ -83,16 +108,35 @@ double phases_seconds(const Phases& phases, const Fabric& fabric, Synchronisatio
   switch (synchronisation) {
     case Synchronisation::none: return latency_s + unsynchronised_seconds(phases, fabric, bound);
     case Synchronisation::tokens:
-      return 2 * latency_s + std::max(bound.seconds, in_order_seconds(phases, ports, permission_s, 0, cut));
-    case Synchronisation::grants:
-      return 2 * latency_s + std::max(bound.seconds, in_order_seconds(phases, ports, 0, permission_s, cut));
+    case Synchronisation::grants: {
+      const auto ignore = [](const Part&, std::size_t, double, double) {};
+      return 2 * latency_s + std::max(bound.seconds, in_order_seconds(phases, ports, extra_of(synchronisation), cut, ignore));
+    }
     case Synchronisation::barrier: break;
   }
-  const auto steps = static_cast<double>(std::bit_width(static_cast<unsigned>(std::max(1, phases.size - 1))));
-  const double barrier_s = fabric.barrier_ns > 0 ? static_cast<double>(fabric.barrier_ns) * 1e-9 : 2 * latency_s * steps;
   double sum = 0;
   for (const PhaseOfParts& phase : phases.phases) sum += latency_s + one_phase_seconds(phase, ports);
-  return sum + barrier_s * static_cast<double>(std::max<std::size_t>(phases.phases.size(), 1) - 1);
+  return sum + barrier_seconds(fabric, phases.size) * static_cast<double>(std::max<std::size_t>(phases.phases.size(), 1) - 1);
+}
+
+std::vector<TimedPart> time_line(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut) {
+  const Ports ports(fabric, phases.size);
+  std::vector<TimedPart> line;
+  const auto take = [&line](const Part& part, std::size_t phase, double begin_s, double end_s) {
+    line.push_back({part, phase, begin_s, end_s});
+  };
+  if (synchronisation != Synchronisation::barrier) {
+    in_order_seconds(phases, ports, extra_of(synchronisation), cut, take);
+    return line;
+  }
+  double begin_s = 0;
+  for (std::size_t i = 0; i < phases.phases.size(); ++i) {
+    for (const Part& part : phases.phases[i].parts) {
+      if (!ports.local(part.from, part.to)) take(part, i, begin_s, begin_s + static_cast<double>(part.bytes) * ports.seconds_per_byte());
+    }
+    begin_s += one_phase_seconds(phases.phases[i], ports) + barrier_seconds(fabric, phases.size);
+  }
+  return line;
 }
 
 }  // namespace antiphon

@@ -144,6 +144,34 @@ Pattern read_pattern(const JsonNode& node) {
   }
 }
 
+Fabric read_fabric(const JsonNode& node) {
+  node.allow_only({"link_bytes_per_s", "latency_ns", "barrier_ns", "port_buffer_bytes", "node_of_rank", "switch_of_node", "uplink_bytes_per_s"});
+  Fabric fabric;
+  const auto rate = [&](std::string_view key, double otherwise, std::int64_t min) {
+    return static_cast<double>(node.integer_or(key, static_cast<std::int64_t>(otherwise), min, max_bytes));
+  };
+  const auto places = [&](std::string_view key) {
+    std::vector<int> list;
+    const auto field = node.find(key);
+    const std::size_t count = field ? field->array_size(max_ranks) : 0;
+    for (std::size_t i = 0; i < count; ++i) list.push_back(static_cast<int>(field->element(i).integer(0, max_ranks)));
+    return list;
+  };
+  fabric.link_bytes_per_s = rate("link_bytes_per_s", fabric.link_bytes_per_s, 1);
+  fabric.uplink_bytes_per_s = rate("uplink_bytes_per_s", 0, 0);
+  fabric.latency_ns = node.integer_or("latency_ns", fabric.latency_ns, 0, max_bytes);
+  fabric.barrier_ns = node.integer_or("barrier_ns", 0, 0, max_bytes);
+  fabric.port_buffer_bytes = node.integer_or("port_buffer_bytes", fabric.port_buffer_bytes, 0, max_bytes);
+  fabric.node_of_rank = places("node_of_rank");
+  fabric.switch_of_node = places("switch_of_node");
+  return fabric;
+}
+
+Fabric fabric_from_json(std::string_view text) {
+  const auto value = JsonNode::parse(text, max_document_bytes);
+  return read_fabric(JsonNode(value));
+}
+
 CompiledPlan read_compiled_plan(const JsonNode& document) {
   document.allow_only({"version", "patterns"});
   check_version(document);

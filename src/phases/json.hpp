@@ -14,6 +14,7 @@ nlohmann::ordered_json json_of(const Phases& phases);
 nlohmann::ordered_json json_of(const CompiledPattern& compiled);
 
 Pattern read_pattern(const JsonNode& node);
+Fabric read_fabric(const JsonNode& node);
 CompiledPlan read_compiled_plan(const JsonNode& document);
 
 }  // namespace antiphon

@@ -7,6 +7,7 @@ All contenders run interleaved in one run of one program; results are checked; t
   antiphon bench alltoall --lab --mpi mpich --algorithms all       every algorithm
   antiphon bench alltoall --algorithms rotated:piece_bytes=16384,window=2 --modes sync,throughput,burst --json out.json
   antiphon bench -n 64 --hostfile nodes --link-rate 1gbit          on a real cluster
+  antiphon bench --pattern random --pattern hot-spot:256k --lab    MPI_Alltoallv with irregular patterns
   antiphon bench --list                                            the algorithms and their parameters
   antiphon bench codecs --messages run.msgs                        instead: compression, ours beside that of others
 
@@ -28,6 +29,7 @@ from typing import Any
 
 from antiphon import benchmark, codec_tables, core, output, places, tables
 from antiphon import mpi as mpis
+from antiphon.commands import _bench_patterns
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 
 #: What is measured unless something is named: those that real programs use most.
@@ -57,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--results", type=Path, action="append", metavar="FILE", help="with --predict: compare these results (of --json) "
         "instead of measuring")  # fmt: skip
     add("--svg", type=Path, metavar="FILE", help="with --predict: predicted over measured times, as a chart")
+    _bench_patterns.add_arguments(parser)
     where = parser.add_argument_group("where")
     add = where.add_argument
     add("-n", "-np", type=int, metavar="RANKS", help="number of ranks (default: one per core, slot or node)")
@@ -88,6 +91,8 @@ def run(args: argparse.Namespace) -> int:
     with open_place(args) as place:
         if args.overhead:
             return _overhead(args, place, found)
+        if args.pattern:
+            return _bench_patterns.run(args, place, found, _write_json)
         plan = make_plan(args)
         all_results = []
         for mpi in found:
