@@ -43,8 +43,8 @@ struct Pattern {
 /// What scheduling knows of the machine. The defaults are one switch of 100 Mb/s and one rank a node.
 struct Fabric {
   double link_bytes_per_s = 11.95e6;     ///< of a node's link, as MPI's data see it
-  std::int64_t latency_ns = 150'000;     ///< of a short message
-  std::int64_t barrier_ns = 0;           ///< 0: 2 latencies · log2(ranks)
+  std::int64_t latency_ns = 100'000;     ///< of a short message
+  std::int64_t barrier_ns = 0;           ///< 0: a latency · log2(ranks)
   std::int64_t port_buffer_bytes = 65536;///< what may be under way to one node without loss
   std::vector<int> node_of_rank;         ///< empty: every rank has a node of its own
   std::vector<int> switch_of_node;       ///< empty: one switch
@@ -90,8 +90,9 @@ enum class Synchronisation : std::uint8_t {
   tokens,   ///< a receiver tells the sender of its next part when the part before has all but come in
   grants,   ///< a receiver grants every piece: credit in bytes
   barrier,  ///< a barrier between phases, as in paper 1
+  lockstep, ///< tokens, and a rank sends no faster than it receives: what keeps ranks from drifting apart
 };
-inline constexpr int synchronisation_count = 4;
+inline constexpr int synchronisation_count = 5;
 std::string_view name(Synchronisation synchronisation);
 std::optional<Synchronisation> synchronisation_from_name(std::string_view name);
 
@@ -137,7 +138,7 @@ struct TimedPart {
 std::vector<TimedPart> time_line(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut);
 
 /// How a part is cut and how many pieces a receiver lets be under way to it.
-inline constexpr Cut default_phase_cut{16384, 2};
+inline constexpr Cut default_phase_cut{16384, 3};
 
 /// All that is needed to run a pattern.
 struct CompiledPattern {

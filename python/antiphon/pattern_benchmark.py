@@ -90,7 +90,9 @@ class Results:
         elif kind == "result":
             self.measurements.append(Measurement(**{key: value for key, value in event.items() if key != "event"}))
         elif kind in ("skipped", "wrong"):
-            (self.skipped if kind == "skipped" else self.wrong).append((event["pattern"], event["contender"], event["why"]))
+            (self.skipped if kind == "skipped" else self.wrong).append(
+                (event["pattern"], event["contender"], event["why"])
+            )
 
     def limit_s(self, pattern: str) -> float | None:
         """The lower bound: the most bytes into or out of a node, or over an uplink."""
@@ -103,7 +105,8 @@ class Results:
     def _row(self, m: Measurement) -> dict[str, Any]:
         s = m.summary
         return {
-            "collective": "alltoallv", "pattern": m.pattern, "bytes": self.patterns[m.pattern].bytes, "ranks": self.ranks,
+            "collective": "alltoallv", "pattern": m.pattern, "bytes": self.patterns[m.pattern].bytes,
+            "ranks": self.ranks,
             "nodes": self.nodes, "mpi": self.mpi, "transport": self.transport, "mode": m.mode, "contender": m.contender,
             "chosen": m.chosen, "median_s": s.median, "ci_low_s": s.ci_low, "ci_high_s": s.ci_high,
             "calls_per_sample": m.calls_per_sample, "samples": list(m.samples), "limit_s": self.limit_s(m.pattern),

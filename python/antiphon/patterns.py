@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patterns of messages: who sends how much to whom. Files, the benchmark's generators, and what the core makes of them."""
+"""Patterns of messages: who sends how much to whom. Files, and the benchmark's generators."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Pattern:
             raise AntiphonError(f"cannot read the pattern {path}: {error.strerror}") from None
         except (ValueError, KeyError, TypeError) as error:
             raise AntiphonError(f"{path}: not a pattern ({type(error).__name__}: {error})",
-                                hint='its form: {"version": 1, "size": 4, "messages": [[FROM, TO, BYTES], …]}') from None  # fmt: skip
+                                hint='form: {"version": 1, "size": 4,' ' "messages": [[FROM, TO, BYTES]]}') from None  # fmt: skip
 
 
 Draw = Iterable[tuple[int, int, int]]
@@ -59,11 +59,13 @@ def _pairs(size: int) -> list[tuple[int, int]]:
 
 
 def random_of_paper(size: int, _block: int, seed: int) -> Draw:
-    """Paper 1, Table 3: of all pairs of 16 nodes, 160 exchange 64 KB, 20 16 KB, 60 100 bytes; other sizes in proportion."""
+    """Paper 1, Table 3: of all pairs of 16 nodes, 160 exchange 64 KB, 20 16 KB, 60 100 B; else in proportion."""
     pairs = _pairs(size)
     random.Random(seed).shuffle(pairs)
     long, middle = len(pairs) * 160 // 240, len(pairs) * 20 // 240
-    for i, (a, b) in enumerate(sorted(pairs[:long]) + sorted(pairs[long : long + middle]) + sorted(pairs[long + middle :])):
+    for i, (a, b) in enumerate(
+        sorted(pairs[:long]) + sorted(pairs[long : long + middle]) + sorted(pairs[long + middle :])
+    ):
         yield a, b, 65536 if i < long else 16384 if i < long + middle else 100
 
 
@@ -78,7 +80,7 @@ def hot_spot(size: int, block: int, _seed: int) -> Draw:
 
 
 def power_law(size: int, block: int, seed: int) -> Draw:
-    """Sizes follow a power law (Pareto, exponent 1.2) around the block, bounded by 16 blocks; a few pairs carry most."""
+    """Sizes follow a power law (Pareto, exponent 1.2) around the block, at most 16 blocks; a few pairs carry most."""
     draw = random.Random(seed)
     for a, b in _pairs(size):
         yield a, b, min(int(block / 6 * draw.paretovariate(1.2)), 16 * block)

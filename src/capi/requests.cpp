@@ -11,6 +11,7 @@
 #include "antiphon/select.hpp"
 #include "capi/cases.hpp"
 #include "capi/model_requests.hpp"
+#include "capi/phases_requests.hpp"
 #include "schedule/json.hpp"
 
 namespace antiphon {
@@ -222,6 +223,10 @@ constexpr std::array requests{
     Request{"check", check_algorithm},
     Request{"matrix", matrix},
     Request{"replay", replay_schedules},
+    Request{"schedulers", list_schedulers},
+    Request{"schedule_pattern", schedule_pattern},
+    Request{"describe_plan", describe_plan},
+    Request{"compile_patterns", compile_patterns},
     Request{"profile", read_profile_request},
     Request{"predict", predict_request},
     Request{"choose_by_model", choose_by_model_request},

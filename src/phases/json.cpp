@@ -84,7 +84,7 @@ CompiledPattern read_compiled(const JsonNode& node) {
   CompiledPattern compiled;
   const JsonNode synchronisation = node.at("synchronisation");
   const auto known = synchronisation_from_name(synchronisation.text());
-  if (!known) synchronisation.fail("expected none, tokens, grants or barrier");
+  if (!known) synchronisation.fail("expected none, tokens, grants, barrier or lockstep");
   compiled.synchronisation = *known;
   const JsonNode cut = node.at("cut");
   if (cut.array_size() != 2) cut.fail("expected [piece_bytes, window]");

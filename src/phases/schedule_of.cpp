@@ -37,6 +37,7 @@ class Writer {
     if (synchronisation_ == Synchronisation::barrier && !first_) add_barrier_before();
     first_ = false;
     const auto begin = static_cast<OpId>(s_.ops().size());
+    phase_start_ = received_.end();
     for (const Part& part : phase.parts) {
       if (part.to == p_.rank) phase.together ? receive_small(part) : receive(part);
       if (part.from == p_.rank) phase.together ? send_small(part) : send(part);
@@ -57,6 +58,9 @@ class Writer {
     OpId permission = no_op;   ///< to send the last
   };
 
+  [[nodiscard]] bool asks_for_tokens() const {
+    return synchronisation_ == Synchronisation::tokens || synchronisation_ == Synchronisation::lockstep;
+  }
   [[nodiscard]] Range input(const Part& part) const { return p_.input_block(part.to).sub(part.offset_bytes, part.bytes); }
   [[nodiscard]] Range output(const Part& part) const { return p_.output_block(part.from).sub(part.offset_bytes, part.bytes); }
 
@@ -75,7 +79,7 @@ class Writer {
   void receive(const Part& part) {
     Parts& known = from_[static_cast<std::size_t>(part.from)];
     const std::int64_t start = received_.end();
-    if (synchronisation_ == Synchronisation::tokens) {
+    if (asks_for_tokens()) {
       s_.send_token(part.from, {}, permission_tag);
       received_.pace(s_, start, cut_.window);
     }
@@ -95,7 +99,7 @@ class Writer {
     Parts& known = to_[static_cast<std::size_t>(part.to)];
     const OpId earlier = sent_.size() < permissions_ahead ? no_op : sent_[sent_.size() - permissions_ahead];
     Dep permitted = no_op;
-    if (synchronisation_ == Synchronisation::tokens) {
+    if (asks_for_tokens()) {
       known.permission = s_.recv_token(part.to, {known.permission, earlier}, permission_tag);
       permitted = known.permission;
     } else if (synchronisation_ == Synchronisation::grants) {
@@ -106,6 +110,7 @@ class Writer {
       permitted = sent_.back();
     }
     known.last = s_.send(part.to, input(part), {permitted, known.last}, cut_, data_tag + known.count % 2);
+    if (synchronisation_ == Synchronisation::lockstep) received_.pace(s_, phase_start_, cut_.window);
     after_barrier();
     ++known.count;
     sent_.push_back(known.last);
@@ -134,6 +139,7 @@ class Writer {
   Lane received_;
   std::vector<Parts> to_, from_;
   std::vector<OpId> sent_, small_sent_, small_received_, entry_, barrier_;
+  std::int64_t phase_start_ = 0;  ///< of what is received
   bool first_ = true;
 };
 

@@ -147,6 +147,41 @@ TEST_CASE("schedules of phases bring every byte, whatever the order of events") 
   }
 }
 
+TEST_CASE("edge colouring: no more phases than messages at a node, and no more with long ones than long ones at a node") {
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 200; ++i) {
+    const int size = 2 + static_cast<int>(random() % 16);
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(size * size));
+    for (std::int64_t& bytes : counts) bytes = random() % 2 == 0 ? 65536 : random() % 2 == 0 ? 1000 : 0;
+    const Pattern pattern = Pattern::of_counts(size, counts);
+    std::vector<std::size_t> all(static_cast<std::size_t>(2 * size)), long_ones(all.size());
+    for (const PatternMessage& m : pattern.messages) {
+      for (const int end : {m.from, size + m.to}) {
+        ++all[static_cast<std::size_t>(end)];
+        long_ones[static_cast<std::size_t>(end)] += m.bytes > 1000 ? 1 : 0;
+      }
+    }
+    const Phases phases = find_scheduler("edge_colouring")->build(pattern, {}, 0);
+    const auto with_long = std::count_if(phases.phases.begin(), phases.phases.end(), [](const PhaseOfParts& phase) {
+      return std::any_of(phase.parts.begin(), phase.parts.end(), [](const Part& part) { return part.bytes > 1000; });
+    });
+    CHECK(phases.phases.size() == *std::max_element(all.begin(), all.end()));
+    CHECK(static_cast<std::size_t>(with_long) == *std::max_element(long_ones.begin(), long_ones.end()));
+  }
+}
+
+TEST_CASE("splitting: phases add up to the lower bound") {
+  std::mt19937_64 random(6);
+  for (int i = 0; i < 50; ++i) {
+    const Pattern pattern = random_pattern(Kind::dense, 4 + i % 12, random);
+    const Phases phases = find_scheduler("splitting")->build(pattern, {}, 0);
+    double end_s = 0;
+    for (const TimedPart& part : time_line(phases, {}, Synchronisation::tokens, {})) end_s = std::max(end_s, part.end_s);
+    // Quanta of 4 KiB round messages up, permissions take their time.
+    CHECK(end_s < 1.12 * lower_bound(pattern, {}).seconds);
+  }
+}
+
 TEST_CASE("lower bounds: the busiest port, the uplink") {
   const Pattern pattern = Pattern::of_messages(4, {{0, 2, 1000}, {1, 2, 500}, {1, 3, 3000}, {3, 2, 10}});
   Fabric fabric;
@@ -168,7 +203,7 @@ TEST_CASE("small messages alone are left unsynchronised; long ones are not") {
   counts.assign(256, 65536);
   const CompiledPattern long_ones = compile_pattern(Pattern::of_counts(16, counts), {});
   CHECK(long_ones.synchronisation != Synchronisation::none);
-  CHECK(static_cast<double>(long_ones.expected_ns) < 1.05e9 * lower_bound(Pattern::of_counts(16, counts), {}).seconds);
+  CHECK(static_cast<double>(long_ones.expected_ns) < 1.15e9 * lower_bound(Pattern::of_counts(16, counts), {}).seconds);
 }
 
 TEST_CASE("patterns, phases and plans survive being written and read") {

@@ -16,10 +16,12 @@ from antiphon.pattern_benchmark import Measurement, Plan, Results
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options that only patterns have."""
     group = parser.add_argument_group("patterns")
-    group.add_argument("--pattern", action="append", metavar="P", help=f"instead of collectives, MPI_Alltoallv with this "
+    group.add_argument("--pattern", action="append", metavar="P",
+                       help=f"instead of collectives, MPI_Alltoallv with this "
                        f"pattern: {', '.join(patterns.GENERATORS)}, each with :BYTES for its block, or a file; may be "
                        f"repeated")  # fmt: skip
-    group.add_argument("--contenders", metavar="C,…", help="for patterns: library, point-to-point, antiphon[:ALGORITHM], level1, "
+    group.add_argument("--contenders", metavar="C,…",
+                       help="for patterns: library, point-to-point, antiphon[:ALGORITHM], level1, "
                        "level2, level3, phases[:SCHEDULER[:SYNCHRONISATION[:PIECE[:WINDOW]]]], persistent[:library] "
                        "(default: all but the forced ones)")  # fmt: skip
     group.add_argument("--seed", type=int, default=patterns.SEED, help="of random patterns (default: %(default)s)")
@@ -34,13 +36,17 @@ def make_plan(args: argparse.Namespace, place: places.Place, ranks: int) -> Plan
     drawn = [patterns.named(text, ranks, args.seed) for text in args.pattern]
     for pattern in drawn:
         if pattern.size != ranks:
-            raise AntiphonError(f"pattern {pattern.name} is for {pattern.size} ranks, not {ranks}", hint=f"give -n {pattern.size}")
+            raise AntiphonError(
+                f"pattern {pattern.name} is for {pattern.size} ranks, not {ranks}", hint=f"give -n {pattern.size}"
+            )
     contenders = args.contenders.split(",") if args.contenders else list(pattern_benchmark.CONTENDERS)
     network = place.network(list(range(ranks))) if place.nodes_for(ranks) == ranks else None
     return Plan(drawn, modes, contenders, args.budget, pattern_benchmark.fabric_of(network))
 
 
-def run(args: argparse.Namespace, place: places.Place, found: list[Mpi], write_json: Callable[[str, dict[str, Any]], None]) -> int:
+def run(
+    args: argparse.Namespace, place: places.Place, found: list[Mpi], write_json: Callable[[str, dict[str, Any]], None]
+) -> int:
     """Measures and prints."""
     ranks = args.n or (place.lab.spec.ranks if isinstance(place, places.InLab) else None)
     if ranks is None:
@@ -64,9 +70,12 @@ def _say(event: Mapping[str, Any]) -> None:
 
 
 def _show(results: Results, place: places.Place) -> None:
-    table = tables.new_table(f"{results.mpi} ({results.transport}), {results.ranks} ranks on {results.nodes} nodes; {place.describe()}")
+    table = tables.new_table(
+        f"{results.mpi} ({results.transport}), {results.ranks} ranks on {results.nodes} nodes; {place.describe()}"
+    )
     for heading, justify in (
-        ("pattern", "left"), ("mode", "left"), ("contender", "left"), ("median", "right"), ("95 %", "right"), ("n", "right"),
+        ("pattern", "left"), ("mode", "left"), ("contender", "left"), ("median", "right"), ("95 %", "right"),
+        ("n", "right"),
         ("× library", "right"), ("× limit", "right"), ("used", "left"),
     ):  # fmt: skip
         table.add_column(heading, justify=justify, no_wrap=heading != "used", overflow="fold")  # type: ignore[arg-type]
@@ -75,7 +84,9 @@ def _show(results: Results, place: places.Place) -> None:
         cells.setdefault((m.pattern, m.mode), []).append(m)
     for (pattern, mode), cell in cells.items():
         for i, m in enumerate(cell):
-            table.add_row(*((pattern, mode) if i == 0 else ("", "")), *_columns(results, m, cell), end_section=i + 1 == len(cell))
+            table.add_row(
+                *((pattern, mode) if i == 0 else ("", "")), *_columns(results, m, cell), end_section=i + 1 == len(cell)
+            )
     tables.print_wide(table)
     for pattern, contender, why in results.skipped:
         output.stderr().print(f"left out: {pattern} {contender}: {why}", soft_wrap=True)
@@ -87,7 +98,8 @@ def _columns(results: Results, m: Measurement, cell: list[Measurement]) -> list[
     s, limit = m.summary, results.limit_s(m.pattern)
     library = next((other.summary.median for other in cell if other.contender == "library"), None)
     return [
-        m.contender, tables.time_text(s.median), f"{tables.time_text(s.ci_low)} … {tables.time_text(s.ci_high)}", str(s.count),
+        m.contender, tables.time_text(s.median), f"{tables.time_text(s.ci_low)} … {tables.time_text(s.ci_high)}",
+        str(s.count),
         tables.ratio_text(library / s.median if library and m.contender != "library" else None),
         tables.ratio_text(s.median / limit if limit else None), m.chosen if m.chosen != m.contender else "",
     ]  # fmt: skip

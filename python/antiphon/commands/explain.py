@@ -3,6 +3,8 @@
 
   antiphon explain alltoall --ranks 16 --bytes 64k
   antiphon explain bcast --ranks 16 --bytes 256k --algorithm chain:segment_bytes=4k --svg bcast.svg
+  antiphon explain --pattern random --ranks 16 --link-rate 100mbit        a pattern in phases, by every scheduler
+  antiphon explain --plan plan.json --svg phases.svg                      what `antiphon compile` made of a trace
 
 Rounds are counted on an ideal network: every port sends one message at a time and receives one at a time. `wire` is the
 time the bytes need on such a network when messages are cut into pieces, over the limit that no algorithm can beat.
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from antiphon import core, limits, output
+from antiphon.commands import _explain_phases
 from antiphon.comparison import DISAGREE, Comparison, compare
 from antiphon.draw import rounds
 from antiphon.errors import AntiphonError
@@ -32,8 +35,8 @@ LABEL_WIDTH = 13
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon explain`."""
-    parser.add_argument("collective", metavar="COLLECTIVE", help="bcast, alltoall, allreduce, …")
-    parser.add_argument("--ranks", type=int, required=True, metavar="P", help="number of ranks")
+    parser.add_argument("collective", nargs="?", metavar="COLLECTIVE", help="bcast, alltoall, allreduce, …")
+    parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks")
     parser.add_argument("--ranks-per-node", type=int, default=1, metavar="K",
                         help="consecutive ranks on each node (default: 1)")  # fmt: skip
     parser.add_argument("--bytes", metavar="M", help="bytes of a block (bcast, reduce, allreduce, scan: of the whole "
@@ -50,13 +53,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--svg", type=Path, metavar="FILE", help="write a time line of all messages")
     parser.add_argument("--force", action="store_true", help="overwrite FILE of --svg")
     parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
+    _explain_phases.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explains one call."""
-    call = make_call(args)
+    """Explains one call, a pattern or a plan."""
     if args.svg and args.svg.exists() and not args.force:
         raise AntiphonError(f"{args.svg} exists", hint="--force overwrites it")
+    if args.pattern or args.plan:
+        return _explain_phases.run(args, _rate(args.link_rate or ASSUMED_RATE))
+    call = make_call(args)
     profile = _read(args.profile)
     explanation = explain(call, args.algorithm, profile)
     comparison = compare(call, profile) if profile else None
@@ -77,6 +83,9 @@ def run(args: argparse.Namespace) -> int:
 def make_call(args: argparse.Namespace) -> Call:
     """The call that the options describe."""
     known = {c.name: c for c in core.collectives()}
+    if args.collective is None or args.ranks is None:
+        raise AntiphonError("a collective and --ranks, or --pattern, or --plan are needed",
+                            hint="antiphon explain alltoall --ranks 16 --bytes 64k")  # fmt: skip
     collective = known.get(args.collective)
     if collective is None:
         raise AntiphonError(f"{args.collective!r} is not a collective that Antiphon schedules",

@@ -20,7 +20,9 @@ class Colouring {
         edge_(static_cast<std::size_t>(2 * nodes) * static_cast<std::size_t>(colours), none),
         free_(static_cast<std::size_t>(2 * nodes) * words_, ~std::uint64_t{0}), nodes_(nodes) {}
 
-  /// The next edge; returns nothing, see colours().
+  /// From now on this many colours may be used; never fewer than before, nor than the largest degree of what will be there.
+  void allow(int limit) { limit_ = std::max(limit_, limit); }
+  /// Colours one more edge.
   void add(int from, int to) {
     const int out = from;
     const int in = nodes_ + to;
@@ -55,7 +57,7 @@ class Colouring {
       const std::uint64_t common = word(a, w) & word(b, w);
       if (common == 0) continue;
       const int colour = static_cast<int>(w * 64) + std::countr_zero(common);
-      return colour < colours_ ? colour : none;
+      return colour < limit_ ? colour : none;
     }
     return none;
   }
@@ -90,6 +92,7 @@ class Colouring {
   }
 
   int colours_;
+  int limit_ = 0;
   std::size_t words_;
   std::vector<int> edge_;            ///< [node · colours + colour]
   std::vector<std::uint64_t> free_;  ///< bit sets of free colours by node
@@ -99,51 +102,73 @@ class Colouring {
   std::vector<int> path_;
 };
 
-int largest_degree(const Ports& ports, const std::vector<PatternMessage>& messages) {
-  std::vector<int> out(static_cast<std::size_t>(ports.nodes())), in(out.size());
-  int most = 0;
-  for (const PatternMessage& m : messages) {
-    const Ports::Use use = ports.of(m.from, m.to);
-    most = std::max({most, ++out[static_cast<std::size_t>(use.out)], ++in[static_cast<std::size_t>(use.in)]});
+/// The most messages into or out of one node, counted as they come.
+class Degrees {
+ public:
+  explicit Degrees(const Ports& ports) : ports_(ports), out_(static_cast<std::size_t>(ports.nodes())), in_(out_.size()) {}
+  int add(const PatternMessage& m) {
+    const Ports::Use use = ports_.of(m.from, m.to);
+    return most_ = std::max({most_, ++out_[static_cast<std::size_t>(use.out)], ++in_[static_cast<std::size_t>(use.in)]});
   }
-  return most;
+  [[nodiscard]] int most() const { return most_; }
+
+ private:
+  const Ports& ports_;
+  std::vector<int> out_, in_;
+  int most_ = 0;
+};
+
+/// Colours messages, which are sorted by falling size, class by class: sizes within a factor of 1.5 are one class, and a class
+/// may use only as many colours as it and all larger messages need. So long messages get as few phases as they can have.
+std::vector<int> coloured(const Ports& ports, const std::vector<PatternMessage>& messages) {
+  Degrees all(ports);
+  for (const PatternMessage& m : messages) all.add(m);
+  Colouring colouring(ports.nodes(), all.most());
+  Degrees so_far(ports);
+  for (std::size_t begin = 0; begin < messages.size();) {
+    std::size_t end = begin;
+    while (end < messages.size() && 3 * messages[end].bytes >= 2 * messages[begin].bytes) so_far.add(messages[end++]);
+    colouring.allow(so_far.most());
+    for (; begin < end; ++begin) {
+      const Ports::Use use = ports.of(messages[begin].from, messages[begin].to);
+      colouring.add(use.out, use.in);
+    }
+  }
+  return colouring.colours();
 }
 
-/// The least number of phases: as many as the most messages into or out of one node. Messages are coloured by falling size, so
-/// that a phase mostly has messages of like size; patterns of very many messages in the order of all-to-all phases instead,
-/// in which hardly any colours have to change places. Phases with long messages come first. Good where messages are of about
-/// one size, and where a barrier between phases costs. O(messages · ranks) at worst.
+/// Like largest_first, but within a class of messages in the order of all-to-all phases, where hardly any colours have to
+/// change places: for patterns of very many messages.
+void sort_many(std::vector<PatternMessage>& messages, int size) {
+  const auto distance = [size](const PatternMessage& m) { return (m.to - m.from + size) % size; };
+  std::stable_sort(messages.begin(), messages.end(), [&](const auto& a, const auto& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : distance(a) < distance(b);
+  });
+}
+
+/// The least number of phases: as many as the most messages into or out of one node; and of phases with long messages, as many as
+/// the most long ones. Good where messages are of a few sizes, and where a barrier between phases costs.
+/// O(messages · ranks) at worst.
 Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_bytes) {
-  constexpr std::size_t many = 20'000;
   const Ports ports(fabric, pattern.size);
   std::vector<PatternMessage> messages;
   PhaseOfParts small = split_off_small(pattern, ports, small_bytes, messages);
-  if (messages.size() > many) {
-    const auto distance = [&](const PatternMessage& m) { return (m.to - m.from + pattern.size) % pattern.size; };
-    std::stable_sort(messages.begin(), messages.end(), [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
-  } else {
-    std::stable_sort(messages.begin(), messages.end(), [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-  }
-  const int colours = largest_degree(ports, messages);
-  Colouring colouring(ports.nodes(), colours);
-  for (const PatternMessage& m : messages) {
-    const Ports::Use use = ports.of(m.from, m.to);
-    colouring.add(use.out, use.in);
-  }
-  Phases result{pattern.size, "edge_colouring", std::vector<PhaseOfParts>(static_cast<std::size_t>(colours))};
-  std::vector<std::int64_t> longest(result.phases.size());
+  sort_many(messages, pattern.size);
+  const std::vector<int> colours = coloured(ports, messages);
+  const int count = colours.empty() ? 0 : *std::max_element(colours.begin(), colours.end()) + 1;
+  std::vector<PhaseOfParts> phases(static_cast<std::size_t>(count));
+  std::vector<std::int64_t> longest(phases.size());
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    const auto phase = static_cast<std::size_t>(colouring.colours()[i]);
-    result.phases[phase].parts.push_back({messages[i].from, messages[i].to, 0, messages[i].bytes});
+    const auto phase = static_cast<std::size_t>(colours[i]);
+    phases[phase].parts.push_back({messages[i].from, messages[i].to, 0, messages[i].bytes});
     longest[phase] = std::max(longest[phase], messages[i].bytes);
   }
-  std::vector<std::size_t> order(result.phases.size());
+  std::vector<std::size_t> order(phases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return longest[a] > longest[b]; });
-  std::vector<PhaseOfParts> sorted;
-  if (!small.parts.empty()) sorted.push_back(std::move(small));
-  for (const std::size_t i : order) sorted.push_back(std::move(result.phases[i]));
-  result.phases = std::move(sorted);
+  Phases result{pattern.size, "edge_colouring", {}};
+  if (!small.parts.empty()) result.phases.push_back(std::move(small));
+  for (const std::size_t i : order) result.phases.push_back(std::move(phases[i]));
   return result;
 }
 

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The credit protocol of Alltoallv: receivers grant pieces, senders serve any grant they hold (docs/concepts/credits.md).
+ *
+ * N ranks make CALLS calls one after the other; no barrier lies between. How many pieces each has for each other is chosen freely
+ * (0 … MOST), call by call, and only its two ends know it. Ranks grant, serve and take in in any order. Channels are unbounded
+ * enough never to block: MPI buffers grants, and data are sent only to posted receives.
+ *
+ * Checked: no state in which somebody waits for ever (invalid end states), never more than WINDOW pieces under way to one rank
+ * in one call, nobody sends what was not granted, and everything arrives exactly once.
+ */
+#ifndef N
+#define N 3
+#endif
+#ifndef MOST
+#define MOST 2
+#endif
+#ifndef WINDOW
+#define WINDOW 2
+#endif
+#ifndef CALLS
+#define CALLS 2
+#endif
+
+#define AT(a, b) ((a) * N + (b))
+#define ROOM (CALLS * MOST)
+
+/* pieces[call * N * N + AT(from, to)] */
+byte pieces[CALLS * N * N];
+/* grants[AT(receiver, sender)], data[AT(sender, receiver)]: in the order in which they were sent, as MPI keeps it */
+chan grants[N * N] = [ROOM] of { bit };
+chan data[N * N] = [ROOM] of { byte };  /* the call that a piece belongs to */
+byte at_end = 0;
+
+/* STUBBORN: what goes wrong when both sides insist on an order of their own, to see that the checks can fail. Senders serve the
+ * next rank first, receivers grant the next rank first: a circle. */
+#ifdef STUBBORN
+#define NEXT ((me + 1) % N)
+#define SERVES(i) ((i) == NEXT || (held[NEXT] == 0 && to_get_granted[NEXT] == 0))
+#define GRANTS(i) ((i) == NEXT || to_take[NEXT] == 0)
+#else
+#define SERVES(i) true
+#define GRANTS(i) true
+#endif
+
+/* What a rank can do with peer i. The receiver grants a piece to any sender that has one left, while its window has room; the
+ * sender takes a grant in, only as many as this call has pieces for that receiver; it serves any grant that it holds; the
+ * receiver takes a piece in. */
+#define STEPS(i) \
+  :: atomic { to_grant[i] > 0 && under_way < WINDOW && GRANTS(i) -> \
+       to_grant[i]--; \
+       under_way++; \
+       assert(under_way <= WINDOW); \
+       grants[AT(me, i)] ! 1 } \
+  :: atomic { to_get_granted[i] > 0 && nempty(grants[AT(i, me)]) -> \
+       grants[AT(i, me)] ? _; \
+       to_get_granted[i]--; \
+       held[i]++ } \
+  :: atomic { held[i] > 0 && SERVES(i) -> \
+       held[i]--; \
+       open--; \
+       data[AT(me, i)] ! call } \
+  :: atomic { to_take[i] > 0 && nempty(data[AT(i, me)]) -> \
+       data[AT(i, me)] ? of_call; \
+       assert(of_call == call); \
+       to_take[i]--; \
+       open--; \
+       under_way-- }
+
+proctype Rank(byte me) {
+  byte to_grant[N], to_take[N], to_get_granted[N], held[N];
+  byte call = 0, open = 0, i, of_call;
+  byte under_way = 0;  /* to this rank: granted and not yet received */
+
+  do
+  :: call < CALLS ->
+    d_step {
+      open = 0;
+      i = 0;
+      do
+      :: i < N ->
+        to_grant[i] = pieces[call * N * N + AT(i, me)];
+        to_take[i] = to_grant[i];
+        to_get_granted[i] = pieces[call * N * N + AT(me, i)];
+        open = open + to_take[i] + to_get_granted[i];
+        held[i] = 0;
+        i++
+      :: else -> break
+      od;
+      i = 0
+    }
+    /* Any step that is possible, with any peer: neither the order of grants nor that of sends is fixed. Who can do nothing
+     * waits here; if all do, that is a deadlock. */
+    do
+    :: open == 0 -> break
+    STEPS(0)
+    STEPS(1)
+#if N > 2
+    STEPS(2)
+#endif
+#if N > 3
+    STEPS(3)
+#endif
+    od;
+    call++
+  :: else -> break
+  od;
+  at_end++
+}
+
+init {
+  byte k = 0;
+  do
+  :: k < CALLS * N * N ->
+    if
+    :: (k % (N * N)) / N == (k % N) -> pieces[k] = 0
+    :: else ->
+      if
+      :: pieces[k] = 0
+      :: pieces[k] = 1
+#if MOST > 1
+      :: pieces[k] = 2
+#endif
+      fi
+    fi;
+    k++
+  :: else -> break
+  od;
+  atomic {
+    k = 0;
+    do
+    :: k < N -> run Rank(k); k++
+    :: else -> break
+    od
+  }
+  /* All come to their end, and nothing is left over. */
+  at_end == N;
+  k = 0;
+  do
+  :: k < N * N -> assert(empty(grants[k]) && empty(data[k])); k++
+  :: else -> break
+  od
+}

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Model-checks the protocols in this folder with spin (Debian: apt install spin). Exit code 0: all as it must be."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+#: (model, definitions, whether it must be found right). The wrong ones show that the checks can fail.
+CASES = (
+    ("credits.pml", {"N": 2, "MOST": 2, "WINDOW": 2, "CALLS": 2}, True),
+    ("credits.pml", {"N": 3, "MOST": 2, "WINDOW": 1, "CALLS": 1}, True),
+    ("credits.pml", {"N": 3, "MOST": 1, "WINDOW": 1, "CALLS": 2}, True),
+    ("credits.pml", {"N": 3, "MOST": 1, "WINDOW": 1, "CALLS": 1, "STUBBORN": 1}, False),
+)
+
+
+def check(model: str, definitions: dict[str, int], folder: Path) -> tuple[int, int]:
+    """Errors and states of one model."""
+    words = [f"-D{name}={value}" for name, value in definitions.items()]
+    subprocess.run(["spin", *words, "-a", str(HERE / model)], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    compiler = os.environ.get("CC", "cc")
+    options = ["-O2", "-w", "-DSAFETY", "-DCOLLAPSE", "-DVECTORSZ=4096"]
+    subprocess.run([compiler, *options, "-o", "pan", "pan.c"], cwd=folder, check=True)
+    said = subprocess.run(["./pan", "-m1000000"], cwd=folder, check=True, capture_output=True, text=True).stdout
+    errors, states = re.search(r"errors: (\d+)", said), re.search(r"(\d+) states, stored", said)
+    if "max search depth too small" in said or errors is None or states is None:
+        raise SystemExit(f"{model}: the search did not end:\n{said}")
+    return int(errors[1]), int(states[1])
+
+
+def main() -> int:
+    if shutil.which("spin") is None:
+        print("spin is not installed (Debian: apt install spin)", file=sys.stderr)
+        return 2
+    wrong = 0
+    for model, definitions, right in CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            errors, states = check(model, definitions, Path(folder))
+        as_expected = (errors == 0) == right
+        wrong += not as_expected
+        text = " ".join(f"{name}={value}" for name, value in definitions.items())
+        verdict = "no error" if errors == 0 else "error found"
+        print(f"{model} {text}: {verdict} in {states} states{'' if as_expected else ': UNEXPECTED'}", flush=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
