@@ -6,7 +6,7 @@ ARGS ?=
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup demo test test-cpp test-python sanitize sanitize-mpi conformance bench docs lint clean
+.PHONY: help setup demo test test-cpp test-python sanitize sanitize-mpi conformance verify-models bench docs lint clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ sanitize-mpi: setup ## The preload object under address and undefined-behaviour 
 
 conformance: setup ## Test suites of mpi4py and MPICH, with Antiphon and without
 	@.venv/bin/python tests/conformance/run.py $(ARGS)
+
+verify-models: ## Model-check the credit protocol (needs spin)
+	@$(PYTHON3) tests/models/verify.py
 
 bench: setup ## Collectives on the emulated cluster: the library's, Antiphon's and the limit
 	@.venv/bin/antiphon bench $(ARGS)

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "../fuzz/phases_target.hpp"
 #include "../fuzz/targets.hpp"
 
 using namespace antiphon;
@@ -44,3 +45,7 @@ TEST_CASE("the corpus of rules and choices") {
 }
 
 TEST_CASE("the corpus of profiles") { replay_corpus("profile", fuzz::profile); }
+
+TEST_CASE("the corpus of patterns, phases and compiled plans") {
+  replay_corpus("phases", fuzz::phases);
+}
