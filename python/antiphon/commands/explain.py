@@ -85,7 +85,7 @@ def make_call(args: argparse.Namespace) -> Call:
     known = {c.name: c for c in core.collectives()}
     if args.collective is None or args.ranks is None:
         raise AntiphonError("a collective and --ranks, or --pattern, or --plan are needed",
-                            hint="antiphon explain alltoall --ranks 16 --bytes 64k")  # fmt: skip
+                            hint="antiphon explain alltoall --ranks 16 --bytes 64k, or see --help")  # fmt: skip
     collective = known.get(args.collective)
     if collective is None:
         raise AntiphonError(f"{args.collective!r} is not a collective that Antiphon schedules",

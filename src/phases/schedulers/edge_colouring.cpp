@@ -11,13 +11,15 @@ namespace {
 
 constexpr int none = -1;
 
-/// Colours the edges of a bipartite multigraph (senders, receivers) one by one with as few colours as the largest degree, which
-/// is possible by König's theorem: where the free colours of both ends differ, two colours change places along a path.
+/// Colours the edges of a bipartite multigraph (senders, receivers) one by one, with as few colours as the largest degree where all
+/// edges are of one class, by König's theorem: where the free colours of both ends differ, two colours change places along a
+/// path. An edge of a class keeps to the colours that its class was allowed; where a path would take it beyond, the new edge
+/// gets a colour of its own instead.
 class Colouring {
  public:
-  Colouring(int nodes, int colours)
-      : colours_(colours), words_((static_cast<std::size_t>(colours) + 63) / 64),
-        edge_(static_cast<std::size_t>(2 * nodes) * static_cast<std::size_t>(colours), none),
+  Colouring(int nodes, int degree)
+      : colours_(2 * degree), words_((static_cast<std::size_t>(colours_) + 63) / 64),
+        edge_(static_cast<std::size_t>(2 * nodes) * static_cast<std::size_t>(colours_), none),
         free_(static_cast<std::size_t>(2 * nodes) * words_, ~std::uint64_t{0}), nodes_(nodes) {}
 
   /// From now on this many colours may be used; never fewer than before, nor than the largest degree of what will be there.
@@ -29,11 +31,12 @@ class Colouring {
     const auto id = static_cast<int>(ends_.size());
     ends_.push_back({out, in});
     colour_.push_back(none);
+    allowed_.push_back(limit_);
     int colour = first_common(out, in);
-    if (colour == none) {
-      colour = first_free(out);
-      make_free(in, colour, first_free(in));
-    }
+    if (colour == none) colour = freed(in, first_free(out), first_free(in));
+    if (colour == none) colour = freed(out, first_free(in), first_free(out));
+    // Never more than twice the degree: two ends have at most so many colours.
+    if (colour == none) colour = limit_++;
     set(id, colour);
   }
 
@@ -73,10 +76,13 @@ class Colouring {
   }
 
   /// Frees `wanted` at a node that has `spare` free, by exchanging both along the path of these colours that begins there.
-  void make_free(int node, int wanted, int spare) {
+  /// Returns it, or none where that would take an edge beyond its class's colours.
+  int freed(int node, int wanted, int spare) {
     path_.clear();
+    const int larger = std::max(wanted, spare);
     for (int at = node, colour = wanted; edge(at, colour) != none; colour = colour == wanted ? spare : wanted) {
       const int id = edge(at, colour);
+      if (allowed_[static_cast<std::size_t>(id)] <= larger) return none;
       path_.push_back(id);
       const Ends& ends = ends_[static_cast<std::size_t>(id)];
       at = at == ends.out ? ends.in : ends.out;
@@ -89,6 +95,7 @@ class Colouring {
       }
     }
     for (const int id : path_) set(id, colour_[static_cast<std::size_t>(id)] == wanted ? spare : wanted);
+    return wanted;
   }
 
   int colours_;
@@ -99,6 +106,7 @@ class Colouring {
   int nodes_;
   std::vector<Ends> ends_;
   std::vector<int> colour_;
+  std::vector<int> allowed_;  ///< how many colours there were for an edge's class
   std::vector<int> path_;
 };
 
@@ -146,8 +154,8 @@ void sort_many(std::vector<PatternMessage>& messages, int size) {
   });
 }
 
-/// The least number of phases: as many as the most messages into or out of one node; and of phases with long messages, as many as
-/// the most long ones. Good where messages are of a few sizes, and where a barrier between phases costs.
+/// As few phases with long messages as the most long ones of one node; where all are of about one size, that is the least number of
+/// phases there can be. Good where messages are of a few sizes, and where a barrier between phases costs.
 /// O(messages · ranks) at worst.
 Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_bytes) {
   const Ports ports(fabric, pattern.size);
@@ -174,6 +182,6 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler edge_colouring{"edge_colouring", "as few phases as possible: the most messages of one node", nullptr, build};
+extern const Scheduler edge_colouring{"edge_colouring", "as few phases as possible, long messages first: even phases", nullptr, build};
 
 }  // namespace antiphon::schedulers_in
