@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                        help="for patterns: library, point-to-point, antiphon[:ALGORITHM], level1, "
                        "level2, level3, phases[:SCHEDULER[:SYNCHRONISATION[:PIECE[:WINDOW]]]], persistent[:library] "
                        "(default: all but the forced ones)")  # fmt: skip
-    group.add_argument("--seed", type=int, default=patterns.SEED, help="of random patterns (default: %(default)s)")
+    group.add_argument("--pattern-seed", type=int, default=patterns.SEED, help="of random patterns (default: %(default)s)")
 
 
 def make_plan(args: argparse.Namespace, place: places.Place, ranks: int) -> Plan:
@@ -33,7 +33,7 @@ def make_plan(args: argparse.Namespace, place: places.Place, ranks: int) -> Plan
     wrong = [mode for mode in modes if mode not in benchmark.MODES]
     if wrong:
         raise AntiphonError(f"--modes: no mode named {wrong[0]!r}", hint=f"there are {', '.join(benchmark.MODES)}")
-    drawn = [patterns.named(text, ranks, args.seed) for text in args.pattern]
+    drawn = [patterns.named(text, ranks, args.pattern_seed) for text in args.pattern]
     for pattern in drawn:
         if pattern.size != ranks:
             raise AntiphonError(
