@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Find the patterns that repeat in a trace, and write their schedules as a plan
+
+  antiphon trace -n 16 ./solver                          records a run
+  antiphon compile run.trace -o plan.json                schedules the patterns that repeat
+  antiphon explain --plan plan.json --svg phases.svg     shows them
+  antiphon run --plan plan.json -n 16 ./solver           uses them, in the unmodified program
+
+A pattern is who sends how many bytes to whom in one MPI_Alltoallv of a communicator. Calls that do not match the plan
+run as they would without it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from antiphon import compiled, output, repeating
+from antiphon.errors import AntiphonError
+from antiphon.tables import bytes_text, new_table, print_wide, ratio_text, time_text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of `antiphon compile`."""
+    add = parser.add_argument
+    add("trace", type=Path, metavar="TRACE", help="what `antiphon trace` recorded")
+    add("-o", "--output", type=Path, metavar="FILE", default=Path("plan.json"), help="the plan (default: %(default)s)")
+    add("--min-calls", type=int, default=2, metavar="N", help="patterns seen less often are left out (default: 2)")
+    add("--link-rate", metavar="RATE", help="of a node's link, as 100mbit: for the estimates (default: 100mbit)")
+    add("--force", action="store_true", help="overwrite FILE")
+    add("--json", action="store_true", help="print what was found as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compiles a trace."""
+    from antiphon.trace import Trace
+
+    if args.min_calls < 1:
+        raise AntiphonError(f"--min-calls {args.min_calls}: must be at least 1")
+    if args.output.exists() and not args.force:
+        raise AntiphonError(f"{args.output} exists", hint="--force overwrites it, -o names another")
+    link = _link_bytes_per_s(args.link_rate or "100mbit")
+    trace = Trace.load(args.trace)
+    found = repeating.find(trace)
+    kept = [one for one in found if one.calls >= args.min_calls]
+    if not kept:
+        what = (
+            f"{len(found)} patterns of MPI_Alltoallv, none seen {args.min_calls} times" if found else "no MPI_Alltoallv"
+        )
+        raise AntiphonError(f"{args.trace}: {what}", hint="`antiphon trace --summary` shows what is in it", exit_code=1)
+    plan, rows = _compile(trace, kept, link)
+    try:
+        args.output.write_text(json.dumps(plan) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise AntiphonError(f"cannot write {args.output}: {error.strerror}") from None
+    if args.json:
+        output.print_json({"plan": str(args.output), "patterns": rows, "left_out": len(found) - len(kept)})
+    else:
+        _show(args.output, rows, len(found) - len(kept))
+    return 0
+
+
+def _link_bytes_per_s(text: str) -> int:
+    from antiphon.lab.units import parse_rate
+    from antiphon.limits import PAYLOAD_SHARE
+
+    try:
+        return int(parse_rate(f"{text}bit" if text.isdigit() else text) * PAYLOAD_SHARE / 8)
+    except ValueError as error:
+        raise AntiphonError(f"--link-rate: {error}") from None
+
+
+def _compile(trace: Any, kept: list[repeating.Repeating], link: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The plan, and a line about each pattern. Patterns of ranks that lie differently on nodes are scheduled apart."""
+    plan: dict[str, Any] = {"version": 1, "patterns": []}
+    rows = []
+    for one in kept:
+        fabric = {"link_bytes_per_s": link, "node_of_rank": repeating.node_of_members(trace, one.members)}
+        text = compiled.compile_plan([(one.pattern, one.calls)], fabric)
+        plan["patterns"] += json.loads(text)["patterns"]
+        ((schedule, bound),) = compiled.describe_plan(text, fabric)
+        rows.append({
+            "ranks": one.pattern.size, "messages": len(one.pattern.messages), "bytes": one.pattern.bytes,
+            "calls": one.calls,
+            "traced_s": one.duration_s / one.calls, "expected_s": schedule.expected_s, "bound_s": bound.seconds,
+            "scheduler": schedule.scheduler, "phases": len(schedule.phases),
+            "synchronisation": schedule.synchronisation,
+        })  # fmt: skip
+    return plan, rows
+
+
+def _show(path: Path, rows: list[dict[str, Any]], left_out: int) -> None:
+    table = new_table()
+    for heading in (
+        "ranks",
+        "messages",
+        "bytes",
+        "calls",
+        "took",
+        "expected",
+        "× bound",
+        "phases",
+        "scheduler",
+        "synchronised by",
+    ):
+        table.add_column(heading, justify="left" if heading in ("scheduler", "synchronised by") else "right")
+    for row in rows:
+        ratio = row["expected_s"] / row["bound_s"] if row["bound_s"] else None
+        table.add_row(str(row["ranks"]), str(row["messages"]), bytes_text(row["bytes"]), str(row["calls"]),
+                      time_text(row["traced_s"]), time_text(row["expected_s"]), ratio_text(ratio), str(row["phases"]),
+                      row["scheduler"], row["synchronisation"])  # fmt: skip
+    print_wide(table)
+    text = f"wrote {path}: {len(rows)} pattern{'s' * (len(rows) != 1)}"
+    output.stderr().print(text + (f"; {left_out} seen too rarely" if left_out else ""), soft_wrap=True)
