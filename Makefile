@@ -33,7 +33,7 @@ sanitize: setup ## The core's unit tests under address, undefined-behaviour and 
 	  ANTIPHON_TEST_MAX_RANKS=9 ctest --test-dir build/$$preset --output-on-failure || exit 1; \
 	done
 
-sanitize-mpi: setup ## The preload object under address and undefined-behaviour sanitizers, every collective on MPICH
+sanitize-mpi: setup ## The preload object under address and undefined-behaviour sanitizers, on MPICH: collectives, compressed messages
 	@cmake -S . -B build/asan-mpi -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DANTIPHON_BUILD_TESTS=OFF \
 	  -DANTIPHON_SANITIZE=address,undefined -DANTIPHON_MPI_WHEELS=$(CURDIR)/.venv/mpi >/dev/null
 	@cmake --build build/asan-mpi -j $(JOBS) --target antiphon-mpich
@@ -42,6 +42,12 @@ sanitize-mpi: setup ## The preload object under address and undefined-behaviour 
 	  .venv/mpi/mpich/bin/mpiexec -n $$ranks -genv ANTIPHON_FORCE '*:on' -genv LD_PRELOAD \
 	  "$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $(CURDIR)/build/asan-mpi/mpi/libantiphon-mpich.so" \
 	  build/asan-mpi/check --quick || exit 1; done
+	@for program in "p2p 0" "p2p_order threads"; do \
+	  .venv/mpi/mpich/bin/mpicc -O1 -o build/asan-mpi/messages tests/mpi/programs/$${program%% *}.c -lpthread && \
+	  LD_LIBRARY_PATH=.venv/mpi/mpich/lib ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 \
+	  .venv/mpi/mpich/bin/mpiexec -n 3 -genv ANTIPHON_COMPRESS force -genv LD_PRELOAD \
+	  "$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libubsan.so) $(CURDIR)/build/asan-mpi/mpi/libantiphon-mpich.so" \
+	  build/asan-mpi/messages $${program#* } || exit 1; done
 
 conformance: setup ## Test suites of mpi4py and MPICH, with Antiphon and without
 	@.venv/bin/python tests/conformance/run.py $(ARGS)

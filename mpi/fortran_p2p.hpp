@@ -64,8 +64,8 @@ class FortranIndices {
 
 inline MPI_Request request_from_fortran(MPI_Fint request) { return PMPI_Request_f2c(request); }
 inline MPI_Fint request_to_fortran(MPI_Request request) { return PMPI_Request_c2f(request); }
-inline MPI_Message message_from_fortran(MPI_Fint message) { return PMPI_Message_f2c(message); }
-inline MPI_Fint message_to_fortran(MPI_Message message) { return PMPI_Message_c2f(message); }
+inline MPI_Message message_from_fortran(MPI_Fint message) { return MPI_Message_f2c(message); }
+inline MPI_Fint message_to_fortran(MPI_Message message) { return MPI_Message_c2f(message); }
 
 #else
 

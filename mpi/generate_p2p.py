@@ -92,7 +92,8 @@ def c_wrapper(procedure: Procedure, large: bool) -> str:
     arguments = ", ".join(names)
     separator = ",\n                "
     lines += [f"  return watch({{{separator.join(initialisers)}}},"]
-    lines += [f"               [&] {{ return P{name}({arguments}); }});", "}"]
+    framed = f"framed::{short_name(procedure)}({arguments})"
+    lines += [f"               [&] {{ return framing() ? {framed}", f"                                       : P{name}({arguments}); }});", "}"]
     return "\n".join(lines)
 
 
@@ -118,7 +119,7 @@ def c_file(procedures: list[Procedure], header: str) -> str:
     small = "\n\n".join(c_wrapper(p, large=False) for p in always)
     large = "\n\n".join([c_wrapper(p, large=False) for p in recent] + [c_wrapper(p, large=True) for p in always if p.has_embiggenment()])
     return (
-        f'{header}#include "library.hpp"\n#include "watch.hpp"\n\nusing namespace antiphon::mpi;\n\n'
+        f'{header}#include "compress/framed.hpp"\n#include "library.hpp"\n#include "watch.hpp"\n\nusing namespace antiphon::mpi;\n\n'
         f'extern "C" {{\n\n{weak}\n\n{small}\n\n#if ANTIPHON_HAS_LARGE_COUNT\n\n{newer}\n\n{large}\n\n#endif\n\n}}  // extern "C"\n'
     )
 

@@ -8,6 +8,7 @@
 #include "call.hpp"
 #include "capture.hpp"
 #include "comm_state.hpp"
+#include "compress/control.hpp"
 #include "describe.hpp"
 #include "persistent.hpp"
 #include "summary.hpp"
@@ -146,6 +147,7 @@ void after_init() {
     start_capture();
     CommState::prepare();
     trace::start();
+    start_framing();
     world.active = true;
   } catch (const std::exception& e) {
     warn(std::string("not active: ") + e.what());
@@ -159,6 +161,7 @@ void before_finalize() {
   persistent::release_all();
   world.active = false;
   stop_capture();
+  stop_framing();
   CommState::release();
   release_datatypes();
   stop_world();

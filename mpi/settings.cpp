@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -45,6 +46,39 @@ std::string decisions_of(const std::string& text) {
   return nlohmann::json{{"decisions", document["decisions"]}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// What a profile says that compression needs: whether codecs were measured, and a node's rate.
+struct Measured {
+  bool codecs = false;
+  std::int64_t link_bits_per_s = 0;
+};
+
+Measured measured_by(const std::string& profile) {
+  const auto document = nlohmann::json::parse(profile, nullptr, false);
+  Measured m;
+  if (!document.is_object()) return m;
+  const auto codecs = document.find("codecs");
+  m.codecs = codecs != document.end() && codecs->is_array() && !codecs->empty();
+  const auto topology = document.find("topology");
+  if (topology == document.end() || !topology->is_object() || !topology->contains("nodes")) return m;
+  for (const auto& node : (*topology)["nodes"]) {
+    if (!node.is_object() || !node.contains("port_bytes_per_s") || !node["port_bytes_per_s"].is_number()) continue;
+    const auto bits = static_cast<std::int64_t>(8 * node["port_bytes_per_s"].get<double>());
+    if (bits > 0) m.link_bits_per_s = m.link_bits_per_s == 0 ? bits : std::min(m.link_bits_per_s, bits);
+  }
+  return m;
+}
+
+/// "auto", the default with a profile, is "on" where the profile has measured codecs and links.
+std::string compress_mode(const Measured& measured) {
+  const std::string mode = variable("ANTIPHON_COMPRESS");
+  if (mode.empty() || mode == "auto") return measured.codecs && measured.link_bits_per_s > 0 ? "on" : "off";
+  if (mode == "1" || mode == "on") return "on";
+  if (mode == "0" || mode == "off") return "off";
+  if (mode == "force") return mode;
+  warn("ANTIPHON_COMPRESS=" + mode + " is none of auto, on and off; taken as off");
+  return "off";
+}
+
 /// The speed of the fastest wired interface that is up, in bits per second; 0 if none says. Virtual interfaces report a
 /// nominal speed that means nothing, so only those backed by a device count.
 std::int64_t system_link_bits_per_s() {
@@ -80,21 +114,32 @@ Settings read_settings() {
   s.summary = variable("ANTIPHON_SUMMARY");
   if (s.summary == "0") s.summary.clear();
   const std::string profile = variable("ANTIPHON_PROFILE");
-  if (!profile.empty()) s.profile = decisions_of(read_file(profile, "profile"));
+  Measured measured;
+  if (!profile.empty()) {
+    const std::string text = read_file(profile, "profile");
+    s.profile = decisions_of(text);
+    measured = measured_by(text);
+  }
   s.link_bits_per_s = integer_variable("ANTIPHON_LINK_BITS_PER_S", 0);
+  s.compress_link_bits_per_s = s.link_bits_per_s != 0 ? s.link_bits_per_s : measured.link_bits_per_s;
   if (s.link_bits_per_s == 0) s.link_bits_per_s = system_link_bits_per_s();
   const std::string plan = variable("ANTIPHON_PLAN");
   if (!plan.empty()) s.plan = read_file(plan, "plan");
   s.trace = variable("ANTIPHON_TRACE");
   s.trace_bytes = integer_variable("ANTIPHON_TRACE_BYTES", s.trace_bytes);
+  if (s.compress_link_bits_per_s == 0) s.compress_link_bits_per_s = s.link_bits_per_s;
   s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;
+  s.compress = compress_mode(measured);
+  s.compress_threshold_bytes = integer_variable("ANTIPHON_COMPRESS_MIN_BYTES", s.compress == "force" ? 64 : 1024);
   return s;
 }
 
 std::string serialize(const Settings& s) {
   return nlohmann::json{{"enabled", s.enabled}, {"verbose", s.verbose}, {"force", s.force},   {"summary", s.summary},
                         {"profile", s.profile}, {"link", s.link_bits_per_s}, {"yield", s.yield},
-                        {"plan", s.plan},       {"trace", s.trace},     {"trace_bytes", s.trace_bytes}}
+                        {"plan", s.plan},       {"trace", s.trace},     {"trace_bytes", s.trace_bytes},
+                        {"compress", s.compress}, {"compress_threshold", s.compress_threshold_bytes},
+                        {"compress_link", s.compress_link_bits_per_s}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -111,6 +156,9 @@ Settings deserialize(const std::string& text) {
   s.plan = json.at("plan");
   s.trace = json.at("trace");
   s.trace_bytes = json.at("trace_bytes");
+  s.compress = json.at("compress");
+  s.compress_threshold_bytes = json.at("compress_threshold");
+  s.compress_link_bits_per_s = json.at("compress_link");
   return s;
 }
 

@@ -18,6 +18,9 @@ struct Settings {
   std::string plan;                     ///< the text of the file that ANTIPHON_PLAN names: patterns with their schedules
   std::string trace;                    ///< ANTIPHON_TRACE: the file that the run is recorded in; empty: not recorded
   std::int64_t trace_bytes = 64 << 20;  ///< ANTIPHON_TRACE_BYTES: memory of a rank for it, at most
+  std::string compress = "off";         ///< ANTIPHON_COMPRESS, auto decided: off, on, force (for tests: every message, also within nodes)
+  std::int64_t compress_link_bits_per_s = 0;     ///< ANTIPHON_LINK_BITS_PER_S, else the profile's, else the system's
+  std::int64_t compress_threshold_bytes = 1024;  ///< ANTIPHON_COMPRESS_MIN_BYTES: shorter messages travel as they are; at least 64
   bool yield = true;                    ///< ANTIPHON_YIELD=0: poll without giving the core away
 };
 

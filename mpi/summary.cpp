@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "compress/report.hpp"
 #include "world.hpp"
 
 namespace antiphon::mpi {
@@ -109,18 +110,24 @@ void print_table(std::FILE* out, const nlohmann::json& list) {
   }
 }
 
-void print(const nlohmann::json& list, int ranks) {
+void print(const nlohmann::json& list, const nlohmann::json& compression, int ranks) {
   const std::string& where = world.settings.summary;
-  if (where == "1") return print_table(stderr, list);
+  if (where == "1") {
+    print_table(stderr, list);
+    return print_compression(stderr, compression);
+  }
   if (where.size() > 5 && where.substr(where.size() - 5) == ".json") {
     std::ofstream file(where);
-    file << document(list, ranks).dump(2) << '\n';
+    auto all = document(list, ranks);
+    all["compression"] = compression;
+    file << all.dump(2) << '\n';
     if (!file) warn("cannot write the summary to " + where);
     return;
   }
   std::FILE* file = std::fopen(where.c_str(), "w");
   if (file == nullptr) return warn("cannot write the summary to " + where);
   print_table(file, list);
+  print_compression(file, compression);
   std::fclose(file);
 }
 
@@ -153,7 +160,8 @@ void write() {
   PMPI_Reduce(seconds.data(), most_seconds.data(), n, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   const std::array<std::int64_t, 2> own{world.planned_calls.load(), world.unplanned_calls.load()};
   PMPI_Reduce(own.data(), planned_calls.data(), 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
-  if (rank == 0) print(rows(most_calls, all_bytes, all_seconds, most_seconds, ranks), ranks);
+  const auto compression = compression_rows();
+  if (rank == 0) print(rows(most_calls, all_bytes, all_seconds, most_seconds, ranks), compression, ranks);
 }
 
 }  // namespace summary

@@ -60,6 +60,9 @@ inline bool p2p_watched() { return watching::any.load(std::memory_order_relaxed)
 /// Records every point-to-point call from now on; null: no longer. The recorder must outlive calls under way.
 void set_p2p_recorder(P2pRecorder* recorder);
 
+/// After framing has been switched on or off.
+void update_watching();
+
 /// Where statuses go: the program's own, or, where it ignores them, room that is thrown away.
 class StatusRoom {
  public:

@@ -27,6 +27,8 @@ class Settings:
     plan: Path | None = None
     #: Where each rank keeps the messages that it sends.
     capture: Path | None = None
+    #: auto, on or off; force for tests.
+    compress: str | None = None
 
     def variables(self) -> dict[str, str]:
         """The variables that the preload object reads (see docs/guides/run.md)."""
@@ -50,6 +52,8 @@ class Settings:
             variables["ANTIPHON_SUMMARY"] = "1" if self.summary == "1" else str(Path(self.summary).absolute())
         if self.capture:
             variables["ANTIPHON_CAPTURE"] = str(self.capture.absolute())
+        if self.compress:
+            variables["ANTIPHON_COMPRESS"] = self.compress
         return variables
 
 

@@ -25,6 +25,8 @@ MPICH_VARIABLES = {
 }
 #: Antiphon on for every size of every collective that it has an algorithm for.
 FORCED_ON = "*:on"
+#: In place of, or with ";" beside, what ANTIPHON_FORCE says: every message of at least 64 bytes is compressed.
+COMPRESS = "compress"
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,11 @@ def command(
     idle = {"LD_PRELOAD": str(_idle())} if library.mpi.family == "mpich" else {}
     if mode.force:
         summary = str(mode.summary) if mode.summary else None
-        settings = launch.Settings(force=mode.force, summary=summary)
+        wanted = mode.force.split(";")
+        algorithms = ";".join(word for word in wanted if word != COMPRESS)
+        settings = launch.Settings(
+            force=algorithms or None, summary=summary, compress="force" if COMPRESS in wanted else None
+        )
         ranks |= launch.rank_environment(replace(library.mpi, late=python), settings, idle)
     else:
         ranks |= idle

@@ -90,10 +90,15 @@ class Comparison:
 def read_summary(path: Path) -> dict[str, Counter[str]]:
     """Calls by collective and algorithm."""
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))["collectives"]
+        document = json.loads(path.read_text(encoding="utf-8"))
+        rows = document["collectives"]
     except (OSError, ValueError, KeyError):
         return {}
     calls: dict[str, Counter[str]] = {}
+    for row in document.get("compression", []):
+        counter = calls.setdefault("messages", Counter())
+        counter["encoded"] += row["encoded"]
+        counter["library"] += row["messages"] - row["encoded"]
     for row in rows:
         for item in row["algorithm"].split(", "):
             match = USED.match(item)

@@ -51,7 +51,11 @@ def arguments() -> argparse.Namespace:
         default=[],
         help="only tests (mpi4py: modules) whose name contains TEXT",
     )
-    parser.add_argument("--force", default=libraries.FORCED_ON, help="what ANTIPHON_FORCE says (default %(default)s)")
+    parser.add_argument(
+        "--force",
+        default=libraries.FORCED_ON,
+        help="what ANTIPHON_FORCE says (default %(default)s); 'compress', alone or after a ';', compresses all messages",
+    )
     parser.add_argument(
         "--algorithms", action="store_true", help="mpich: its collective tests with each algorithm in turn, too"
     )

@@ -48,6 +48,8 @@ def expected_of_messages(abi: str) -> set[str]:
     symbols = {f"MPI_{name}" for name in messages(abi)}
     if abi != "openmpi":
         symbols |= {f"MPI_{name}_c" for name in messages(abi) if not has_no_buffer(name)}
+    if abi == "openmpi":
+        symbols |= {"MPI_Message_c2f", "MPI_Message_f2c"}
     if abi == "mpich":
         symbols |= {f"mpi_{name.lower()}_f08_" for name in messages("openmpi") if has_no_buffer(name)}
     if abi == "openmpi":

@@ -22,10 +22,13 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
                         "or '*:on' for Antiphon's own choice at all sizes")  # fmt: skip
     parser.add_argument("--capture", type=Path, metavar="DIR", help="keep what each rank sends (point-to-point, 1 KiB and "
                         "more, 64 MiB a rank) in DIR/rank-N.msgs, for compress-test")  # fmt: skip
+    parser.add_argument("--compress", choices=("auto", "on", "off"), help="losslessly compress point-to-point messages of at "
+                        "least 1 KiB between nodes: where a profile's codec speeds and link rate, and then what each channel's "
+                        "messages gain, say that it pays (auto, the default with a profile); the second alone (on)")  # fmt: skip
     parser.add_argument("--off", action="store_true", help="load Antiphon, but let it pass every call through")
 
 
 def settings(args: argparse.Namespace) -> Settings:
     """The settings that `add_settings`'s options ask for."""
     return Settings(off=args.off, profile=args.profile, force=args.force, summary=args.summary, plan=args.plan,
-                    capture=args.capture)  # fmt: skip
+                    capture=args.capture, compress=args.compress)  # fmt: skip

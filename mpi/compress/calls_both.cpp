@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+#include <limits>
+
+#include "compress/framed.hpp"
+#include "compress/starting.hpp"
+#include "compress/tracked.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+/// Whether the receiving half needs anything but the library.
+bool receives_frames(const Incoming& in) {
+  if (in.peer == MPI_PROC_NULL || in.count < 0 || in.type == MPI_DATATYPE_NULL) return false;
+  if (expect(in)) return true;
+  Messages* messages = Messages::of(in.comm);
+  return messages != nullptr && messages->extracted_count.load(std::memory_order_relaxed) != 0;
+}
+
+int receive(const Incoming& in, MPI_Status* status) {
+  return framed::recv(in.buffer, in.count, in.type, in.peer, in.tag, in.comm, status);
+}
+
+/// The receive first (its buffer is then known before anything can arrive), the send already on its way.
+int exchange(const Incoming& in, MPI_Request send, MPI_Status* status) {
+  const int result = receive(in, status);
+  const int sent = PMPI_Wait(&send, MPI_STATUS_IGNORE);
+  return result != MPI_SUCCESS ? result : sent;
+}
+
+int sendrecv(const Outgoing& out, const Incoming& in, MPI_Status* status) {
+  Parcel parcel;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int result = MPI_SUCCESS;
+  const bool frames = receives_frames(in);
+  if (!start_framed(out, parcel, &request, result)) {
+    if (!frames) {
+      const bool small = native::small(out.count) && native::small(in.count);
+#if ANTIPHON_HAS_LARGE_COUNT
+      if (!small) {
+        return PMPI_Sendrecv_c(out.buffer, out.count, out.type, out.peer, out.tag, in.buffer, in.count, in.type, in.peer, in.tag,
+                               in.comm, status);
+      }
+#endif
+      static_cast<void>(small);
+      return PMPI_Sendrecv(out.buffer, static_cast<int>(out.count), out.type, out.peer, out.tag, in.buffer, static_cast<int>(in.count),
+                           in.type, in.peer, in.tag, in.comm, status);
+    }
+    result = native::isend(SendMode::standard, out.buffer, out.count, out.type, out.peer, out.tag, out.comm, &request);
+  }
+  return result == MPI_SUCCESS ? exchange(in, request, status) : result;
+}
+
+/// The program's message packed, so that its buffer can take the other one. False: the library must do it.
+bool copy_of(const Outgoing& out, Buffer& copy, std::int64_t& bytes) {
+  TypeInfo info;
+  if (out.count < 0 || !inspect(out.type, info)) return false;
+  bytes = out.count * info.size_bytes;
+  if (bytes > std::numeric_limits<int>::max() || (out.buffer == nullptr && info.contiguous)) return false;
+  copy = Buffer(static_cast<std::size_t>(bytes));
+  return pack(out.buffer, out.count, out.type, info, copy.data()) == MPI_SUCCESS;
+}
+
+int library_isendrecv(const Outgoing& out, const Incoming& in, MPI_Request* request) {
+#if ANTIPHON_HAS_LARGE_COUNT
+  if (!native::small(out.count) || !native::small(in.count)) {
+    return PMPI_Isendrecv_c(out.buffer, out.count, out.type, out.peer, out.tag, in.buffer, in.count, in.type, in.peer, in.tag, in.comm,
+                            request);
+  }
+#endif
+  return PMPI_Isendrecv(out.buffer, static_cast<int>(out.count), out.type, out.peer, out.tag, in.buffer, static_cast<int>(in.count),
+                        in.type, in.peer, in.tag, in.comm, request);
+}
+
+/// The send travels as it is; what is received may be a frame. One request of the library for both.
+int send_plain_receive_frame(const Outgoing& out, std::unique_ptr<Receive> r, Parcel parcel, MPI_Request* request) {
+  auto tracked = std::make_unique<Tracked>();
+  tracked->parcel = std::move(parcel);
+  std::unique_lock matching(r->messages->matching);
+  Extracted message;
+  if (take_extracted(*r->messages, matching, r->wanted.peer, r->wanted.tag, message)) {
+    matching.unlock();
+    r->error = deliver(*r, message, r->status);
+    r->state = Receive::State::finished;
+    const int result = native::isend(SendMode::standard, out.buffer, out.count, out.type, out.peer, out.tag, out.comm, request);
+    if (result != MPI_SUCCESS) return result;
+  } else {
+    const Incoming in{r->buffer(), r->count(), r->type(), r->wanted.peer, r->wanted.tag, r->wanted.comm};
+    const int result = library_isendrecv(out, in, request);
+    if (result != MPI_SUCCESS) return result;
+    list_receive(*r);
+    r->request = *request;
+  }
+  tracked->handle = *request;
+  tracked->receive = std::move(r);
+  track(std::move(tracked));
+  return MPI_SUCCESS;
+}
+
+/// The frame is a copy of the program's message: the request need only be that of the receive.
+int receive_after_frame(const Incoming& in, Parcel parcel, MPI_Request send, MPI_Request* request) {
+  auto rest = std::make_unique<Tracked>();
+  rest->handle = send;
+  rest->parcel = std::move(parcel);
+  adopt_freed(std::move(rest));
+  return framed::irecv(in.buffer, in.count, in.type, in.peer, in.tag, in.comm, request);
+}
+
+/// Null: the library's receive will do.
+std::unique_ptr<Receive> expect_frame_or_extracted(const Incoming& in) {
+  if (!receives_frames(in)) return nullptr;
+  auto r = expect(in);
+  return r ? std::move(r) : expect_extracted(in, *Messages::of(in.comm));
+}
+
+}  // namespace
+
+namespace framed {
+
+int sendrecv(const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
+             std::int64_t recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  return mpi::sendrecv({SendMode::standard, sendbuf, sendcount, sendtype, dest, sendtag, comm},
+                       {recvbuf, recvcount, recvtype, source, recvtag, comm}, status);
+}
+
+int sendrecv_replace(void* buf, std::int64_t count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
+                     MPI_Status* status) {
+  const Incoming in{buf, count, type, source, recvtag, comm};
+  Outgoing out{SendMode::standard, buf, count, type, dest, sendtag, comm};
+  Buffer copy;
+  std::int64_t bytes = 0;
+  Parcel parcel;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int result = MPI_SUCCESS;
+  if (start_framed(out, parcel, &request, result)) {
+    return result == MPI_SUCCESS ? exchange(in, request, status) : result;
+  }
+  if (!receives_frames(in) || !copy_of(out, copy, bytes)) {
+    return ANTIPHON_NATIVE(Sendrecv_replace, buf, count, type, dest, sendtag, source, recvtag, comm, status);
+  }
+  result = native::isend(SendMode::standard, copy.data(), bytes, MPI_BYTE, dest, sendtag, comm, &request);
+  return result == MPI_SUCCESS ? exchange(in, request, status) : result;
+}
+
+int isendrecv(const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
+              std::int64_t recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  const Outgoing out{SendMode::standard, sendbuf, sendcount, sendtype, dest, sendtag, comm};
+  const Incoming in{recvbuf, recvcount, recvtype, source, recvtag, comm};
+  Parcel parcel;
+  MPI_Request send = MPI_REQUEST_NULL;
+  int result = MPI_SUCCESS;
+  if (start_framed(out, parcel, &send, result)) {
+    return result == MPI_SUCCESS ? receive_after_frame(in, std::move(parcel), send, request) : result;
+  }
+  auto r = expect_frame_or_extracted(in);
+  if (!r) return library_isendrecv(out, in, request);
+  return send_plain_receive_frame(out, std::move(r), Parcel(), request);
+}
+
+int isendrecv_replace(void* buf, std::int64_t count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
+                      MPI_Request* request) {
+  Outgoing out{SendMode::standard, buf, count, type, dest, sendtag, comm};
+  const Incoming in{buf, count, type, source, recvtag, comm};
+  Parcel parcel;
+  MPI_Request send = MPI_REQUEST_NULL;
+  int result = MPI_SUCCESS;
+  if (start_framed(out, parcel, &send, result)) {
+    return result == MPI_SUCCESS ? receive_after_frame(in, std::move(parcel), send, request) : result;
+  }
+  auto r = expect_frame_or_extracted(in);
+  std::int64_t bytes = 0;
+  if (!r || !copy_of(out, parcel.packed, bytes)) {
+    return ANTIPHON_NATIVE(Isendrecv_replace, buf, count, type, dest, sendtag, source, recvtag, comm, request);
+  }
+  out.buffer = parcel.packed.data();
+  out.count = bytes;
+  out.type = MPI_BYTE;
+  return send_plain_receive_frame(out, std::move(r), std::move(parcel), request);
+}
+
+}  // namespace framed
+}  // namespace antiphon::mpi

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// A frame does not show the length of the program's message from outside. So a probe that finds one takes it out of the
+// library, decodes it, and keeps it for the receive that will ask for it.
+#include <sched.h>
+
+#include <limits>
+#include <map>
+
+#include "compress/framed.hpp"
+#include "compress/starting.hpp"
+#include "compress/tracked.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+bool may_hold_frame(std::int64_t bytes) {
+  return bytes >= framing_state.threshold_bytes && bytes <= std::numeric_limits<int>::max();
+}
+
+bool same(const Extracted& m, int source, int tag) {
+  return (source == MPI_ANY_SOURCE || m.source == source) && (tag == MPI_ANY_TAG || m.tag == tag);
+}
+
+/// The matched message's bytes.
+int receive_matched(MPI_Message* message, std::int64_t bytes, Buffer& wire, MPI_Status* status) {
+  wire = Buffer(static_cast<std::size_t>(bytes));
+  return native::mrecv(wire.data(), bytes, MPI_BYTE, message, status);
+}
+
+/// Decodes a message into its place among the extracted ones, where it was put under `matching`, which is let go of.
+int extract_into(Messages& messages, std::unique_lock<std::mutex>& matching, Buffer wire, std::int64_t bytes, MPI_Status& status) {
+  auto place = messages.extracted.insert(messages.extracted.end(), {status.MPI_SOURCE, status.MPI_TAG, bytes, Buffer(), false});
+  messages.extracted_count.fetch_add(1, std::memory_order_relaxed);
+  matching.unlock();
+  int code = MPI_SUCCESS;
+  Extracted decoded = extract(messages, std::move(wire), bytes, status.MPI_SOURCE, status.MPI_TAG, code);
+  fill_status(status, decoded.source, decoded.tag, decoded.bytes);
+  matching.lock();
+  *place = std::move(decoded);
+  return code;
+}
+
+/// Whether a message is there; a frame is taken out.
+int look(Messages& messages, int source, int tag, int* flag, MPI_Status* status) {
+  std::unique_lock matching(messages.matching);
+  while (true) {
+    for (const Extracted& m : messages.extracted) {
+      if (!m.ready || !same(m, source, tag)) continue;
+      fill_status(*status, m.source, m.tag, m.bytes);
+      *flag = 1;
+      return MPI_SUCCESS;
+    }
+    const int code = PMPI_Iprobe(source, tag, messages.comm(), flag, status);
+    if (code != MPI_SUCCESS || *flag == 0 || !may_hold_frame(bytes_in(*status))) return code;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    int found = 0;
+    if (const int failure = PMPI_Improbe(status->MPI_SOURCE, status->MPI_TAG, messages.comm(), &found, &message, status);
+        failure != MPI_SUCCESS) {
+      return failure;
+    }
+    if (found == 0) continue;  // another thread was faster
+    Buffer wire;
+    const std::int64_t bytes = bytes_in(*status);
+    if (const int failure = receive_matched(&message, bytes, wire, status); failure != MPI_SUCCESS) return failure;
+    return extract_into(messages, matching, std::move(wire), bytes, *status);
+  }
+}
+
+/// Messages that MPI_Mprobe or MPI_Improbe gave to the program, by their number.
+struct Held {
+  std::shared_ptr<Messages> messages;
+  Extracted message;
+};
+std::mutex held_mutex;
+std::map<int, Held> held;
+std::atomic<int> held_count{0};
+int next_held = 1;
+
+#if ANTIPHON_ABI_MPICH
+constexpr int handle_base = 0x05000000;  // a handle of no kind that MPICH has
+MPI_Message handle_of(int number) { return handle_base + number; }
+int number_of(MPI_Message message) { return message > handle_base && message < handle_base + 0x01000000 ? message - handle_base : 0; }
+#else
+/// Odd addresses, which no object of a library has.
+MPI_Message handle_of(int number) { return reinterpret_cast<MPI_Message>(static_cast<std::uintptr_t>(number) << 16 | 0xa5b1); }
+int number_of(MPI_Message message) {
+  const auto value = reinterpret_cast<std::uintptr_t>(message);
+  return (value & 0xffff) == 0xa5b1 ? static_cast<int>(value >> 16) : 0;
+}
+#endif
+
+MPI_Message hold(Messages& messages, Extracted message) {
+  const std::lock_guard lock(held_mutex);
+  const int number = next_held++ & 0xffffff;
+  held[number] = {messages.shared_from_this(), std::move(message)};
+  held_count.store(static_cast<int>(held.size()), std::memory_order_relaxed);
+  return handle_of(number);
+}
+
+/// True if the message is one that is held; then it no longer is.
+bool let_go(MPI_Message message, Held& out) {
+  if (held_count.load(std::memory_order_relaxed) == 0) return false;
+  const int number = number_of(message);
+  const std::lock_guard lock(held_mutex);
+  const auto found = number != 0 ? held.find(number) : held.end();
+  if (found == held.end()) return false;
+  out = std::move(found->second);
+  held.erase(found);
+  held_count.store(static_cast<int>(held.size()), std::memory_order_relaxed);
+  return true;
+}
+
+/// As MPI_Improbe: a message of the library, or one of those that are held.
+int match(Messages& messages, int source, int tag, int* flag, MPI_Message* message, MPI_Status* status) {
+  std::unique_lock matching(messages.matching);
+  Extracted extracted;
+  if (take_extracted(messages, matching, source, tag, extracted)) {
+    matching.unlock();
+    fill_status(*status, extracted.source, extracted.tag, extracted.bytes);
+    *message = hold(messages, std::move(extracted));
+    *flag = 1;
+    return MPI_SUCCESS;
+  }
+  int code = PMPI_Improbe(source, tag, messages.comm(), flag, message, status);
+  const std::int64_t bytes = code == MPI_SUCCESS && *flag != 0 ? bytes_in(*status) : 0;
+  if (code != MPI_SUCCESS || *flag == 0 || !may_hold_frame(bytes)) return code;
+  matching.unlock();
+  Buffer wire;
+  code = receive_matched(message, bytes, wire, status);
+  if (code != MPI_SUCCESS) return code;
+  extracted = extract(messages, std::move(wire), bytes, status->MPI_SOURCE, status->MPI_TAG, code);
+  fill_status(*status, extracted.source, extracted.tag, extracted.bytes);
+  *message = hold(messages, std::move(extracted));
+  return code;
+}
+
+Messages* framed_messages(int source, MPI_Comm comm) { return source == MPI_PROC_NULL ? nullptr : Messages::of(comm); }
+
+}  // namespace
+
+namespace framed {
+
+int iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+  const TendAfter tend;
+  Messages* messages = framed_messages(source, comm);
+  if (messages == nullptr) return PMPI_Iprobe(source, tag, comm, flag, status);
+  return report(look(*messages, source, tag, flag, status), MPI_SUCCESS, MPI_COMM_NULL);
+}
+
+int probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  Messages* messages = framed_messages(source, comm);
+  if (messages == nullptr) return PMPI_Probe(source, tag, comm, status);
+  int flag = 0;
+  while (true) {
+    if (const int code = iprobe(source, tag, comm, &flag, status); code != MPI_SUCCESS || flag != 0) return code;
+    // A single thread may as well wait in the library: nothing else can take the message.
+    if (!framing_state.threads) {
+      if (const int code = PMPI_Probe(source, tag, comm, status); code != MPI_SUCCESS) return code;
+    } else {
+      sched_yield();
+    }
+  }
+}
+
+int improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
+  const TendAfter tend;
+  Messages* messages = framed_messages(source, comm);
+  if (messages == nullptr) return PMPI_Improbe(source, tag, comm, flag, message, status);
+  return match(*messages, source, tag, flag, message, status);
+}
+
+int mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
+  Messages* messages = framed_messages(source, comm);
+  if (messages == nullptr) return PMPI_Mprobe(source, tag, comm, message, status);
+  int flag = 0;
+  while (true) {
+    const int code = improbe(source, tag, comm, &flag, message, status);
+    if (code != MPI_SUCCESS || flag != 0) return code;
+    if (!framing_state.threads) {
+      if (const int failure = PMPI_Probe(source, tag, comm, status); failure != MPI_SUCCESS) return failure;
+    } else {
+      sched_yield();
+    }
+  }
+}
+
+int mrecv(void* buf, std::int64_t count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
+  const TendAfter tend;
+  Held mine;
+  if (!let_go(*message, mine)) return native::mrecv(buf, count, type, message, status);
+  *message = MPI_MESSAGE_NULL;
+  const Incoming wanted{buf, count, type, mine.message.source, mine.message.tag, mine.messages->comm()};
+  auto receive = expect_extracted(wanted, *mine.messages);
+  if (!receive) return report(MPI_ERR_TYPE, MPI_SUCCESS, wanted.comm);
+  return report(deliver(*receive, mine.message, *status), MPI_SUCCESS, wanted.comm);
+}
+
+int imrecv(void* buf, std::int64_t count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) {
+  Held mine;
+  if (!let_go(*message, mine)) return native::imrecv(buf, count, type, message, request);
+  *message = MPI_MESSAGE_NULL;
+  const Incoming wanted{buf, count, type, mine.message.source, mine.message.tag, mine.messages->comm()};
+  auto receive = expect_extracted(wanted, *mine.messages);
+  if (!receive) return report(MPI_ERR_TYPE, MPI_SUCCESS, wanted.comm);
+  *request = track_delivered(std::move(receive), mine.message);
+  return MPI_SUCCESS;
+}
+
+bool is_own_message(MPI_Message message) { return held_count.load(std::memory_order_relaxed) != 0 && number_of(message) != 0; }
+int own_message_to_fortran(MPI_Message message) { return -number_of(message); }
+MPI_Message own_message_from_fortran(int message) { return handle_of(-message); }
+
+}  // namespace framed
+}  // namespace antiphon::mpi

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sched.h>
+
+#include "compress/framed.hpp"
+#include "compress/starting.hpp"
+#include "compress/tracked.hpp"
+
+namespace antiphon::mpi {
+
+int report(int code, int library_code, MPI_Comm comm) {
+  if (code == MPI_SUCCESS || library_code != MPI_SUCCESS) return code;
+  PMPI_Comm_call_errhandler(comm, code);
+  return code;
+}
+
+bool take_extracted(Messages& messages, std::unique_lock<std::mutex>& matching, int source, int tag, Extracted& message) {
+  if (messages.extracted_count.load(std::memory_order_relaxed) == 0) return false;
+  while (true) {
+    auto m = messages.extracted.begin();
+    while (m != messages.extracted.end() &&
+           !((source == MPI_ANY_SOURCE || m->source == source) && (tag == MPI_ANY_TAG || m->tag == tag))) {
+      ++m;
+    }
+    if (m == messages.extracted.end()) return false;
+    if (m->ready) {
+      message = std::move(*m);
+      messages.extracted.erase(m);
+      messages.extracted_count.fetch_sub(1, std::memory_order_relaxed);
+      return true;
+    }
+    matching.unlock();  // another thread is decoding it
+    sched_yield();
+    matching.lock();
+  }
+}
+
+namespace {
+
+int query(void*, MPI_Status* status) {
+  status->MPI_SOURCE = MPI_UNDEFINED;
+  status->MPI_TAG = MPI_UNDEFINED;
+  PMPI_Status_set_elements(status, MPI_BYTE, 0);
+  PMPI_Status_set_cancelled(status, 0);
+  return MPI_SUCCESS;
+}
+int release(void*) { return MPI_SUCCESS; }
+int refuse(void*, int) { return MPI_SUCCESS; }
+
+/// Posts the receive, or gets its message from those that a probe took out.
+int post(std::unique_ptr<Receive> receive, MPI_Request* request) {
+  Messages& messages = *receive->messages;
+  std::unique_lock matching(messages.matching);
+  Extracted message;
+  if (take_extracted(messages, matching, receive->wanted.peer, receive->wanted.tag, message)) {
+    matching.unlock();
+    *request = track_delivered(std::move(receive), message);
+    return MPI_SUCCESS;
+  }
+  Receive& r = *receive;
+  const int result = native::irecv(r.buffer(), r.count(), r.type(), r.wanted.peer, r.wanted.tag, r.wanted.comm, request);
+  if (result != MPI_SUCCESS) return result;
+  list_receive(r);
+  r.request = *request;
+  matching.unlock();
+  auto tracked = std::make_unique<Tracked>();
+  tracked->handle = *request;
+  tracked->receive = std::move(receive);
+  track(std::move(tracked));
+  return MPI_SUCCESS;
+}
+
+/// A receive that no frame fits into may still have to get, or fail with, a message that a probe took out.
+std::unique_ptr<Receive> expect_or_extracted(const Incoming& wanted) {
+  auto receive = expect(wanted);
+  if (receive || wanted.peer == MPI_PROC_NULL || wanted.type == MPI_DATATYPE_NULL) return receive;
+  Messages* messages = Messages::of(wanted.comm);
+  if (messages == nullptr || messages->extracted_count.load(std::memory_order_relaxed) == 0) return nullptr;
+  return expect_extracted(wanted, *messages);
+}
+
+/// Of one thread alone: nobody else posts receives meanwhile, so that this one need not be listed.
+int receive_here(Receive& r, MPI_Status* status) {
+  Extracted message;
+  std::unique_lock matching(r.messages->matching);
+  const bool got = take_extracted(*r.messages, matching, r.wanted.peer, r.wanted.tag, message);
+  matching.unlock();
+  if (got) return report(deliver(r, message, *status), MPI_SUCCESS, r.wanted.comm);
+  r.ticket = UINT64_MAX;
+  const int code = native::recv(r.buffer(), r.count(), r.type(), r.wanted.peer, r.wanted.tag, r.wanted.comm, status);
+  return report(finish(r, *status, code), code, r.wanted.comm);
+}
+
+}  // namespace
+
+MPI_Request completed_request() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  PMPI_Grequest_start(query, release, refuse, nullptr, &request);
+  PMPI_Grequest_complete(request);
+  return request;
+}
+
+MPI_Request track_delivered(std::unique_ptr<Receive> receive, const Extracted& message) {
+  receive->error = deliver(*receive, message, receive->status);
+  receive->state = Receive::State::finished;
+  auto tracked = std::make_unique<Tracked>();
+  tracked->handle = completed_request();
+  tracked->receive = std::move(receive);
+  const MPI_Request request = tracked->handle;
+  track(std::move(tracked));
+  return request;
+}
+
+namespace framed {
+
+int recv(void* buf, std::int64_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  const TendAfter tend;
+  auto receive = expect_or_extracted({buf, count, type, source, tag, comm});
+  if (!receive) return native::recv(buf, count, type, source, tag, comm, status);
+  if (!framing_state.threads) return receive_here(*receive, status);
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int result = post(std::move(receive), &request);
+  return result == MPI_SUCCESS ? wait(&request, status) : result;
+}
+
+int irecv(void* buf, std::int64_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+  auto receive = expect_or_extracted({buf, count, type, source, tag, comm});
+  if (!receive) return native::irecv(buf, count, type, source, tag, comm, request);
+  return post(std::move(receive), request);
+}
+
+int recv_init(void* buf, std::int64_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+  auto receive = expect({buf, count, type, source, tag, comm});
+  if (!receive) return native::recv_init(buf, count, type, source, tag, comm, request);
+  const int result = native::recv_init(receive->buffer(), receive->count(), receive->type(), source, tag, comm, request);
+  if (result != MPI_SUCCESS) return result;
+  auto tracked = std::make_unique<Tracked>();
+  tracked->persistent = true;
+  tracked->active = false;
+  tracked->handle = *request;
+  tracked->receive = std::move(receive);
+  track(std::move(tracked));
+  return result;
+}
+
+}  // namespace framed
+}  // namespace antiphon::mpi

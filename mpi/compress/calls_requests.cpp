@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+
+#include "compress/framed.hpp"
+#include "compress/starting.hpp"
+#include "compress/tracked.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+using Done = std::vector<Batch::Done>;
+
+/// One request is complete: what the call returns.
+int settle_one(Batch& batch, Done done, MPI_Request* program) {
+  const int library_code = done[0].code;
+  batch.settle(done, program);
+  return report(done[0].code, library_code, batch.failed_comm());
+}
+
+/// Several statuses carry codes: as MPI_Waitall and its kin report them.
+int settle_many(Batch& batch, Done done, MPI_Request* program, MPI_Status* statuses, int count, int library_code) {
+  const bool failed = batch.settle(done, program);
+  if (!failed && library_code == MPI_SUCCESS) return MPI_SUCCESS;
+  if (library_code == MPI_SUCCESS) {
+    for (int i = 0; i < count; ++i) statuses[i].MPI_ERROR = MPI_SUCCESS;
+  }
+  for (const Batch::Done& d : done) d.status->MPI_ERROR = d.code;
+  if (!failed) return library_code;
+  return report(MPI_ERR_IN_STATUS, library_code, batch.failed_comm());
+}
+
+Done all_done(int count, MPI_Status* statuses, int library_code) {
+  Done done;
+  for (int i = 0; i < count; ++i) {
+    if (library_code == MPI_SUCCESS) done.push_back({i, &statuses[i], MPI_SUCCESS});
+    if (library_code == MPI_ERR_IN_STATUS && statuses[i].MPI_ERROR != MPI_ERR_PENDING) {
+      done.push_back({i, &statuses[i], statuses[i].MPI_ERROR});
+    }
+  }
+  return done;
+}
+
+Done some_done(int count, const int* indices, MPI_Status* statuses, int library_code) {
+  Done done;
+  for (int k = 0; count != MPI_UNDEFINED && k < count; ++k) {
+    done.push_back({indices[k], &statuses[k], library_code == MPI_SUCCESS ? MPI_SUCCESS : statuses[k].MPI_ERROR});
+  }
+  return done;
+}
+
+/// With several threads, each message is decoded as it comes: another thread's may build on it.
+int wait_for_each(int count, MPI_Request requests[], MPI_Status statuses[]) {
+  std::vector<int> indices(static_cast<std::size_t>(count));
+  std::vector<MPI_Status> some(static_cast<std::size_t>(count));
+  std::vector<bool> seen(static_cast<std::size_t>(count));
+  int result = MPI_SUCCESS;
+  while (true) {
+    int done = 0;
+    const int code = framed::waitsome(count, requests, &done, indices.data(), some.data());
+    if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) return code;
+    if (code != MPI_SUCCESS) result = code;
+    if (done == MPI_UNDEFINED) break;
+    for (int k = 0; k < done; ++k) {
+      const auto at = static_cast<std::size_t>(indices[static_cast<std::size_t>(k)]);
+      statuses[at] = some[static_cast<std::size_t>(k)];
+      if (code == MPI_SUCCESS) statuses[at].MPI_ERROR = MPI_SUCCESS;
+      seen[at] = true;
+    }
+  }
+  // Null and inactive requests have empty statuses.
+  MPI_Request nothing = MPI_REQUEST_NULL;
+  for (int i = 0; i < count; ++i) {
+    if (seen[static_cast<std::size_t>(i)]) continue;
+    PMPI_Wait(&nothing, &statuses[i]);
+    statuses[i].MPI_ERROR = MPI_SUCCESS;
+  }
+  return result;
+}
+
+int start_tracked(Tracked& t) {
+  int result = MPI_SUCCESS;
+  if (!t.receive) {
+    if (!start_framed(t.sends, t.parcel, &t.inner, result)) result = PMPI_Start(&t.handle);
+    t.active = result == MPI_SUCCESS;
+    return result;
+  }
+  Receive& r = *t.receive;
+  std::unique_lock matching(r.messages->matching);
+  Extracted message;
+  if (take_extracted(*r.messages, matching, r.wanted.peer, r.wanted.tag, message)) {
+    matching.unlock();
+    r.error = deliver(r, message, r.status);
+    r.state = Receive::State::finished;
+    t.inner = completed_request();
+    t.active = true;
+    return MPI_SUCCESS;
+  }
+  result = PMPI_Start(&t.handle);
+  if (result != MPI_SUCCESS) return result;
+  list_receive(r);
+  r.request = t.handle;
+  t.active = true;
+  return result;
+}
+
+}  // namespace
+
+namespace framed {
+
+int start(MPI_Request* request) {
+  auto tracked = take(*request);
+  if (!tracked) return PMPI_Start(request);
+  const int result = start_tracked(*tracked);
+  track(std::move(tracked));
+  return result;
+}
+
+int startall(int count, MPI_Request requests[]) {
+  if (!some_tracked()) return PMPI_Startall(count, requests);
+  for (int i = 0; i < count; ++i) {
+    if (const int result = start(&requests[i]); result != MPI_SUCCESS) return result;
+  }
+  return MPI_SUCCESS;
+}
+
+int wait(MPI_Request* request, MPI_Status* status) {
+  Batch batch(1, request);
+  if (batch.plain()) return PMPI_Wait(request, status);
+  const int code = PMPI_Wait(batch.requests(), status);
+  return settle_one(batch, {{0, status, code}}, request);
+}
+
+int test(MPI_Request* request, int* flag, MPI_Status* status) {
+  Batch batch(1, request);
+  if (batch.plain()) return PMPI_Test(request, flag, status);
+  const int code = PMPI_Test(batch.requests(), flag, status);
+  Done done;
+  if (*flag != 0 || code != MPI_SUCCESS) return settle_one(batch, {{0, status, code}}, request);
+  batch.settle(done, request);
+  return code;
+}
+
+int waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+  if (framing_state.threads && count > 1 && some_tracked()) return wait_for_each(count, requests, statuses);
+  Batch batch(count, requests);
+  if (batch.plain()) return PMPI_Waitall(count, requests, statuses);
+  const int code = PMPI_Waitall(count, batch.requests(), statuses);
+  return settle_many(batch, all_done(count, statuses, code), requests, statuses, count, code);
+}
+
+int testall(int count, MPI_Request requests[], int* flag, MPI_Status statuses[]) {
+  Batch batch(count, requests);
+  if (batch.plain()) return PMPI_Testall(count, requests, flag, statuses);
+  const int code = PMPI_Testall(count, batch.requests(), flag, statuses);
+  if (code == MPI_SUCCESS && *flag == 0) {
+    Done none;
+    batch.settle(none, requests);
+    return code;
+  }
+  return settle_many(batch, all_done(count, statuses, code), requests, statuses, count, code);
+}
+
+int waitany(int count, MPI_Request requests[], int* index, MPI_Status* status) {
+  Batch batch(count, requests);
+  if (batch.plain()) return PMPI_Waitany(count, requests, index, status);
+  const int code = PMPI_Waitany(count, batch.requests(), index, status);
+  Done none;
+  if (*index != MPI_UNDEFINED) return settle_one(batch, {{*index, status, code}}, requests);
+  batch.settle(none, requests);
+  return code;
+}
+
+int testany(int count, MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
+  Batch batch(count, requests);
+  if (batch.plain()) return PMPI_Testany(count, requests, index, flag, status);
+  const int code = PMPI_Testany(count, batch.requests(), index, flag, status);
+  Done none;
+  if (*flag != 0 && *index != MPI_UNDEFINED) return settle_one(batch, {{*index, status, code}}, requests);
+  batch.settle(none, requests);
+  return code;
+}
+
+int waitsome(int incount, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]) {
+  Batch batch(incount, requests);
+  if (batch.plain()) return PMPI_Waitsome(incount, requests, outcount, indices, statuses);
+  const int code = PMPI_Waitsome(incount, batch.requests(), outcount, indices, statuses);
+  const int done = *outcount == MPI_UNDEFINED ? 0 : *outcount;
+  return settle_many(batch, some_done(done, indices, statuses, code), requests, statuses, done, code);
+}
+
+int testsome(int incount, MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]) {
+  Batch batch(incount, requests);
+  if (batch.plain()) return PMPI_Testsome(incount, requests, outcount, indices, statuses);
+  const int code = PMPI_Testsome(incount, batch.requests(), outcount, indices, statuses);
+  const int done = *outcount == MPI_UNDEFINED ? 0 : *outcount;
+  return settle_many(batch, some_done(done, indices, statuses, code), requests, statuses, done, code);
+}
+
+int cancel(MPI_Request* request) {
+  auto tracked = take(*request);
+  if (!tracked) return PMPI_Cancel(request);
+  MPI_Request handle = tracked->inner != MPI_REQUEST_NULL ? tracked->inner : tracked->handle;
+  const int result = PMPI_Cancel(&handle);
+  track(std::move(tracked));
+  return result;
+}
+
+int request_free(MPI_Request* request) {
+  auto tracked = take(*request);
+  if (!tracked) return PMPI_Request_free(request);
+  if (!tracked->persistent) {
+    // The library may go on; so must what we keep for it.
+    *request = MPI_REQUEST_NULL;
+    adopt_freed(std::move(tracked));
+    return MPI_SUCCESS;
+  }
+  if (tracked->inner != MPI_REQUEST_NULL) {
+    auto rest = std::make_unique<Tracked>();
+    rest->handle = tracked->inner;
+    rest->parcel = std::move(tracked->parcel);
+    adopt_freed(std::move(rest));
+  }
+  return PMPI_Request_free(request);
+}
+
+int request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  Batch batch(1, &request);
+  if (batch.plain()) return PMPI_Request_get_status(request, flag, status);
+  return batch.look(flag, status);
+}
+
+#if ANTIPHON_HAS_LARGE_COUNT
+
+int request_get_status_all(int count, const MPI_Request requests[], int* flag, MPI_Status statuses[]) {
+  if (!some_tracked()) return PMPI_Request_get_status_all(count, requests, flag, statuses);
+  *flag = 1;
+  for (int i = 0; i < count; ++i) {
+    int one = 0;
+    if (const int code = request_get_status(requests[i], &one, &statuses[i]); code != MPI_SUCCESS) return code;
+    if (one == 0) *flag = 0;
+  }
+  return MPI_SUCCESS;
+}
+
+/// The active ones that are complete, at most `most`.
+static int look_at_each(int count, const MPI_Request requests[], int most, int* active, int* done, int indices[], MPI_Status statuses[]) {
+  *active = *done = 0;
+  for (int i = 0; i < count && *done < most; ++i) {
+    int flag = 0;
+    MPI_Status status;
+    if (const int code = request_get_status(requests[i], &flag, &status); code != MPI_SUCCESS) return code;
+    const bool is_empty = flag != 0 && status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG;
+    if (requests[i] == MPI_REQUEST_NULL || is_empty) continue;
+    ++*active;
+    if (flag == 0) continue;
+    indices[*done] = i;
+    statuses[(*done)++] = status;
+  }
+  return MPI_SUCCESS;
+}
+
+int request_get_status_any(int count, const MPI_Request requests[], int* index, int* flag, MPI_Status* status) {
+  if (!some_tracked()) return PMPI_Request_get_status_any(count, requests, index, flag, status);
+  int active = 0;
+  int done = 0;
+  const int code = look_at_each(count, requests, 1, &active, &done, index, status);
+  *flag = done > 0 || active == 0 ? 1 : 0;
+  if (done == 0) *index = MPI_UNDEFINED;
+  int nothing = 0;
+  return code == MPI_SUCCESS && active == 0 ? PMPI_Request_get_status(MPI_REQUEST_NULL, &nothing, status) : code;
+}
+
+int request_get_status_some(int incount, const MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]) {
+  if (!some_tracked()) return PMPI_Request_get_status_some(incount, requests, outcount, indices, statuses);
+  int active = 0;
+  const int code = look_at_each(incount, requests, incount, &active, outcount, indices, statuses);
+  if (active == 0) *outcount = MPI_UNDEFINED;
+  return code;
+}
+
+#endif
+
+}  // namespace framed
+}  // namespace antiphon::mpi

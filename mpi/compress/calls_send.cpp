@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/framed.hpp"
+#include "compress/outgoing.hpp"
+#include "compress/starting.hpp"
+#include "compress/tracked.hpp"
+
+namespace antiphon::mpi {
+
+void keep_until_sent(Parcel parcel, MPI_Request request) {
+  int done = 0;
+  // Often it is over already; and then a library may give one handle to several sends.
+  if (PMPI_Request_get_status(request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0) return;
+  auto tracked = std::make_unique<Tracked>();
+  tracked->handle = request;
+  tracked->parcel = std::move(parcel);
+  track(std::move(tracked));
+}
+
+bool start_framed(const Outgoing& message, Parcel& parcel, MPI_Request* request, int& result) {
+  return dispatch(message, parcel, result, [&](const Wire& wire) {
+    return native::isend(message.mode, wire.data, wire.bytes, MPI_BYTE, message.peer, message.tag, message.comm, request);
+  });
+}
+
+namespace framed {
+
+int send_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
+  tend_freed(false);
+  Parcel parcel;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int result = MPI_SUCCESS;
+  if (!start_framed({mode, buf, count, type, dest, tag, comm}, parcel, &request, result)) {
+    return native::send(mode, buf, count, type, dest, tag, comm);
+  }
+  return result == MPI_SUCCESS ? PMPI_Wait(&request, MPI_STATUS_IGNORE) : result;
+}
+
+int isend_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+             MPI_Request* request) {
+  Parcel parcel;
+  int result = MPI_SUCCESS;
+  if (!start_framed({mode, buf, count, type, dest, tag, comm}, parcel, request, result)) {
+    return native::isend(mode, buf, count, type, dest, tag, comm, request);
+  }
+  if (result == MPI_SUCCESS) keep_until_sent(std::move(parcel), *request);
+  return result;
+}
+
+int send_init_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                 MPI_Request* request) {
+  const int result = native::send_init(mode, buf, count, type, dest, tag, comm, request);
+  const Outgoing message{mode, buf, count, type, dest, tag, comm};
+  if (result != MPI_SUCCESS || !worth_tracking(message)) return result;
+  auto tracked = std::make_unique<Tracked>();
+  tracked->persistent = true;
+  tracked->active = false;
+  tracked->handle = *request;
+  tracked->sends = message;
+  tracked->owns_type = PMPI_Type_dup(type, &tracked->sends.type) == MPI_SUCCESS;
+  track(std::move(tracked));
+  return result;
+}
+
+}  // namespace framed
+}  // namespace antiphon::mpi

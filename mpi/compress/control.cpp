@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/control.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "compress/incoming.hpp"
+#include "compress/messages.hpp"
+#include "compress/outgoing.hpp"
+#include "compress/tracked.hpp"
+#include "watch.hpp"
+#include "world.hpp"
+
+namespace antiphon::mpi {
+
+Framing framing_state;
+
+namespace {
+
+/// How much of a node's link each of its ranks can count on when all of them send.
+double share_bytes_per_s() {
+  constexpr double unknown_bits_per_s = 1e9;
+  std::map<int, int> ranks_on_node;
+  int most = 1;
+  for (const int node : world.node_of_rank) most = std::max(most, ++ranks_on_node[node]);
+  const auto known = static_cast<double>(world.settings.compress_link_bits_per_s);
+  return (known > 0 ? known : unknown_bits_per_s) / 8 / most;
+}
+
+int most_tag() {
+  void* value = nullptr;
+  int found = 0;
+  PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &found);
+  return found != 0 ? *static_cast<int*>(value) : 32767;
+}
+
+bool several_nodes() {
+  return std::any_of(world.node_of_rank.begin(), world.node_of_rank.end(), [](int node) { return node != world.node_of_rank[0]; });
+}
+
+}  // namespace
+
+void start_framing() {
+  const Settings& s = world.settings;
+  const bool force = s.compress == "force";
+  // Within one node there is nothing to gain.
+  if (!force && !(s.compress == "on" && several_nodes())) return;
+  Framing& f = framing_state;
+  f.threshold_bytes = std::max<std::int64_t>(64, s.compress_threshold_bytes);
+  f.always = force;
+  f.share_bytes_per_s = force ? 1e6 : share_bytes_per_s();
+  f.most_tag = most_tag();
+  int level = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  f.threads = level == MPI_THREAD_MULTIPLE;
+  PMPI_Comm_dup(MPI_COMM_WORLD, &f.side);
+  PMPI_Comm_set_errhandler(f.side, MPI_ERRORS_RETURN);
+  PMPI_Type_contiguous(static_cast<int>(chunk_bytes), MPI_BYTE, &chunk_type);
+  PMPI_Type_commit(&chunk_type);
+  Messages::prepare();
+  f.on.store(true, std::memory_order_relaxed);
+  update_watching();
+}
+
+void stop_framing() {
+  if (!framing()) return;
+  tend_freed(true);
+  reap_side_messages(true);
+  framing_state.on.store(false, std::memory_order_relaxed);
+  update_watching();
+  Messages::release();
+  PMPI_Type_free(&chunk_type);
+  PMPI_Comm_free(&framing_state.side);
+  empty_pool();
+}
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compression of point-to-point messages: whether it is on, and what all ranks agree on about it.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace antiphon::mpi {
+
+struct Framing {
+  std::atomic<bool> on{false};
+  std::int64_t threshold_bytes = 1024;  ///< shorter messages always travel as they are; so does what is longer than an int
+  bool always = false;                  ///< for tests: every message, within nodes too, whether it pays or not
+  bool threads = false;                 ///< MPI_THREAD_MULTIPLE
+  int most_tag = 32767;
+  double share_bytes_per_s = 0;         ///< of a node's link, for each of its ranks
+  MPI_Comm side;                        ///< MPI_COMM_WORLD's ranks: for the few bytes that do not fit into a message
+};
+extern Framing framing_state;
+
+/// Whether point-to-point messages may be framed in this job.
+inline bool framing() { return framing_state.on.load(std::memory_order_relaxed); }
+
+/// After start_world(): collective over MPI_COMM_WORLD.
+void start_framing();
+/// Before the end of MPI: completes what the program has given up and adds up what all ranks did.
+void stop_framing();
+
+}  // namespace antiphon::mpi

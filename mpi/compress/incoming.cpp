@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/incoming.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "compress/control.hpp"
+#include "compress/mark.hpp"
+#include "settings.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+bool may_match(const Receive& receive, int source, int tag) {
+  return (receive.wanted.peer == source || receive.wanted.peer == MPI_ANY_SOURCE) &&
+         (receive.wanted.tag == tag || receive.wanted.tag == MPI_ANY_TAG);
+}
+
+/// Messages of one channel must be decoded in their order, but the program may ask for a later one first. Decodes the earlier
+/// receives that could hold what is missing. False: there is none that could.
+bool help_earlier(Messages& messages, std::uint64_t ticket, int source, int tag) {
+  Receive* ready = nullptr;
+  bool some = false;
+  MPI_Status status{};
+  {
+    const std::lock_guard lock(messages.matching);
+    for (Receive* r : messages.under_way) {
+      if (r->ticket >= ticket || r->state == Receive::State::finished || !may_match(*r, source, tag)) continue;
+      some = true;
+      if (r->state != Receive::State::posted || r->request == MPI_REQUEST_NULL) continue;
+      int flag = 0;
+      PMPI_Request_get_status(r->request, &flag, &status);
+      if (flag == 0) continue;
+      ready = r;
+      ready->state = Receive::State::finishing;
+      break;
+    }
+  }
+  if (ready != nullptr) {
+    ready->error = finish(*ready, status, MPI_SUCCESS);
+    ready->status = status;
+    const std::lock_guard lock(messages.matching);
+    ready->state = Receive::State::finished;
+  } else if (some) {
+    sched_yield();
+  }
+  return some;
+}
+
+struct Origin {
+  Messages& messages;
+  int source;
+  int tag;
+  std::uint64_t ticket;
+};
+
+codec::Error decode(const Origin& origin, codec::ConstBytes frame, codec::Bytes out) {
+  InLink& link = origin.messages.from(origin.source);
+  bool last_try = false;
+  while (true) {
+    codec::Error error;
+    {
+      const std::lock_guard lock(link.mutex);
+      const std::uint64_t before_ns = link.decoder.statistics().codec_ns;
+      error = link.decoder.decode(frame, out);
+      link.traffic.decode_ns += link.decoder.statistics().codec_ns - before_ns;
+    }
+    if (error != codec::Error::missing_reference || last_try) return error;
+    last_try = !help_earlier(origin.messages, origin.ticket, origin.source, origin.tag);
+  }
+}
+
+/// The first bytes of a tagged message, which came beside it.
+int restore(const Origin& origin, std::byte* message, std::size_t bytes) {
+  std::uint32_t number = 0;
+  std::memcpy(&number, message + mark_bytes, sizeof number);
+  SideMessage side;
+  const int code = PMPI_Recv(&side, sizeof side, MPI_BYTE, origin.messages.world_rank(origin.source), side_tag(number),
+                             framing_state.side, MPI_STATUS_IGNORE);
+  if (code != MPI_SUCCESS) return code;
+  std::memcpy(message, side.first, tagged_bytes);
+  const bool keeps = std::any_of(std::begin(side.head), std::end(side.head), [](std::byte b) { return b != std::byte{0}; });
+  if (!keeps) return MPI_SUCCESS;
+  InLink& link = origin.messages.from(origin.source);
+  const std::lock_guard lock(link.mutex);
+  return link.decoder.decode(codec::ConstBytes(side.head, sizeof side.head), {message, bytes}, {message, bytes}) == codec::Error::none
+             ? MPI_SUCCESS
+             : MPI_ERR_OTHER;
+}
+
+/// Elements of the program's type, the last of which may have come in part.
+int unpack_bytes(const Receive& r, const std::byte* from, std::int64_t bytes) {
+  if (bytes == 0) return MPI_SUCCESS;
+  MPI_Datatype type = r.has_own_type ? r.own_type : r.wanted.type;
+  const std::int64_t whole = bytes / r.info.size_bytes;
+  const std::int64_t rest = bytes % r.info.size_bytes;
+  if (const int code = unpack(from, r.wanted.buffer, whole, type, r.info); code != MPI_SUCCESS || rest == 0) return code;
+  // The rest of the last element keeps what the program has there.
+  Buffer element(static_cast<std::size_t>(r.info.size_bytes));
+  auto* const place = static_cast<std::byte*>(r.wanted.buffer) + whole * r.info.extent_bytes;
+  if (const int code = pack(place, 1, type, r.info, element.data()); code != MPI_SUCCESS) return code;
+  std::memcpy(element.data(), from + whole * r.info.size_bytes, static_cast<std::size_t>(rest));
+  return unpack(element.data(), place, 1, type, r.info);
+}
+
+/// The message where the program wants it, from `data`; cut, with an error, if there is no room.
+int put(Receive& r, const std::byte* data, std::int64_t bytes) {
+  const std::int64_t fits = std::min(bytes, r.capacity_bytes);
+  int code = MPI_SUCCESS;
+  if (!r.info.contiguous) {
+    code = unpack_bytes(r, data, fits);
+  } else if (data != r.wanted.buffer) {
+    std::memcpy(r.wanted.buffer, data, static_cast<std::size_t>(fits));
+  }
+  return code == MPI_SUCCESS && fits < bytes ? MPI_ERR_TRUNCATE : code;
+}
+
+int failed(codec::Error error) {
+  warn(std::string("a compressed message could not be decoded: ") + codec::text(error));
+  return MPI_ERR_OTHER;
+}
+
+}  // namespace
+
+std::int64_t bytes_in(const MPI_Status& status) {
+  MPI_Count bytes = 0;
+  PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+  return bytes == MPI_UNDEFINED ? 0 : bytes;
+}
+
+namespace {
+
+void set_bytes(MPI_Status& status, std::int64_t bytes) { PMPI_Status_set_elements_x(&status, MPI_BYTE, bytes); }
+
+/// A frame of `wire` bytes lies where the message was to arrive.
+int unframe(Receive& r, const Origin& origin, std::int64_t wire, MPI_Status& status) {
+  auto* const arrived = static_cast<std::byte*>(r.buffer());
+  const codec::ConstBytes here(arrived + mark_bytes, static_cast<std::size_t>(wire) - mark_bytes);
+  const std::uint64_t raw = codec::raw_bytes(here);
+  if (raw == codec::not_a_frame) return failed(codec::Error::damaged);
+  const bool in_place = r.info.contiguous && static_cast<std::int64_t>(raw) <= r.capacity_bytes;
+  Buffer copy;
+  Buffer decoded;
+  codec::ConstBytes frame = here;
+  std::byte* target = nullptr;
+  if (in_place) {
+    copy = Buffer(here.size());
+    std::memcpy(copy.data(), here.data(), here.size());
+    frame = {copy.data(), here.size()};
+    target = static_cast<std::byte*>(r.wanted.buffer);
+  } else {
+    decoded = Buffer(raw);
+    target = decoded.data();
+  }
+  if (const codec::Error error = decode(origin, frame, {target, raw}); error != codec::Error::none) return failed(error);
+  const int code = put(r, target, static_cast<std::int64_t>(raw));
+  set_bytes(status, std::min(static_cast<std::int64_t>(raw), r.capacity_bytes));
+  return code;
+}
+
+}  // namespace
+
+/// Bytes; where an int cannot count them and the library has no larger counts, of chunks or, in place, as the program said.
+static void describe_post(Receive& r) {
+  r.post_count = r.capacity_bytes;
+  r.post_type = MPI_BYTE;
+#if !ANTIPHON_HAS_LARGE_COUNT
+  if (r.capacity_bytes <= std::numeric_limits<int>::max()) return;
+  r.post_count = r.info.contiguous ? r.wanted.count : (r.capacity_bytes + chunk_bytes - 1) / chunk_bytes;
+  r.post_type = r.info.contiguous ? r.wanted.type : chunk_type;
+#endif
+}
+
+Receive::~Receive() {
+  unlist_receive(*this);
+  if (has_own_type) PMPI_Type_free(&own_type);
+}
+
+std::unique_ptr<Receive> expect_extracted(const Incoming& wanted, Messages& messages) {
+  auto r = std::make_unique<Receive>();
+  if (wanted.count < 0 || !inspect(wanted.type, r->info)) return nullptr;
+  r->capacity_bytes = wanted.count * r->info.size_bytes;
+  r->messages = messages.shared_from_this();
+  r->wanted = wanted;
+  return r;
+}
+
+std::unique_ptr<Receive> expect(const Incoming& wanted) {
+  if (wanted.count <= 0 || wanted.peer == MPI_PROC_NULL || wanted.type == MPI_DATATYPE_NULL) return nullptr;
+  int size = 0;
+  if (PMPI_Type_size(wanted.type, &size) != MPI_SUCCESS) return nullptr;
+  if (size >= 0 && size * wanted.count < framing_state.threshold_bytes) return nullptr;
+  Messages* messages = Messages::of(wanted.comm);
+  if (messages == nullptr) return nullptr;
+  auto r = expect_extracted(wanted, *messages);
+  if (!r || (wanted.buffer == nullptr && r->info.contiguous)) return nullptr;
+  describe_post(*r);
+  if (!r->info.contiguous) {
+    r->landing = Buffer(static_cast<std::size_t>(r->post_type == MPI_BYTE ? r->post_count : r->post_count * chunk_bytes));
+    PMPI_Type_dup(wanted.type, &r->own_type);
+    r->has_own_type = true;
+  }
+  return r;
+}
+
+MPI_Datatype chunk_type;
+
+void list_receive(Receive& r) {
+  r.state = Receive::State::posted;
+  r.ticket = r.messages->next_ticket++;
+  r.place = r.messages->under_way.insert(r.messages->under_way.end(), &r);
+  r.listed = true;
+}
+
+void unlist_receive(Receive& r) {
+  if (!r.listed) return;
+  const std::lock_guard lock(r.messages->matching);
+  r.messages->under_way.erase(r.place);
+  r.listed = false;
+}
+
+void enter_call(Receive& r) {
+  std::unique_lock lock(r.messages->matching);
+  while (r.state == Receive::State::finishing) {
+    lock.unlock();
+    sched_yield();
+    lock.lock();
+  }
+  if (r.state == Receive::State::posted) r.state = Receive::State::in_call;
+}
+
+void leave_call(Receive& r) {
+  const std::lock_guard lock(r.messages->matching);
+  if (r.state == Receive::State::in_call) r.state = Receive::State::posted;
+}
+
+int finish(Receive& r, MPI_Status& status, int code) {
+  if (r.state == Receive::State::finished) {
+    const int kept = status.MPI_ERROR;  // set by the calls that set it at all
+    status = r.status;
+    status.MPI_ERROR = kept;
+    return r.error;
+  }
+  int cancelled = 0;
+  PMPI_Test_cancelled(&status, &cancelled);
+  if (cancelled != 0) return code;
+  const std::int64_t wire = bytes_in(status);
+  auto* const arrived = static_cast<std::byte*>(r.buffer());
+  if (code != MPI_SUCCESS) {
+    if (r.landing) static_cast<void>(unpack_bytes(r, arrived, std::min(wire, r.capacity_bytes)));
+    return code;
+  }
+  const Origin origin{*r.messages, status.MPI_SOURCE, status.MPI_TAG, r.ticket};
+  const bool may_be_marked = wire >= framing_state.threshold_bytes && wire <= std::numeric_limits<int>::max();
+  const Mark mark = may_be_marked ? mark_of(arrived) : Mark::none;
+  if (mark == Mark::frame) return unframe(r, origin, wire, status);
+  if (mark == Mark::tagged) {
+    if (const int failure = restore(origin, arrived, static_cast<std::size_t>(wire)); failure != MPI_SUCCESS) return failure;
+  }
+  return r.landing ? put(r, arrived, wire) : MPI_SUCCESS;
+}
+
+void fill_status(MPI_Status& status, int source, int tag, std::int64_t bytes) {
+  status.MPI_SOURCE = source;
+  status.MPI_TAG = tag;
+  set_bytes(status, bytes);
+  PMPI_Status_set_cancelled(&status, 0);
+}
+
+int deliver(Receive& r, const Extracted& message, MPI_Status& status) {
+  const int code = put(r, message.data.data(), message.bytes);
+  fill_status(status, message.source, message.tag, std::min(message.bytes, r.capacity_bytes));
+  return code;
+}
+
+Extracted extract(Messages& messages, Buffer wire, std::int64_t bytes, int source, int tag, int& code) {
+  Extracted result{source, tag, bytes, std::move(wire)};
+  std::byte* const data = result.data.data();
+  const Origin origin{messages, source, tag, UINT64_MAX};
+  const Mark mark = bytes >= framing_state.threshold_bytes ? mark_of(data) : Mark::none;
+  code = MPI_SUCCESS;
+  if (mark == Mark::tagged) code = restore(origin, data, static_cast<std::size_t>(bytes));
+  if (mark != Mark::frame) return result;
+  const codec::ConstBytes frame(data + mark_bytes, static_cast<std::size_t>(bytes) - mark_bytes);
+  const std::uint64_t raw = codec::raw_bytes(frame);
+  if (raw == codec::not_a_frame) {
+    code = failed(codec::Error::damaged);
+    return result;
+  }
+  Buffer decoded(raw);
+  const codec::Error error = decode(origin, frame, {decoded.data(), raw});
+  if (error != codec::Error::none) code = failed(error);
+  result.bytes = static_cast<std::int64_t>(raw);
+  result.data = std::move(decoded);
+  return result;
+}
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handles of messages that MPI_Mprobe took out of the library, in Fortran. MPICH's are numbers in both languages.
+#include "compress/framed.hpp"
+#include "library.hpp"
+
+#if ANTIPHON_ABI_OPENMPI
+
+using namespace antiphon::mpi;
+
+extern "C" {
+
+ANTIPHON_EXPORT MPI_Fint MPI_Message_c2f(MPI_Message message) {
+  find_library();
+  return framed::is_own_message(message) ? framed::own_message_to_fortran(message) : PMPI_Message_c2f(message);
+}
+
+ANTIPHON_EXPORT MPI_Message MPI_Message_f2c(MPI_Fint message) {
+  find_library();
+  return message < 0 && framing() ? framed::own_message_from_fortran(message) : PMPI_Message_f2c(message);
+}
+
+}  // extern "C"
+
+#endif

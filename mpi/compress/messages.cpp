@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/messages.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+
+#include "compress/control.hpp"
+#include "world.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+int keyval = MPI_KEYVAL_INVALID;
+std::mutex registry_mutex;
+std::vector<Messages*> registry;
+
+/// Goes up whenever a communicator ends: its handle may come back as another's.
+std::atomic<std::uint64_t> generation{1};
+
+/// The communicators that this thread used last.
+struct Recent {
+  MPI_Comm comm;
+  std::uint64_t generation = 0;
+  Messages* messages = nullptr;
+};
+constexpr std::size_t recent_count = 4;
+thread_local std::array<Recent, recent_count> recent{};
+thread_local std::size_t recent_next = 0;
+
+void add(Traffic& sum, const Traffic& t) {
+  sum.messages += t.messages;
+  sum.encoded += t.encoded;
+  sum.bytes += t.bytes;
+  sum.wire_bytes += t.wire_bytes;
+  sum.encode_ns += t.encode_ns;
+  sum.decode_ns += t.decode_ns;
+  sum.saved_s += t.saved_s;
+}
+
+/// What communicators did that are no more, by name.
+std::map<std::string, Messages::Sum> departed;
+
+int delete_messages(MPI_Comm, int, void* value, void*) {
+  generation.fetch_add(1, std::memory_order_relaxed);
+  auto* messages = static_cast<std::shared_ptr<Messages>*>(value);
+  const std::lock_guard lock(registry_mutex);
+  const Messages::Sum last = (*messages)->sum();
+  Messages::Sum& sum = departed[last.label];
+  sum.label = last.label;
+  add(sum.far, last.far);
+  add(sum.near, last.near);
+  registry.erase(std::remove(registry.begin(), registry.end(), messages->get()), registry.end());
+  delete messages;  // receives under way keep it alive
+  return MPI_SUCCESS;
+}
+
+/// The ranks in MPI_COMM_WORLD of those that this communicator's messages go to; empty if one is not in it.
+std::vector<int> world_ranks(MPI_Group group) {
+  int size = 0;
+  PMPI_Group_size(group, &size);
+  std::vector<int> here(static_cast<std::size_t>(size));
+  std::vector<int> there(static_cast<std::size_t>(size));
+  for (int i = 0; i < size; ++i) here[static_cast<std::size_t>(i)] = i;
+  PMPI_Group_translate_ranks(group, size, here.data(), world.group, there.data());
+  if (std::find(there.begin(), there.end(), MPI_UNDEFINED) != there.end()) there.clear();
+  return there;
+}
+
+std::string name_of(MPI_Comm comm, int size) {
+  char name[MPI_MAX_OBJECT_NAME] = "";
+  int length = 0;
+  PMPI_Comm_get_name(comm, name, &length);
+  std::string text(name, static_cast<std::size_t>(length));
+  return text.empty() ? "of " + std::to_string(size) + " ranks" : text;
+}
+
+Messages* look_up(MPI_Comm comm) {
+  void* value = nullptr;
+  int found = 0;
+  if (PMPI_Comm_get_attr(comm, keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS) return nullptr;
+  if (found == 0) {
+    // Two threads may meet a new communicator at once.
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    PMPI_Comm_get_attr(comm, keyval, static_cast<void*>(&value), &found);
+    if (found == 0) {
+      auto fresh = std::make_unique<std::shared_ptr<Messages>>(std::make_shared<Messages>(comm));
+      if (PMPI_Comm_set_attr(comm, keyval, fresh.get()) != MPI_SUCCESS) return nullptr;
+      const std::lock_guard registry_lock(registry_mutex);
+      registry.push_back(fresh->get());
+      value = fresh.release();
+    }
+  }
+  return static_cast<std::shared_ptr<Messages>*>(value)->get();
+}
+
+}  // namespace
+
+Messages::Messages(MPI_Comm comm) : comm_(comm) {
+  int inter = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  MPI_Group group = MPI_GROUP_NULL;
+  PMPI_Comm_group(comm, &group);
+  std::vector<int> own = world_ranks(group);
+  PMPI_Group_free(&group);
+  world_of_peer_ = own;
+  if (inter != 0) {
+    PMPI_Comm_remote_group(comm, &group);
+    world_of_peer_ = world_ranks(group);
+    PMPI_Group_free(&group);
+  }
+  eligible_ = !own.empty() && !world_of_peer_.empty();
+  label_ = name_of(comm, peers());
+  out_.resize(world_of_peer_.size());
+  in_.resize(world_of_peer_.size());
+}
+
+void Messages::prepare() { PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_messages, &keyval, nullptr); }
+
+void Messages::release() {
+  generation.fetch_add(1, std::memory_order_relaxed);
+  for (MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
+    void* value = nullptr;
+    int found = 0;
+    PMPI_Comm_get_attr(comm, keyval, static_cast<void*>(&value), &found);
+    if (found != 0) PMPI_Comm_delete_attr(comm, keyval);
+  }
+  PMPI_Comm_free_keyval(&keyval);
+}
+
+Messages* Messages::of(MPI_Comm comm) {
+  const std::uint64_t now = generation.load(std::memory_order_relaxed);
+  for (const Recent& r : recent) {
+    if (r.generation == now && r.comm == comm) return r.messages;
+  }
+  if (comm == MPI_COMM_NULL) return nullptr;
+  Messages* found = look_up(comm);
+  if (found != nullptr && !found->eligible_) found = nullptr;
+  recent[recent_next++ % recent_count] = {comm, now, found};
+  return found;
+}
+
+std::vector<Messages::Sum> Messages::sums() {
+  const std::lock_guard lock(registry_mutex);
+  std::vector<Sum> all;
+  for (const auto& [label, sum] : departed) all.push_back(sum);
+  for (Messages* messages : registry) all.push_back(messages->sum());
+  return all;
+}
+
+bool Messages::is_near(int peer) const {
+  int self = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &self);
+  const auto node = [](int rank) { return world.node_of_rank[static_cast<std::size_t>(rank)]; };
+  return node(self) == node(world_rank(peer));
+}
+
+OutLink& Messages::to(int peer) {
+  const std::lock_guard lock(links_mutex_);
+  auto& link = out_[static_cast<std::size_t>(peer)];
+  if (!link) {
+    link = std::make_unique<OutLink>();
+    link->near = is_near(peer);
+    codec::LinkOptions options;
+    options.frame.minimum_frame_bytes = static_cast<std::size_t>(framing_state.threshold_bytes);
+    options.frame.wire_bytes_per_s = framing_state.share_bytes_per_s;
+    if (!link->near || framing_state.always) link->encoder = std::make_unique<codec::Encoder>(options);
+  }
+  return *link;
+}
+
+InLink& Messages::from(int peer) {
+  const std::lock_guard lock(links_mutex_);
+  auto& link = in_[static_cast<std::size_t>(peer)];
+  if (!link) link = std::make_unique<InLink>();
+  return *link;
+}
+
+Messages::Sum Messages::sum() {
+  Sum result{label_, {}, {}};
+  for (const auto& link : out_) {
+    if (link) add(link->near ? result.near : result.far, link->traffic);
+  }
+  for (std::size_t peer = 0; peer < in_.size(); ++peer) {
+    if (in_[peer]) add(is_near(static_cast<int>(peer)) ? result.near : result.far, in_[peer]->traffic);
+  }
+  return result;
+}
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// What compression keeps with a communicator: who its peers are, both ends of each link, receives that are under way, and
+// messages that a probe had to take out of the library.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "antiphon/codec.hpp"
+#include "compress/policy.hpp"
+#include "compress/pool.hpp"
+
+namespace antiphon::mpi {
+
+struct Receive;
+
+/// Where messages go, counted: one for messages to other nodes, one within the node.
+struct Traffic {
+  std::uint64_t messages = 0;  ///< of at least the threshold
+  std::uint64_t encoded = 0;
+  std::uint64_t bytes = 0;       ///< as the program sent them
+  std::uint64_t wire_bytes = 0;  ///< as they travelled
+  std::uint64_t encode_ns = 0;
+  std::uint64_t decode_ns = 0;
+  double saved_s = 0;  ///< estimated: time on the wire less, time in codecs more
+};
+
+/// The sending end towards one peer. Messages are encoded and handed to the library under its lock: both in one order.
+struct OutLink {
+  std::mutex mutex;
+  std::unique_ptr<codec::Encoder> encoder;
+  std::unordered_map<std::uint64_t, Policy> policies;  ///< by tag and size
+  bool near = false;                                   ///< the peer is on this node
+  Traffic traffic;
+};
+
+/// The receiving end from one peer.
+struct InLink {
+  std::mutex mutex;
+  codec::Decoder decoder;
+  Traffic traffic;
+};
+
+/// A message that a probe took out of the library to learn its length, decoded.
+struct Extracted {
+  int source = 0;
+  int tag = 0;
+  std::int64_t bytes = 0;
+  Buffer data;
+  bool ready = true;  ///< decoded
+};
+
+class Messages : public std::enable_shared_from_this<Messages> {
+ public:
+  explicit Messages(MPI_Comm comm);
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+
+  /// Of a communicator, made at its first message. Null where messages are not framed, which all its ranks see alike: some
+  /// process in it is of another job.
+  static Messages* of(MPI_Comm comm);
+  static void prepare();
+  static void release();
+  /// What went over a communicator: links to other nodes, and within the node, both directions.
+  struct Sum {
+    std::string label;
+    Traffic far, near;
+  };
+  Sum sum();
+  /// Of every communicator that exists or has existed.
+  static std::vector<Sum> sums();
+
+  [[nodiscard]] MPI_Comm comm() const { return comm_; }
+  [[nodiscard]] int peers() const { return static_cast<int>(world_of_peer_.size()); }
+  /// In MPI_COMM_WORLD.
+  [[nodiscard]] int world_rank(int peer) const { return world_of_peer_[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] const std::string& label() const { return label_; }
+  OutLink& to(int peer);
+  InLink& from(int peer);
+
+  /// Held while a receive looks at `extracted` and is then handed to the library, so that no message slips in between.
+  std::mutex matching;
+  std::list<Extracted> extracted;
+  std::atomic<int> extracted_count{0};
+  std::list<Receive*> under_way;  ///< receives, in the order in which they were posted; under `matching`
+  std::uint64_t next_ticket = 0;
+
+ private:
+  [[nodiscard]] bool is_near(int peer) const;
+
+  MPI_Comm comm_;
+  bool eligible_ = false;
+  std::string label_;
+  std::vector<int> world_of_peer_;
+  std::mutex links_mutex_;
+  std::vector<std::unique_ptr<OutLink>> out_;
+  std::vector<std::unique_ptr<InLink>> in_;
+};
+
+}  // namespace antiphon::mpi

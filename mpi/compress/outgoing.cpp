@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/outgoing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <vector>
+
+#include "codecs/frame/head.hpp"
+#include "compress/control.hpp"
+#include "compress/mark.hpp"
+#include "compress/messages.hpp"
+#include "compress/starting.hpp"
+#include "datatype.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+struct SidePost {
+  MPI_Request request;
+  Buffer data;
+};
+std::mutex side_mutex;
+std::vector<SidePost> side_posts;
+std::uint32_t side_number = 0;
+
+std::uint64_t channel_key(int tag, std::int64_t bytes) {
+  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(tag)) << 32 | static_cast<std::uint32_t>(bytes);
+}
+
+codec::Element element_of(MPI_Datatype type) {
+  if (type == MPI_DOUBLE || type == MPI_DOUBLE_PRECISION) return codec::Element::f64;
+  if (type == MPI_FLOAT || type == MPI_REAL) return codec::Element::f32;
+  if (type == MPI_INT || type == MPI_INTEGER || type == MPI_INT32_T) return codec::Element::i32;
+  if (type == MPI_LONG || type == MPI_INT64_T) return codec::Element::i64;
+  return codec::Element::unknown;
+}
+
+/// The arguments are such that the library will take them, and such that a receiver looks for a mark.
+bool may_be_framed(const Outgoing& m, TypeInfo& info) {
+  if (m.count <= 0 || m.peer < 0 || m.tag < 0 || m.tag > framing_state.most_tag || m.type == MPI_DATATYPE_NULL) return false;
+  int size = 0;
+  if (PMPI_Type_size(m.type, &size) != MPI_SUCCESS) return false;
+  if (size >= 0 && size * m.count < framing_state.threshold_bytes) return false;
+  if (m.buffer == MPI_IN_PLACE || !inspect(m.type, info)) return false;
+  if (m.buffer == nullptr && info.contiguous) return false;
+  const std::int64_t bytes = info.size_bytes * m.count;
+  return bytes >= framing_state.threshold_bytes && bytes <= std::numeric_limits<int>::max();
+}
+
+/// The first bytes of the packed message, without packing all of it where elements are small.
+bool begins_with_mark(const Outgoing& m, const TypeInfo& info, Parcel& parcel) {
+  if (info.contiguous) return mark_of(m.buffer) != Mark::none;
+  const std::int64_t elements = std::min(m.count, static_cast<std::int64_t>(mark_bytes) / info.size_bytes + 1);
+  std::array<std::byte, 512> little;
+  if (elements * info.size_bytes <= static_cast<std::int64_t>(little.size())) {
+    return pack(m.buffer, elements, m.type, info, little.data()) == MPI_SUCCESS && mark_of(little.data()) != Mark::none;
+  }
+  parcel.packed = Buffer(static_cast<std::size_t>(elements * info.size_bytes));
+  return pack(m.buffer, elements, m.type, info, parcel.packed.data()) == MPI_SUCCESS && mark_of(parcel.packed.data()) != Mark::none;
+}
+
+/// The message in one piece; null if the library cannot pack it.
+const std::byte* in_one_piece(const Outgoing& m, const TypeInfo& info, Parcel& parcel) {
+  if (info.contiguous) return static_cast<const std::byte*>(m.buffer);
+  parcel.packed = Buffer(static_cast<std::size_t>(m.count * info.size_bytes));
+  return pack(m.buffer, m.count, m.type, info, parcel.packed.data()) == MPI_SUCCESS ? parcel.packed.data() : nullptr;
+}
+
+/// The program's message with another beginning; that travels beside it, before it.
+Wire tagged(const std::byte* raw, std::size_t bytes, int world_peer, const std::byte* head, Parcel& parcel) {
+  SidePost post{MPI_REQUEST_NULL, Buffer(sizeof(SideMessage))};
+  auto* side = reinterpret_cast<SideMessage*>(post.data.data());
+  std::memset(side, 0, sizeof *side);
+  std::memcpy(side->first, raw, tagged_bytes);
+  if (head != nullptr) std::memcpy(side->head, head, sizeof side->head);
+  parcel.frame = Buffer(bytes);
+  std::byte* const wire = parcel.frame.data();
+  std::memcpy(wire + tagged_bytes, raw + tagged_bytes, bytes - tagged_bytes);
+  put_mark(wire, Mark::tagged);
+  const std::lock_guard lock(side_mutex);
+  const std::uint32_t number = side_number++;
+  std::memcpy(wire + mark_bytes, &number, sizeof number);
+  PMPI_Isend(side, sizeof *side, MPI_BYTE, world_peer, side_tag(number), framing_state.side, &post.request);
+  side_posts.push_back(std::move(post));
+  return {wire, static_cast<int>(bytes)};
+}
+
+/// A kept frame's head, as that of a stored one: the receiver keeps the message under the same number.
+std::array<std::byte, codec::frame_overhead_bytes> as_stored(const codec::Frame& frame) {
+  codec::Head head;
+  codec::read_head(frame.head, head);
+  head.codec = codec::Id::stored;
+  head.padded = false;
+  return codec::bytes_of(head);
+}
+
+bool is_kept(const codec::Frame& frame) {
+  codec::Head head;
+  return codec::read_head(frame.head, head) == codec::Error::none && head.kept;
+}
+
+}  // namespace
+
+bool worth_tracking(const Outgoing& message) {
+  TypeInfo info;
+  return may_be_framed(message, info) && Messages::of(message.comm) != nullptr;
+}
+
+void reap_side_messages(bool wait) {
+  const std::lock_guard lock(side_mutex);
+  for (auto post = side_posts.begin(); post != side_posts.end();) {
+    int done = 1;
+    if (wait) {
+      PMPI_Wait(&post->request, MPI_STATUS_IGNORE);
+    } else {
+      PMPI_Test(&post->request, &done, MPI_STATUS_IGNORE);
+    }
+    post = done != 0 ? side_posts.erase(post) : post + 1;
+  }
+}
+
+void forget_cancelled(const Parcel& parcel) {
+  if (parcel.link == nullptr) return;
+  const std::lock_guard lock(parcel.link->mutex);
+  parcel.link->encoder.reset();
+}
+
+namespace outgoing {
+
+/// One message being encoded on its link, whose lock is held.
+class Encoding {
+ public:
+  Encoding(const Outgoing& m, Messages& messages, OutLink& link, const TypeInfo& info, Parcel& parcel)
+      : m_(m), messages_(messages), link_(link), info_(info), parcel_(parcel), bytes_(m.count * info.size_bytes) {}
+
+  /// Nothing (data null) if the message is to travel as it is.
+  Wire run() {
+    ++link_.traffic.messages;
+    link_.traffic.bytes += static_cast<std::uint64_t>(bytes_);
+    Wire wire = make();
+    link_.traffic.wire_bytes += wire.data != nullptr ? static_cast<std::uint64_t>(wire.bytes) : static_cast<std::uint64_t>(bytes_);
+    return wire;
+  }
+
+ private:
+  Wire make() {
+    Policy* policy = link_.encoder ? &policy_of_channel() : nullptr;
+    if (policy == nullptr || !(framing_state.always || policy->tries())) return plain();
+    const std::byte* raw = in_one_piece(m_, info_, parcel_);
+    if (raw == nullptr) return {};
+    return encoded(raw, *policy);
+  }
+
+  Wire plain() {
+    if (!begins_with_mark(m_, info_, parcel_)) return {};
+    const std::byte* raw = in_one_piece(m_, info_, parcel_);
+    return raw == nullptr ? Wire{} : tag(raw, nullptr);
+  }
+
+  Wire encoded(const std::byte* raw, Policy& policy) {
+    const auto bytes = static_cast<std::size_t>(bytes_);
+    parcel_.frame = Buffer(mark_bytes + codec::bound(bytes));
+    std::byte* const out = parcel_.frame.data();
+    const std::uint64_t before_ns = link_.encoder->statistics().codec_ns;
+    const codec::Channel channel{.tag = m_.tag, .message_bytes = bytes};
+    const codec::Frame frame =
+        link_.encoder->encode(channel, {raw, bytes}, {out + mark_bytes, codec::bound(bytes)}, element_of(m_.type));
+    const std::uint64_t spent_ns = link_.encoder->statistics().codec_ns - before_ns;
+    const bool shorter = frame.codec != codec::Id::stored && mark_bytes + frame.bytes <= bytes;
+    judge(policy, shorter ? mark_bytes + frame.bytes : bytes, spent_ns);
+    if (shorter) {
+      ++link_.traffic.encoded;
+      put_mark(out, Mark::frame);
+      return {out, static_cast<int>(mark_bytes + frame.bytes)};
+    }
+    if (is_kept(frame)) return tag(raw, as_stored(frame).data());
+    if (mark_of(raw) != Mark::none) return tag(raw, nullptr);
+    // Already packed: the library need not do that again.
+    return info_.contiguous ? Wire{} : Wire{raw, static_cast<int>(bytes)};
+  }
+
+  Wire tag(const std::byte* raw, const std::byte* head) {
+    reap_side_messages(false);
+    return tagged(raw, static_cast<std::size_t>(bytes_), messages_.world_rank(m_.peer), head, parcel_);
+  }
+
+  Policy& policy_of_channel() {
+    constexpr std::size_t most = 4096;
+    if (link_.policies.size() > most) link_.policies.clear();
+    return link_.policies[channel_key(m_.tag, bytes_)];
+  }
+
+  /// What decoding costs is not known here; it is taken to cost as much as encoding.
+  void judge(Policy& policy, std::size_t wire_bytes, std::uint64_t spent_ns) {
+    const double wire_s = static_cast<double>(static_cast<std::size_t>(bytes_) - wire_bytes) / framing_state.share_bytes_per_s;
+    const double codec_s = 1e-9 * static_cast<double>(spent_ns) * (wire_bytes < static_cast<std::size_t>(bytes_) ? 2 : 1);
+    link_.traffic.encode_ns += spent_ns;
+    link_.traffic.saved_s += wire_s - codec_s;
+    policy.learn(wire_s - codec_s);
+  }
+
+  const Outgoing& m_;
+  Messages& messages_;
+  OutLink& link_;
+  const TypeInfo& info_;
+  Parcel& parcel_;
+  std::int64_t bytes_;
+};
+
+Prepared::Prepared(const Outgoing& message, Parcel& parcel) {
+  TypeInfo info;
+  if (!may_be_framed(message, info)) return;
+  Messages* messages = Messages::of(message.comm);
+  if (messages == nullptr || message.peer >= messages->peers()) return;
+  OutLink& link = messages->to(message.peer);
+  lock_ = std::unique_lock(link.mutex);
+  parcel.link = &link;
+  wire_ = Encoding(message, *messages, link, info, parcel).run();
+}
+
+}  // namespace outgoing
+}  // namespace antiphon::mpi

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buffers of frames: taken and given back all the time, so their memory is kept, warm and already mapped.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+namespace antiphon::mpi {
+
+/// At least `bytes` of memory from the pool, 64-byte aligned, not initialised.
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t bytes);
+  ~Buffer() { reset(); }
+  Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), order_(other.order_) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(order_, other.order_);
+    return *this;
+  }
+  void reset();
+  [[nodiscard]] std::byte* data() const { return data_; }
+  explicit operator bool() const { return data_ != nullptr; }
+
+ private:
+  std::byte* data_ = nullptr;
+  int order_ = 0;  ///< 2^order_ bytes
+};
+
+/// Gives all unused memory back.
+void empty_pool();
+
+}  // namespace antiphon::mpi

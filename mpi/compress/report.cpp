@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/report.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compress/control.hpp"
+#include "compress/messages.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+void add_row(nlohmann::json& rows, const std::string& label, const char* link_class, const Traffic& t) {
+  if (t.messages == 0 && t.decode_ns == 0) return;
+  rows.push_back({{"communicator", label},
+                  {"class", link_class},
+                  {"messages", t.messages},
+                  {"encoded", t.encoded},
+                  {"bytes", t.bytes},
+                  {"wire_bytes", t.wire_bytes},
+                  {"encode_s", 1e-9 * static_cast<double>(t.encode_ns)},
+                  {"decode_s", 1e-9 * static_cast<double>(t.decode_ns)},
+                  {"saved_s", t.saved_s}});
+}
+
+nlohmann::json own_rows() {
+  auto rows = nlohmann::json::array();
+  for (const Messages::Sum& sum : Messages::sums()) {
+    add_row(rows, sum.label, "between nodes", sum.far);
+    add_row(rows, sum.label, "within nodes", sum.near);
+  }
+  return rows;
+}
+
+/// Everybody's text on rank 0.
+std::vector<std::string> gather(const std::string& own) {
+  int rank = 0;
+  int ranks = 1;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  int length = static_cast<int>(own.size());
+  std::vector<int> lengths(static_cast<std::size_t>(ranks));
+  PMPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+  std::vector<int> places(lengths.size());
+  int end = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) places[i] = std::exchange(end, end + lengths[i]);
+  std::string all(static_cast<std::size_t>(end), ' ');
+  PMPI_Gatherv(own.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, 0, MPI_COMM_WORLD);
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; rank == 0 && i < lengths.size(); ++i) {
+    texts.push_back(all.substr(static_cast<std::size_t>(places[i]), static_cast<std::size_t>(lengths[i])));
+  }
+  return texts;
+}
+
+}  // namespace
+
+nlohmann::json compression_rows() {
+  auto rows = nlohmann::json::array();
+  if (!framing()) return rows;
+  std::map<std::pair<std::string, std::string>, nlohmann::json> sums;
+  const auto replace = nlohmann::json::error_handler_t::replace;
+  for (const std::string& text : gather(own_rows().dump(-1, ' ', false, replace))) {
+    for (const auto& row : nlohmann::json::parse(text)) {
+      auto& sum = sums[{row.at("communicator"), row.at("class")}];
+      if (sum.is_null()) {
+        sum = row;
+        continue;
+      }
+      for (const char* key : {"messages", "encoded", "bytes", "wire_bytes"}) {
+        sum[key] = sum[key].get<std::int64_t>() + row.at(key).get<std::int64_t>();
+      }
+      for (const char* key : {"encode_s", "decode_s", "saved_s"}) sum[key] = sum[key].get<double>() + row.at(key).get<double>();
+    }
+  }
+  for (auto& [key, row] : sums) {
+    row["rate"] = row["bytes"].get<double>() / std::max(1.0, row["wire_bytes"].get<double>());
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+void print_compression(std::FILE* out, const nlohmann::json& rows) {
+  if (rows.empty()) return;
+  std::fprintf(out, "antiphon: point-to-point messages of at least %ld bytes (all ranks; times are sums)\n",
+               static_cast<long>(framing_state.threshold_bytes));
+  std::fprintf(out, "  %-24s %-14s %9s %9s %14s %14s %6s %9s %9s %9s\n", "communicator", "class", "messages", "encoded", "bytes",
+               "on the wire", "rate", "encode, s", "decode, s", "saved, s");
+  for (const auto& row : rows) {
+    std::fprintf(out, "  %-24s %-14s %9ld %9ld %14ld %14ld %6.3f %9.4f %9.4f %9.4f\n", row.at("communicator").get<std::string>().c_str(),
+                 row.at("class").get<std::string>().c_str(), row.at("messages").get<long>(), row.at("encoded").get<long>(),
+                 row.at("bytes").get<long>(), row.at("wire_bytes").get<long>(), row.at("rate").get<double>(),
+                 row.at("encode_s").get<double>(), row.at("decode_s").get<double>(), row.at("saved_s").get<double>());
+  }
+}
+
+}  // namespace antiphon::mpi

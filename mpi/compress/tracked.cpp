@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/tracked.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+
+namespace antiphon::mpi {
+
+namespace {
+
+struct Shard {
+  std::mutex mutex;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Tracked>> entries;
+};
+std::array<Shard, 16> shards;
+std::atomic<int> tracked_count{0};
+
+std::mutex freed_mutex;
+std::vector<std::unique_ptr<Tracked>> freed;
+std::atomic<int> freed_count{0};
+
+/// Handles are pointers in some libraries and integers in others.
+std::uint64_t key_of(MPI_Request request) {
+  std::uint64_t key = 0;
+  static_assert(sizeof request <= sizeof key);
+  std::memcpy(&key, &request, sizeof request);
+  return key;
+}
+
+Shard& shard_of(std::uint64_t key) { return shards[(key * 0x9e3779b97f4a7c15ULL) >> 60]; }
+
+std::uint64_t ticket_of(const Tracked* t) { return t != nullptr && t->receive ? t->receive->ticket : 0; }
+
+/// True when it is over.
+bool tend(Tracked& t, bool wait) {
+  int done = 1;
+  MPI_Status status;
+  if (t.receive) enter_call(*t.receive);
+  const bool waits = wait && !t.receive;
+  const int code = waits ? PMPI_Wait(&t.handle, &status) : PMPI_Test(&t.handle, &done, &status);
+  if (done == 0) {
+    if (t.receive) leave_call(*t.receive);
+    return false;
+  }
+  if (t.receive) static_cast<void>(finish(*t.receive, status, code));
+  return true;
+}
+
+}  // namespace
+
+bool some_tracked() { return tracked_count.load(std::memory_order_relaxed) != 0; }
+
+void track(std::unique_ptr<Tracked> tracked) {
+  const std::uint64_t key = key_of(tracked->handle);
+  Shard& shard = shard_of(key);
+  const std::lock_guard lock(shard.mutex);
+  shard.entries[key] = std::move(tracked);
+  tracked_count.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::unique_ptr<Tracked> take(MPI_Request request) {
+  if (!some_tracked()) return nullptr;
+  const std::uint64_t key = key_of(request);
+  Shard& shard = shard_of(key);
+  const std::lock_guard lock(shard.mutex);
+  const auto found = shard.entries.find(key);
+  if (found == shard.entries.end()) return nullptr;
+  auto tracked = std::move(found->second);
+  shard.entries.erase(found);
+  tracked_count.fetch_sub(1, std::memory_order_relaxed);
+  return tracked;
+}
+
+void adopt_freed(std::unique_ptr<Tracked> tracked) {
+  const std::lock_guard lock(freed_mutex);
+  freed.push_back(std::move(tracked));
+  freed_count.store(static_cast<int>(freed.size()), std::memory_order_relaxed);
+}
+
+void tend_freed(bool wait) {
+  if (freed_count.load(std::memory_order_relaxed) == 0) return;
+  std::vector<std::unique_ptr<Tracked>> mine;
+  {
+    const std::lock_guard lock(freed_mutex);
+    mine.swap(freed);
+  }
+  mine.erase(std::remove_if(mine.begin(), mine.end(), [&](auto& t) { return tend(*t, wait); }), mine.end());
+  const std::lock_guard lock(freed_mutex);
+  for (auto& t : mine) freed.push_back(std::move(t));
+  freed_count.store(static_cast<int>(freed.size()), std::memory_order_relaxed);
+}
+
+Batch::Batch(int count, const MPI_Request* requests) : failed_comm_(MPI_COMM_NULL) {
+  if (!some_tracked()) return;
+  for (int i = 0; i < count; ++i) {
+    auto tracked = take(requests[i]);
+    if (!tracked && !some_) continue;
+    if (!some_) {
+      some_ = true;
+      handles_.assign(requests, requests + count);
+      tracked_.resize(static_cast<std::size_t>(count));
+    }
+    if (!tracked) continue;
+    const auto at = static_cast<std::size_t>(i);
+    if (tracked->inner != MPI_REQUEST_NULL) handles_[at] = tracked->inner;
+    if (tracked->receive && tracked->receive->listed) enter_call(*tracked->receive);
+    tracked_[at] = std::move(tracked);
+  }
+}
+
+Batch::~Batch() {
+  for (auto& t : tracked_) {
+    if (!t) continue;
+    if (t->receive && t->receive->listed) leave_call(*t->receive);
+    track(std::move(t));
+  }
+  // What this call has completed may be the news that a freed receive has its message.
+  tend_freed(false);
+}
+
+int Batch::look(int* flag, MPI_Status* status) {
+  const int code = PMPI_Request_get_status(handles_[0], flag, status);
+  const Tracked& t = *tracked_[0];
+  if (code != MPI_SUCCESS || *flag == 0 || !t.receive || (t.persistent && !t.active)) return code;
+  Receive& r = *t.receive;
+  r.error = finish(r, *status, MPI_SUCCESS);
+  r.status = *status;
+  const std::lock_guard lock(r.messages->matching);
+  r.state = Receive::State::finished;
+  return code;
+}
+
+bool Batch::settle(std::vector<Done>& done, MPI_Request* program) {
+  std::vector<bool> is_done(tracked_.size());
+  for (const Done& d : done) is_done[static_cast<std::size_t>(d.index)] = true;
+  // First those that go on: they are free again, also for finish() to ask about.
+  for (std::size_t i = 0; i < tracked_.size(); ++i) {
+    if (!tracked_[i]) program[i] = handles_[i];
+    if (is_done[i] || !tracked_[i]) continue;
+    if (tracked_[i]->receive && tracked_[i]->receive->listed) leave_call(*tracked_[i]->receive);
+    track(std::move(tracked_[i]));
+  }
+  // In the order in which they were posted: a later message of a channel may build on an earlier one.
+  std::sort(done.begin(), done.end(), [&](const Done& a, const Done& b) {
+    return ticket_of(tracked_[static_cast<std::size_t>(a.index)].get()) < ticket_of(tracked_[static_cast<std::size_t>(b.index)].get());
+  });
+  bool failed = false;
+  for (Done& d : done) failed |= finish_one(d, program);
+  return failed;
+}
+
+bool Batch::finish_one(Done& done, MPI_Request* program) {
+  auto& t = tracked_[static_cast<std::size_t>(done.index)];
+  if (!t) return false;
+  program[done.index] = t->persistent ? t->handle : MPI_REQUEST_NULL;
+  bool failed = false;
+  const bool counts = !t->persistent || t->active;
+  if (t->receive && counts) {
+    const int code = finish(*t->receive, *done.status, done.code);
+    unlist_receive(*t->receive);
+    failed = code != MPI_SUCCESS && done.code == MPI_SUCCESS;
+    if (failed) failed_comm_ = t->receive->wanted.comm;
+    done.code = code;
+  } else if (counts) {
+    int cancelled = 0;
+    PMPI_Test_cancelled(done.status, &cancelled);
+    if (cancelled != 0) forget_cancelled(t->parcel);
+  }
+  if (!t->persistent) {
+    t.reset();
+    return failed;
+  }
+  t->active = false;
+  t->inner = MPI_REQUEST_NULL;
+  t->parcel = Parcel();
+  track(std::move(t));
+  return failed;
+}
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Point-to-point messages where order, errors or company matter: later receives completed first, truncation, cancellation, other kinds of
+// requests in the same call, intercommunicators, messages to oneself, freed receives, threads. Says "verified" or what is wrong.
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { n = 2000, rounds = 40, thread_count = 3 };
+static int rank, ranks, failed;
+
+static void expect(int ok, const char* what, int detail) {
+  if (ok) return;
+  if (__atomic_add_fetch(&failed, 1, __ATOMIC_RELAXED) < 20) printf("rank %d: wrong: %s (%d)\n", rank, what, detail);
+}
+
+/// Smooth in space and time: each message can be predicted from those before.
+static void make(double* v, int count, int round, int salt) {
+  for (int i = 0; i < count; ++i) v[i] = 1.0 + 1e-4 * i + 1e-3 * round * (1 + 1e-3 * i) + salt;
+}
+
+static int same(const double* v, int count, int round, int salt) {
+  for (int i = 0; i < count; ++i) {
+    if (v[i] != 1.0 + 1e-4 * i + 1e-3 * round * (1 + 1e-3 * i) + salt) return 0;
+  }
+  return 1;
+}
+
+/// Four messages of one channel on their way at once; the last is asked for first.
+static void later_first(void) {
+  double* v = malloc(4 * n * sizeof *v);
+  for (int round = 0; round < rounds; ++round) {
+    MPI_Request r[4];
+    if (rank == 0) {
+      for (int k = 0; k < 4; ++k) {
+        make(v + k * n, n, 4 * round + k, 0);
+        MPI_Isend(v + k * n, n, MPI_DOUBLE, 1, 5, MPI_COMM_WORLD, &r[k]);
+      }
+      MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+    } else if (rank == 1) {
+      for (int k = 0; k < 4; ++k) MPI_Irecv(v + k * n, n, MPI_DOUBLE, k % 2 ? MPI_ANY_SOURCE : 0, k % 3 ? 5 : MPI_ANY_TAG, MPI_COMM_WORLD, &r[k]);
+      MPI_Wait(&r[3], MPI_STATUS_IGNORE);
+      expect(same(v + 3 * n, n, 4 * round + 3, 0), "last one first", round);
+      int index = 0;
+      MPI_Waitany(2, r + 1, &index, MPI_STATUS_IGNORE);
+      MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+      for (int k = 0; k < 4; ++k) expect(same(v + k * n, n, 4 * round + k, 0), "the others after it", k);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  free(v);
+}
+
+static int class_of(int code) {
+  int c = 0;
+  MPI_Error_class(code, &c);
+  return c;
+}
+
+static void truncation(void) {
+  double v[n], w[n];
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  // MPI_Waitall's errors have no communicator of their own.
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  for (int kind = 0; kind < 3; ++kind) {
+    if (rank == 0) {
+      make(v, n, 0, 0);
+      MPI_Send(v, n, MPI_DOUBLE, 1, 6, comm);
+    } else if (rank == 1) {
+      MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+      MPI_Status s[2];
+      int code = 0;
+      if (kind == 0) code = MPI_Recv(w, 1000, MPI_DOUBLE, 0, 6, comm, MPI_STATUS_IGNORE);
+      if (kind > 0) MPI_Irecv(w, 1000, MPI_DOUBLE, 0, 6, comm, &r[1]);
+      if (kind == 1) code = MPI_Wait(&r[1], MPI_STATUS_IGNORE);
+      if (kind == 2) {
+        code = MPI_Waitall(2, r, s);
+        expect(class_of(code) == MPI_ERR_IN_STATUS, "truncation in waitall", class_of(code));
+        expect(s[0].MPI_ERROR == MPI_SUCCESS, "the null request has no error", s[0].MPI_ERROR);
+        code = s[1].MPI_ERROR;
+      }
+      expect(class_of(code) == MPI_ERR_TRUNCATE, "truncation", class_of(code));
+      expect(r[1] == MPI_REQUEST_NULL, "request after truncation", kind);
+    }
+    MPI_Barrier(comm);
+  }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_free(&comm);
+}
+
+static int query(void* state, MPI_Status* s) {
+  (void)state;
+  MPI_Status_set_elements(s, MPI_INT, 3);
+  MPI_Status_set_cancelled(s, 0);
+  s->MPI_SOURCE = 77;
+  s->MPI_TAG = 78;
+  return MPI_SUCCESS;
+}
+static int release(void* state) { return (void)state, MPI_SUCCESS; }
+static int refuse(void* state, int complete) { return (void)state, (void)complete, MPI_SUCCESS; }
+
+static void company(void) {
+  double v[n], w[n];
+  MPI_Request r[5];
+  MPI_Status s[5];
+  make(v, n, 3, rank);
+  const int to = (rank + 1) % ranks, from = (rank + ranks - 1) % ranks;
+  MPI_Irecv(w, n, MPI_DOUBLE, from, 7, MPI_COMM_WORLD, &r[0]);
+  MPI_Grequest_start(query, release, refuse, NULL, &r[1]);
+  MPI_Grequest_complete(r[1]);
+  MPI_Ibarrier(MPI_COMM_WORLD, &r[2]);
+  MPI_Isend(v, n, MPI_DOUBLE, to, 7, MPI_COMM_WORLD, &r[3]);
+  r[4] = MPI_REQUEST_NULL;
+  MPI_Waitall(5, r, s);
+  int count = 0;
+  MPI_Get_count(&s[0], MPI_DOUBLE, &count);
+  expect(count == n && s[0].MPI_SOURCE == from && s[0].MPI_TAG == 7, "status among others", count);
+  expect(s[1].MPI_SOURCE == 77 && s[1].MPI_TAG == 78, "generalised request among others", s[1].MPI_SOURCE);
+  expect(s[4].MPI_SOURCE == MPI_ANY_SOURCE && s[4].MPI_TAG == MPI_ANY_TAG, "empty status", s[4].MPI_SOURCE);
+  expect(same(w, n, 3, from), "data among others", 0);
+  MPI_Sendrecv(v, n, MPI_DOUBLE, to, 8, w, n, MPI_DOUBLE, from, MPI_ANY_TAG, MPI_COMM_WORLD, &s[0]);
+  expect(same(w, n, 3, from) && s[0].MPI_TAG == 8, "ring", s[0].MPI_TAG);
+  memcpy(w, v, sizeof v);
+  MPI_Sendrecv_replace(w, n, MPI_DOUBLE, to, 9, from, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  expect(same(w, n, 3, from), "ring in place", 0);
+  MPI_Sendrecv(v, n, MPI_DOUBLE, rank, 10, w, n, MPI_DOUBLE, rank, 10, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  expect(same(w, n, 3, rank), "to oneself", 0);
+  MPI_Irecv(w, n, MPI_DOUBLE, 0, 1, MPI_COMM_SELF, &r[0]);
+  MPI_Send(v, n, MPI_DOUBLE, 0, 1, MPI_COMM_SELF);
+  MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+  expect(same(w, n, 3, rank), "MPI_COMM_SELF", 0);
+  MPI_Recv(w, n, MPI_DOUBLE, MPI_PROC_NULL, 3, MPI_COMM_WORLD, &s[0]);
+  MPI_Get_count(&s[0], MPI_DOUBLE, &count);
+  expect(s[0].MPI_SOURCE == MPI_PROC_NULL && count == 0, "nobody", s[0].MPI_SOURCE);
+  MPI_Irecv(w, n, MPI_DOUBLE, from, 11, MPI_COMM_WORLD, &r[0]);
+  MPI_Cancel(&r[0]);
+  MPI_Wait(&r[0], &s[0]);
+  MPI_Test_cancelled(&s[0], &count);
+  expect(count != 0, "cancelled receive", count);
+}
+
+/// Rank 1 frees its receive; a later message tells it that the first has been received.
+static void freed_receive(void) {
+  double v[n], w[n];
+  int token = 0;
+  make(v, n, 9, 0);
+  memset(w, 0, sizeof w);
+  if (rank == 0) {
+    MPI_Recv(&token, 0, MPI_INT, 1, 13, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Ssend(v, n, MPI_DOUBLE, 1, 12, MPI_COMM_WORLD);
+    MPI_Send(&token, 1, MPI_INT, 1, 13, MPI_COMM_WORLD);
+  } else if (rank == 1) {
+    MPI_Request r;
+    MPI_Irecv(w, n, MPI_DOUBLE, 0, 12, MPI_COMM_WORLD, &r);
+    MPI_Request_free(&r);
+    MPI_Send(&token, 0, MPI_INT, 0, 13, MPI_COMM_WORLD);
+    MPI_Recv(&token, 1, MPI_INT, 0, 13, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    expect(same(w, n, 9, 0), "freed receive", 0);
+  }
+}
+
+static void intercommunicator(void) {
+  if (ranks < 2) return;
+  MPI_Comm half, inter;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 99, &inter);
+  int here = 0, there = 0;
+  MPI_Comm_rank(inter, &here);
+  MPI_Comm_remote_size(inter, &there);
+  if (here < there) {
+    double v[n], w[n];
+    for (int round = 0; round < 5; ++round) {
+      make(v, n, round, rank);
+      MPI_Sendrecv(v, n, MPI_DOUBLE, here, 3, w, n, MPI_DOUBLE, here, 3, inter, MPI_STATUS_IGNORE);
+      expect(same(w, n, round, rank % 2 ? rank - 1 : rank + 1), "intercommunicator", round);
+    }
+  }
+  MPI_Comm_free(&inter);
+  MPI_Comm_free(&half);
+}
+
+static void* in_thread(void* which) {
+  const int salt = (int)(long)which;
+  double* v = malloc(2 * n * sizeof *v);
+  double* w = v + n;
+  const int to = (rank + 1) % ranks, from = (rank + ranks - 1) % ranks;
+  for (int round = 0; round < rounds; ++round) {
+    MPI_Request r[2];
+    make(v, n, round, 100 * salt + rank);
+    MPI_Irecv(w, n, MPI_DOUBLE, round % 2 ? from : MPI_ANY_SOURCE, 200 + salt, MPI_COMM_WORLD, &r[0]);
+    if (round % 3 == 0) {
+      MPI_Send(v, n, MPI_DOUBLE, to, 200 + salt, MPI_COMM_WORLD);
+      MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+    } else {
+      MPI_Isend(v, n, MPI_DOUBLE, to, 200 + salt, MPI_COMM_WORLD, &r[1]);
+      MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    }
+    expect(same(w, n, round, 100 * salt + from), "threads", round);
+    // All threads on one channel: which message a thread gets is open, each must be one that was sent.
+    make(v, n, round, rank);
+    MPI_Irecv(w, n, MPI_DOUBLE, from, 199, MPI_COMM_WORLD, &r[0]);
+    MPI_Isend(v, n, MPI_DOUBLE, to, 199, MPI_COMM_WORLD, &r[1]);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    int found = 0;
+    for (int k = 0; k < rounds && !found; ++k) found = same(w, n, k, from);
+    expect(found, "threads on one channel", round);
+  }
+  free(v);
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  int level = 0;
+  MPI_Init_thread(&argc, &argv, argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  later_first();
+  truncation();
+  company();
+  freed_receive();
+  intercommunicator();
+  if (argc > 1 && level == MPI_THREAD_MULTIPLE) {
+    pthread_t threads[thread_count];
+    for (long t = 0; t < thread_count; ++t) pthread_create(&threads[t], NULL, in_thread, (void*)t);
+    for (int t = 0; t < thread_count; ++t) pthread_join(threads[t], NULL);
+  }
+  int all = 0;
+  MPI_Reduce(&failed, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf(all == 0 ? "verified\n" : "%d failed\n", all);
+  MPI_Finalize();
+  return 0;
+}
