@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "persistent.hpp"
 
+#include "compress/framed.hpp"
+
 #include <sched.h>
 
 #include <algorithm>
@@ -176,12 +178,16 @@ bool wait_for_requests(const P2pCall& c, int& result) {
   auto* const index = const_cast<int*>(c.index);
   auto* const done = const_cast<int*>(c.done);
   switch (c.call) {
-    case P2p::wait: result = poll([&](int* t) { return PMPI_Test(requests, t, statuses); }); return true;
-    case P2p::waitall: result = poll([&](int* t) { return PMPI_Testall(c.request_count, requests, t, statuses); }); return true;
-    case P2p::waitany: result = poll([&](int* t) { return PMPI_Testany(c.request_count, requests, index, t, statuses); }); return true;
+    case P2p::wait: result = poll([&](int* t) { return framing() ? framed::test(requests, t, statuses) : PMPI_Test(requests, t, statuses); }); return true;
+    case P2p::waitall: result = poll([&](int* t) { return framing() ? framed::testall(c.request_count, requests, t, statuses)
+                                                                     : PMPI_Testall(c.request_count, requests, t, statuses); }); return true;
+    case P2p::waitany: result = poll([&](int* t) { return framing() ? framed::testany(c.request_count, requests, index, t, statuses)
+                                                                     : PMPI_Testany(c.request_count, requests, index, t, statuses); }); return true;
     case P2p::waitsome:
       result = poll([&](int* t) {
-        const int rc = PMPI_Testsome(c.request_count, requests, done, const_cast<int*>(c.indices), statuses);
+        auto* const indices = const_cast<int*>(c.indices);
+        const int rc = framing() ? framed::testsome(c.request_count, requests, done, indices, statuses)
+                                 : PMPI_Testsome(c.request_count, requests, done, indices, statuses);
         *t = *done != 0;
         return rc;
       });
