@@ -26,7 +26,8 @@ def counts(rank: int, comm: Communicator, kind: int) -> tuple[int, ...]:
 def alltoallv(rank: int, comm: Communicator, kind: int, start: int) -> Call:
     place = comm.members.index(rank)
     received = tuple(counts(other, comm, kind)[place] for other in range(comm.size))
-    shape = Shape("MPI_Alltoallv", comm, send_size=4, receive_size=4, send_counts=counts(place, comm, kind), receive_counts=received)
+    shape = Shape("MPI_Alltoallv", comm, send_size=4, receive_size=4, send_counts=counts(place, comm, kind),
+                  receive_counts=received)  # fmt: skip
     return Call(shape, start, 1000 * (rank + 1))
 
 
