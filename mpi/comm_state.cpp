@@ -6,6 +6,8 @@
 #include <map>
 #include <new>
 
+#include "compress/collectives.hpp"
+
 namespace antiphon::mpi {
 
 namespace {
@@ -135,10 +137,12 @@ Choice CommState::choose(Collective collective, const Question& question) const 
   return world.rules->choose(question);
 }
 
-const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative) {
+const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative,
+                                bool encodable) {
   auto& known = decisions_[static_cast<std::size_t>(collective)];
   for (const auto& d : known) {
-    if (d->bytes == bytes && d->element_bytes == element_bytes && d->commutative == commutative) {
+    if (d->bytes == bytes && d->element_bytes == element_bytes && d->commutative == commutative &&
+        d->encodable == encodable) {
       note(collective, d->text);
       return d->choice;
     }
@@ -148,7 +152,7 @@ const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::
     known.clear();
   }
   auto fresh = std::make_unique<Decision>();
-  *fresh = {bytes, element_bytes, commutative, {}, {}};
+  *fresh = {bytes, element_bytes, commutative, encodable, {}, {}};
   fresh->choice = choose(collective, {.collective = collective, .ranks = size_, .nodes = nodes_, .max_ranks_per_node = max_ranks_per_node_,
                                       .bytes = bytes, .element_bytes = element_bytes, .commutative = commutative,
                                       .link_bits_per_s = world.settings.link_bits_per_s, .blocked = blocked_, .mpi = world.mpi});
@@ -157,6 +161,7 @@ const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::
     if (fresh->choice.algorithm != credit) fresh->choice = parse_choice(collective, "credit");
     fresh->choice.reason = "the plan has patterns for so many ranks";
   }
+  if (encodable && override_of(collective).mode != Override::Mode::fixed) encode_messages(fresh->choice, nodes_);
   fresh->text = fresh->choice.to_string();
   if (world.settings.verbose >= 2 && rank_ == 0) {
     warn(std::string(name(collective)) + " of " + std::to_string(bytes) + " bytes on " + std::to_string(size_) + " ranks: " +

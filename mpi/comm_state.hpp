@@ -67,8 +67,8 @@ class CommState : public Staging {
   /// Whether there ever was one; the same on all ranks.
   [[nodiscard]] bool has_operations() const { return operations_ > 0; }
 
-  /// What to use for this collective and these sizes; the same on every rank. Cached.
-  const Choice& decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative);
+  /// What to use for this collective and these sizes; the same on every rank. Cached. `encodable`: the data may be compressed.
+  const Choice& decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative, bool encodable);
   void set_override(Collective collective, const Override& value);
   [[nodiscard]] const Override& override_of(Collective collective) const { return overrides_[static_cast<std::size_t>(collective)]; }
 
@@ -94,6 +94,7 @@ class CommState : public Staging {
     std::int64_t bytes = -2;
     std::int64_t element_bytes = 0;
     bool commutative = true;
+    bool encodable = true;
     Choice choice;
     std::string text;
   };

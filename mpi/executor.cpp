@@ -7,7 +7,9 @@
 #include <cstring>
 #include <limits>
 
+#include "compress/collectives.hpp"
 #include "persistent.hpp"
+#include "summary.hpp"
 
 namespace antiphon::mpi {
 
@@ -18,6 +20,8 @@ constexpr int copy_tag = 32000;
 /// What a slot of encoded data begins with.
 constexpr std::int64_t frame_length_bytes = 8;
 static_assert(encoded_overhead_bytes == frame_length_bytes + static_cast<std::int64_t>(codec::frame_overhead_bytes));
+
+std::int64_t nanoseconds_since(double began_s) { return static_cast<std::int64_t>(1e9 * (now_s() - began_s)); }
 
 /// A message unit for pieces whose count does not fit an int: `count` elements as one.
 class LongType {
@@ -195,6 +199,8 @@ int Executor::copy(const std::byte* from, std::byte* to, std::int64_t bytes) {
 int Executor::encode(std::byte* slot, const std::byte* from, std::int64_t bytes) {
   codec::Options options;
   options.element = binding_->element;
+  if (framing_state.share_bytes_per_s > 0) options.wire_bytes_per_s = framing_state.share_bytes_per_s;
+  const double began_s = now_s();
   const auto raw = codec::ConstBytes(from, static_cast<std::size_t>(bytes));
   const codec::Frame frame = codec::encode(raw, options, frame_);
   const auto length = static_cast<std::int64_t>(frame.bytes);
@@ -206,6 +212,11 @@ int Executor::encode(std::byte* slot, const std::byte* from, std::int64_t bytes)
   } else {
     std::memcpy(body, frame_.data(), frame.bytes);
   }
+  ++collective_coding.pieces;
+  collective_coding.encoded += frame.bytes < raw.size() ? 1 : 0;
+  collective_coding.bytes += bytes;
+  collective_coding.frame_bytes += length;
+  collective_coding.encode_ns += nanoseconds_since(began_s);
   return MPI_SUCCESS;
 }
 
@@ -214,7 +225,9 @@ int Executor::decode(std::byte* to, const std::byte* slot, std::int64_t bytes) {
   std::memcpy(&length, slot, frame_length_bytes);
   if (length < 0 || length > bytes + encoded_overhead_bytes - frame_length_bytes) return MPI_ERR_TRUNCATE;
   const auto frame = codec::ConstBytes(slot + frame_length_bytes, static_cast<std::size_t>(length));
+  const double began_s = now_s();
   const codec::Error error = codec::decode(frame, codec::Bytes(to, static_cast<std::size_t>(bytes)));
+  collective_coding.decode_ns += nanoseconds_since(began_s);
   return error == codec::Error::none ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 

@@ -8,7 +8,7 @@
 #include "call.hpp"
 #include "capture.hpp"
 #include "comm_state.hpp"
-#include "compress/control.hpp"
+#include "compress/collectives.hpp"
 #include "describe.hpp"
 #include "persistent.hpp"
 #include "summary.hpp"
@@ -24,10 +24,6 @@ const std::string library_text = "library";
 /// When the call that this thread is now passing on to the library began; for the summary.
 thread_local double passed_since_s = 0;
 thread_local std::int64_t passed_bytes = 0;
-
-bool encodes(const Choice& choice) {
-  return !choice.parameters.empty() && choice.parameters.back().name == encode_parameter;
-}
 
 /// The credit protocol: any sizes, nothing known of other ranks'.
 int run_exchange(const Call& call, const Description& d, const Problem& problem, Exchange& exchange, CommState& state) {
@@ -81,7 +77,7 @@ bool try_accelerate(const Call& call, int& result, double began_s) {
     state->note(call.collective, library_text);
     return pass(began_s, d.own_bytes);
   }
-  const Choice& choice = state->decide(d.collective, d.block_bytes, d.element_bytes, d.commutative);
+  const Choice& choice = state->decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
   if (choice.algorithm == nullptr) return pass(began_s, d.own_bytes);
   if (encodes(choice) && d.has_gaps()) {
     state->note(d.collective, library_text);

@@ -108,7 +108,7 @@ Schedule compiled_schedule(const Problem& p, MPI_Comm comm) {
 /// False, on every rank alike: the library is to do it.
 bool plan(Operation& op, CommState& state, bool always) {
   const Description& d = op.description;
-  const Choice& choice = state.decide(d.collective, d.block_bytes, d.element_bytes, d.commutative);
+  const Choice& choice = state.decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
   const bool compiles = d.collective == Collective::alltoallv && state.size() <= most_ranks_to_compile;
   if (choice.algorithm == nullptr && !(always && compiles)) return false;
   int tag_base = 0;

@@ -98,3 +98,13 @@ def test_switched_off(wheel: Mpi, check: Check) -> None:
     """GIVEN ANTIPHON=off THEN nothing is counted, and the program runs."""
     result = check(wheel, 2, "bcast", "errors", ANTIPHON="off", ANTIPHON_FORCE="*:on")
     assert not result.calls("bcast")
+
+
+@pytest.mark.parametrize("n", [2, 5])
+def test_compressed(wheel: Mpi, n: int, check: Check) -> None:
+    """GIVEN compression forced THEN all results are right, and collectives are encoded (reductions over types with gaps are not)."""
+    result = check(wheel, n, *COLLECTIVES, *AROUND, ANTIPHON_FORCE="*:on", ANTIPHON_COMPRESS="force")
+    for collective in ("bcast", "allreduce", "alltoall", "allgather"):
+        assert any("encode=64" in row["algorithm"] for row in result.calls(collective)), collective
+    coded = [row for row in result.summary["compression"] if row["class"] == "collectives"]
+    assert coded and coded[0]["encoded"] > 0
