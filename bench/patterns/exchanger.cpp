@@ -7,16 +7,9 @@
 #include <sstream>
 
 #include "../collectives/options.hpp"
-#include "../../mpi/executor.hpp"
+#include "executor.hpp"
 #include "antiphon.h"
 #include "antiphon/error.hpp"
-
-namespace antiphon::mpi::persistent {
-
-/// The executor asks for this where it waits; only the preload object has requests of its own to go on with.
-void progress() {}
-
-}  // namespace antiphon::mpi::persistent
 
 namespace bench {
 
@@ -26,7 +19,8 @@ const char* const contender_usage =
     "  antiphon[:ALGORITHM…]      MPI_Alltoallv under Antiphon: its own choice, or what antiphon_force takes\n"
     "  phases[:SCHEDULER[:SYNCHRONISATION[:PIECE[:WINDOW]]]]   phases known to all: level 3, run by this program;\n"
     "                             SCHEDULER `best` (default) chooses; SYNCHRONISATION `best` or none, tokens, grants, barrier\n"
-    "  persistent[:library]       MPI_Alltoallv_init once, then MPI_Start and MPI_Wait\n";
+    "  persistent[:library]       MPI_Alltoallv_init once, then MPI_Start and MPI_Wait\n"
+    "  level1, level2, level3     the C API's levels of knowledge (paper 1, section 4)\n";
 
 namespace {
 
@@ -191,6 +185,7 @@ std::unique_ptr<Exchanger> make_exchanger(const std::string& text, Exchange& exc
   if (kind == "point-to-point") return std::make_unique<PointToPoint>(exchange, setting.comm);
   if (kind == "persistent") return make_persistent(words, exchange, setting.comm);
   if (kind == "phases") return std::make_unique<InPhases>(exchange, setting, std::vector(words.begin() + 1, words.end()));
+  if (kind == "level1" || kind == "level2" || kind == "level3") return make_level(kind.back() - '0', exchange, setting);
   if (kind == "antiphon") {
     if (antiphon_version() == 0) return nullptr;
     return std::make_unique<Preloaded>(exchange, setting.comm, words.size() == 1 ? "auto" : text.substr(kind.size() + 1));

@@ -31,6 +31,9 @@ struct Setting {
 /// library or process cannot take part.
 std::unique_ptr<Exchanger> make_exchanger(const std::string& words, Exchange& exchange, const Setting& setting);
 
+/// Paper 1's level 1, 2 or 3 through the C API; nothing without the preload object.
+std::unique_ptr<Exchanger> make_level(int level, Exchange& exchange, const Setting& setting);
+
 extern const char* const contender_usage;
 
 }  // namespace bench
