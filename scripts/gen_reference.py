@@ -26,8 +26,9 @@ An algorithm is named `COLLECTIVE:ALGORITHM[:PARAMETER=VALUE,…]`, as in
 `antiphon run --force 'alltoall:rotated:window=2'`; values may be written with k, m and g for powers of 1024.
 `antiphon explain` shows what one sends.
 
-Besides its own parameters each has `encode`: messages of at least so many bytes travel compressed, as in `bcast:chain:encode=1k`. What a
-rank only passes on is not encoded again; reductions decode, combine and encode. 0, or absent: nothing is compressed.
+Besides its own parameters each has `encode`: messages of at least so many bytes travel compressed, as in
+`bcast:chain:encode=1k`. What a rank only passes on is not encoded again; reductions decode, combine and encode.
+0, or absent: nothing is compressed.
 """
 
 

@@ -58,7 +58,9 @@ class Parser(argparse.ArgumentParser):
 
 def command_names() -> list[str]:
     """The names of all commands: the modules of antiphon.commands, compress_test as compress-test."""
-    return sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(commands.__path__) if not m.name.startswith("_"))
+    return sorted(
+        m.name.replace("_", "-") for m in pkgutil.iter_modules(commands.__path__) if not m.name.startswith("_")
+    )
 
 
 def summary(name: str) -> str:

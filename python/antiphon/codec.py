@@ -163,7 +163,7 @@ class Channel:
             raise CodecError("there is no memory for a channel")
 
     def encode(self, data: Any, *, tag: int = 0) -> bytes:
-        """The next message. Messages of different meaning should have different tags: each is predicted from its kind."""
+        """The next message. Messages of different meaning should have different tags: each is predicted by kind."""
         with _readable(data) as (address, size, found):
             out, frame_bytes = _room(size), ctypes.c_size_t()
             element = ELEMENTS.index(self._element or found)

@@ -92,7 +92,7 @@ def of_array_file(path: Path) -> tuple[str, bytes]:
 
 
 def of_data(paths: Sequence[Path], kind: str | None, message_bytes: int) -> Iterator[Message]:
-    """Plain data and .npy files cut into messages. What lies at the same place of files of the same size is one channel:
+    """Plain data and .npy files cut into messages. What lies at one place of files of the same size is one channel:
     steps of one quantity, one file each, are predicted from each other as messages would be."""
     for path in paths:
         try:

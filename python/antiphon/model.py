@@ -86,7 +86,9 @@ def read_profile(path: Path | None) -> str | None:
     try:
         core.query("profile", text=text)
     except core.CoreError as error:
-        raise AntiphonError(f"{path}: {error.message}", hint="`antiphon probe` writes a profile of this machine") from None
+        raise AntiphonError(
+            f"{path}: {error.message}", hint="`antiphon probe` writes a profile of this machine"
+        ) from None
     return text
 
 
@@ -97,17 +99,32 @@ def element_bytes(collective: str, size: int) -> int:
 
 
 def predict(
-    collective: str, sizes: Sequence[int], machine: Machine, *, choices: Sequence[str] | None = None, root: int = 0,
-    search: bool = True, as_timed: bool = False, max_evaluations: int = 64,
-) -> Sweep:  # fmt: skip
+    collective: str,
+    sizes: Sequence[int],
+    machine: Machine,
+    *,
+    choices: Sequence[str] | None = None,
+    root: int = 0,
+    search: bool = True,
+    as_timed: bool = False,
+    max_evaluations: int = 64,
+) -> Sweep:
     """Every algorithm with its best parameters, or the `choices` as they are; `as_timed`: as a benchmark in `sync`
     mode would see it, with a barrier before each call.
     """
     element = min((element_bytes(collective, size) for size in sizes), default=1)
     answer = core.query(
-        "predict", collective=collective, bytes=list(sizes), root=root, element_bytes=element, search=search,
-        sync=as_timed, choices=choices, max_evaluations=max_evaluations, **machine.fields(),
-    )  # fmt: skip
+        "predict",
+        collective=collective,
+        bytes=list(sizes),
+        root=root,
+        element_bytes=element,
+        search=search,
+        sync=as_timed,
+        choices=choices,
+        max_evaluations=max_evaluations,
+        **machine.fields(),
+    )
     found = {
         entry["bytes"]: tuple(sorted((Prediction(**c) for c in entry["candidates"]), key=lambda p: p.seconds))
         for entry in answer["sizes"]
@@ -125,7 +142,9 @@ def choose(question: core.Question, machine: Machine) -> core.Choice | None:
     return core.Choice(parsed.choice, parsed.algorithm, parsed.parameters, answer["reason"])
 
 
-def closed_forms(collective: str, sizes: Sequence[int], machine: Machine, segment_bytes: int = 0) -> list[dict[str, Any]]:
+def closed_forms(
+    collective: str, sizes: Sequence[int], machine: Machine, segment_bytes: int = 0
+) -> list[dict[str, Any]]:
     """The papers' formulas for the collective, evaluated: name, formula, source, seconds for each size."""
     answer = core.query(
         "closed_forms", collective=collective, bytes=list(sizes), segment_bytes=segment_bytes, **machine.fields()
@@ -133,9 +152,7 @@ def closed_forms(collective: str, sizes: Sequence[int], machine: Machine, segmen
     return list(answer["forms"])
 
 
-def crossovers(
-    sweep: Sweep, winner: Callable[[int], str], steps: int = 6
-) -> list[tuple[int, str, str]]:
+def crossovers(sweep: Sweep, winner: Callable[[int], str], steps: int = 6) -> list[tuple[int, str, str]]:
     """Between which sizes one algorithm overtakes another: (size, before, after), narrowed down by halving."""
     found = []
     ordered = sorted(sweep.sizes)
@@ -153,5 +170,3 @@ def crossovers(
                 high = middle
         found.append((high, before, after))
     return found
-
-

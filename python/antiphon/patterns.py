@@ -47,8 +47,10 @@ class Pattern:
         except OSError as error:
             raise AntiphonError(f"cannot read the pattern {path}: {error.strerror}") from None
         except (ValueError, KeyError, TypeError) as error:
-            raise AntiphonError(f"{path}: not a pattern ({type(error).__name__}: {error})",
-                                hint='form: {"version": 1, "size": 4,' ' "messages": [[FROM, TO, BYTES]]}') from None  # fmt: skip
+            raise AntiphonError(
+                f"{path}: not a pattern ({type(error).__name__}: {error})",
+                hint='form: {"version": 1, "size": 4, "messages": [[FROM, TO, BYTES]]}',
+            ) from None
 
 
 Draw = Iterable[tuple[int, int, int]]
@@ -120,8 +122,10 @@ def named(text: str, size: int, seed: int = SEED) -> Pattern:
     if generator is None:
         if Path(text).exists():
             return Pattern.load(Path(text))
-        raise AntiphonError(f"no pattern or file named {text!r}",
-                            hint=f"patterns: {', '.join(GENERATORS)}, each with :BYTES for its block")  # fmt: skip
+        raise AntiphonError(
+            f"no pattern or file named {text!r}",
+            hint=f"patterns: {', '.join(GENERATORS)}, each with :BYTES for its block",
+        )
     try:
         bytes_ = parse_size(block) if block else generator.block
     except ValueError as error:

@@ -93,8 +93,18 @@ def compare(rows: Iterable[Mapping[str, Any]], profile: str) -> Comparison:
         )
         found = sweep.sizes[row["bytes"]]
         if found:
-            entries.append(Compared(row["collective"], row["bytes"], row["ranks"], row["mpi"], row["mode"], row["chosen"],
-                                    row["median_s"], found[0].seconds))  # fmt: skip
+            entries.append(
+                Compared(
+                    row["collective"],
+                    row["bytes"],
+                    row["ranks"],
+                    row["mpi"],
+                    row["mode"],
+                    row["chosen"],
+                    row["median_s"],
+                    found[0].seconds,
+                )
+            )
     if not entries:
         raise AntiphonError("no algorithm of Antiphon's is among the results", hint="measure with --algorithms all")
     return Comparison(entries)
@@ -109,14 +119,19 @@ def quantile(values: Sequence[float], share: float) -> float:
 def summary_lines(comparison: Comparison) -> list[str]:
     """What the goals ask: errors and picks."""
     errors = [abs(e.error) for e in comparison.entries]
-    lines = [f"{len(errors)} predictions: median error {quantile(errors, 0.5):.1%}, 90th percentile {quantile(errors, 0.9):.1%}"]
+    lines = [
+        f"{len(errors)} predictions: median error {quantile(errors, 0.5):.1%}, "
+        f"90th percentile {quantile(errors, 0.9):.1%}"
+    ]
     picks = comparison.picks()
     if picks:
         good = sum(p.ratio <= AS_GOOD for p in picks)
         worst = max(picks, key=lambda p: p.ratio)
-        lines.append(f"the model's pick is within {AS_GOOD - 1:.0%} of the best in {good} of {len(picks)} cells "
-                     f"({good / len(picks):.0%}); worst {ratio_text(worst.ratio)}: {worst.picked.choice} instead of "
-                     f"{worst.best.choice}, {_cell_text(worst.picked)}")  # fmt: skip
+        lines.append(
+            f"the model's pick is within {AS_GOOD - 1:.0%} of the best in {good} of {len(picks)} cells "
+            f"({good / len(picks):.0%}); worst {ratio_text(worst.ratio)}: {worst.picked.choice} instead of "
+            f"{worst.best.choice}, {_cell_text(worst.picked)}"
+        )
     return lines
 
 
@@ -130,7 +145,13 @@ def show(comparison: Comparison) -> None:
         for value, entries in comparison.by(key).items():
             errors = [abs(e.error) for e in entries]
             label = bytes_text(value) if key == "bytes" else str(value)
-            table.add_row(label, str(len(errors)), f"{quantile(errors, 0.5):.1%}", f"{quantile(errors, 0.9):.1%}", f"{max(errors):.0%}")
+            table.add_row(
+                label,
+                str(len(errors)),
+                f"{quantile(errors, 0.5):.1%}",
+                f"{quantile(errors, 0.9):.1%}",
+                f"{max(errors):.0%}",
+            )
         print_wide(table)
     _show_worst(comparison)
     for line in summary_lines(comparison):
@@ -154,5 +175,7 @@ def draw(comparison: Comparison, path: Path) -> None:
     """Predicted over measured times, a colour a collective."""
     from antiphon.draw import curves
 
-    groups = {name: [(e.measured_s, e.predicted_s) for e in found] for name, found in comparison.by("collective").items()}
+    groups = {
+        name: [(e.measured_s, e.predicted_s) for e in found] for name, found in comparison.by("collective").items()
+    }
     curves.scatter_svg(f"{len(comparison.entries)} predictions; lines at 0, ±10 % and ±25 %", groups, path)

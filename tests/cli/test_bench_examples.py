@@ -15,7 +15,11 @@ from antiphon import demonstration
 from antiphon.mpi import Mpi, discover
 from antiphon.places import Here, program
 
-WHEELS = [mpi for mpi in discover() if mpi.prefix.is_relative_to(Path(sys.prefix).resolve()) and mpi.launcher and mpi.abi != "mpiabi"]
+WHEELS = [
+    mpi
+    for mpi in discover()
+    if mpi.prefix.is_relative_to(Path(sys.prefix).resolve()) and mpi.launcher and mpi.abi != "mpiabi"
+]
 RANKS = 2
 
 

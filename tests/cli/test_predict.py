@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from antiphon import core, model, validation
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +25,9 @@ def antiphon(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_algorithm_is_predicted_with_its_parameters():
-    ended = antiphon("predict", "bcast", "--ranks", 16, "--bytes", "256k", "--link-rate", "100mbit", "--sweep", "64k-256k", "--json")
+    ended = antiphon(
+        "predict", "bcast", "--ranks", 16, "--bytes", "256k", "--link-rate", "100mbit", "--sweep", "64k-256k", "--json"
+    )
     assert ended.returncode == 0, ended.stderr
     said = json.loads(ended.stdout)
     assert said["first_guess"]
@@ -50,7 +53,9 @@ def test_two_switches_are_slower_where_all_must_cross_the_uplink():
 def test_very_many_ranks_take_seconds(collective):
     begin = time.process_time()
     for ranks in (4096, 16384):
-        choice = {"bcast": "chain", "alltoall": "rotated", "allgather": "ring", "allreduce": "recursive_doubling"}[collective]
+        choice = {"bcast": "chain", "alltoall": "rotated", "allgather": "ring", "allreduce": "recursive_doubling"}[
+            collective
+        ]
         found = model.predict(collective, [1024], model.Machine(ranks), choices=[choice]).sizes[1024]
         assert found[0].seconds > 0
     assert time.process_time() - begin < 10
@@ -87,9 +92,15 @@ def test_a_broken_profile_is_one_line_that_names_the_field(tmp_path, broken, sai
 
 
 @pytest.mark.parametrize(
-    "words", [("nothing", "--ranks", 4), ("bcast", "--ranks", 1), ("bcast", "--ranks", 4, "--bytes", "x"),
-              ("bcast", "--ranks", 4, "--root", 4), ("bcast", "--ranks", 4, "--sweep", "8")]
-)  # fmt: skip
+    "words",
+    [
+        ("nothing", "--ranks", 4),
+        ("bcast", "--ranks", 1),
+        ("bcast", "--ranks", 4, "--bytes", "x"),
+        ("bcast", "--ranks", 4, "--root", 4),
+        ("bcast", "--ranks", 4, "--sweep", "8"),
+    ],
+)
 def test_wrong_usage_is_said(words):
     ended = antiphon("predict", *words)
     assert ended.returncode == 2

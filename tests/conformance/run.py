@@ -54,7 +54,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--force",
         default=libraries.FORCED_ON,
-        help="what ANTIPHON_FORCE says (default %(default)s); 'compress', alone or after a ';', compresses all messages",
+        help="what ANTIPHON_FORCE says (default %(default)s); 'compress', alone or after a ';', compresses all",
     )
     parser.add_argument(
         "--algorithms", action="store_true", help="mpich: its collective tests with each algorithm in turn, too"

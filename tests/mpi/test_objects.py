@@ -54,7 +54,9 @@ def expected_of_messages(abi: str) -> set[str]:
         symbols |= {f"mpi_{name.lower()}_f08_" for name in messages("openmpi") if has_no_buffer(name)}
     if abi == "openmpi":
         low = [name.lower() for name in messages(abi)]
-        symbols |= {text for name in low for text in (f"mpi_{name}", f"mpi_{name}_", f"mpi_{name}__", f"mpi_{name}_f08_")}
+        symbols |= {
+            text for name in low for text in (f"mpi_{name}", f"mpi_{name}_", f"mpi_{name}__", f"mpi_{name}_f08_")
+        }
         symbols |= {f"MPI_{name.upper()}" for name in low}
     return symbols
 

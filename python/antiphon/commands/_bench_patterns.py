@@ -16,15 +16,24 @@ from antiphon.pattern_benchmark import Measurement, Plan, Results
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options that only patterns have."""
     group = parser.add_argument_group("patterns")
-    group.add_argument("--pattern", action="append", metavar="P",
-                       help=f"instead of collectives, MPI_Alltoallv with this "
-                       f"pattern: {', '.join(patterns.GENERATORS)}, each with :BYTES for its block, or a file; may be "
-                       f"repeated")  # fmt: skip
-    group.add_argument("--contenders", metavar="C,…",
-                       help="for patterns: library, point-to-point, antiphon[:ALGORITHM], level1, "
-                       "level2, level3, phases[:SCHEDULER[:SYNCHRONISATION[:PIECE[:WINDOW]]]], persistent[:library] "
-                       "(default: all but the forced ones)")  # fmt: skip
-    group.add_argument("--pattern-seed", type=int, default=patterns.SEED, help="of random patterns (default: %(default)s)")
+    group.add_argument(
+        "--pattern",
+        action="append",
+        metavar="P",
+        help=f"instead of collectives, MPI_Alltoallv with this "
+        f"pattern: {', '.join(patterns.GENERATORS)}, each with :BYTES for its block, or a file; may be "
+        f"repeated",
+    )
+    group.add_argument(
+        "--contenders",
+        metavar="C,…",
+        help="for patterns: library, point-to-point, antiphon[:ALGORITHM], level1, "
+        "level2, level3, phases[:SCHEDULER[:SYNCHRONISATION[:PIECE[:WINDOW]]]], persistent[:library] "
+        "(default: all but the forced ones)",
+    )
+    group.add_argument(
+        "--pattern-seed", type=int, default=patterns.SEED, help="of random patterns (default: %(default)s)"
+    )
 
 
 def make_plan(args: argparse.Namespace, place: places.Place, ranks: int) -> Plan:
@@ -74,10 +83,16 @@ def _show(results: Results, place: places.Place) -> None:
         f"{results.mpi} ({results.transport}), {results.ranks} ranks on {results.nodes} nodes; {place.describe()}"
     )
     for heading, justify in (
-        ("pattern", "left"), ("mode", "left"), ("contender", "left"), ("median", "right"), ("95 %", "right"),
+        ("pattern", "left"),
+        ("mode", "left"),
+        ("contender", "left"),
+        ("median", "right"),
+        ("95 %", "right"),
         ("n", "right"),
-        ("× library", "right"), ("× limit", "right"), ("used", "left"),
-    ):  # fmt: skip
+        ("× library", "right"),
+        ("× limit", "right"),
+        ("used", "left"),
+    ):
         table.add_column(heading, justify=justify, no_wrap=heading != "used", overflow="fold")  # type: ignore[arg-type]
     cells: dict[tuple[str, str], list[Measurement]] = {}
     for m in results.measurements:
@@ -98,8 +113,11 @@ def _columns(results: Results, m: Measurement, cell: list[Measurement]) -> list[
     s, limit = m.summary, results.limit_s(m.pattern)
     library = next((other.summary.median for other in cell if other.contender == "library"), None)
     return [
-        m.contender, tables.time_text(s.median), f"{tables.time_text(s.ci_low)} … {tables.time_text(s.ci_high)}",
+        m.contender,
+        tables.time_text(s.median),
+        f"{tables.time_text(s.ci_low)} … {tables.time_text(s.ci_high)}",
         str(s.count),
         tables.ratio_text(library / s.median if library and m.contender != "library" else None),
-        tables.ratio_text(s.median / limit if limit else None), m.chosen if m.chosen != m.contender else "",
-    ]  # fmt: skip
+        tables.ratio_text(s.median / limit if limit else None),
+        m.chosen if m.chosen != m.contender else "",
+    ]

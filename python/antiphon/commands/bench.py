@@ -11,7 +11,8 @@ All contenders run interleaved in one run of one program; results are checked; t
   antiphon bench --list                                            the algorithms and their parameters
   antiphon bench codecs --messages run.msgs                        instead: compression, ours beside that of others
 
-modes: sync, a barrier before each call; throughput, 8 to 24 calls back to back; burst, 3 calls after a pause or after other traffic.
+modes: sync, a barrier before each call; throughput, 8 to 24 calls back to back; burst, 3 calls after a
+pause or after other traffic.
 """
 
 from __future__ import annotations
@@ -33,7 +34,17 @@ from antiphon.commands import _bench_patterns
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 
 #: What is measured unless something is named: those that real programs use most.
-USUAL = ("barrier", "bcast", "scatter", "gather", "allgather", "alltoall", "reduce", "allreduce", "reduce_scatter_block")
+USUAL = (
+    "barrier",
+    "bcast",
+    "scatter",
+    "gather",
+    "allgather",
+    "alltoall",
+    "reduce",
+    "allreduce",
+    "reduce_scatter_block",
+)
 
 CODECS_HELP = """`antiphon bench codecs` takes these, --bytes (default 4k,64k,1m), --modes (sent, warm, cold;
 default sent,warm), --budget, --json, and --link-rate: what Antiphon's choice is made for (default 100mbit).
@@ -44,34 +55,77 @@ DEFAULT_BYTES, DEFAULT_MODES = "1k,64k", "sync"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon bench`."""
     add = parser.add_argument
-    add("collectives", nargs="*", metavar="COLLECTIVE", help="as MPI names it, as alltoall; or all (default: the nine most used)")
+    add(
+        "collectives",
+        nargs="*",
+        metavar="COLLECTIVE",
+        help="as MPI names it, as alltoall; or all (default: the nine most used)",
+    )
     add("--list", action="store_true", help="show every algorithm with its parameters, and measure nothing")
-    add("--bytes", default=DEFAULT_BYTES, metavar="N,…", help="size of a block, or of the message of bcast, reduce, allreduce, scan, "
-        "exscan (default: %(default)s)")  # fmt: skip
+    add(
+        "--bytes",
+        default=DEFAULT_BYTES,
+        metavar="N,…",
+        help="size of a block, or of the message of bcast, reduce, allreduce, scan, exscan (default: %(default)s)",
+    )
     add("--modes", default=DEFAULT_MODES, metavar="M,…", help="sync, throughput, burst (default: %(default)s)")
-    add("--against", choices=("library", "nothing"), default="library", help="measure the library's collective too (default), or not")
-    add("--algorithms", action="append", metavar="A,…", help="algorithms to force besides Antiphon's own choice: all, or "
-        "NAME[:PARAMETER=VALUE,…],…; `on` is Antiphon's choice where it would stay out")  # fmt: skip
-    add("--budget", type=float, default=5.0, metavar="SECONDS", help="for one collective at one size in one mode (default: 5)")
+    add(
+        "--against",
+        choices=("library", "nothing"),
+        default="library",
+        help="measure the library's collective too (default), or not",
+    )
+    add(
+        "--algorithms",
+        action="append",
+        metavar="A,…",
+        help="algorithms to force besides Antiphon's own choice: all, or "
+        "NAME[:PARAMETER=VALUE,…],…; `on` is Antiphon's choice where it would stay out",
+    )
+    add(
+        "--budget",
+        type=float,
+        default=5.0,
+        metavar="SECONDS",
+        help="for one collective at one size in one mode (default: 5)",
+    )
     add("--root", type=int, default=0, metavar="RANK", help="root of those that have one (default: 0)")
-    add("--overhead", action="store_true", help="measure only what Antiphon adds to a call that it passes on to the library")
+    add(
+        "--overhead",
+        action="store_true",
+        help="measure only what Antiphon adds to a call that it passes on to the library",
+    )
     add("--predict", type=Path, metavar="PROFILE", help="compare with what the model of this profile predicts")
-    add("--results", type=Path, action="append", metavar="FILE", help="with --predict: compare these results (of --json) "
-        "instead of measuring")  # fmt: skip
+    add(
+        "--results",
+        type=Path,
+        action="append",
+        metavar="FILE",
+        help="with --predict: compare these results (of --json) instead of measuring",
+    )
     add("--svg", type=Path, metavar="FILE", help="with --predict: predicted over measured times, as a chart")
     _bench_patterns.add_arguments(parser)
     where = parser.add_argument_group("where")
     add = where.add_argument
     add("-n", "-np", type=int, metavar="RANKS", help="number of ranks (default: one per core, slot or node)")
-    add("--mpi", metavar="MPI", help="openmpi, mpich, or a path; several with commas (default: the first that is found)")
+    add(
+        "--mpi", metavar="MPI", help="openmpi, mpich, or a path; several with commas (default: the first that is found)"
+    )
     add("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
     add("--link-rate", metavar="RATE", help="rate of a node's link, as 1gbit: gives the limit")
     add("--launcher-args", default="", metavar="ARGS", help="more options for mpirun or mpiexec")
-    add("--lab", nargs="?", const="", metavar="CLUSTER", help="an emulated cluster: a cluster's name or file, or a lab that is up "
-        "(default: ethernet-16)")  # fmt: skip
+    add(
+        "--lab",
+        nargs="?",
+        const="",
+        metavar="CLUSTER",
+        help="an emulated cluster: a cluster's name or file, or a lab that is up (default: ethernet-16)",
+    )
     add("--transport", metavar="T", help="in a lab: what MPICH's messages travel through, ofi or ucx")
     codec_tables.add_arguments(parser.add_argument_group("codecs", CODECS_HELP))
-    parser.add_argument("--json", nargs="?", const="-", metavar="FILE", help="results with all samples, to FILE or to stdout (-)")
+    parser.add_argument(
+        "--json", nargs="?", const="-", metavar="FILE", help="results with all samples, to FILE or to stdout (-)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -87,7 +141,9 @@ def run(args: argparse.Namespace) -> int:
         raise AntiphonError(f"-n {args.n}: at least 1 rank is needed")
     found = [mpis.by_name(name) for name in args.mpi.split(",")] if args.mpi else mpis.discover()[:1]
     if not found:
-        raise AntiphonError("no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH")
+        raise AntiphonError(
+            "no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH"
+        )
     with open_place(args) as place:
         if args.overhead:
             return _overhead(args, place, found)
@@ -177,7 +233,7 @@ def split_algorithms(text: str) -> list[str]:
 
 
 def _forced(collective: str, asked: list[str]) -> Iterator[str]:
-    """The forced contenders of a collective. A name of another collective's algorithm is passed over, unknown ones are not."""
+    """The forced contenders of a collective. A name of another collective's algorithm is passed over, an unknown one not."""
     names = [a.name for a in core.algorithms(collective)]
     everywhere = {a.name for a in core.algorithms()} | {"on"}
     for choice in (choice for text in asked for choice in split_algorithms(text)):
@@ -198,7 +254,9 @@ def open_place(args: argparse.Namespace) -> Iterator[places.Place]:
         yield places.Here(args.hostfile, _rate(rate) if rate else None, shlex.split(args.launcher_args))
         return
     if args.hostfile or args.link_rate or args.launcher_args:
-        raise AntiphonError("--hostfile, --link-rate and --launcher-args are not for a lab", hint="leave them or --lab away")
+        raise AntiphonError(
+            "--hostfile, --link-rate and --launcher-args are not for a lab", hint="leave them or --lab away"
+        )
     from antiphon.lab import DEFAULT_CLUSTER, Lab, load_cluster, state
 
     running = {record["name"] for record in state.list_labs()}
@@ -288,7 +346,9 @@ def _predicted(args: argparse.Namespace, rows: list[dict[str, Any]]) -> int:
 
     profile = model.read_profile(args.predict)
     if profile is None or not rows:
-        raise AntiphonError("--results and --svg need --predict PROFILE and results", hint="`antiphon probe` writes a profile")
+        raise AntiphonError(
+            "--results and --svg need --predict PROFILE and results", hint="`antiphon probe` writes a profile"
+        )
     compared = validation.compare(rows, profile)
     if args.json:
         _write_json(args.json, {"results": rows, "predictions": compared.rows()})

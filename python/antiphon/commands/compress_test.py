@@ -176,7 +176,8 @@ def recommendation(cells: Sequence[Cell], bytes_per_s: float | None) -> list[str
         if gain.rate < break_even.WORTH_IT:
             return ["Compression would not help: these messages hardly become shorter."]
         return [
-            f"Compression pays where one rank's share of the wire is below {_bits(gain.serial_break_even_bytes_per_s)}, "
+            "Compression pays where one rank's share of the wire is below "
+            f"{_bits(gain.serial_break_even_bytes_per_s)}, "
             f"below {_bits(gain.overlapped_break_even_bytes_per_s)} where coding long messages overlaps sending them. "
             "--link-rate or --profile says it for your network."
         ]

@@ -27,8 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("collective", metavar="COLLECTIVE", help="bcast, alltoall, allreduce, …")
     add("--ranks", type=int, required=True, metavar="P", help="number of ranks")
     add("--ranks-per-node", type=int, default=1, metavar="K", help="consecutive ranks on each node (default: 1)")
-    add("--bytes", default="64k", metavar="M", help="bytes of a block (bcast, reduce, allreduce, scan: of the whole "
-        "message; default: %(default)s)")  # fmt: skip
+    add(
+        "--bytes",
+        default="64k",
+        metavar="M",
+        help="bytes of a block (bcast, reduce, allreduce, scan: of the whole message; default: %(default)s)",
+    )
     add("--profile", type=Path, metavar="FILE", help="profile of the machine (default: a first guess from --link-rate)")
     add("--link-rate", metavar="RATE", help=f"of a node's link, without a profile (default: {DEFAULT_RATE})")
     add("--root", type=int, default=0, metavar="R", help="root of a rooted collective (default: 0)")
@@ -131,13 +135,17 @@ def _chart(args: argparse.Namespace, sweep: model.Sweep):  # type: ignore[no-unt
 
 def _json(one: model.Sweep, sweep: model.Sweep | None, crossings: list[tuple[int, str, str]]) -> dict[str, object]:
     def rows(of: model.Sweep) -> list[dict[str, object]]:
-        return [{"bytes": size, "predictions": [dataclasses.asdict(p) for p in found]} for size, found in of.sizes.items()]
+        return [
+            {"bytes": size, "predictions": [dataclasses.asdict(p) for p in found]} for size, found in of.sizes.items()
+        ]
 
     return {
-        "machine": one.machine, "first_guess": one.first_guess, "predictions": rows(one)[0]["predictions"],
+        "machine": one.machine,
+        "first_guess": one.first_guess,
+        "predictions": rows(one)[0]["predictions"],
         "sweep": rows(sweep) if sweep else [],
         "crossovers": [{"bytes": size, "below": below, "from": above} for size, below, above in crossings],
-    }  # fmt: skip
+    }
 
 
 def _show(args: argparse.Namespace, machine: model.Machine, size: int, one: model.Sweep) -> None:
