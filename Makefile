@@ -19,19 +19,22 @@ demo: setup ## A program on an emulated cluster, without and with Antiphon
 
 test: test-cpp test-python ## All tests
 
-test-cpp: setup ## The core's unit tests
-	@cmake -S . -B build/test -G Ninja -DCMAKE_BUILD_TYPE=Release -DANTIPHON_BUILD_MPI=OFF -DANTIPHON_BUILD_TESTS=ON >/dev/null
-	@cmake --build build/test -j $(JOBS)
-	@ctest --test-dir build/test --output-on-failure
+test-cpp: setup ## The core's unit tests (in the tree that setup built, so that the core is compiled once)
+	@cmake -S . -B build/wheel -DANTIPHON_BUILD_TESTS=ON >/dev/null
+	@cmake --build build/wheel -j $(JOBS) --target antiphon_unit_tests
+	@ctest --test-dir build/wheel --output-on-failure
 
 test-python: setup ## Command line, MPI and cluster tests (ARGS="-k name")
 	@.venv/bin/python -m pytest $(ARGS)
 
 sanitize: setup ## The core's unit tests under address, undefined-behaviour and thread sanitizers
 	@for preset in asan tsan; do \
-	  cmake --preset $$preset >/dev/null && cmake --build --preset $$preset -j $(JOBS) && \
-	  ANTIPHON_TEST_MAX_RANKS=9 ctest --test-dir build/$$preset --output-on-failure || exit 1; \
+	  cmake --preset $$preset >/dev/null && cmake --build --preset $$preset -j $(JOBS) || exit 1; \
 	done
+	@$(MAKE) --no-print-directory -j $(JOBS) sanitize-run-asan sanitize-run-tsan
+
+sanitize-run-%:
+	@ANTIPHON_TEST_MAX_RANKS=9 ctest --test-dir build/$* --output-on-failure
 
 sanitize-mpi: setup ## The preload object under address and undefined-behaviour sanitizers, on MPICH: collectives, compressed messages
 	@cmake -S . -B build/asan-mpi -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DANTIPHON_BUILD_TESTS=OFF \

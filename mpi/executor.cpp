@@ -208,7 +208,7 @@ int Executor::encode(std::byte* slot, const std::byte* from, std::int64_t bytes)
   std::byte* body = slot + frame_length_bytes;
   if (frame.in_place) {
     std::memcpy(body, frame.head.data(), frame.head.size());
-    std::memcpy(body + frame.head.size(), from, static_cast<std::size_t>(bytes));
+    if (bytes > 0) std::memcpy(body + frame.head.size(), from, static_cast<std::size_t>(bytes));
   } else {
     std::memcpy(body, frame_.data(), frame.bytes);
   }

@@ -20,6 +20,7 @@ namespace antiphon::mpi {
 namespace {
 
 const std::string library_text = "library";
+const std::string uneven_text = "credit for an uneven pattern";
 
 /// When the call that this thread is now passing on to the library began; for the summary.
 thread_local double passed_since_s = 0;
@@ -37,12 +38,29 @@ int run_exchange(const Call& call, const Description& d, const Problem& problem,
   return rc == MPI_SUCCESS ? workspace.finish() : rc;
 }
 
+const Choice& credit_choice() {
+  static const Choice choice = parse_choice(Collective::alltoallv, "credit");
+  return choice;
+}
+
+/// Alltoallv in rotated phases, by Antiphon's own choice.
+bool rotates(const Choice& choice, const CommState& state) {
+  static const Algorithm* const rotated = find_algorithm(Collective::alltoallv, "rotated");
+  const auto mode = state.override_of(Collective::alltoallv).mode;
+  return choice.algorithm == rotated && !encodes(choice) && (mode == Override::Mode::automatic || mode == Override::Mode::own);
+}
+
 /// Runs the schedule. False: the algorithm cannot solve this after all, and nothing was sent.
 bool run(const Call& call, const Description& d, const Choice& choice, CommState& state, int& rc) {
   Problem& problem = state.blank_problem(d.collective);
   make_problem(call, d, state, problem);
   rc = MPI_SUCCESS;
-  if (Exchange* const exchange = state.exchange(choice); exchange != nullptr) {
+  Exchange* exchange = state.exchange(choice);
+  if (exchange == nullptr && rotates(choice, state) && state.knowledge().uneven(problem, state.own_comm())) {
+    exchange = state.exchange(credit_choice());
+    state.note(d.collective, uneven_text);
+  }
+  if (exchange != nullptr) {
     rc = run_exchange(call, d, problem, *exchange, state);
     return true;
   }

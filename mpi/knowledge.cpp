@@ -17,6 +17,12 @@ const std::string by_pattern = "credit with a known pattern";
 constexpr int most_ranks_to_gather = 64;
 constexpr std::uint64_t gather_every = 128;
 
+/// Rotated phases are given up for the credit protocol where they take so much longer than the busiest rank's bytes. The protocol
+/// itself takes about 1.2 times these (docs/measurements/exchange.md).
+constexpr double most_drag = 1.3;
+/// Less than that all ranks send at once, whatever the pattern.
+constexpr std::int64_t least_uneven_bytes = 1 << 20;
+
 /// Calls before which all ranks gather. Counted alike on all ranks, since collective calls have the same order everywhere.
 bool gathers_before(std::uint64_t call) { return call == 2 || call == 8 || call == 32 || call % gather_every == 0; }
 
@@ -63,6 +69,31 @@ Fabric fabric_of(MPI_Comm comm, int size) {
   return fabric;
 }
 
+double lockstep_drag(const Pattern& pattern) {
+  const auto ranks = static_cast<std::size_t>(pattern.size);
+  std::vector<std::int64_t> sent(ranks);
+  std::vector<std::int64_t> received(ranks);
+  std::vector<std::int64_t> out(ranks * ranks);  // by rank and phase
+  std::vector<std::int64_t> in(ranks * ranks);
+  for (const PatternMessage& m : pattern.messages) {
+    const auto from = static_cast<std::size_t>(m.from);
+    const auto to = static_cast<std::size_t>(m.to);
+    const std::size_t phase = (to + ranks - from) % ranks;
+    sent[from] += m.bytes;
+    received[to] += m.bytes;
+    out[from * ranks + phase] = in[to * ranks + phase] = m.bytes;
+  }
+  std::int64_t busiest = 1;
+  std::int64_t slowest = 0;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    std::int64_t sum = 0;
+    for (std::size_t phase = 1; phase < ranks; ++phase) sum += std::max(out[r * ranks + phase], in[r * ranks + phase]);
+    slowest = std::max(slowest, sum);
+    busiest = std::max({busiest, sent[r], received[r]});
+  }
+  return static_cast<double>(slowest) / static_cast<double>(busiest);
+}
+
 PatternKnowledge::PatternKnowledge(int rank, int size) : rank_(rank), size_(size) {
   for (const CompiledPattern& pattern : world.plan.patterns) {
     if (pattern.phases.size == size) known_.push_back(std::make_unique<Advice>(pattern, rank));
@@ -90,6 +121,13 @@ std::span<const GrantStep> PatternKnowledge::for_call(const Problem& p, MPI_Comm
   return advice == nullptr ? std::span<const GrantStep>{} : advice->order;
 }
 
+bool PatternKnowledge::uneven(const Problem& p, MPI_Comm own) {
+  ++calls_;
+  if (size_ <= most_ranks_to_gather && gathers_before(calls_)) gather(p, own);
+  used_ = nullptr;
+  return uneven_;
+}
+
 void PatternKnowledge::gather(const Problem& p, MPI_Comm own) {
   table_.resize(static_cast<std::size_t>(size_) * static_cast<std::size_t>(size_));
   if (PMPI_Allgather(p.send_bytes.data(), size_, MPI_INT64_T, table_.data(), size_, MPI_INT64_T, own) != MPI_SUCCESS) return;
@@ -97,6 +135,7 @@ void PatternKnowledge::gather(const Problem& p, MPI_Comm own) {
   const std::uint64_t hash = pattern.hash();
   if (known_.size() > planned_ && hash == gathered_hash_) return;
   gathered_hash_ = hash;
+  uneven_ = pattern.total_bytes() >= least_uneven_bytes && lockstep_drag(pattern) > most_drag;
   known_.resize(planned_);
   if (pattern.messages.empty()) return;
   known_.push_back(std::make_unique<Advice>(compile_pattern(pattern, fabric_of(own, size_)), rank_));

@@ -29,6 +29,10 @@ struct Advice {
   [[nodiscard]] bool fits(const Problem& p) const;
 };
 
+/// How much longer rotated phases in lock-step take than the busiest rank's bytes: in a phase a rank is done when both its send
+/// and its receive are, and nobody is ahead by more than a window. 1: nothing waits.
+double lockstep_drag(const Pattern& pattern);
+
 /// What is known of the machine, for schedulers.
 Fabric fabric_of(MPI_Comm comm, int size);
 
@@ -42,6 +46,9 @@ class PatternKnowledge {
   /// Before each call: the advice for it, if there is any. On calls 2, 8, 32 and every 128th of the communicator all ranks
   /// gather their counts; `own` is for that.
   std::span<const GrantStep> for_call(const Problem& p, MPI_Comm own);
+  /// Before each call that would run as rotated phases: whether they would wait for each other, by the pattern that was gathered
+  /// last, with the same calls as above. The same on every rank, since all know the same pattern.
+  bool uneven(const Problem& p, MPI_Comm own);
   /// What advice the last call had, for the summary: a text, or null.
   [[nodiscard]] const std::string* used() const { return used_; }
 
@@ -55,6 +62,7 @@ class PatternKnowledge {
   std::size_t planned_ = 0;
   std::size_t last_ = 0;
   std::uint64_t gathered_hash_ = 0;
+  bool uneven_ = false;
   std::vector<std::int64_t> table_;
   const std::string* used_ = nullptr;
 };

@@ -155,7 +155,7 @@ class Simulation {
     const std::int64_t frame = kept + 8;
     std::memcpy(slot, &frame, 8);
     std::memcpy(slot + 8, &size, 8);
-    std::memcpy(slot + encoded_overhead_bytes, from, static_cast<std::size_t>(kept));
+    if (kept > 0) std::memcpy(slot + encoded_overhead_bytes, from, static_cast<std::size_t>(kept));
   }
 
   static bool decode(const std::byte* slot, std::byte* to, std::int64_t size) {
@@ -164,8 +164,8 @@ class Simulation {
     std::memcpy(&frame, slot, 8);
     std::memcpy(&raw, slot + 8, 8);
     if (raw != size || frame < 8 || frame > size + 8) return false;
-    std::memset(to, 0, static_cast<std::size_t>(size));
-    std::memcpy(to, slot + encoded_overhead_bytes, static_cast<std::size_t>(frame - 8));
+    if (size > 0) std::memset(to, 0, static_cast<std::size_t>(size));
+    if (frame > 8) std::memcpy(to, slot + encoded_overhead_bytes, static_cast<std::size_t>(frame - 8));
     return true;
   }
 

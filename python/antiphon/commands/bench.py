@@ -233,7 +233,7 @@ def split_algorithms(text: str) -> list[str]:
 
 
 def _forced(collective: str, asked: list[str]) -> Iterator[str]:
-    """The forced contenders of a collective. A name of another collective's algorithm is passed over, an unknown one not."""
+    """The forced contenders of a collective. Another collective's algorithm is passed over, an unknown name is not."""
     names = [a.name for a in core.algorithms(collective)]
     everywhere = {a.name for a in core.algorithms()} | {"on"}
     for choice in (choice for text in asked for choice in split_algorithms(text)):
