@@ -226,7 +226,7 @@ ANTIPHON_EXPORT int antiphon_impl_data_trans2(const void* sendbuf, const int sen
 ANTIPHON_EXPORT int antiphon_impl_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
                                                  void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
                                                  MPI_Comm comm, MPI_Request* request) {
-  if (!world.active) return ANTIPHON_ABSENT;
+  if (!world.active || !world.restarts_requests) return ANTIPHON_ABSENT;
   int result = MPI_SUCCESS;
   const Call call = alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
   if (!persistent::init(call, request, result, true)) return ANTIPHON_BAD_COMM;

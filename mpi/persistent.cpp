@@ -122,7 +122,7 @@ bool plan(Operation& op, CommState& state, bool always) {
   op.problem.parameters = choice.parameters;
   if (!supports(*choice.algorithm, op.problem)) return false;
   if (choice.algorithm->knowledge == Knowledge::all_counts) share_counts(op.problem, state.own_comm());
-  op.executor = std::make_unique<Executor>(choice.algorithm->build(op.problem), state.own_comm(), world.yields, tag_base);
+  op.executor = std::make_unique<Executor>(build_schedule(*choice.algorithm, op.problem), state.own_comm(), world.yields, tag_base);
   return true;
 }
 
@@ -242,7 +242,7 @@ void free_request(MPI_Request request) {
 }  // namespace
 
 bool init(const Call& call, MPI_Request* request, int& result, bool always) {
-  if (!world.active.load(std::memory_order_relaxed)) return false;
+  if (!world.active.load(std::memory_order_relaxed) || !world.restarts_requests) return false;
   CommState* const state = CommState::of(call.comm);
   if (state == nullptr) return false;
   try {

@@ -34,6 +34,7 @@ struct World {
   std::optional<Rules> profile_rules;
   bool yields = true;            ///< executors give the core away when nothing moves
   std::string mpi;  ///< whose library this is, as Question::mpi
+  bool restarts_requests = true;  ///< its persistent requests can be trusted
   CompiledPlan plan;  ///< of ANTIPHON_PLAN: patterns with their schedules
   std::atomic<std::int64_t> planned_calls{0}, unplanned_calls{0};  ///< Alltoallv calls that fitted the plan here, or did not
   MPI_Group group = MPI_GROUP_NULL;

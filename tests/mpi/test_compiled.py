@@ -41,6 +41,8 @@ def test_wheels(wheel: Mpi, n: int, part: str, compiled: Run, run_ranks: Run) ->
 @pytest.mark.parametrize("part", ["levels", "persistent"])
 def test_system_libraries(mpi: Mpi, part: str, compiled: Run, run_ranks: Run) -> None:
     """GIVEN a library, also one without persistent collectives THEN the C API brings them."""
+    if part == "persistent" and (mpi.family, mpi.version[:4]) == ("mpich", "4.0."):
+        pytest.skip("its own persistent collectives fail this test, too (MPI_Startall: already active)")
     result = run_ranks(mpi, 3, [program(mpi, compiled), part])
     assert result.returncode == 0, result.text
     assert "fine" in result.text.split(), result.text
