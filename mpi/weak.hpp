@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that not every MPI has which a preload object serves: references to them are weak, so that programs start with
+// LD_BIND_NOW, too. A wrapper of one of them only runs where a program calls it, and so has it. Included before every source.
+#pragma once
+
+// MPI 4.0; Open MPI has them from 5.0 on, or not at all.
+#pragma weak PMPI_Allgather_init
+#pragma weak PMPI_Allgatherv_init
+#pragma weak PMPI_Allreduce_init
+#pragma weak PMPI_Alltoall_init
+#pragma weak PMPI_Alltoallv_init
+#pragma weak PMPI_Barrier_init
+#pragma weak PMPI_Bcast_init
+#pragma weak PMPI_Exscan_init
+#pragma weak PMPI_Gather_init
+#pragma weak PMPI_Gatherv_init
+#pragma weak PMPI_Isendrecv
+#pragma weak PMPI_Isendrecv_replace
+#pragma weak PMPI_Reduce_init
+#pragma weak PMPI_Reduce_scatter_block_init
+#pragma weak PMPI_Reduce_scatter_init
+#pragma weak PMPI_Scan_init
+#pragma weak PMPI_Scatter_init
+#pragma weak PMPI_Scatterv_init
+
+// MPI 4.1.
+#pragma weak PMPI_Request_get_status_all
+#pragma weak PMPI_Request_get_status_any
+#pragma weak PMPI_Request_get_status_some
