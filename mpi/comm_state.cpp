@@ -157,8 +157,7 @@ const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::
                                       .bytes = bytes, .element_bytes = element_bytes, .commutative = commutative,
                                       .link_bits_per_s = world.settings.link_bits_per_s, .blocked = blocked_, .mpi = world.mpi});
   if (collective == Collective::alltoallv && override_of(collective).mode == Override::Mode::automatic && knowledge().planned()) {
-    static const Algorithm* const credit = find_algorithm(Collective::alltoallv, "credit");
-    if (fresh->choice.algorithm != credit) fresh->choice = parse_choice(collective, "credit");
+    if (fresh->choice.algorithm != credit_choice().algorithm) fresh->choice = credit_choice();
     fresh->choice.reason = "the plan has patterns for so many ranks";
   }
   if (encodable && override_of(collective).mode != Override::Mode::fixed) encode_messages(fresh->choice, nodes_);
@@ -213,8 +212,13 @@ PatternKnowledge& CommState::knowledge() {
   return *knowledge_;
 }
 
+const Choice& credit_choice() {
+  static const Choice choice = parse_choice(Collective::alltoallv, "credit");
+  return choice;
+}
+
 Exchange* CommState::exchange(const Choice& choice) {
-  static const Algorithm* const credit = find_algorithm(Collective::alltoallv, "credit");
+  const Algorithm* const credit = credit_choice().algorithm;
   // What is more than the algorithm's own parameters asks for encoded messages, which only schedules have.
   if (choice.algorithm != credit || choice.parameters.size() > credit->parameters.size()) return nullptr;
   if (!exchange_ || exchange_parameters_ != choice.parameters) {

@@ -44,6 +44,9 @@ struct Plan {
   std::uint64_t last_used = 0;
 };
 
+/// Alltoallv under the credit protocol, with its defaults.
+const Choice& credit_choice();
+
 class CommState : public Staging {
  public:
   /// Looks at the communicator; no communication.

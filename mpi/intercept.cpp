@@ -29,18 +29,13 @@ thread_local std::int64_t passed_bytes = 0;
 /// The credit protocol: any sizes, nothing known of other ranks'.
 int run_exchange(const Call& call, const Description& d, const Problem& problem, Exchange& exchange, CommState& state) {
   Workspace workspace(call, d, problem, state);
-  const auto advice = state.knowledge().for_call(problem, state.own_comm());
+  const auto advice = state.knowledge().advice(problem, state.own_comm());
   int rc = workspace.prepare(0);
   const auto& base = workspace.binding().base;
   if (rc == MPI_SUCCESS) {
     rc = exchange.run(problem, base[static_cast<std::size_t>(Space::input)], base[static_cast<std::size_t>(Space::output)], advice);
   }
   return rc == MPI_SUCCESS ? workspace.finish() : rc;
-}
-
-const Choice& credit_choice() {
-  static const Choice choice = parse_choice(Collective::alltoallv, "credit");
-  return choice;
 }
 
 /// Alltoallv in rotated phases, by Antiphon's own choice.
@@ -56,7 +51,9 @@ bool run(const Call& call, const Description& d, const Choice& choice, CommState
   make_problem(call, d, state, problem);
   rc = MPI_SUCCESS;
   Exchange* exchange = state.exchange(choice);
-  if (exchange == nullptr && rotates(choice, state) && state.knowledge().uneven(problem, state.own_comm())) {
+  const bool may_change_over = exchange == nullptr && rotates(choice, state);
+  if (exchange != nullptr || may_change_over) state.knowledge().before_call(problem, state.own_comm());
+  if (may_change_over && state.knowledge().uneven()) {
     exchange = state.exchange(credit_choice());
     state.note(d.collective, uneven_text);
   }

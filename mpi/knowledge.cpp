@@ -111,34 +111,31 @@ const Advice* PatternKnowledge::find(const Problem& p) {
   return nullptr;
 }
 
-std::span<const GrantStep> PatternKnowledge::for_call(const Problem& p, MPI_Comm own) {
+void PatternKnowledge::before_call(const Problem& p, MPI_Comm own) {
   ++calls_;
+  used_ = nullptr;
   // A plan that fits makes gathering needless, but whether it fits everywhere no rank knows: with a plan none gathers.
   if (!planned() && size_ <= most_ranks_to_gather && gathers_before(calls_)) gather(p, own);
+}
+
+std::span<const GrantStep> PatternKnowledge::advice(const Problem& p, MPI_Comm own) {
+  if (known_.size() == planned_ && !gathered_.messages.empty()) {
+    known_.push_back(std::make_unique<Advice>(compile_pattern(gathered_, fabric_of(own, size_)), rank_));
+  }
   const Advice* const advice = known_.empty() ? nullptr : find(p);
   if (planned()) world.count_planned(advice != nullptr);
   used_ = advice == nullptr ? (planned() ? &not_as_planned : nullptr) : planned() ? &by_plan : &by_pattern;
   return advice == nullptr ? std::span<const GrantStep>{} : advice->order;
 }
 
-bool PatternKnowledge::uneven(const Problem& p, MPI_Comm own) {
-  ++calls_;
-  if (size_ <= most_ranks_to_gather && gathers_before(calls_)) gather(p, own);
-  used_ = nullptr;
-  return uneven_;
-}
-
 void PatternKnowledge::gather(const Problem& p, MPI_Comm own) {
   table_.resize(static_cast<std::size_t>(size_) * static_cast<std::size_t>(size_));
   if (PMPI_Allgather(p.send_bytes.data(), size_, MPI_INT64_T, table_.data(), size_, MPI_INT64_T, own) != MPI_SUCCESS) return;
-  const Pattern pattern = Pattern::of_counts(size_, table_);
-  const std::uint64_t hash = pattern.hash();
-  if (known_.size() > planned_ && hash == gathered_hash_) return;
-  gathered_hash_ = hash;
-  uneven_ = pattern.total_bytes() >= least_uneven_bytes && lockstep_drag(pattern) > most_drag;
+  Pattern pattern = Pattern::of_counts(size_, table_);
+  if (pattern == gathered_) return;
+  gathered_ = std::move(pattern);
+  uneven_ = gathered_.total_bytes() >= least_uneven_bytes && lockstep_drag(gathered_) > most_drag;
   known_.resize(planned_);
-  if (pattern.messages.empty()) return;
-  known_.push_back(std::make_unique<Advice>(compile_pattern(pattern, fabric_of(own, size_)), rank_));
 }
 
 }  // namespace antiphon::mpi

@@ -43,12 +43,14 @@ class PatternKnowledge {
 
   /// Whether a plan file has patterns for so many ranks: the same on every rank.
   [[nodiscard]] bool planned() const { return planned_ > 0; }
-  /// Before each call: the advice for it, if there is any. On calls 2, 8, 32 and every 128th of the communicator all ranks
-  /// gather their counts; `own` is for that.
-  std::span<const GrantStep> for_call(const Problem& p, MPI_Comm own);
-  /// Before each call that would run as rotated phases: whether they would wait for each other, by the pattern that was gathered
-  /// last, with the same calls as above. The same on every rank, since all know the same pattern.
-  bool uneven(const Problem& p, MPI_Comm own);
+  /// Once before each call that uses any of the following. On calls 2, 8, 32 and every 128th of the communicator all ranks gather
+  /// their counts; `own` is for that.
+  void before_call(const Problem& p, MPI_Comm own);
+  /// Whether rotated phases would wait for each other, by the pattern that was gathered last. The same on every rank, since all
+  /// know the same pattern.
+  [[nodiscard]] bool uneven() const { return uneven_; }
+  /// The advice for this call, if there is any.
+  std::span<const GrantStep> advice(const Problem& p, MPI_Comm own);
   /// What advice the last call had, for the summary: a text, or null.
   [[nodiscard]] const std::string* used() const { return used_; }
 
@@ -58,10 +60,10 @@ class PatternKnowledge {
 
   int rank_, size_;
   std::uint64_t calls_ = 0;
-  std::vector<std::unique_ptr<Advice>> known_;  ///< the first planned_ are from the plan, then the one that was gathered
+  std::vector<std::unique_ptr<Advice>> known_;  ///< the first planned_ are from the plan, then the one of the gathered pattern
+  Pattern gathered_;  ///< scheduled when advice is first asked for
   std::size_t planned_ = 0;
   std::size_t last_ = 0;
-  std::uint64_t gathered_hash_ = 0;
   bool uneven_ = false;
   std::vector<std::int64_t> table_;
   const std::string* used_ = nullptr;

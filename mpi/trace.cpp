@@ -80,10 +80,7 @@ std::string preamble() {
     const int lowest = world.node_of_rank[static_cast<std::size_t>(r)];
     nodes.push_back(lowest == r ? count++ : nodes[static_cast<std::size_t>(lowest)]);
   }
-  char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  PMPI_Get_library_version(library, &length);
-  const std::string mpi(library);
+  const std::string mpi = library_version();
   const auto number = [](int n) { return std::to_string(n); };
   const nlohmann::json header{
       {"ranks", size}, {"nodes", nodes}, {"hosts", node_names()}, {"mpi", mpi.substr(0, mpi.find_first_of("\n,"))},

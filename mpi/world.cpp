@@ -95,14 +95,18 @@ Override parse_override(Collective collective, std::string_view text) {
   return {Override::Mode::fixed, parse_choice(collective, text)};
 }
 
+std::string library_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  PMPI_Get_library_version(text, &length);
+  return text;
+}
+
 namespace {
 
 /// MPICH's ABI and the standard one have several implementations: only the library itself tells.
 std::string library_name() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  PMPI_Get_library_version(text, &length);
-  const std::string_view version(text);
+  const std::string version = library_version();
   if (version.rfind("Open MPI", 0) == 0) return "openmpi";
   return version.rfind("MPICH", 0) == 0 ? "mpich" : "";
 }
@@ -110,11 +114,8 @@ std::string library_name() {
 /// MPICH 4.0's persistent requests are not to be trusted: MPI_Startall of its own persistent collectives fails ("already active"), and
 /// messages under way beside one end in a failed assertion of its UCX device.
 bool library_restarts_requests() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  PMPI_Get_library_version(text, &length);
-  const std::string_view version(text);
-  return version.rfind("MPICH", 0) != 0 || version.find("\t4.0") == std::string_view::npos;
+  const std::string version = library_version();
+  return version.rfind("MPICH", 0) != 0 || version.find("\t4.0") == std::string::npos;
 }
 
 /// Whether testing for messages gives the core away already when there are none: Open MPI does so where it was told, or saw,

@@ -44,6 +44,9 @@ struct World {
 };
 extern World world;
 
+/// What the MPI library says of itself.
+std::string library_version();
+
 /// Reads or receives the settings and finds the nodes. Collective over MPI_COMM_WORLD.
 void start_world();
 void stop_world();

@@ -68,6 +68,11 @@ struct Cut {
   bool operator==(const Cut&) const = default;
 };
 
+/// The number of pieces that `cut` makes of so many bytes; a zero-byte operation (a token) has one.
+inline std::int64_t pieces_of(std::int64_t bytes, const Cut& cut) {
+  return cut.piece_bytes <= 0 || bytes <= cut.piece_bytes ? 1 : (bytes + cut.piece_bytes - 1) / cut.piece_bytes;
+}
+
 struct Op {
   OpKind kind = OpKind::copy;
   std::int32_t peer = -1;   ///< send, recv: rank of the other side
@@ -83,10 +88,7 @@ struct Op {
   [[nodiscard]] bool is_message() const { return kind == OpKind::send || kind == OpKind::recv || kind == OpKind::multicast; }
   /// encode, decode: of the data that is not encoded.
   [[nodiscard]] std::int64_t bytes() const { return kind == OpKind::recv || kind == OpKind::decode ? to.bytes : from.bytes; }
-  /// Number of pieces; a zero-byte operation (a token) has one.
-  [[nodiscard]] std::int64_t pieces() const {
-    return cut.piece_bytes <= 0 || bytes() <= cut.piece_bytes ? 1 : (bytes() + cut.piece_bytes - 1) / cut.piece_bytes;
-  }
+  [[nodiscard]] std::int64_t pieces() const { return pieces_of(bytes(), cut); }
   /// The bytes of piece k, relative to the range's start.
   [[nodiscard]] std::int64_t piece_offset(std::int64_t k) const { return k * cut.piece_bytes; }
   [[nodiscard]] std::int64_t piece_size(std::int64_t k) const {
@@ -109,8 +111,7 @@ struct Op {
 
 /// The range needed for `bytes` bytes, encoded in pieces as `cut` says.
 inline std::int64_t encoded_bytes(std::int64_t bytes, Cut cut) {
-  const std::int64_t pieces = cut.piece_bytes <= 0 || bytes <= cut.piece_bytes ? 1 : (bytes + cut.piece_bytes - 1) / cut.piece_bytes;
-  return bytes + pieces * encoded_overhead_bytes;
+  return bytes + pieces_of(bytes, cut) * encoded_overhead_bytes;
 }
 /// How messages of data encoded with `cut` are cut: a slot a piece.
 inline Cut encoded_cut(Cut cut) {

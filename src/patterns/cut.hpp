@@ -13,11 +13,6 @@ inline Cut cut_of(const Problem& p, std::string_view piece_parameter = "segment_
   return {p.piece_parameter(piece_parameter), static_cast<std::int32_t>(p.parameter("window"))};
 }
 
-/// The number of pieces that `cut` makes of so many bytes.
-inline std::int64_t pieces_of(std::int64_t bytes, const Cut& cut) {
-  return cut.piece_bytes <= 0 || bytes <= cut.piece_bytes ? 1 : (bytes + cut.piece_bytes - 1) / cut.piece_bytes;
-}
-
 /// Follow-on without a gap: piece k after piece k + `pieces` − window of `before`, which has so many pieces. So a stream goes on
 /// to its next message while the last pieces of the one before are under way, and never more than `window` are. Both
 /// messages need different tags if they go between the same two ranks.

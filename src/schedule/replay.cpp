@@ -189,11 +189,12 @@ class Simulation {
   }
 
   bool start(Pair& pair) {
-    const auto receivers = receivers_of(pair);
-    const auto crosses = [&](const Receiver& r) { return clock_ == Clock::rounds || port(pair.from) != port(r.rank); };
-    pair.holds_ports = pair.bytes > 0 && std::any_of(receivers.begin(), receivers.end(), crosses);
+    const Receiver one{pair.to, pair.recv};
+    const auto receivers = receivers_of(pair, one);
+    const auto needs_port = [&](const Receiver& r) { return crosses(pair.from, r.rank); };
+    pair.holds_ports = pair.bytes > 0 && std::any_of(receivers.begin(), receivers.end(), needs_port);
     if (pair.holds_ports) {
-      const auto busy = [&](const Receiver& r) { return crosses(r) && receiving_[port(r.rank)]; };
+      const auto busy = [&](const Receiver& r) { return needs_port(r) && receiving_[port(r.rank)]; };
       if (sending_[port(pair.from)] || std::any_of(receivers.begin(), receivers.end(), busy)) return false;
       set_ports(pair, true);
     }
@@ -205,23 +206,25 @@ class Simulation {
 
   void finish(const Pair& pair) {
     if (pair.holds_ports) set_ports(pair, false);
-    // A copy: what goes on from here may start further multicasts.
-    const auto receivers = receivers_of(pair);
+    const Receiver one{pair.to, pair.recv};
     progress_[static_cast<std::size_t>(pair.from)]->complete(pair.send.piece);
-    for (const Receiver& r : receivers) progress_[static_cast<std::size_t>(r.rank)]->complete(r.recv.piece);
+    for (const Receiver& r : receivers_of(pair, one)) progress_[static_cast<std::size_t>(r.rank)]->complete(r.recv.piece);
     advance(pair.from);
-    for (const Receiver& r : receivers) advance(r.rank);
+    for (const Receiver& r : receivers_of(pair, one)) advance(r.rank);
   }
 
-  [[nodiscard]] std::vector<Receiver> receivers_of(const Pair& pair) const {
-    if (pair.multicast == none) return {{pair.to, pair.recv}};
-    return multicasts_[pair.multicast].receivers;
+  [[nodiscard]] bool crosses(int from, int to) const { return clock_ == Clock::rounds || port(from) != port(to); }
+
+  /// `one`: the receiver of what is no multicast. Each multicast's list has its place for good, however many more there will be.
+  [[nodiscard]] std::span<const Receiver> receivers_of(const Pair& pair, const Receiver& one) const {
+    return pair.multicast == none ? std::span(&one, 1) : std::span<const Receiver>(multicasts_[pair.multicast].receivers);
   }
 
   void set_ports(const Pair& pair, bool taken) {
     sending_[port(pair.from)] = taken;
-    for (const Receiver& r : receivers_of(pair)) {
-      if (clock_ == Clock::rounds || port(pair.from) != port(r.rank)) receiving_[port(r.rank)] = taken;
+    const Receiver one{pair.to, pair.recv};
+    for (const Receiver& r : receivers_of(pair, one)) {
+      if (crosses(pair.from, r.rank)) receiving_[port(r.rank)] = taken;
     }
   }
 
