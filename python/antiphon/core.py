@@ -204,9 +204,7 @@ def collectives() -> tuple[Collective, ...]:
 def algorithms(collective: str | None = None) -> tuple[Algorithm, ...]:
     """All algorithms, or those of one collective, sorted by name."""
     listed = query("algorithms", collective=collective)["algorithms"]
-    return tuple(
-        Algorithm(**{**a, "parameters": tuple(Parameter(**p) for p in a["parameters"])}) for a in listed
-    )
+    return tuple(Algorithm(**{**a, "parameters": tuple(Parameter(**p) for p in a["parameters"])}) for a in listed)
 
 
 def choose(question: Question, profile: str | None = None, own: bool = False) -> Choice:
@@ -249,9 +247,7 @@ def matrix(case: Case) -> Matrix:
     return Matrix(_rows(answer["messages"], case.size), _rows(answer["bytes"], case.size))
 
 
-def replay(
-    case: Case, clock: Literal["rounds", "bytes"], ranks_per_node: int = 1, transfers: bool = True
-) -> Replay:
+def replay(case: Case, clock: Literal["rounds", "bytes"], ranks_per_node: int = 1, transfers: bool = True) -> Replay:
     """Runs the schedules on an ideal network: when was what under way?"""
     answer = query("replay", clock=clock, ranks_per_node=ranks_per_node, transfers=transfers, **asdict(case))
     return Replay(

@@ -79,7 +79,12 @@ def test_an_interrupted_tuning_goes_on(namespaces: None, tmp_path: Path) -> None
     before = state.read_text()
     assert before.count("cell_done") >= 1
     again = subprocess.run(
-        command(tmp_path, *sizes, "--budget", "30"), capture_output=True, text=True, env=environment(), timeout=150, check=False
+        command(tmp_path, *sizes, "--budget", "30"),
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=150,
+        check=False,
     )
     assert again.returncode == 0, again.stderr
     assert state.read_text().startswith(before.rstrip("\n"))

@@ -51,7 +51,8 @@ int main(int argc, char** argv) {
   }
   unsigned char *out = malloc(so), *in = malloc(ro);
   for (int call = 0; call < 6; ++call) {
-    for (int i = 0; i < n; ++i) for (int k = 0; k < sc[i]; ++k) out[sd[i] + k] = (unsigned char)(rank * 7 + i * 31 + k + call);
+    for (int i = 0; i < n; ++i)
+      for (int k = 0; k < sc[i]; ++k) out[sd[i] + k] = (unsigned char)(rank * 7 + i * 31 + k + call);
     for (int k = 0; k < ro; ++k) in[k] = 0;
     MPI_Alltoallv(out, sc, sd, MPI_BYTE, in, rc, rd, MPI_BYTE, MPI_COMM_WORLD);
     for (int i = 0; i < n; ++i)

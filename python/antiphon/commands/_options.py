@@ -9,6 +9,31 @@ from pathlib import Path
 from antiphon.launch import Settings
 
 
+def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rate: str | None) -> None:
+    """Adds what decides where something is measured.
+
+    `several`: libraries may be several, with commas. `link_rate`: what that option is for; None: no such option.
+    """
+    add = parser.add_argument_group("where").add_argument
+    add("-n", "-np", type=int, metavar="RANKS", help="number of ranks (default: one per core, slot or node)")
+    which = "openmpi, mpich, or a path" + ("; several with commas" if several else "")
+    add("--mpi", metavar="MPI", help=f"{which} (default: the first that is found)")
+    add("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
+    if link_rate is None:
+        parser.set_defaults(link_rate=None)
+    else:
+        add("--link-rate", metavar="RATE", help=f"rate of a node's link, as 1gbit{link_rate}")
+    add("--launcher-args", default="", metavar="ARGS", help="more options for mpirun or mpiexec")
+    add(
+        "--lab",
+        nargs="?",
+        const="",
+        metavar="CLUSTER",
+        help="an emulated cluster: a cluster's name or file, or a lab that is up (default: ethernet-16)",
+    )
+    add("--transport", metavar="T", help="in a lab: what MPICH's messages travel through, ofi or ucx")
+
+
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Adds what decides how a program runs under Antiphon."""
     parser.add_argument(

@@ -30,7 +30,7 @@ from typing import Any
 
 from antiphon import benchmark, codec_tables, core, output, places, tables
 from antiphon import mpi as mpis
-from antiphon.commands import _bench_patterns
+from antiphon.commands import _bench_patterns, _options
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 
 #: What is measured unless something is named: those that real programs use most.
@@ -105,23 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--svg", type=Path, metavar="FILE", help="with --predict: predicted over measured times, as a chart")
     _bench_patterns.add_arguments(parser)
-    where = parser.add_argument_group("where")
-    add = where.add_argument
-    add("-n", "-np", type=int, metavar="RANKS", help="number of ranks (default: one per core, slot or node)")
-    add(
-        "--mpi", metavar="MPI", help="openmpi, mpich, or a path; several with commas (default: the first that is found)"
-    )
-    add("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
-    add("--link-rate", metavar="RATE", help="rate of a node's link, as 1gbit: gives the limit")
-    add("--launcher-args", default="", metavar="ARGS", help="more options for mpirun or mpiexec")
-    add(
-        "--lab",
-        nargs="?",
-        const="",
-        metavar="CLUSTER",
-        help="an emulated cluster: a cluster's name or file, or a lab that is up (default: ethernet-16)",
-    )
-    add("--transport", metavar="T", help="in a lab: what MPICH's messages travel through, ofi or ucx")
+    _options.add_where(parser, link_rate=": gives the limit")
     codec_tables.add_arguments(parser.add_argument_group("codecs", CODECS_HELP))
     parser.add_argument(
         "--json", nargs="?", const="-", metavar="FILE", help="results with all samples, to FILE or to stdout (-)"

@@ -20,7 +20,7 @@ from typing import Any
 
 from antiphon import launch, output, places, profile, tables
 from antiphon import mpi as mpis
-from antiphon.commands import bench
+from antiphon.commands import _options, bench
 from antiphon.errors import AntiphonError
 from antiphon.probe import recording
 from antiphon.probe.session import Event, Session
@@ -50,22 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--budget", type=float, default=60.0, metavar="SECONDS", help="the time it may take (default: 60)")
     add("--name", metavar="NAME", help="of the machine, in the profile (default: the lab's cluster, or this host)")
     add("--again", type=Path, metavar="FILE", help="measure nothing: make the profile from samples that were kept")
-    where = parser.add_argument_group("where")
-    add = where.add_argument
-    add("-n", "-np", type=int, metavar="RANKS", help="number of ranks (default: one per core, slot or node)")
-    add("--mpi", metavar="MPI", help="openmpi, mpich, or a path (default: the first that is found)")
-    add("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
-    add("--launcher-args", default="", metavar="ARGS", help="more options for mpirun or mpiexec")
-    add(
-        "--lab",
-        nargs="?",
-        const="",
-        metavar="CLUSTER",
-        help="an emulated cluster: a cluster's name or file, or a lab that is up (default: ethernet-16)",
-    )
-    add("--transport", metavar="T", help="in a lab: what MPICH's messages travel through, ofi or ucx")
+    _options.add_where(parser, several=False, link_rate=None)
     parser.add_argument("--json", action="store_true", help="print the profile on stdout too")
-    parser.set_defaults(link_rate=None)
 
 
 def run(args: argparse.Namespace) -> int:

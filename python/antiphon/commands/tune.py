@@ -23,7 +23,7 @@ from typing import Any
 from antiphon import benchmark, core, output, places, tables
 from antiphon import mpi as mpis
 from antiphon import profile as profiles
-from antiphon.commands import bench
+from antiphon.commands import _options, bench
 from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, AntiphonError
 from antiphon.tune import document, driver, grid, predictors
 from antiphon.tune.state import State
@@ -61,28 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--restart", action="store_true", help="throw away what an interrupted tuning measured")
     add("--dry-run", action="store_true", help="show what would be measured, and measure nothing")
-    _add_where(parser)
+    _options.add_where(parser, link_rate="")
     parser.add_argument("--json", action="store_true", help="print rules and evidence as JSON")
-
-
-def _add_where(parser: argparse.ArgumentParser) -> None:
-    where = parser.add_argument_group("where")
-    add = where.add_argument
-    add("-n", "-np", type=int, metavar="RANKS", help="number of ranks (default: one per core, slot or node)")
-    add(
-        "--mpi", metavar="MPI", help="openmpi, mpich, or a path; several with commas (default: the first that is found)"
-    )
-    add("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
-    add("--link-rate", metavar="RATE", help="rate of a node's link, as 1gbit")
-    add("--launcher-args", default="", metavar="ARGS", help="more options for mpirun or mpiexec")
-    add(
-        "--lab",
-        nargs="?",
-        const="",
-        metavar="CLUSTER",
-        help="an emulated cluster: a cluster's name or file, or a lab that is up (default: ethernet-16)",
-    )
-    add("--transport", metavar="T", help="in a lab: what MPICH's messages travel through, ofi or ucx")
 
 
 def run(args: argparse.Namespace) -> int:
