@@ -10,6 +10,7 @@
 #include "antiphon/replay.hpp"
 #include "antiphon/select.hpp"
 #include "capi/cases.hpp"
+#include "capi/mapping_requests.hpp"
 #include "capi/model_requests.hpp"
 #include "capi/phases_requests.hpp"
 #include "schedule/json.hpp"
@@ -232,6 +233,9 @@ constexpr std::array requests{
     Request{"choose_by_model", choose_by_model_request},
     Request{"closed_forms", closed_forms_request},
     Request{"evaluate", evaluate_request},
+    Request{"mapping_methods", list_mapping_methods},
+    Request{"map", map_request},
+    Request{"score_mapping", score_mapping_request},
 };
 
 Json handle(const JsonNode& request) {

@@ -21,6 +21,7 @@ class JsonNode {
   explicit JsonNode(const nlohmann::json& document) : value_(&document) {}
 
   [[nodiscard]] bool is_null() const { return value_->is_null(); }
+  [[nodiscard]] bool is_number() const { return value_->is_number(); }
   [[nodiscard]] bool is_array() const { return value_->is_array(); }
   [[nodiscard]] bool is_object() const { return value_->is_object(); }
 

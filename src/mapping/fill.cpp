@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapping/fill.hpp"
+
+#include "antiphon/error.hpp"
+
+namespace antiphon::mapping {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+Places::Places(const Task& task) : task_(task), taken_(at(task.slots().count())) {
+  assignment_.slot_of_rank.assign(at(task.ranks()), -1);
+  const Slots& slots = task.slots();
+  for (std::size_t n = 0; n + 1 < slots.first.size(); ++n) {
+    free_.push_back(slots.first[n + 1] - slots.first[n]);
+    next_.push_back(slots.first[n]);
+  }
+}
+
+void Places::put_at(int rank, int slot) {
+  assignment_.slot_of_rank[at(rank)] = slot;
+  taken_[at(slot)] = 1;
+  --free_[at(task_.slots().node[at(slot)])];
+}
+
+bool Places::put(int rank, int node) {
+  int& slot = next_[at(node)];
+  const int end = task_.slots().first[at(node) + 1];
+  while (slot < end && taken(slot)) ++slot;
+  if (slot == end) return false;
+  put_at(rank, slot);
+  return true;
+}
+
+void Places::pin_all() {
+  const Slots& slots = task_.slots();
+  // Those that want a certain core choose first.
+  for (const Pin& pin : task_.constraints().pins) {
+    if (pin.core < 0) continue;
+    int slot = slots.first[at(pin.node)];
+    const int end = slots.first[at(pin.node) + 1];
+    while (slot < end && (taken(slot) || slots.core[at(slot)] != pin.core)) ++slot;
+    if (slot == end) {
+      throw InvalidArgument("pin of rank " + std::to_string(pin.rank) + ": core " + std::to_string(pin.core) + " of node " +
+                            task_.machine().nodes[at(pin.node)].name + " is not free");
+    }
+    put_at(pin.rank, slot);
+  }
+  for (const Pin& pin : task_.constraints().pins) {
+    if (pin.core < 0) put(pin.rank, pin.node);
+  }
+}
+
+Assignment block_assignment(const Task& task) {
+  Places places(task);
+  places.pin_all();
+  int node = 0;
+  for (int r = 0; r < task.ranks(); ++r) {
+    if (places.placed(r)) continue;
+    while (!places.put(r, node)) ++node;
+  }
+  return places.assignment();
+}
+
+Assignment cyclic_assignment(const Task& task) {
+  Places places(task);
+  places.pin_all();
+  const int nodes = task.machine().node_count();
+  int node = 0;
+  for (int r = 0; r < task.ranks(); ++r) {
+    if (places.placed(r)) continue;
+    while (!places.put(r, node)) node = (node + 1) % nodes;
+    node = (node + 1) % nodes;
+  }
+  return places.assignment();
+}
+
+}  // namespace antiphon::mapping

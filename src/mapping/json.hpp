@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "antiphon/mapping.hpp"
+#include "schedule/json_node.hpp"
+
+namespace antiphon::mapping {
+
+TrafficGraph read_traffic(const JsonNode& document);
+Machine read_machine(const JsonNode& document);
+/// Throws FormatError where the file cannot be read.
+std::string read_file(const std::string& path);
+
+}  // namespace antiphon::mapping

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/mapping.hpp"
+#include "mapping/fill.hpp"
+
+namespace antiphon::mapping::methods_in {
+
+namespace {
+
+Assignment place(const Task& task, const Budget&) { return block_assignment(task); }
+
+}  // namespace
+
+extern const Method block{"block", "ranks in order, one node after the other: what most launchers do", nullptr, place};
+
+}  // namespace antiphon::mapping::methods_in
