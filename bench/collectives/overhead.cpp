@@ -43,6 +43,26 @@ void compare(const char* collective, Through through, Direct direct) {
               {"antiphon", antiphon_version() != 0}});
 }
 
+/// Calls that compression would frame, while it is off.
+void point_to_point(MPI_Comm comm) {
+  double in = 1, out = 0;
+  MPI_Status status;
+  MPI_Request requests[2];
+  compare("sendrecv", [&] { MPI_Sendrecv(&in, 1, MPI_DOUBLE, 0, 0, &out, 1, MPI_DOUBLE, 0, 0, comm, &status); },
+          [&] { PMPI_Sendrecv(&in, 1, MPI_DOUBLE, 0, 0, &out, 1, MPI_DOUBLE, 0, 0, comm, &status); });
+  compare("irecv, isend, waitall",
+          [&] {
+            MPI_Irecv(&out, 1, MPI_DOUBLE, 0, 0, comm, &requests[0]);
+            MPI_Isend(&in, 1, MPI_DOUBLE, 0, 0, comm, &requests[1]);
+            MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+          },
+          [&] {
+            PMPI_Irecv(&out, 1, MPI_DOUBLE, 0, 0, comm, &requests[0]);
+            PMPI_Isend(&in, 1, MPI_DOUBLE, 0, 0, comm, &requests[1]);
+            PMPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+          });
+}
+
 }  // namespace
 
 int measure_overhead(int rank) {
@@ -57,6 +77,7 @@ int measure_overhead(int rank) {
           [&] { PMPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm); });
   compare("alltoall", [&] { MPI_Alltoall(&in, 1, MPI_DOUBLE, &out, 1, MPI_DOUBLE, comm); },
           [&] { PMPI_Alltoall(&in, 1, MPI_DOUBLE, &out, 1, MPI_DOUBLE, comm); });
+  point_to_point(comm);
   PMPI_Comm_free(&comm);
   return 0;
 }

@@ -306,8 +306,8 @@ def _overhead(args: argparse.Namespace, place: places.Place, found: list[mpis.Mp
     if args.json:
         _write_json(args.json, {"overhead": rows})
         return 0
-    table = tables.new_table("a call passed on to the library, on one rank")
-    for heading in ("MPI", "collective", "library alone", "added"):
+    table = tables.new_table("calls passed on to the library, on one rank")
+    for heading in ("MPI", "call", "library alone", "added"):
         table.add_column(heading)
     for row in rows:
         table.add_row(row["mpi"], row["collective"], f"{row['library_ns']:.0f} ns", f"{row['added_ns']:.0f} ns")
