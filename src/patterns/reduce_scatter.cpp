@@ -128,4 +128,54 @@ Schedule reduce_scatter_halving(const Problem& p) {
   return s;
 }
 
+namespace {
+
+int reversed_bits(int value, int below) {
+  int reversed = 0;
+  for (int bit = 1; bit < below; bit *= 2) reversed = 2 * reversed + ((value & bit) != 0 ? 1 : 0);
+  return reversed;
+}
+
+constexpr int home_tag = 102;
+
+}  // namespace
+
+Schedule reduce_scatter_butterfly(const Problem& p) {
+  Schedule s;
+  const Cut cut = cut_of(p, "piece_bytes");
+  const Folding folding(p.size);
+  const auto offset_of_rank = [&](int r) { return r == p.size ? p.input_block(r - 1).offset_bytes + p.input_block(r - 1).bytes : p.input_block(r).offset_bytes; };
+  const auto offset_of = [&](int place) { return offset_of_rank(folding.first_rank(place)); };
+  const Range whole{Space::input, 0, offset_of(folding.acting)};
+  Partial mine{whole, no_op, false};
+  if (!p.commutative && folding.acts(p.rank)) {
+    const Range copied = s.scratch(whole.bytes);
+    mine = {copied, s.copy(whole, copied)};
+  }
+  OpId folded = no_op;
+  mine = fold_pairs(s, p, folding, mine, cut, &folded);
+  std::vector<OpId> readers{folded};
+  OpId kept = no_op;
+  const int owner = folding.rank_at(reversed_bits(folding.place(p.rank), folding.acting));
+  Range result;
+  if (folding.acts(p.rank)) {
+    const Halved halved = recursive_halving(s, p, folding, mine, HalvingOrder::near_first, offset_of, cut);
+    kept = halved.kept.since.op;
+    for (const HalvingStep& step : halved.steps) readers.push_back(step.sent);
+    for (int r = folding.first_rank(halved.begin); r < folding.first_rank(halved.end); ++r) {
+      const Range block = halved.kept.where.sub(offset_of_rank(r) - halved.kept_range.offset_bytes, offset_of_rank(r + 1) - offset_of_rank(r));
+      if (r == p.rank) result = block;
+      else if (block.bytes > 0) s.send(r, block, {kept}, cut, home_tag);
+    }
+  }
+  OpId arrived = kept;
+  readers.push_back(kept);
+  if (owner != p.rank && p.bytes > 0) {
+    result = p.in_place ? s.scratch(p.bytes) : p.whole_output();
+    arrived = s.recv(owner, result, {}, cut, home_tag);
+  }
+  if (p.bytes > 0 && result != p.whole_output()) copy_to_output(s, p, result, arrived, readers);
+  return s;
+}
+
 }  // namespace antiphon

@@ -14,5 +14,7 @@ Schedule reduce_scatter_ring(const Problem& p);
 Schedule reduce_scatter_pairwise(const Problem& p);
 /// Parameters piece_bytes, window. Commutative operations.
 Schedule reduce_scatter_halving(const Problem& p);
+/// Parameters piece_bytes, window. Any operation.
+Schedule reduce_scatter_butterfly(const Problem& p);
 
 }  // namespace antiphon

@@ -46,6 +46,40 @@ Tree knomial_tree(int place, int size, int radix) {
   return tree;
 }
 
+Tree doubling_tree(int place, int size, int radix) {
+  Tree tree;
+  long long distance = 1;
+  while (distance * radix <= place) distance *= radix;
+  if (place > 0) {
+    tree.parent = static_cast<int>(place % distance);
+    distance *= radix;
+  }
+  for (; place + distance < size; distance *= radix) {
+    for (int digit = 1; digit < radix && place + digit * distance < size; ++digit) {
+      tree.children.push_back(static_cast<int>(place + digit * distance));
+    }
+  }
+  return tree;
+}
+
+Tree kary_tree(int place, int size, int radix) {
+  Tree tree;
+  long long level_begin = 0;  // the places above are those before it
+  long long level_size = 1;
+  while (level_begin + level_size <= place) {
+    level_begin += level_size;
+    level_size *= radix;
+  }
+  if (place > 0) {
+    const long long above = level_size / radix;
+    tree.parent = static_cast<int>(level_begin - above + (place - level_begin) % above);
+  }
+  for (long long i = 1; i <= radix && place + i * level_size < size; ++i) {
+    tree.children.push_back(static_cast<int>(place + i * level_size));
+  }
+  return tree;
+}
+
 Tree in_order_binary_tree(int place, int size) {
   // The mirror image of the binary tree, in which a root comes before its halves.
   Tree mirror = binary_tree(size - 1 - place, size);

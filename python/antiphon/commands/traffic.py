@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Show who sends how much to whom in a recorded run, collectives as the messages that the library makes of them
+
+Each collective is decomposed by a table that says which algorithm the MPI library uses for its size and its ranks
+(docs/reference/traffic.md). What `antiphon map` and `antiphon report` read is written with -o.
+
+  antiphon traffic run.trace                       a table: what each kind of call adds, by which algorithm
+  antiphon traffic run.trace -o run.traffic        the same, and the messages between all ranks in a file
+  antiphon traffic run.trace --library mpich-5     as another library would send them
+  antiphon traffic run.trace --antiphon --profile machine.json
+  antiphon traffic run.trace --phases 4            four equally long phases, each for itself
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from antiphon import output
+from antiphon.errors import AntiphonError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of `antiphon traffic`."""
+    add = parser.add_argument
+    add("file", nargs="?", type=Path, metavar="TRACE", help="a trace, or a file that was written with -o")
+    add("-o", "--output", type=Path, metavar="FILE", help="write the messages between ranks")
+    add("--library", default="", metavar="NAME", help="whose algorithms (default: the library of the recorded run)")
+    add("--libraries", action="store_true", help="list the libraries that there are tables for")
+    add("--antiphon", action="store_true", help="as Antiphon's collectives, where its rules choose them")
+    add("--profile", type=Path, metavar="FILE", help="whose decisions count for Antiphon's collectives")
+    add("--phases", type=int, default=1, metavar="N", help="cut the run into N equally long phases")
+    add("--between", metavar="A:B", help="only what began between these seconds of the run")
+    add("--json", action="store_true", help="all of it as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Reads, decomposes, writes, prints."""
+    if args.libraries:
+        return _libraries(args.json)
+    if args.file is None:
+        raise AntiphonError("no TRACE is named", hint="`antiphon trace -n 4 ./solver` records one")
+    found = read(args)
+    if args.output is not None:
+        found.save(args.output)
+    if args.json:
+        output.print_json(found.to_json())
+        return 0
+    _show(found, args.file)
+    if args.output is not None:
+        output.stderr().print(f"traffic: {args.output} ({args.output.stat().st_size} bytes)", soft_wrap=True)
+    return 0
+
+
+def read(args: argparse.Namespace) -> Any:
+    """The traffic that the arguments name: of a trace, or from a file."""
+    from antiphon.trace import MAGIC, Trace
+    from antiphon.traffic import Traffic
+    from antiphon.traffic.of_trace import Window, of_trace, phases_of
+
+    try:
+        is_trace = args.file.open("rb").read(len(MAGIC)) == MAGIC
+    except OSError as error:
+        raise AntiphonError(f"{args.file}: {error.strerror}", hint="record a run with `antiphon trace`") from error
+    if not is_trace:
+        return Traffic.load(args.file)
+    trace = Trace.load(args.file)
+    windows: list[Window] = []
+    if args.between is not None:
+        windows = [_window(args.between)]
+    elif args.phases > 1:
+        windows = phases_of(trace, args.phases)
+    profile = args.profile.read_text(encoding="utf-8") if args.profile is not None else None
+    return of_trace(trace, args.library, profile=profile, own=args.antiphon, windows=windows)
+
+
+def _window(text: str) -> Any:
+    from antiphon.traffic.of_trace import Window
+
+    try:
+        begin, end = (float(part) for part in text.split(":"))
+    except ValueError:
+        raise AntiphonError(f"--between {text}: expected A:B, in seconds", hint="--between 0.5:2") from None
+    return Window(int(begin * 1e9), int(end * 1e9))
+
+
+def _libraries(as_json: bool) -> int:
+    from antiphon.traffic import libraries
+
+    rows = [{"table": key, **libraries.load(key).about} for key in libraries.keys()]  # noqa: SIM118
+    if as_json:
+        output.print_json({"libraries": rows})
+        return 0
+    for row in rows:
+        output.stdout().print(f"{row['table']}: {row['name']}; {row['source']}", soft_wrap=True)
+    return 0
+
+
+def _show(found: Any, path: Path) -> None:
+    from antiphon import tables
+
+    where = f"{found.ranks} ranks on {len(set(found.header.get('nodes', [])))} nodes"
+    output.stdout().print(
+        f"{path}: {where}; collectives as {found.header.get('library', '?')} sends them", soft_wrap=True
+    )
+    table = tables.new_table("")
+    phased = len({part.phase for part in found.parts}) > 1
+    for heading in (
+        *(("phase",) if phased else ()),
+        "call",
+        "ranks",
+        "calls",
+        "algorithm",
+        "messages",
+        "payload",
+        "share",
+    ):
+        table.add_column(heading, justify="left" if heading in ("call", "algorithm") else "right")
+    everything = sum(part.total_bytes() for part in found.parts) or 1
+    for part in found.parts:
+        ranks = (
+            f"{part.communicators} × {part.communicator_ranks}"
+            if part.communicators > 1
+            else str(part.communicator_ranks or "")
+        )
+        cells = [str(part.phase)] if phased else []
+        algorithm = part.algorithm + (" ≈" if part.approximation else "")
+        size = part.total_bytes()
+        cells += [part.name, ranks, str(part.calls), algorithm, str(part.total_messages())]
+        table.add_row(*cells, tables.bytes_text(size), f"{100 * size / everything:.1f} %")
+    tables.print_wide(table)
+    for note in sorted({part.approximation for part in found.parts if part.approximation}):
+        output.stdout().print(f"≈ {note}", soft_wrap=True)
+    messages, size = found.between()
+    crossing = size.sum() - size.trace()
+    output.stdout().print(
+        f"Between nodes, where the run had its ranks: {tables.bytes_text(int(crossing))} in "
+        f"{int(messages.sum() - messages.trace())} messages. Payload only: no headers, no control messages.",
+        soft_wrap=True,
+    )

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One collective call as the messages that it is made of."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from antiphon import core
+from antiphon.errors import AntiphonError
+from antiphon.traffic import core as messages_core
+from antiphon.traffic.edges import Array, Edges, Uniform
+from antiphon.traffic.libraries import Call, Choice, Layout, Library, first_supported
+
+#: Algorithms in which each rank sends each other its block, and nothing else.
+DIRECT = ("windowed", "rotated", "exchange_xor")
+#: Communicators larger than this keep such exchanges as a group.
+MOST_LISTED_RANKS = 64
+ROTATED = "one rank's messages stand for all: bytes are right to 0.1 %"
+
+
+class Chooser(Protocol):
+    """A library's table, or Antiphon's rules."""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+
+    @property
+    def leader(self) -> str:
+        """Which rank of a node speaks for it: "first", or "same_place" as the root on its own."""
+
+    def choose(self, call: Call, nodes: Array | None, sub: str = "") -> Choice:
+        """The algorithm for a call of ranks on these nodes (None: one a node, or all on one)."""
+
+
+@dataclass
+class Decomposed:
+    """Messages among the ranks of the communicator."""
+
+    edges: Edges
+    uniform: list[Uniform] = field(default_factory=list)
+    #: The library's name of the algorithm; our schedules that send the same.
+    algorithm: str = ""
+    schedules: list[str] = field(default_factory=list)
+    notes: set[str] = field(default_factory=set)
+
+    def mapped(self, members: Array, times: int = 1) -> tuple[Edges, list[Uniform]]:
+        """In terms of other ranks, so many times."""
+        groups = [Uniform(members[u.members], u.messages * times, u.bytes * times) for u in self.uniform]
+        return self.edges.mapped(members).times(times), groups
+
+
+class Decomposer:
+    """Decomposes calls by a library's table; the same call on the same layout is done once."""
+
+    def __init__(self, chooser: Chooser) -> None:
+        self.chooser = chooser
+        self._done: dict[tuple[Call, bytes, str], Decomposed] = {}
+
+    def decompose(self, call: Call, nodes: Array | None = None, sub: str = "") -> Decomposed:
+        """`nodes`: of each of the communicator's ranks; None: one rank a node, or one node."""
+        # Which node is which does not matter.
+        same = None if nodes is None else np.unique(nodes, return_inverse=True)[1].astype(np.int64)
+        key = (call, b"" if same is None else same.tobytes(), sub)
+        if key not in self._done:
+            self._done[key] = self._by_choice(call, same, self.chooser.choose(call, same, sub))
+        return self._done[key]
+
+    def _by_choice(self, call: Call, nodes: Array | None, choice: Choice) -> Decomposed:
+        if call.ranks < 2:
+            return Decomposed(Edges.empty(), algorithm=choice.name, schedules=["nothing"])
+        if not choice.steps:
+            done = by_schedule(call, choice.schedule)
+        else:
+            done = joined(self._step(call, nodes, step) for step in choice.steps)
+        done.algorithm = choice.name
+        return dataclasses.replace(done, notes=done.notes | ({choice.note} if choice.note else set()))
+
+    def _step(self, call: Call, nodes: Array | None, step: Mapping[str, Any]) -> Decomposed:
+        """A step of an algorithm that is made of other collectives."""
+        call = dataclasses.replace(call, root=step.get("root", call.root))
+        over = Groups(call, nodes, self.chooser.leader)
+        if step["collective"] in MOVES:
+            return Decomposed(Edges.of(MOVES[step["collective"]](call, over)), schedules=[step["collective"]])
+        return joined(self._on_group(call, over, step, members) for members in over.of(step.get("over", "all")))
+
+    def _on_group(self, call: Call, over: Groups, step: Mapping[str, Any], members: Array) -> Decomposed:
+        part = over.call_on(call, step, members)
+        done = joined(self._segment(piece, step, sub, times) for piece, sub, times in segments(part, step))
+        edges, uniform = done.mapped(members)
+        return dataclasses.replace(done, edges=edges, uniform=uniform)
+
+    def _segment(self, call: Call, step: Mapping[str, Any], sub: str, times: int) -> Decomposed:
+        use = step.get("use")
+        if use is None or call.ranks < 2:
+            done = self.decompose(call, None, sub)
+        else:
+            done = self._by_choice(
+                call, None, Choice("", schedule=use if isinstance(use, str) else first_supported(call, tuple(use)))
+            )
+        edges, uniform = done.mapped(np.arange(call.ranks, dtype=np.int32), times)
+        return dataclasses.replace(done, edges=edges, uniform=uniform)
+
+
+def segments(call: Call, step: Mapping[str, Any]) -> Iterator[tuple[Call, str, int]]:
+    """What a step cuts a message into: a segment's call, the part of the table that decides, how many there are."""
+    first, others = step.get("first", ""), step.get("others", "")
+    longest = step.get("segment_bytes")
+    if longest is None or call.bytes <= longest:
+        yield call, first, 1
+        return
+    whole = max(longest // call.element_bytes, 1) * call.element_bytes
+    count, rest = divmod(call.bytes, whole)
+    yield dataclasses.replace(call, bytes=whole), first, 1
+    if count > 1:
+        yield dataclasses.replace(call, bytes=whole), others, count - 1
+    if rest:
+        yield dataclasses.replace(call, bytes=rest), others, 1
+
+
+class Groups:
+    """A communicator's nodes, and the rank of each that speaks for it."""
+
+    def __init__(self, call: Call, nodes: Array | None, leader: str) -> None:
+        self.nodes = np.zeros(call.ranks, np.int64) if nodes is None else nodes
+        order = np.argsort(self.nodes, kind="stable").astype(np.int32)
+        starts = np.flatnonzero(np.diff(self.nodes[order])) + 1
+        self.by_node = np.split(order, starts)
+        home = next(members for members in self.by_node if self.nodes[members[0]] == self.nodes[call.root])
+        place = int(np.flatnonzero(home == call.root)[0]) if leader == "same_place" else 0
+        self.leaders = np.sort(np.array([members[min(place, len(members) - 1)] for members in self.by_node], np.int32))
+
+    def of(self, over: str) -> list[Array]:
+        """The groups that a step works on, each as ranks of the communicator."""
+        if over == "node":
+            return [members for members in self.by_node if len(members) > 1]
+        return [self.leaders] if over == "leaders" else [np.arange(len(self.nodes), dtype=np.int32)]
+
+    def leader_of(self, rank: int) -> int:
+        """Who speaks for the rank's node."""
+        return int(next(r for r in self.leaders if self.nodes[r] == self.nodes[rank]))
+
+    def call_on(self, call: Call, step: Mapping[str, Any], members: Array) -> Call:
+        """The step's call on one group."""
+        over = step.get("over", "all")
+        speaker = call.root if over == "all" else self.leader_of(int(members[0]) if over == "node" else call.root)
+        root = int(np.flatnonzero(members == speaker)[0])
+        what = step.get("bytes", "block")
+        mean = call.total_bytes() // call.ranks
+        size = {"block": mean, "total": call.total_bytes(), "node": mean * (call.ranks // len(self.by_node))}[what]
+        irregular = step["collective"].endswith("v") or step["collective"] == "reduce_scatter"
+        counts = call.counts if irregular and over == "all" else None
+        return dataclasses.replace(
+            call, collective=step["collective"], ranks=len(members), bytes=size, root=root, counts=counts
+        )
+
+
+def _root_to_leader(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
+    return [(call.root, over.leader_of(call.root), 1, call.bytes)]
+
+
+def _leader_to_root(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
+    return [(over.leader_of(call.root), call.root, 1, call.bytes)]
+
+
+def _last_to_first(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
+    return [(int(members[-1]), int(members[0]), 1, call.bytes) for members in over.by_node]
+
+
+def _shift(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
+    return [(int(a), int(b), 1, call.bytes) for a, b in zip(over.leaders, over.leaders[1:], strict=False)]
+
+
+#: Steps that are a message or two, by name.
+MOVES = {
+    "root_to_leader": _root_to_leader,
+    "leader_to_root": _leader_to_root,
+    "last_to_first": _last_to_first,
+    "shift": _shift,
+}
+
+
+def joined(parts: Iterable[Decomposed]) -> Decomposed:
+    """Steps one after the other."""
+    done = list(parts)
+    schedules = list(dict.fromkeys(name for part in done for name in part.schedules))
+    notes = {note for part in done for note in part.notes}
+    uniform = [group for part in done for group in part.uniform]
+    return Decomposed(Edges.merge([part.edges for part in done]), uniform, "", schedules, notes)
+
+
+def by_schedule(call: Call, schedule: str) -> Decomposed:
+    """The messages of one of our schedules."""
+    named = f"{call.collective}:{schedule}"
+    if call.collective == "alltoallv":
+        raise AntiphonError("an alltoallv's messages are its counts", hint="they are in the trace")
+    if call.collective == "alltoall" and schedule.partition(":")[0] in DIRECT and call.ranks > MOST_LISTED_RANKS:
+        # A few ranks show how many pieces and tokens a pair exchanges.
+        few = messages_core.messages(schedule, "alltoall", 4, bytes=call.bytes)[0]
+        group = Uniform(np.arange(call.ranks, dtype=np.int32), int(few.messages[0]), call.bytes)
+        return Decomposed(Edges.empty(), [group], schedules=[named])
+    fields: dict[str, Any] = {"bytes": call.bytes, "root": call.root, "element_bytes": call.element_bytes}
+    if call.counts is not None:
+        fields["counts"] = call.counts
+    edges, approximate = messages_core.messages(
+        schedule, call.collective, call.ranks, commutative=call.commutative, **fields
+    )
+    return Decomposed(edges, schedules=[named], notes={ROTATED} if approximate else set())
+
+
+class Own:
+    """Antiphon's collectives: what its rules, or a profile's, choose; what they leave to the library, its table says.
+
+    `ran`: the calls are known not to have been left to the library.
+    """
+
+    def __init__(
+        self, library: Library, profile: str | None = None, ran: bool = False, link_bits_per_s: int = 0
+    ) -> None:
+        self.library = library
+        self.profile = profile
+        self.ran = ran
+        self.link_bits_per_s = link_bits_per_s or rate_of(profile)
+        self.name = f"Antiphon over {library.name}"
+        self.leader = library.leader
+
+    def choose(self, call: Call, nodes: Array | None, sub: str = "") -> Choice:
+        """What a run under Antiphon uses."""
+        question = question_of(call, nodes, self.library.about["family"], self.link_bits_per_s)
+        found = core.choose(question, self.profile, own=self.ran)
+        if found.algorithm is None:
+            return self.library.choose(call, nodes, sub)
+        return Choice(f"Antiphon's {found.algorithm}", schedule=found.choice)
+
+
+def rate_of(profile: str | None) -> int:
+    """The slowest node's port, in bits a second; 0: unknown."""
+    nodes = json.loads(profile)["topology"]["nodes"] if profile else []
+    return int(8 * min((node.get("port_bytes_per_s", 0) for node in nodes), default=0))
+
+
+def question_of(call: Call, nodes: Array | None, family: str, link_bits_per_s: int) -> core.Question:
+    """What the rules are asked about a call."""
+    counts = np.array([1] * call.ranks) if nodes is None else np.unique(nodes, return_counts=True)[1]
+    known = None if call.collective in ("alltoallv", "scatterv", "gatherv") else call.total_bytes() // call.ranks
+    return core.Question(
+        call.collective,
+        call.ranks,
+        len(counts),
+        int(counts.max()),
+        known,
+        call.element_bytes,
+        call.commutative,
+        link_bits_per_s=link_bits_per_s,
+        blocked=Layout.of(nodes).consecutive,
+        mpi=family,
+    )

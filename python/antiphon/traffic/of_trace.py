@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The communication topology graph of a trace (paper 2, Sections 3 and 4)."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from antiphon.trace import AS_SCHEDULE, FAILED, Communicator, RankTrace, Shape, Trace
+from antiphon.traffic import libraries
+from antiphon.traffic.decompose import Decomposed, Decomposer, Own
+from antiphon.traffic.edges import Array, Edges
+from antiphon.traffic.graph import POINT_TO_POINT, Part, Traffic
+from antiphon.traffic.libraries import Call
+
+SENDS = frozenset(f"MPI_{name}" for name in ("Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend"))
+PERSISTENT = frozenset(f"MPI_{name}_init" for name in ("Send", "Bsend", "Ssend", "Rsend", "Recv"))
+BOTH = frozenset(f"MPI_{name}" for name in ("Sendrecv", "Sendrecv_replace", "Isendrecv", "Isendrecv_replace"))
+STARTS = ("MPI_Start", "MPI_Startall")
+COLLECTIVES = frozenset(
+    "barrier bcast scatter scatterv gather gatherv allgather allgatherv alltoall alltoallv reduce allreduce "  # noqa: SIM905
+    "reduce_scatter reduce_scatter_block scan exscan".split()
+)
+#: Only the root's call tells each rank's block.
+ROOT_TELLS = frozenset({"scatterv", "gatherv"})
+PERSISTENT_NOTE = "persistent sends: as often as requests were started, on the average"
+
+
+@dataclass(frozen=True)
+class Window:
+    """A phase of the run: what began from `begin_ns` on and before `end_ns`."""
+
+    begin_ns: int
+    end_ns: int
+
+    def holds(self, start_ns: int) -> bool:
+        """Whether a call belongs to it."""
+        return self.begin_ns <= start_ns < self.end_ns
+
+
+@dataclass
+class Counted:
+    """How often a rank made a call, and how long that took."""
+
+    calls: int = 0
+    seconds: float = 0.0
+
+
+def phases_of(trace: Trace, count: int) -> list[Window]:
+    """The run cut into so many equally long phases."""
+    ends = [r.ended_ns or max((c.start_ns + c.duration_ns for c in r.calls), default=0) for r in trace.ranks]
+    edges = [int(x) for x in np.linspace(0, max(ends, default=0) + 1, count + 1)]
+    return [Window(a, b) for a, b in itertools.pairwise(edges)]
+
+
+def of_trace(
+    trace: Trace,
+    library: str = "",
+    *,
+    profile: str | None = None,
+    own: bool = False,
+    windows: Sequence[Window] = (),
+    nodes: Sequence[int] | None = None,
+) -> Traffic:
+    """`library`: a table's name; "": what the trace says. `own`: as Antiphon's, not only those that were.
+    `profile`: a profile's text, whose decisions then count. `nodes`: of each rank, instead of the trace's.
+    """
+    chosen = libraries.for_library(library or " ".join(str(trace.header.get("mpi", "")).split()))
+    places = np.array(trace.nodes if nodes is None else nodes, np.int64)
+    parts: list[Part] = []
+    phases = windows or [Window(0, 1 << 62)]
+    usual = Decomposer(Own(chosen, profile)) if own else Decomposer(chosen)
+    builder = Builder(trace.size, places, usual, Decomposer(Own(chosen, profile, ran=True)))
+    for phase, window in enumerate(phases):
+        for part in builder.parts(trace, window):
+            part.phase = phase
+            parts.append(part)
+    header = {
+        "program": trace.header.get("program", ""),
+        "mpi": " ".join(str(trace.header.get("mpi", "")).split()),
+        "library": f"Antiphon over {chosen.name}" if own else chosen.name,
+        "nodes": places.tolist(),
+        "hosts": trace.header.get("hosts", []),
+        "phases": [[w.begin_ns, w.end_ns] for w in windows],
+        "complete": trace.complete,
+    }
+    return Traffic(trace.size, parts, header)
+
+
+@dataclass
+class Builder:
+    """Makes the parts of a phase."""
+
+    ranks: int
+    places: Array
+    usual: Decomposer
+    #: For calls that ran as schedules of Antiphon's.
+    as_schedule: Decomposer
+
+    def parts(self, trace: Trace, window: Window) -> Iterator[Part]:
+        """Point-to-point first, then collectives."""
+        counted = {rank.rank: count_calls(rank, window) for rank in trace.ranks}
+        messages = point_to_point(counted, len(trace.ranks))
+        if messages.calls:
+            yield messages
+        yield from self._collectives(counted)
+
+    def _collectives(self, counted: dict[int, dict[Shape, Counted]]) -> Iterator[Part]:
+        gathered: dict[tuple[str, str, str, str, int], list[Collected]] = defaultdict(list)
+        for comm, by_call in collective_calls(counted).items():
+            members = np.array(comm.members, np.int32)
+            for one in by_call:
+                done = self._decomposed(one, members)
+                key = (one.collective, done.algorithm, "; ".join(done.schedules), comm.name, len(members))
+                gathered[key].append(Collected(members, done, one))
+        for (collective, algorithm, schedules, name, size), many in gathered.items():
+            yield _part(collective, algorithm, schedules, (name, size), many)
+
+    def _decomposed(self, one: CollectiveCall, members: Array) -> Decomposed:
+        if one.matrix is not None:
+            return Decomposed(one.matrix, algorithm="as the counts say", schedules=["one message for each block"])
+        decomposer = self.as_schedule if one.as_schedule else self.usual
+        return decomposer.decompose(one.call, self.places[members])
+
+
+@dataclass
+class Collected:
+    """A call on one communicator."""
+
+    members: Array
+    done: Decomposed
+    call: CollectiveCall
+
+
+def _part(collective: str, algorithm: str, schedules: str, comm: tuple[str, int], many: Sequence[Collected]) -> Part:
+    edges, uniform = [], []
+    for one in many:
+        if one.call.matrix is not None:  # in terms of the world already
+            edges.append(one.done.edges)
+            continue
+        more, groups = one.done.mapped(one.members, one.call.calls)
+        edges.append(more)
+        uniform += groups
+    notes = {note for one in many for note in one.done.notes}
+    return Part(
+        collective,
+        Edges.merge(edges),
+        uniform,
+        algorithm,
+        schedules,
+        *comm,
+        communicators=len({one.members.tobytes() for one in many}),
+        calls=sum(one.call.calls for one in many),
+        seconds=sum(one.call.seconds for one in many) / max(1, len({one.members.tobytes() for one in many})),
+        approximation="; ".join(sorted(notes)),
+    )
+
+
+def count_calls(rank: RankTrace, window: Window) -> dict[Shape, Counted]:
+    """A rank's calls, equal ones together."""
+    counted: dict[int, Counted] = defaultdict(Counted)
+    shapes: dict[int, Shape] = {}
+    for call in rank.calls:
+        if window.holds(call.start_ns):
+            key = id(call.shape)
+            shapes[key] = call.shape
+            counted[key].calls += 1
+            counted[key].seconds += call.duration_ns / 1e9
+    return {shapes[key]: value for key, value in counted.items()}
+
+
+def point_to_point(counted: dict[int, dict[Shape, Counted]], ranks: int) -> Part:
+    """All messages that ranks send to ranks."""
+    rows: list[tuple[int, int, int, int]] = []
+    seconds = 0.0
+    started_any = False
+    for rank, calls in counted.items():
+        starts, made = persistent_starts(calls)
+        for shape, count in calls.items():
+            persistent = shape.function in PERSISTENT and shape.function != "MPI_Recv_init"
+            if shape.function in SENDS | BOTH or persistent:
+                times = round(count.calls * starts / made) if persistent and made else count.calls
+                started_any |= persistent
+                rows += message(rank, shape, times)
+            if shape.function.removeprefix("MPI_").lower() not in COLLECTIVES:
+                seconds += count.seconds
+    edges = Edges.of(rows)
+    note = PERSISTENT_NOTE if started_any else ""
+    return Part(
+        POINT_TO_POINT, edges, calls=edges.total_messages(), seconds=seconds / max(1, ranks), approximation=note
+    )
+
+
+def persistent_starts(calls: dict[Shape, Counted]) -> tuple[int, int]:
+    """Requests that were started, and persistent ones that were made."""
+    starts = sum((s.requests or 1) * c.calls for s, c in calls.items() if s.function in STARTS)
+    return starts, sum(c.calls for s, c in calls.items() if s.function in PERSISTENT)
+
+
+def message(rank: int, shape: Shape, times: int) -> list[tuple[int, int, int, int]]:
+    """What a sending call adds; nothing where nobody of MPI_COMM_WORLD gets it."""
+    comm = shape.comm
+    if comm is None or shape.flags & FAILED or shape.peer is None or not 0 <= shape.peer < len(comm.members):
+        return []
+    target = comm.members[shape.peer]
+    if comm.intercommunicator or target is None or times == 0:
+        return []
+    return [(rank, target, times, times * (shape.send_count or 0) * (shape.send_size or 0))]
+
+
+@dataclass
+class CollectiveCall:
+    """Equal calls of a communicator."""
+
+    collective: str
+    call: Call
+    calls: int
+    seconds: float
+    as_schedule: bool
+    #: alltoallv: all calls' messages among ranks of MPI_COMM_WORLD.
+    matrix: Edges | None = None
+
+
+def collective_calls(counted: dict[int, dict[Shape, Counted]]) -> dict[Communicator, list[CollectiveCall]]:
+    """By communicator; those with the same members and name are one."""
+    by_members: dict[tuple[object, ...], list[tuple[int, Shape, Counted]]] = defaultdict(list)
+    for rank, calls in counted.items():
+        for shape, count in calls.items():
+            if _collective_of(shape) is not None and shape.comm is not None and usable(shape.comm):
+                by_members[shape.comm.name, shape.comm.members].append((rank, shape, count))
+    return {rows[0][1].comm: list(_calls_of(rows)) for rows in by_members.values()}  # type: ignore[misc]
+
+
+def usable(comm: Communicator) -> bool:
+    """Its messages stay in MPI_COMM_WORLD."""
+    return not comm.intercommunicator and None not in comm.members and comm.size > 1
+
+
+def _collective_of(shape: Shape) -> str | None:
+    name = shape.function.removeprefix("MPI_").lower()
+    return name if name in COLLECTIVES and not shape.flags & FAILED else None
+
+
+def _calls_of(rows: Sequence[tuple[int, Shape, Counted]]) -> Iterator[CollectiveCall]:
+    """All ranks make the same calls, so one rank's are enough, but where only the root, or each itself, knows sizes."""
+    comm = rows[0][1].comm
+    assert comm is not None
+    place = {member: i for i, member in enumerate(comm.members)}
+    one = min(rank for rank, _, _ in rows)
+    exchanged: list[tuple[int, Shape, Counted]] = []
+    same: Counter[tuple[Call, bool]] = Counter()
+    seconds: dict[tuple[Call, bool], float] = defaultdict(float)
+    for rank, shape, count in rows:
+        collective = _collective_of(shape) or ""
+        if collective == "alltoallv":
+            exchanged.append((rank, shape, count))
+        elif place[rank] == shape.root if collective in ROOT_TELLS else rank == one:
+            key = (call_of(collective, shape, comm.size, place[rank]), bool(shape.flags & AS_SCHEDULE))
+            same[key] += count.calls
+            seconds[key] += count.seconds
+    for key, calls in same.items():
+        yield CollectiveCall(key[0].collective, key[0], calls, seconds[key], key[1])
+    if exchanged:
+        yield _exchange(comm, exchanged)
+
+
+def _exchange(comm: Communicator, rows: Sequence[tuple[int, Shape, Counted]]) -> CollectiveCall:
+    """MPI_Alltoallv: whatever the algorithm, each block is one message from its rank to its rank."""
+    members = np.array(comm.members, np.int64)
+    lists = []
+    for rank, shape, count in rows:
+        blocks = np.array(shape.send_bytes() or _received(rows, shape, rank, comm), np.int64)
+        to = np.flatnonzero(blocks)
+        ones = np.ones(len(to), np.int64)
+        lists.append((ones * rank, members[to], ones * count.calls, blocks[to] * count.calls))
+    columns = [np.concatenate(column) for column in zip(*lists, strict=True)]
+    ranks = len({rank for rank, _, _ in rows})
+    calls = sum(count.calls for _, _, count in rows) // max(1, ranks)
+    seconds = sum(count.seconds for _, _, count in rows) / max(1, ranks)
+    call = Call("alltoallv", comm.size)
+    return CollectiveCall("alltoallv", call, calls, seconds, False, Edges.summed(*columns))
+
+
+def _received(rows: Iterable[tuple[int, Shape, Counted]], shape: Shape, rank: int, comm: Communicator) -> list[int]:
+    """In place, a rank sends as much as it receives."""
+    return shape.receive_bytes() or [0] * comm.size
+
+
+def call_of(collective: str, shape: Shape, ranks: int, place: int) -> Call:
+    """The call that a shape is, in blocks as our schedules count them."""
+    sent = (shape.send_count or 0) * (shape.send_size or 0)
+    received = (shape.receive_count or 0) * (shape.receive_size or 0)
+    counts: tuple[int, ...] | None = None
+    size, element = sent, 1
+    if collective in ("allgather", "alltoall", "gather", "scatter"):
+        # In place, or at the root, one of both is missing.
+        size = received if collective in ("allgather", "alltoall") or shape.send_count is None else sent
+        size = size or sent or received
+    elif collective in ("allgatherv", "gatherv"):
+        counts = tuple(shape.receive_bytes() or ())
+    elif collective in ("scatterv", "reduce_scatter"):
+        counts = tuple(shape.send_bytes() or ())
+    if collective.startswith(("reduce", "allreduce")) or collective in ("scan", "exscan"):
+        element = max(1, min(shape.send_size or 1, 65536))
+    if counts is not None:
+        size = sum(counts) // ranks
+    root = shape.root if shape.root is not None and 0 <= shape.root < ranks else 0
+    in_place = shape.in_place and collective == "alltoall"
+    return Call(collective, ranks, size, root, element, True, in_place, _plain(counts))
+
+
+def _plain(counts: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """Equal blocks need no list."""
+    return None if not counts or len(set(counts)) == 1 else counts

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/algorithm.hpp"
+#include "patterns/cut.hpp"
+#include "patterns/tree.hpp"
+
+namespace antiphon::reduce_algorithms {
+
+namespace {
+
+constexpr Parameter parameters[] = {
+    {"radix", 2, 1, 1 << 20, "children of a rank; as many as there are ranks: all send to the root"},
+    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
+    {"window", 4, 1, 1024, "segments under way from one rank"},
+    {"eager_bytes", 4096, 0, 1 << 30, "messages up to this are sent without being asked for"},
+};
+
+/// Ranks fill a tree level by level (as Open MPI's binary tree, or with a large radix its linear reduction), each combines its
+/// operand with those of its children, one child after the other, and passes the result on segment by segment. Longer messages
+/// are asked for. Cost (pLogP), k segments of s bytes: ⌈log_radix P⌉ (L + radix·g(s)) + (k−1) radix·g(s).
+Schedule build(const Problem& p) {
+  Schedule s;
+  const Cut cut = cut_of(p);
+  const Tree tree = kary_tree(p.relative(p.rank), p.size, static_cast<int>(p.parameter("radix")));
+  const bool asked = p.bytes > p.parameter("eager_bytes");
+  const std::int64_t pieces = pieces_of(p.bytes, cut);
+
+  const Range buffers[2] = {tree.children.empty() ? Range{} : s.scratch(p.bytes), tree.children.size() < 2 ? Range{} : s.scratch(p.bytes)};
+  Range result = p.whole_input();
+  OpId combined = no_op;
+  OpId received = no_op;
+  OpId free[2] = {no_op, no_op};  // when each buffer has been read
+  int turn = 0;
+  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child, turn ^= 1) {
+    const Dep next = following(received, pieces, cut);
+    if (asked) s.send_token(p.absolute(*child), {next});
+    received = s.recv(p.absolute(*child), buffers[turn], {next, pipelined(free[turn])}, cut);
+    combined = s.reduce(result, buffers[turn], {pipelined(received), pipelined(combined)}, cut);
+    free[turn ^ 1] = combined;
+    result = buffers[turn];
+  }
+  if (tree.parent < 0) {
+    s.copy(result, p.whole_output(), {pipelined(combined)}, cut);
+  } else {
+    const OpId granted = asked ? s.recv_token(p.absolute(tree.parent)) : no_op;
+    s.send(p.absolute(tree.parent), result, {granted, pipelined(combined)}, cut);
+  }
+  return s;
+}
+
+bool supports_problem(const Problem& p) { return p.commutative; }
+
+}  // namespace
+
+extern const Algorithm kary{Collective::reduce, "kary", "segments up a tree filled level by level; medium messages", parameters,
+                         supports_problem, build};
+
+}  // namespace antiphon::reduce_algorithms
