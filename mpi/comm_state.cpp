@@ -122,6 +122,7 @@ MPI_Comm CommState::own_comm() {
 
 void CommState::set_override(Collective collective, const Override& value) {
   overrides_[static_cast<std::size_t>(collective)] = value;
+  on_trial_ = nullptr;
   decisions_[static_cast<std::size_t>(collective)].clear();
   used_[static_cast<std::size_t>(collective)] = nullptr;
 }
@@ -143,16 +144,19 @@ const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::
   for (const auto& d : known) {
     if (d->bytes == bytes && d->element_bytes == element_bytes && d->commutative == commutative &&
         d->encodable == encodable) {
-      note(collective, d->text);
-      return d->choice;
+      return use(*d, collective);
     }
   }
   if (known.size() >= most_decisions) {
     used_[static_cast<std::size_t>(collective)] = nullptr;
+    on_trial_ = nullptr;
     known.clear();
   }
   auto fresh = std::make_unique<Decision>();
-  *fresh = {bytes, element_bytes, commutative, encodable, {}, {}};
+  fresh->bytes = bytes;
+  fresh->element_bytes = element_bytes;
+  fresh->commutative = commutative;
+  fresh->encodable = encodable;
   fresh->choice = choose(collective, {.collective = collective, .ranks = size_, .nodes = nodes_, .max_ranks_per_node = max_ranks_per_node_,
                                       .bytes = bytes, .element_bytes = element_bytes, .commutative = commutative,
                                       .link_bits_per_s = world.settings.link_bits_per_s, .blocked = blocked_, .mpi = world.mpi});
@@ -160,15 +164,33 @@ const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::
     if (fresh->choice.algorithm != credit_choice().algorithm) fresh->choice = credit_choice();
     fresh->choice.reason = "the plan has patterns for so many ranks";
   }
-  if (encodable && override_of(collective).mode != Override::Mode::fixed) encode_messages(fresh->choice, nodes_);
+  if (encodable && override_of(collective).mode != Override::Mode::fixed) {
+    fresh->plain = fresh->choice;
+    encode_messages(fresh->choice, nodes_);
+    if (encodes(fresh->choice) && !framing_state.always) {
+      fresh->trial = std::make_unique<CodingTrial>();
+      fresh->plain_text = fresh->plain.to_string();
+    }
+  }
   fresh->text = fresh->choice.to_string();
   if (world.settings.verbose >= 2 && rank_ == 0) {
     warn(std::string(name(collective)) + " of " + std::to_string(bytes) + " bytes on " + std::to_string(size_) + " ranks: " +
          fresh->text + (fresh->choice.reason.empty() ? "" : " (" + fresh->choice.reason + ")"));
   }
   known.push_back(std::move(fresh));
-  note(collective, known.back()->text);
-  return known.back()->choice;
+  return use(*known.back(), collective);
+}
+
+const Choice& CommState::use(Decision& decision, Collective collective) {
+  on_trial_ = decision.trial.get();
+  const bool plain = on_trial_ != nullptr && !on_trial_->begin();
+  note(collective, plain ? decision.plain_text : decision.text);
+  return plain ? decision.plain : decision.choice;
+}
+
+void CommState::carried_out() {
+  // The library's collectives wait in the library, where persistent operations that others wait for would not go on.
+  if (on_trial_ != nullptr) on_trial_->end(own_comm(), !has_operations());
 }
 
 Problem& CommState::blank_problem(Collective collective) {

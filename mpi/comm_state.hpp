@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "compress/trial.hpp"
 #include "exchange.hpp"
 #include "executor.hpp"
 #include "knowledge.hpp"
@@ -75,6 +76,9 @@ class CommState : public Staging {
   void set_override(Collective collective, const Override& value);
   [[nodiscard]] const Override& override_of(Collective collective) const { return overrides_[static_cast<std::size_t>(collective)]; }
 
+  /// The call that the last decide() was for has been carried out: notes what encoding its messages did, where that is on trial.
+  void carried_out();
+
   /// Room to describe a call in, kept so that describing the next one allocates nothing. Reset, with the communicator's part set.
   Problem& blank_problem(Collective collective);
   /// The plan for this problem (its parameters come from the choice), made if it is not there. Null, on every rank alike,
@@ -100,9 +104,14 @@ class CommState : public Staging {
     bool encodable = true;
     Choice choice;
     std::string text;
+    /// Where encoding is on trial: what is done without.
+    std::unique_ptr<CodingTrial> trial;
+    Choice plain;
+    std::string plain_text;
   };
 
   [[nodiscard]] bool belongs_to_world() const;
+  const Choice& use(Decision& decision, Collective collective);
   Choice choose(Collective collective, const Question& question) const;
 
   MPI_Comm comm_;
@@ -121,6 +130,7 @@ class CommState : public Staging {
   std::unique_ptr<Exchange> exchange_;
   std::unique_ptr<PatternKnowledge> knowledge_;
   Parameters exchange_parameters_;
+  CodingTrial* on_trial_ = nullptr;  ///< of the last decision
   std::uint64_t clock_ = 0;
   unsigned operations_ = 0;
 };

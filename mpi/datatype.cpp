@@ -170,6 +170,14 @@ bool inspect(MPI_Datatype type, TypeInfo& info) {
   return kept_info(type, info);
 }
 
+codec::Element element_of(MPI_Datatype type) {
+  if (type == MPI_DOUBLE || type == MPI_DOUBLE_PRECISION) return codec::Element::f64;
+  if (type == MPI_FLOAT || type == MPI_REAL) return codec::Element::f32;
+  if (type == MPI_INT || type == MPI_INTEGER || type == MPI_INT32_T) return codec::Element::i32;
+  if (type == MPI_LONG || type == MPI_INT64_T) return codec::Element::i64;
+  return codec::Element::unknown;
+}
+
 int pack(const void* from, std::int64_t count, MPI_Datatype type, const TypeInfo& info, std::byte* to) {
   const std::int64_t step = chunk_elements(info);
   for (std::int64_t i = 0; i < count; i += step) {

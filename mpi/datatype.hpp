@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "antiphon/codec.hpp"
+
 namespace antiphon::mpi {
 
 struct TypeInfo {
@@ -26,6 +28,9 @@ void release_datatypes();
 
 /// False if the datatype is none that messages can have (null, not committed); nothing is known then.
 bool inspect(MPI_Datatype type, TypeInfo& info);
+
+/// What an encoder may expect of such elements.
+codec::Element element_of(MPI_Datatype type);
 
 /// `count` elements at `from` to packed bytes at `to`, and back. Return MPI error codes.
 int pack(const void* from, std::int64_t count, MPI_Datatype type, const TypeInfo& info, std::byte* to);

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -71,6 +72,7 @@ Executor::Executor(Schedule schedule, MPI_Comm comm, bool yield, int tag_base)
     if (op.kind == OpKind::encode) longest = std::max(longest, op.piece_size(0));
   }
   if (longest > 0) frame_.resize(codec::bound(static_cast<std::size_t>(longest)));
+  std::memcpy(&comm_key_, &comm_, std::min(sizeof comm_key_, sizeof comm_));
 }
 
 int Executor::run(const Binding& binding) {
@@ -164,7 +166,7 @@ int Executor::run_local(const Op& op, const Progress::Piece& piece) {
   const std::int64_t bytes = op.piece_size(piece.index);
   const std::byte* from = address(op.from_piece(piece.index));
   std::byte* to = address(op.to_piece(piece.index));
-  if (op.kind == OpKind::encode) return encode(to, from, bytes);
+  if (op.kind == OpKind::encode) return encode(to, from, bytes, piece.index + 1 == op.pieces());
   if (op.kind == OpKind::decode) return decode(to, from, bytes);
   if (bytes == 0) return MPI_SUCCESS;
   if (op.kind == OpKind::copy) return copy(from, to, bytes);
@@ -196,13 +198,24 @@ int Executor::copy(const std::byte* from, std::byte* to, std::int64_t bytes) {
   return MPI_SUCCESS;
 }
 
-int Executor::encode(std::byte* slot, const std::byte* from, std::int64_t bytes) {
-  codec::Options options;
-  options.element = binding_->element;
-  if (framing_state.share_bytes_per_s > 0) options.wire_bytes_per_s = framing_state.share_bytes_per_s;
+/// What this thread encodes for schedules. It keeps nothing of the data, so that each frame can be decoded by itself; it keeps plans,
+/// for making one takes longer than encoding a piece ten times.
+static codec::Encoder& encoder_of_thread() {
+  thread_local codec::Encoder encoder([] {
+    codec::LinkOptions options;
+    options.history_bytes = 0;
+    if (framing_state.share_bytes_per_s > 0) options.frame.wire_bytes_per_s = framing_state.share_bytes_per_s;
+    return options;
+  }());
+  return encoder;
+}
+
+int Executor::encode(std::byte* slot, const std::byte* from, std::int64_t bytes, bool last) {
   const double began_s = now_s();
   const auto raw = codec::ConstBytes(from, static_cast<std::size_t>(bytes));
-  const codec::Frame frame = codec::encode(raw, options, frame_);
+  // What is left after whole pieces has any length: by powers of two, lest every length have plans of its own.
+  const codec::Channel channel{comm_key_ ^ binding_->stream << 56, last ? std::bit_ceil(raw.size()) : raw.size(), 0};
+  const codec::Frame frame = encoder_of_thread().encode(channel, raw, frame_, binding_->element);
   const auto length = static_cast<std::int64_t>(frame.bytes);
   std::memcpy(slot, &length, frame_length_bytes);
   std::byte* body = slot + frame_length_bytes;

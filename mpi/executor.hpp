@@ -25,6 +25,7 @@ struct Binding {
   std::int64_t extent_bytes = 1;
   MPI_Op op = MPI_OP_NULL;
   codec::Element element = codec::Element::unknown;  ///< what encode operations may expect
+  std::int64_t stream = 0;  ///< data that resembles each other has the same: encode operations then share their plans
 };
 
 /// A schedule made ready to run again and again on one communicator: all storage is allocated here, none when it runs.
@@ -50,7 +51,7 @@ class Executor {
   int multicast(const Op& op, const Progress::Piece& piece);
   int run_local(const Op& op, const Progress::Piece& piece);
   int copy(const std::byte* from, std::byte* to, std::int64_t bytes);
-  int encode(std::byte* slot, const std::byte* from, std::int64_t bytes);
+  int encode(std::byte* slot, const std::byte* from, std::int64_t bytes, bool last);
   static int decode(std::byte* to, const std::byte* slot, std::int64_t bytes);
   int start_all();
   int wait_some();
@@ -76,6 +77,7 @@ class Executor {
   /// Multicasts: of each piece under way, by its index modulo the largest window, the messages that are.
   std::unordered_map<OpId, std::array<int, Progress::max_window>> fan_out_;
   std::vector<std::byte> frame_;  ///< room in which to encode
+  std::int64_t comm_key_ = 0;     ///< tells its data from other communicators'
 };
 
 }  // namespace antiphon::mpi

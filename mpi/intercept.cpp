@@ -103,6 +103,7 @@ bool try_accelerate(const Call& call, int& result, double began_s) {
     state->note(d.collective, library_text);
     return pass(began_s, d.own_bytes);
   }
+  state->carried_out();
   if (summary::enabled()) summary::count(d.collective, d.own_bytes, now_s() - began_s, how(d.collective, choice, *state));
   if (trace::on()) trace::collective(call, began_s, true, rc != MPI_SUCCESS);
   result = rc == MPI_SUCCESS ? MPI_SUCCESS : PMPI_Comm_call_errhandler(call.comm, rc);

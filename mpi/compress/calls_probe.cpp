@@ -7,6 +7,7 @@
 #include <map>
 
 #include "compress/framed.hpp"
+#include "compress/mark.hpp"
 #include "compress/starting.hpp"
 #include "compress/tracked.hpp"
 
@@ -52,7 +53,8 @@ int look(Messages& messages, int source, int tag, int* flag, MPI_Status* status)
       return MPI_SUCCESS;
     }
     const int code = PMPI_Iprobe(source, tag, messages.comm(), flag, status);
-    if (code != MPI_SUCCESS || *flag == 0 || !may_hold_frame(bytes_in(*status))) return code;
+    const std::int64_t bytes = code == MPI_SUCCESS && *flag != 0 ? bytes_in(*status) : 0;
+    if (!may_hold_frame(bytes) || !is_frame_length(bytes)) return code;
     MPI_Message message = MPI_MESSAGE_NULL;
     int found = 0;
     if (const int failure = PMPI_Improbe(status->MPI_SOURCE, status->MPI_TAG, messages.comm(), &found, &message, status);
@@ -61,9 +63,9 @@ int look(Messages& messages, int source, int tag, int* flag, MPI_Status* status)
     }
     if (found == 0) continue;  // another thread was faster
     Buffer wire;
-    const std::int64_t bytes = bytes_in(*status);
-    if (const int failure = receive_matched(&message, bytes, wire, status); failure != MPI_SUCCESS) return failure;
-    return extract_into(messages, matching, std::move(wire), bytes, *status);
+    const std::int64_t matched = bytes_in(*status);
+    if (const int failure = receive_matched(&message, matched, wire, status); failure != MPI_SUCCESS) return failure;
+    return extract_into(messages, matching, std::move(wire), matched, *status);
   }
 }
 

@@ -139,7 +139,7 @@ void set_bytes(MPI_Status& status, std::int64_t bytes) { PMPI_Status_set_element
 /// A frame of `wire` bytes lies where the message was to arrive.
 int unframe(Receive& r, const Origin& origin, std::int64_t wire, MPI_Status& status) {
   auto* const arrived = static_cast<std::byte*>(r.buffer());
-  const codec::ConstBytes here(arrived + mark_bytes, static_cast<std::size_t>(wire) - mark_bytes);
+  const codec::ConstBytes here(arrived + mark_bytes, frame_length(arrived, static_cast<std::size_t>(wire)));
   const std::uint64_t raw = codec::raw_bytes(here);
   if (raw == codec::not_a_frame) return failed(codec::Error::damaged);
   const bool in_place = r.info.contiguous && static_cast<std::int64_t>(raw) <= r.capacity_bytes;
@@ -257,7 +257,7 @@ int finish(Receive& r, MPI_Status& status, int code) {
   const Origin origin{*r.messages, status.MPI_SOURCE, status.MPI_TAG, r.ticket};
   const bool may_be_marked = wire >= framing_state.threshold_bytes && wire <= std::numeric_limits<int>::max();
   const Mark mark = may_be_marked ? mark_of(arrived) : Mark::none;
-  if (mark == Mark::frame) return unframe(r, origin, wire, status);
+  if (mark == Mark::frame && is_frame_length(wire)) return unframe(r, origin, wire, status);
   if (mark == Mark::tagged) {
     if (const int failure = restore(origin, arrived, static_cast<std::size_t>(wire)); failure != MPI_SUCCESS) return failure;
   }
@@ -284,8 +284,8 @@ Extracted extract(Messages& messages, Buffer wire, std::int64_t bytes, int sourc
   const Mark mark = bytes >= framing_state.threshold_bytes ? mark_of(data) : Mark::none;
   code = MPI_SUCCESS;
   if (mark == Mark::tagged) code = restore(origin, data, static_cast<std::size_t>(bytes));
-  if (mark != Mark::frame) return result;
-  const codec::ConstBytes frame(data + mark_bytes, static_cast<std::size_t>(bytes) - mark_bytes);
+  if (mark != Mark::frame || !is_frame_length(bytes)) return result;
+  const codec::ConstBytes frame(data + mark_bytes, frame_length(data, static_cast<std::size_t>(bytes)));
   const std::uint64_t raw = codec::raw_bytes(frame);
   if (raw == codec::not_a_frame) {
     code = failed(codec::Error::damaged);

@@ -2,8 +2,9 @@
 // How a receiver tells frames from other messages (docs/concepts/compressed-messages.md).
 //
 // A message of at least the threshold that begins with one of two marks is not what the program sent: after `frame` comes a
-// codec's frame; a message with `tagged` is as long as the program's and differs from it in its first 8 bytes, which travel
-// in a side message. What the program sends and happens to begin with a mark is sent tagged.
+// codec's frame and a few bytes that fill it up to a length of 15 more than a multiple of 16; a message with `tagged` is as long as the
+// program's and differs from it in its first 8 bytes, which travel in a side message. What the program sends and happens to begin with
+// a mark is sent tagged.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +26,26 @@ inline Mark mark_of(const void* message) {
 }
 
 inline void put_mark(void* message, Mark mark) { std::memcpy(message, &mark, sizeof mark); }
+
+/// A probe sees no mark. But it sees the length, and hardly a program's message has one that frames have.
+inline constexpr std::size_t frame_step = 16;
+inline bool is_frame_length(std::int64_t bytes) { return bytes % frame_step == frame_step - 1; }
+/// Of mark, frame and filling.
+inline std::size_t framed_length(std::size_t frame_bytes) { return (mark_bytes + frame_bytes + 1) / frame_step * frame_step + frame_step - 1; }
+/// Writes mark and filling around a frame that lies at `wire` + mark_bytes; the last byte says how many the filling has.
+inline std::size_t put_around(std::byte* wire, std::size_t frame_bytes) {
+  const std::size_t end = mark_bytes + frame_bytes;
+  const std::size_t length = framed_length(frame_bytes);
+  put_mark(wire, Mark::frame);
+  std::memset(wire + end, 0, length - end);
+  wire[length - 1] = static_cast<std::byte>(length - end);
+  return length;
+}
+/// Of the frame in a message that has its mark and length; 0 where the filling is not as it must be.
+inline std::size_t frame_length(const std::byte* wire, std::size_t length) {
+  const auto filling = static_cast<std::size_t>(wire[length - 1]);
+  return filling == 0 || filling > frame_step || filling + mark_bytes > length ? 0 : length - mark_bytes - filling;
+}
 
 /// What the side message of a tagged one carries.
 struct SideMessage {

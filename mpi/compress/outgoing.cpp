@@ -29,14 +29,6 @@ std::uint64_t channel_key(int tag, std::int64_t bytes) {
   return static_cast<std::uint64_t>(static_cast<std::uint32_t>(tag)) << 32 | static_cast<std::uint32_t>(bytes);
 }
 
-codec::Element element_of(MPI_Datatype type) {
-  if (type == MPI_DOUBLE || type == MPI_DOUBLE_PRECISION) return codec::Element::f64;
-  if (type == MPI_FLOAT || type == MPI_REAL) return codec::Element::f32;
-  if (type == MPI_INT || type == MPI_INTEGER || type == MPI_INT32_T) return codec::Element::i32;
-  if (type == MPI_LONG || type == MPI_INT64_T) return codec::Element::i64;
-  return codec::Element::unknown;
-}
-
 /// The arguments are such that the library will take them, and such that a receiver looks for a mark.
 bool may_be_framed(const Outgoing& m, TypeInfo& info) {
   if (m.count <= 0 || m.peer < 0 || m.tag < 0 || m.tag > framing_state.most_tag || m.type == MPI_DATATYPE_NULL) return false;
@@ -146,7 +138,9 @@ class Encoding {
 
  private:
   Wire make() {
-    Policy* policy = link_.encoder ? &policy_of_channel() : nullptr;
+    // A probe takes frames out of the library, which must not complete a synchronous send.
+    const bool may_be_frame = link_.encoder != nullptr && m_.mode != SendMode::synchronous;
+    Policy* policy = may_be_frame ? &policy_of_channel() : nullptr;
     if (policy == nullptr || !(framing_state.always || policy->tries())) return plain();
     const std::byte* raw = in_one_piece(m_, info_, parcel_);
     if (raw == nullptr) return {};
@@ -161,19 +155,18 @@ class Encoding {
 
   Wire encoded(const std::byte* raw, Policy& policy) {
     const auto bytes = static_cast<std::size_t>(bytes_);
-    parcel_.frame = Buffer(mark_bytes + codec::bound(bytes));
+    parcel_.frame = Buffer(mark_bytes + codec::bound(bytes) + frame_step);
     std::byte* const out = parcel_.frame.data();
     const std::uint64_t before_ns = link_.encoder->statistics().codec_ns;
     const codec::Channel channel{.tag = m_.tag, .message_bytes = bytes};
     const codec::Frame frame =
         link_.encoder->encode(channel, {raw, bytes}, {out + mark_bytes, codec::bound(bytes)}, element_of(m_.type));
     const std::uint64_t spent_ns = link_.encoder->statistics().codec_ns - before_ns;
-    const bool shorter = frame.codec != codec::Id::stored && mark_bytes + frame.bytes <= bytes;
-    judge(policy, shorter ? mark_bytes + frame.bytes : bytes, spent_ns);
+    const bool shorter = frame.codec != codec::Id::stored && framed_length(frame.bytes) <= bytes;
+    judge(policy, shorter ? framed_length(frame.bytes) : bytes, spent_ns);
     if (shorter) {
       ++link_.traffic.encoded;
-      put_mark(out, Mark::frame);
-      return {out, static_cast<int>(mark_bytes + frame.bytes)};
+      return {out, static_cast<int>(put_around(out, frame.bytes))};
     }
     if (is_kept(frame)) return tag(raw, as_stored(frame).data());
     if (mark_of(raw) != Mark::none) return tag(raw, nullptr);

@@ -20,7 +20,7 @@ constexpr std::size_t min_depth = 6;                // messages back that a new 
 constexpr std::uint32_t max_pieces = 1 << 14;
 constexpr std::size_t max_foretold = 3;
 constexpr std::uint64_t kept_after_temporal = 256;  // messages
-constexpr double planning_share = 0.02;             // of the wire's time
+constexpr double planning_share = 0.004;             // of the wire's time
 constexpr double plan_s = 60e-6, thorough_plan_s = 200e-6, glance_s = 0.3e-6;  // what they cost, about
 constexpr double max_credit_s = 1e-3;
 constexpr double temporal_bytes = 6;                // on the wire, that name the references

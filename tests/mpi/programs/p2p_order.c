@@ -92,6 +92,29 @@ static void truncation(void) {
   MPI_Comm_free(&comm);
 }
 
+/// A synchronous send is complete when its receive has begun: a probe is none.
+static void synchronous_probe(void) {
+  double* v = malloc(n * sizeof *v);
+  double* got = malloc(n * sizeof *got);
+  for (int round = 0; round < 8; ++round) {
+    make(v, n, round, 2);
+    MPI_Request request;
+    MPI_Status status;
+    int done = 0, count = 0;
+    MPI_Issend(v, n, MPI_DOUBLE, rank, 9, MPI_COMM_WORLD, &request);
+    MPI_Probe(rank, 9, MPI_COMM_WORLD, &status);
+    MPI_Get_count(&status, MPI_DOUBLE, &count);
+    expect(count == n, "length of a synchronous message", count);
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    expect(!done, "a probe completes no synchronous send", round);
+    MPI_Recv(got, n, MPI_DOUBLE, rank, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    expect(same(got, n, round, 2), "a synchronous message", round);
+  }
+  free(v);
+  free(got);
+}
+
 static int query(void* state, MPI_Status* s) {
   (void)state;
   MPI_Status_set_elements(s, MPI_INT, 3);
@@ -220,6 +243,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   later_first();
   truncation();
+  synchronous_probe();
   company();
   freed_receive();
   intercommunicator();
