@@ -46,6 +46,17 @@ void check_kinds(const Machine& m) {
   }
 }
 
+/// Nothing here or in a task overflows below.
+void check_size(const Machine& m) {
+  constexpr std::int64_t most = std::int64_t{1} << 24;
+  std::int64_t cores = 0;
+  for (const Node& n : m.nodes) {
+    if (n.kind < 0 || at(n.kind) >= m.kinds.size()) wrong("node " + n.name + " is of a kind that is not there");
+    cores += m.kinds[at(n.kind)].cores;
+    if (cores > most) wrong("more than " + std::to_string(most) + " cores");
+  }
+}
+
 void check_switches(const Machine& m) {
   if (m.switches.empty()) wrong("there is no switch");
   for (std::size_t i = 0; i < m.switches.size(); ++i) {
@@ -128,10 +139,10 @@ int Machine::hops(int node, int other) const {
 void Machine::check() const {
   if (nodes.empty()) wrong("there is no node");
   check_kinds(*this);
+  check_size(*this);
   check_switches(*this);
   check_torus(*this);
   for (const Node& n : nodes) {
-    if (n.kind < 0 || at(n.kind) >= kinds.size()) wrong("node " + n.name + " is of a kind that is not there");
     if (n.switch_index < 0 || at(n.switch_index) >= switches.size()) wrong("node " + n.name + " is on a switch that is not there");
   }
   if (!between_nodes.empty() && between_nodes.size() != nodes.size() * nodes.size()) wrong("the matrix between nodes does not have as many rows as there are nodes");

@@ -155,6 +155,7 @@ class MachineReader {
     } else {
       document_.fail("expected \"nodes\": a list, or how many there are");
     }
+    add_cores(document_, count, machine_.kinds[0].cores);
     for (std::int64_t i = 0; i < count; ++i) machine_.nodes.push_back({"node" + std::to_string(i), 0, 0, 0});
   }
 
@@ -180,24 +181,40 @@ class MachineReader {
     const auto on = node.find("switch");
     const int switch_index = on ? switch_named(*on) : 0;
     const double port = number_or(node, "port_bytes_per_s", 0, max_rate);
+    add_cores(node, count, machine_.kinds.back().cores);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::string number = std::to_string(name && count > 1 ? i : static_cast<std::int64_t>(machine_.nodes.size()));
       const std::string full = !name ? "node" + number : count > 1 ? name->text() + number : name->text();
       machine_.nodes.push_back({full, static_cast<int>(machine_.kinds.size()) - 1, switch_index, port});
-      if (machine_.nodes.size() > static_cast<std::size_t>(max_nodes)) node.fail("more than " + std::to_string(max_nodes) + " nodes");
     }
+  }
+
+  /// Before anything is made of them.
+  void add_cores(const JsonNode& node, std::int64_t count, int cores) {
+    cores_ += count * cores;
+    nodes_ += count;
+    if (nodes_ > max_nodes) node.fail("more than " + std::to_string(max_nodes) + " nodes");
+    if (cores_ > max_cores) node.fail("more than " + std::to_string(max_cores) + " cores");
   }
 
   static bool same(const NodeKind& a, const NodeKind& b) { return a.cores == b.cores && a.levels == b.levels && a.between == b.between; }
 
   const JsonNode& document_;
   Machine machine_;
+  std::int64_t nodes_ = 0;
+  std::int64_t cores_ = 0;
   std::map<std::string, int, std::less<>> switch_of_name_;
 };
 
 }  // namespace
 
-Machine read_machine(const JsonNode& document) { return MachineReader(document).read(); }
+Machine read_machine(const JsonNode& document) {
+  try {
+    return MachineReader(document).read();
+  } catch (const InvalidArgument& e) {
+    document.fail(e.what());
+  }
+}
 
 Machine Machine::parse(std::string_view json) {
   const nlohmann::json document = JsonNode::parse(json, max_document_bytes);

@@ -53,6 +53,7 @@ std::vector<TrafficEntry> read_matrices(const JsonNode& bytes, const JsonNode& m
 }  // namespace
 
 TrafficGraph read_traffic(const JsonNode& document) {
+  if (!document.is_object()) document.fail("expected an object");
   document.allow_only({"format", "version", "name", "ranks", "entries", "messages", "bytes", "details"});
   const std::int64_t listed = document.find("bytes") ? static_cast<std::int64_t>(document.at("bytes").array_size()) : 1;
   const auto ranks = static_cast<int>(document.integer_or("ranks", listed, 1, std::int64_t{1} << 24));

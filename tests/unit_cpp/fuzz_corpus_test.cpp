@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "../fuzz/mapping_target.hpp"
 #include "../fuzz/phases_target.hpp"
 #include "../fuzz/targets.hpp"
 
@@ -49,3 +50,5 @@ TEST_CASE("the corpus of profiles") { replay_corpus("profile", fuzz::profile); }
 TEST_CASE("the corpus of patterns, phases and compiled plans") {
   replay_corpus("phases", fuzz::phases);
 }
+
+TEST_CASE("the corpus of traffic and machines") { replay_corpus("mapping", fuzz::mapping); }

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapping/search/portfolio.hpp"
+
+namespace antiphon::mapping::methods_in {
+
+namespace {
+
+Assignment place(const Task& task, const Budget& budget) { return search_portfolio(task, budget); }
+
+}  // namespace
+
+extern const Method antiphon{"antiphon", "regular orders, dual recursive bisection, annealing of nodes and ranks; never worse than block and cyclic", nullptr, place};
+
+}  // namespace antiphon::mapping::methods_in

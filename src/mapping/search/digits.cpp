@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapping/search/digits.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+#include "mapping/fill.hpp"
+#include "mapping/search/random.hpp"
+
+namespace antiphon::mapping {
+
+namespace {
+
+/// So many edges are counted while climbing.
+constexpr std::size_t enough_edges = 30'000;
+/// A stride counts if it carries so much of the traffic.
+constexpr double enough_share = 0.01;
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+std::vector<int> primes_of(int n) {
+  std::vector<int> primes;
+  for (int p = 2; p * p <= n; ++p) {
+    for (; n % p == 0; n /= p) primes.push_back(p);
+  }
+  if (n > 1) primes.push_back(n);
+  return primes;
+}
+
+}  // namespace
+
+Digits::Digits(const Model& model, const Domains& domains) : model_(model) {
+  fill_ = domains.order();
+  if (model.pinned()) {
+    const Assignment block = block_assignment(model.task());
+    std::vector<char> taken(at(model.slots()));
+    pinned_.assign(at(model.ranks()), -1);
+    for (int r = 0; r < model.ranks(); ++r) {
+      if (model.task().pin_of(r) == nullptr) continue;
+      pinned_[at(r)] = block.slot_of_rank[at(r)];
+      taken[at(pinned_[at(r)])] = 1;
+    }
+    std::erase_if(fill_, [&](int slot) { return taken[at(slot)] != 0; });
+  }
+  // From the longest stride to the shortest: what lies between two of them is a dimension.
+  std::vector<int> bounds = strides();
+  int dimension = 0;
+  for (std::size_t i = bounds.size(); i-- > 1; ++dimension) {
+    for (const int p : primes_of(bounds[i] / bounds[i - 1])) {
+      radix_.push_back(p);
+      dimension_.push_back(dimension);
+    }
+  }
+  int stride = 1;
+  digit_.resize(radix_.size());
+  for (std::size_t d = radix_.size(); d-- > 0;) {
+    for (int r = 0; r < model.ranks(); ++r) digit_[d].push_back(r / stride % radix_[d]);
+    stride *= radix_[d];
+  }
+  // Odd, so that the ranks that are counted differ in all digits.
+  step_ = static_cast<int>(std::min<std::size_t>(model.edges() / enough_edges, at(model.ranks()) / 64)) | 1;
+}
+
+/// 1, the strides that much traffic goes along, each a multiple of the one before, and the number of ranks.
+std::vector<int> Digits::strides() const {
+  std::unordered_map<int, double> weight;
+  double all = 0;
+  const Model::Pair typical = model_.slots() > 1 ? model_.between(fill_.front(), fill_.back()) : Model::Pair{1, 1};
+  const int step = std::max(1, model_.ranks() / 4096) | 1;
+  for (int r = 0; r < model_.ranks(); r += step) {
+    for (const Model::Edge* e = model_.begin(r); e != model_.end(r); ++e) {
+      const auto cost = static_cast<double>(Model::cost(typical, *e));
+      weight[std::abs(e->to - r)] += cost;
+      all += cost;
+    }
+  }
+  std::vector<std::pair<double, int>> sorted;
+  for (const auto& [stride, w] : weight) {
+    if (w >= enough_share * all && stride > 1 && model_.ranks() % stride == 0) sorted.push_back({-w, stride});
+  }
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<int> chain{1, model_.ranks()};
+  for (const auto& [w, stride] : sorted) {
+    const bool fits = std::all_of(chain.begin(), chain.end(), [s = stride](int c) { return c % s == 0 || s % c == 0; });
+    if (fits && std::find(chain.begin(), chain.end(), stride) == chain.end()) chain.push_back(stride);
+  }
+  std::sort(chain.begin(), chain.end());
+  return chain;
+}
+
+std::vector<Digits::Order> Digits::starts() const {
+  Order plain(radix_.size());
+  std::iota(plain.begin(), plain.end(), 0);
+  std::vector<Order> out{plain};
+  std::vector<std::vector<int>> dims;
+  for (const int d : plain) {
+    if (dims.empty() || dimension_[at(d)] != dimension_[at(d) - 1]) dims.emplace_back();
+    dims.back().push_back(d);
+  }
+  if (dims.size() > 1) out.push_back(interleaved(dims));
+  out.emplace_back(plain.rbegin(), plain.rend());
+  return out;
+}
+
+/// A digit of each dimension in turn, the longest one first.
+Digits::Order Digits::interleaved(const std::vector<std::vector<int>>& dims) const {
+  std::size_t longest = 0;
+  for (const auto& d : dims) longest = std::max(longest, d.size());
+  Order order;
+  for (std::size_t level = longest; level > 0; --level) {
+    for (const auto& d : dims) {
+      if (d.size() >= level) order.push_back(d[d.size() - level]);
+    }
+  }
+  return order;
+}
+
+void Digits::place(const Order& order, Model::Placement& out) const {
+  const auto ranks = at(model_.ranks());
+  std::vector<int> position(ranks, 0);
+  int stride = 1;
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const auto& digit = digit_[at(order[i])];
+    for (std::size_t r = 0; r < ranks; ++r) position[r] += digit[r] * stride;
+    stride *= radix_[at(order[i])];
+  }
+  out.resize(ranks);
+  if (pinned_.empty()) {
+    for (std::size_t r = 0; r < ranks; ++r) out[r] = fill_[at(position[r])];
+    return;
+  }
+  std::vector<int> rank_at(ranks);
+  for (std::size_t r = 0; r < ranks; ++r) rank_at[at(position[r])] = static_cast<int>(r);
+  std::size_t next = 0;
+  for (const int r : rank_at) out[at(r)] = pinned_[at(r)] >= 0 ? pinned_[at(r)] : fill_[next++];
+}
+
+Model::Placement Digits::climb(Order order, double until) const {
+  Model::Placement best;
+  Model::Placement trial;
+  place(order, best);
+  double least = model_.sampled(best, step_);
+  const auto attempt = [&](Order changed) {
+    place(changed, trial);
+    const double cost = model_.sampled(trial, step_);
+    if (cost >= least * (1 - 1e-6)) return false;
+    least = cost;
+    order = std::move(changed);
+    best.swap(trial);
+    return true;
+  };
+  const auto moved = [&](std::size_t from, std::size_t to) {
+    Order o = order;
+    const int d = o[from];
+    o.erase(o.begin() + static_cast<std::ptrdiff_t>(from));
+    o.insert(o.begin() + static_cast<std::ptrdiff_t>(to), d);
+    return o;
+  };
+  for (bool better = true; better && thread_seconds() < until;) {
+    better = false;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      for (std::size_t j = i + 1; j < order.size() && thread_seconds() < until; ++j) {
+        Order swapped = order;
+        std::swap(swapped[i], swapped[j]);
+        better |= attempt(std::move(swapped));
+        if (j > i + 1) better |= attempt(moved(i, j));
+        if (j > i + 1) better |= attempt(moved(j, i));
+      }
+    }
+  }
+  return model_.placement(model_.assignment(best));
+}
+
+}  // namespace antiphon::mapping

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapping/search/recursive.hpp"
+
+#include <algorithm>
+
+#include "mapping/fill.hpp"
+#include "mapping/search/bisect.hpp"
+
+namespace antiphon::mapping {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+using Pair = Model::Pair;
+
+class Bisection {
+ public:
+  Bisection(const Model& model, const Domains& domains, Random& random, const Model::Placement* earlier)
+      : model_(model), domains_(domains), random_(random), earlier_(earlier), domain_of_(at(model.ranks()), 0), local_(at(model.ranks()), -1) {
+    const Machine& machine = model.task().machine();
+    // In a tree of switches all that lies outside is equally far from both halves.
+    pulled_ = !machine.between_nodes.empty() || !machine.between_cores.empty();
+    position_.resize(domains.order().size());
+    for (std::size_t i = 0; i < domains.order().size(); ++i) position_[at(domains.order()[i])] = static_cast<int>(i);
+    pins_ = model.pinned() ? block_assignment(model.task()).slot_of_rank : std::vector<int>();
+  }
+
+  Model::Placement run() {
+    const auto& all = domains_.all();
+    std::vector<std::vector<int>> ranks(all.size());
+    for (int r = 0; r < model_.ranks(); ++r) ranks[0].push_back(r);
+    Assignment result{std::vector<int>(at(model_.ranks()), -1)};
+    for (int d = 0; d < static_cast<int>(all.size()); ++d) {
+      auto& here = ranks[at(d)];
+      if (here.empty()) continue;
+      if (all[at(d)].left < 0) {
+        settle(all[at(d)], here, result);
+        continue;
+      }
+      cut(d, here, ranks[at(all[at(d)].left)], ranks[at(all[at(d)].right)]);
+      here = {};
+    }
+    return model_.placement(result);
+  }
+
+ private:
+  /// Slots that are all alike: pinned ranks to theirs, the others in order.
+  void settle(const Domains::Domain& d, const std::vector<int>& ranks, Assignment& result) const {
+    std::vector<char> taken(at(d.size()));
+    for (const int r : ranks) {
+      if (!pinned(r)) continue;
+      result.slot_of_rank[at(r)] = pins_[at(r)];
+      taken[at(position_[at(pins_[at(r)])] - d.begin)] = 1;
+    }
+    int next = 0;
+    for (const int r : ranks) {
+      if (pinned(r)) continue;
+      while (taken[at(next)] != 0) ++next;
+      result.slot_of_rank[at(r)] = domains_.order()[at(d.begin + next++)];
+    }
+  }
+
+  [[nodiscard]] bool pinned(int rank) const { return !pins_.empty() && model_.task().pin_of(rank) != nullptr; }
+
+  /// What it costs more to be in different halves than in the same one.
+  [[nodiscard]] Pair apart(int left, int right) const {
+    const Pair across = domains_.between(left, right);
+    const Pair l = domains_.within(left);
+    const Pair r = domains_.within(right);
+    const auto more = [](float far, float near) { return std::max(far - 0.95F * near, 0.02F * far); };
+    return {more(across.per_message, (l.per_message + r.per_message) / 2), more(across.per_byte, (l.per_byte + r.per_byte) / 2)};
+  }
+
+  /// What a neighbour outside makes the right half cost more than the left one.
+  [[nodiscard]] float pull(int left, int right, const Model::Edge& e) const {
+    Domains::Domain there = domains_.all()[at(domain_of_[at(e.to)])];
+    if (earlier_ != nullptr) {
+      const int position = position_[at((*earlier_)[at(e.to)])];
+      if (position >= there.begin && position < there.end) there = {position, position + 1};
+    }
+    return Model::cost(domains_.between(right, there), e) - Model::cost(domains_.between(left, there), e);
+  }
+
+  void cut(int domain, const std::vector<int>& ranks, std::vector<int>& to_left, std::vector<int>& to_right) {
+    const Domains::Domain& d = domains_.all()[at(domain)];
+    const Domains::Domain& l = domains_.all()[at(d.left)];
+    const Domains::Domain& r = domains_.all()[at(d.right)];
+    const int n = static_cast<int>(ranks.size());
+    const CutGraph g = graph(d, ranks);
+    const Sides side = bisect(g, {std::max(0, n - r.size()), std::min(n, l.size())}, random_);
+    for (int i = 0; i < n; ++i) {
+      const int rank = ranks[at(i)];
+      domain_of_[at(rank)] = side[at(i)] == 0 ? d.left : d.right;
+      (side[at(i)] == 0 ? to_left : to_right).push_back(rank);
+    }
+  }
+
+  CutGraph graph(const Domains::Domain& d, const std::vector<int>& ranks) {
+    const Pair weight = apart(d.left, d.right);
+    CutGraph g;
+    const int n = static_cast<int>(ranks.size());
+    g.size.assign(at(n), 1);
+    if (pulled_) g.bias.assign(at(n), 0);
+    if (!pins_.empty()) g.fixed.assign(at(n), -1);
+    for (int i = 0; i < n; ++i) local_[at(ranks[at(i)])] = i;
+    const int middle = domains_.all()[at(d.right)].begin;
+    for (int i = 0; i < n; ++i) {
+      const int rank = ranks[at(i)];
+      if (pinned(rank)) g.fixed[at(i)] = position_[at(pins_[at(rank)])] < middle ? 0 : 1;
+      for (const Model::Edge* e = model_.begin(rank); e != model_.end(rank); ++e) {
+        if (local_[at(e->to)] >= 0) {
+          g.to.push_back(local_[at(e->to)]);
+          g.weight.push_back(Model::cost(weight, *e));
+        } else if (pulled_) {
+          g.bias[at(i)] += pull(d.left, d.right, *e);
+        }
+      }
+      g.first.push_back(static_cast<int>(g.to.size()));
+    }
+    for (const int rank : ranks) local_[at(rank)] = -1;
+    return g;
+  }
+
+  const Model& model_;
+  const Domains& domains_;
+  Random& random_;
+  const Model::Placement* earlier_;
+  bool pulled_ = false;
+  std::vector<int> position_;   ///< of a slot, in the order
+  std::vector<int> pins_;       ///< slots; empty: nothing is pinned
+  std::vector<int> domain_of_;  ///< of a rank, so far
+  std::vector<int> local_;      ///< of a rank, in the graph that is being made
+};
+
+}  // namespace
+
+Model::Placement recursive_bisection(const Model& model, const Domains& domains, Random& random, const Model::Placement* earlier) {
+  return Bisection(model, domains, random, earlier).run();
+}
+
+}  // namespace antiphon::mapping

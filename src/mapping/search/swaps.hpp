@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "mapping/search/domains.hpp"
+#include "mapping/search/nodes.hpp"
+
+namespace antiphon::mapping {
+
+/// Exchanging single ranks, or a rank with an empty slot.
+class Swaps {
+ public:
+  Swaps(const Model& model, const Domains& domains, const NearNodes& near, std::uint64_t seed);
+
+  void set(const Model::Placement& placement);
+  [[nodiscard]] const Model::Placement& placement() const { return slot_of_; }
+  /// Takes the best exchange of every rank into its neighbours' nodes until none helps, or `until` (thread_seconds()).
+  void descend(double until);
+  /// Annealing from `hot` to `cold` microseconds, for `seconds`; keeps the best placement seen.
+  void anneal(float hot, float cold, double until);
+  /// What an exchange that makes things worse costs on average.
+  [[nodiscard]] float typical_step();
+
+ private:
+  [[nodiscard]] int partner(int rank);
+  bool improve(int rank, float least, std::vector<int>& nodes, std::vector<std::pair<int, int>>& changed);
+  void exchange(int a, int b) {
+    std::swap(slot_of_[static_cast<std::size_t>(a)], slot_of_[static_cast<std::size_t>(b)]);
+    item_at_[static_cast<std::size_t>(slot_of_[static_cast<std::size_t>(a)])] = a;
+    item_at_[static_cast<std::size_t>(slot_of_[static_cast<std::size_t>(b)])] = b;
+  }
+  [[nodiscard]] bool may(int a, int b) const {
+    return model_.allowed(a, slot_of_[static_cast<std::size_t>(b)]) && model_.allowed(b, slot_of_[static_cast<std::size_t>(a)]);
+  }
+
+  const Model& model_;
+  const std::vector<int>& order_;
+  std::vector<int> position_;  ///< of a slot
+  const NearNodes& near_;
+  Random random_;
+  Model::Placement slot_of_;
+  std::vector<int> item_at_;
+};
+
+}  // namespace antiphon::mapping

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mapping: costs worked out by hand, every method on machines of all kinds, documents, what does not fit.
+#include <algorithm>
+#include <functional>
+
+#include <doctest/doctest.h>
+
+#include "antiphon/error.hpp"
+#include "antiphon/mapping.hpp"
+#include "mapping/search/bisect.hpp"
+#include "mapping/search/domains.hpp"
+
+using namespace antiphon;
+using namespace antiphon::mapping;
+
+namespace {
+
+TrafficGraph grid_traffic(int rows, int columns) {
+  std::vector<TrafficEntry> entries;
+  for (int r = 0; r < rows; ++r) {
+    for (int c = 0; c < columns; ++c) {
+      const int rank = r * columns + c;
+      if (c + 1 < columns) entries.insert(entries.end(), {{rank, rank + 1, 10, 1e6}, {rank + 1, rank, 10, 1e6}});
+      if (r + 1 < rows) entries.insert(entries.end(), {{rank, rank + columns, 10, 1e6}, {rank + columns, rank, 10, 1e6}});
+    }
+  }
+  return TrafficGraph::of_entries(rows * columns, entries);
+}
+
+/// `nodes` of `cores`, two to a switch, with uplinks.
+Machine tree(int nodes, int cores) {
+  Machine m;
+  m.kinds = {{cores, {{cores, {1e-6, 1e-9}}}, {}}};
+  m.switches = {{"top", -1, 0, {2e-5, 1e-8}, {4e-5, 3e-8}}};
+  for (int n = 0; n < nodes; ++n) {
+    if (n % 2 == 0) m.switches.push_back({"leaf" + std::to_string(n / 2), 0, 1e8, {2e-5, 1e-8}, {}});
+    m.nodes.push_back({"n" + std::to_string(n), 0, static_cast<int>(m.switches.size()) - 1, 1e8});
+  }
+  return m;
+}
+
+/// Every pair of nodes as far as on a torus, and a little more or less.
+Machine measured_torus(int x, int y, int cores) {
+  Machine m = tree(x * y, cores);
+  m.switches = {{"one", -1, 0, {}, {}}};
+  for (Node& n : m.nodes) n.switch_index = 0;
+  for (int a = 0; a < x * y; ++a) {
+    for (int b = 0; b < x * y; ++b) {
+      const auto around = [](int p, int q, int d) { return std::min(std::abs(p - q), d - std::abs(p - q)); };
+      const int hops = around(a / y, b / y, x) + around(a % y, b % y, y);
+      m.between_nodes.push_back({1e-6 * hops, (1 + 0.05 * ((a * 7 + b * 7) % 3)) * 1e-9 * hops});
+    }
+  }
+  return m;
+}
+
+Machine uneven() {
+  Machine m = tree(5, 4);
+  m.kinds.push_back({7, {{2, {5e-7, 5e-10}}, {7, {1e-6, 1e-9}}}, {}});
+  m.nodes[1].kind = 1;
+  m.nodes[4].kind = 1;
+  return m;
+}
+
+}  // namespace
+
+TEST_CASE("traffic graphs add up pairs and drop what stays") {
+  const TrafficGraph g = TrafficGraph::of_entries(3, std::vector<TrafficEntry>{{2, 0, 1, 5}, {0, 1, 1, 10}, {0, 1, 2, 20}, {1, 1, 9, 9}});
+  CHECK(g.entries() == 2);
+  CHECK(g.messages == std::vector<double>{3, 1});
+  CHECK(g.bytes == std::vector<double>{30, 5});
+  CHECK(g.first == std::vector<std::int64_t>{0, 1, 1, 2});
+  CHECK(TrafficGraph::of_binary(g.to_binary()) == g);
+  CHECK(TrafficGraph::parse(R"({"ranks": 3, "entries": [[2, 0, 1, 5], [0, 1, 3, 30]]})") == g);
+  CHECK(TrafficGraph::parse(R"({"messages": [[0,3,0],[0,7,0],[1,0,0]], "bytes": [[0,30,0],[0,0,0],[5,0,0]]})") == g);
+  CHECK_THROWS_AS(TrafficGraph::of_entries(2, std::vector<TrafficEntry>{{0, 2, 1, 1}}), InvalidArgument);
+  CHECK_THROWS_AS(TrafficGraph::of_entries(2, std::vector<TrafficEntry>{{0, 1, -1, 1}}), InvalidArgument);
+  const std::string file = g.to_binary();
+  for (std::size_t cut = 0; cut < file.size(); ++cut) CHECK_THROWS_AS(TrafficGraph::of_binary(file.substr(0, cut)), FormatError);
+}
+
+TEST_CASE("costs are those worked out by hand") {
+  // Ranks 0 and 1 on one node, 2 next to it, 3 below another switch.
+  const Task task(TrafficGraph::of_entries(4, std::vector<TrafficEntry>{{0, 1, 2, 1000}, {1, 2, 1, 2000}, {3, 0, 4, 8000}}), tree(4, 2));
+  CHECK(task.objective() == Objective::time);
+  const Assignment a = assignment_of_nodes(task, std::vector<int>{0, 0, 1, 2});
+  CHECK(a.slot_of_rank == std::vector<int>{0, 1, 2, 4});
+  const Costs c = score(task, a);
+  CHECK(c.messages_s == doctest::Approx((2e-6 + 1e-6) + (2e-5 + 2e-5) + (1.6e-4 + 2.4e-4)));
+  CHECK(c.congestion_s == doctest::Approx(8000 / 1e8));
+  CHECK(c.rank_latency_s == doctest::Approx(1.6e-4));
+  CHECK(c.rank_volume_s == doctest::Approx(2.4e-4));
+  CHECK(c.predicted_s == doctest::Approx(4e-4));
+  CHECK(c.hop_bytes == doctest::Approx(2 * 2000 + 4 * 8000));
+  CHECK(c.between_nodes_bytes == doctest::Approx(10000));
+  const auto loads = link_loads(task, a);
+  REQUIRE(loads.size() == 6);
+  CHECK(loads[0].bytes == doctest::Approx(8000));
+  const auto named = [&](std::string_view name) { return std::find_if(loads.begin(), loads.end(), [&](const LinkLoad& l) { return l.name == name; }); };
+  CHECK(named("leaf1 up")->bytes == doctest::Approx(8000));
+  CHECK(named("leaf0 down")->bytes == doctest::Approx(8000));
+  CHECK(named("n0 out")->bytes == doctest::Approx(2000));
+}
+
+TEST_CASE("links of a torus are crossed one dimension after the other") {
+  Machine m = measured_torus(4, 3, 1);
+  m.torus = Torus{{4, 3}, 1e9};
+  const Task task(TrafficGraph::of_entries(12, std::vector<TrafficEntry>{{0, 10, 1, 100}}), m);
+  const Assignment a = find_method("block")->place(task, {});
+  CHECK(score(task, a).hop_bytes == doctest::Approx(200));
+  const auto loads = link_loads(task, a);
+  REQUIRE(loads.size() == 2);
+  CHECK(loads[0].name == "n0 -0");
+  CHECK(loads[1].name == "n9 +1");
+}
+
+TEST_CASE("every method serves every task") {
+  const std::vector<std::pair<const char*, std::function<Task()>>> tasks{
+      {"full tree", [] { return Task(grid_traffic(4, 6), tree(6, 4)); }},
+      {"one rank", [] { return Task(grid_traffic(1, 1), tree(2, 2)); }},
+      {"few ranks", [] { return Task(grid_traffic(3, 3), tree(8, 4)); }},
+      {"uneven", [] { return Task(grid_traffic(5, 5), uneven()); }},
+      {"shared cores", [] { return Task(grid_traffic(6, 6), tree(5, 4), {{}, 2, 0}); }},
+      {"few a node", [] { return Task(grid_traffic(3, 5), tree(6, 4), {{}, 1, 3}); }},
+      {"measured torus", [] { return Task(grid_traffic(6, 8), measured_torus(6, 4, 2), {}, Objective::messages); }},
+      {"no traffic", [] { return Task(TrafficGraph::of_entries(5, {}), tree(3, 2)); }},
+      {"pins", [] { return Task(grid_traffic(5, 5), uneven(), {{{0, 3, -1}, {24, 3, 2}, {7, 0, 0}, {8, 3, -1}}, 1, 0}); }},
+  };
+  for (const auto& [what, make] : tasks) {
+    const Task task = make();
+    const double bound = std::min(objective_value(task, find_method("block")->place(task, {})), objective_value(task, find_method("cyclic")->place(task, {})));
+    for (const Method* method : methods()) {
+      if (method->unavailable != nullptr && !method->unavailable().empty()) continue;
+      CAPTURE(what);
+      CAPTURE(method->name);
+      const Assignment a = method->place(task, {0.003, 7});
+      CHECK(task.check(a).value_or("") == "");
+      if (method->name == "antiphon") CHECK(objective_value(task, a) <= bound * (1 + 1e-9));
+    }
+  }
+}
+
+TEST_CASE("own mapping finds what is best") {
+  // Pairs that block tears apart, and a grid whose blocks are known.
+  std::vector<TrafficEntry> pairs;
+  for (int r = 0; r < 16; ++r) pairs.push_back({r, (r + 16) % 32, 1, 1e6});
+  const Task apart(TrafficGraph::of_entries(32, pairs), tree(16, 2), {}, Objective::messages);
+  CHECK(score(apart, find_method("antiphon")->place(apart, {0.02, 1})).between_nodes_bytes == 0);
+  const Task grid(grid_traffic(8, 8), tree(16, 4), {}, Objective::messages);
+  const Assignment a = find_method("antiphon")->place(grid, {0.02, 1});
+  // 2 · 2 blocks: 8 borders of 8 edges each way in two directions, less those within blocks.
+  CHECK(score(grid, a).between_nodes_bytes == doctest::Approx(2 * 2 * 3 * 8 * 1e6));
+}
+
+TEST_CASE("bisection keeps its range and fixed vertices") {
+  Random random(3);
+  CutGraph g;
+  const int n = 200;
+  for (int v = 0; v < n; ++v) {
+    for (const int u : {(v + 1) % n, (v + n - 1) % n}) {
+      g.to.push_back(u);
+      g.weight.push_back(1);
+    }
+    g.first.push_back(static_cast<int>(g.to.size()));
+    g.size.push_back(1);
+  }
+  Sides side = bisect(g, {70, 70}, random);
+  CHECK(std::count(side.begin(), side.end(), 0) == 70);
+  int cut = 0;
+  for (int v = 0; v < n; ++v) cut += side[static_cast<std::size_t>(v)] != side[static_cast<std::size_t>((v + 1) % n)] ? 1 : 0;
+  CHECK(cut <= 6);
+  g.fixed.assign(n, -1);
+  g.fixed[5] = 1;
+  g.fixed[6] = 0;
+  side = bisect(g, {100, 120}, random);
+  CHECK(side[5] == 1);
+  CHECK(side[6] == 0);
+  const auto left = std::count(side.begin(), side.end(), 0);
+  CHECK((left >= 100 && left <= 120));
+}
+
+TEST_CASE("a torus shows in its distances") {
+  const Task torus(grid_traffic(8, 8), measured_torus(8, 4, 2), {}, Objective::messages);
+  CHECK(detect_grid(Model(torus)) == std::vector<int>{8, 4});
+  Machine flat = tree(32, 2);
+  const Task plain(grid_traffic(8, 8), flat, {}, Objective::messages);
+  CHECK(detect_grid(Model(plain)).empty());
+}
+
+TEST_CASE("what does not fit is refused with a hint") {
+  const auto refused = [](auto make, std::string_view part) {
+    try {
+      (void)make();
+      return false;
+    } catch (const InvalidArgument& e) {
+      return std::string(e.what()).find(part) != std::string::npos;
+    }
+  };
+  CHECK(refused([] { return Task(grid_traffic(3, 3), tree(2, 4)); }, "hint"));
+  CHECK(refused([] { return Task(grid_traffic(3, 3), tree(4, 4), {{}, 1, 2}); }, "at most 2 ranks a node"));
+  CHECK(refused([] { return Task(grid_traffic(2, 2), tree(2, 2), {{{9, 0, -1}}, 1, 0}); }, "ranks 0 to 3"));
+  CHECK(refused([] { return Task(grid_traffic(2, 2), tree(2, 2), {{{0, 2, -1}}, 1, 0}); }, "no node 2"));
+  CHECK(refused([] { return Task(grid_traffic(2, 2), tree(2, 2), {{{0, 0, 1}, {1, 0, 1}}, 1, 0}); }, "not free"));
+  CHECK(refused([] { return Task(grid_traffic(2, 2), tree(2, 2), {{{0, 0, -1}, {1, 0, -1}, {2, 0, -1}}, 1, 0}); }, "only 2"));
+  CHECK(refused([] { return Task(grid_traffic(2, 2), tree(2, 2), {{{0, 0, -1}, {0, 1, -1}}, 1, 0}); }, "twice"));
+}
+
+TEST_CASE("machines are read from plain documents") {
+  const Machine m = Machine::parse(R"({"switches": [{"name": "s", "latency_s": 1e-5, "bytes_per_s": 1e8, "across": {"latency_s": 2e-5}},
+      {"name": "t", "parent": "s", "uplink_bytes_per_s": 5e7}], "levels": [{"width": 2, "latency_s": 1e-7}, {"latency_s": 1e-6}],
+      "nodes": [{"name": "a", "count": 2, "cores": 4, "switch": "s"}, {"cores": 6, "switch": "t", "port_bytes_per_s": 1e8}]})");
+  CHECK(m.node_count() == 3);
+  CHECK(m.cores() == 14);
+  CHECK(m.nodes[1].name == "a1");
+  CHECK(m.node_distance(0, 1).latency_s == 1e-5);
+  CHECK(m.node_distance(0, 2).latency_s == 2e-5);
+  CHECK(m.hops(0, 2) == 3);
+  CHECK(m.kinds[1].distance(2, 3).latency_s == 1e-7);
+  CHECK(m.kinds[1].distance(1, 5).latency_s == 1e-6);
+  const Machine cores = Machine::parse(R"({"cores_per_node": 1, "between_cores": {"latency_s": [[0, 1], [2, 0]], "bytes_per_s": [[null, 10], [0, 0]]}})");
+  const Task task(grid_traffic(1, 2), cores);
+  CHECK(task.distance(0, 1) == Distance{1, 0.1});
+  CHECK(task.distance(1, 0) == Distance{2, 0});
+  for (const char* bad : {"[]", "{}", R"({"nodes": 0})", R"({"nodes": 2, "cors": 1})", R"({"nodes": 1048576, "cores_per_node": 16777216})", R"({"nodes": [{"switch": "x"}]})", R"({"nodes": 2, "torus": {"dims": [3]}})",
+                          R"({"nodes": 2, "between_nodes": {"latency_s": [[0]], "bytes_per_s": [[0]]}})"}) {
+    CAPTURE(bad);
+    CHECK_THROWS_AS(Machine::parse(bad), FormatError);
+  }
+}
