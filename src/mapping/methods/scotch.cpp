@@ -55,7 +55,10 @@ class ByScotch {
   }
 
   ScotchMachine describe() {
-    if (!domains_.grid().empty()) return {ScotchMachine::Form::torus, {domains_.grid().begin(), domains_.grid().end()}, {}};
+    if (!domains_.grid().empty()) {
+      // Scotch counts along the first dimension fastest.
+      return {ScotchMachine::Form::torus, {domains_.grid().rbegin(), domains_.grid().rend()}, {}};
+    }
     ScotchMachine tree{ScotchMachine::Form::tree, {}, {}};
     std::vector<float> costs;
     const int leaf = leaf_size();

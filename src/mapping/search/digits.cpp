@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "mapping/fill.hpp"
-#include "mapping/search/random.hpp"
 
 namespace antiphon::mapping {
 
@@ -112,6 +111,22 @@ Digits::Order Digits::interleaved(const std::vector<std::vector<int>>& dims) con
     for (const auto& d : dims) {
       if (d.size() >= level) order.push_back(d[d.size() - level]);
     }
+  }
+  return order;
+}
+
+Digits::Order Digits::mixed(Random& random) const {
+  // Next digit of each dimension; digits of a dimension follow one another.
+  std::vector<std::pair<int, int>> left;
+  for (int d = 0; d < static_cast<int>(radix_.size()); ++d) {
+    if (d == 0 || dimension_[at(d)] != dimension_[at(d) - 1]) left.push_back({d, d});
+    left.back().second = d + 1;
+  }
+  Order order;
+  while (!left.empty()) {
+    const std::size_t pick = random.below(static_cast<std::uint32_t>(left.size()));
+    order.push_back(left[pick].first++);
+    if (left[pick].first == left[pick].second) left.erase(left.begin() + static_cast<std::ptrdiff_t>(pick));
   }
   return order;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mapping/search/domains.hpp"
+#include "mapping/search/random.hpp"
 
 namespace antiphon::mapping {
 
@@ -18,9 +19,11 @@ class Digits {
 
   /// Orders worth beginning with.
   [[nodiscard]] std::vector<Order> starts() const;
+  /// The digits of the dimensions mixed at random, those of each in their order.
+  [[nodiscard]] Order mixed(Random& random) const;
   /// Climbs from `order`, swapping and moving digits, until nothing gets better or `until` (thread_seconds()).
   Model::Placement climb(Order order, double until) const;
-  [[nodiscard]] const std::vector<int>& radices() const { return radix_; }
+  [[nodiscard]] int dimensions() const { return dimension_.empty() ? 0 : dimension_.back() + 1; }
 
  private:
   void place(const Order& order, Model::Placement& out) const;

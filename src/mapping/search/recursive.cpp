@@ -16,8 +16,8 @@ using Pair = Model::Pair;
 
 class Bisection {
  public:
-  Bisection(const Model& model, const Domains& domains, Random& random, const Model::Placement* earlier)
-      : model_(model), domains_(domains), random_(random), earlier_(earlier), domain_of_(at(model.ranks()), 0), local_(at(model.ranks()), -1) {
+  Bisection(const Model& model, const Domains& domains, Random& random, float near_share, const Model::Placement* earlier)
+      : model_(model), domains_(domains), random_(random), near_share_(near_share), earlier_(earlier), domain_of_(at(model.ranks()), 0), local_(at(model.ranks()), -1) {
     const Machine& machine = model.task().machine();
     // In a tree of switches all that lies outside is equally far from both halves.
     pulled_ = !machine.between_nodes.empty() || !machine.between_cores.empty();
@@ -68,7 +68,7 @@ class Bisection {
     const Pair across = domains_.between(left, right);
     const Pair l = domains_.within(left);
     const Pair r = domains_.within(right);
-    const auto more = [](float far, float near) { return std::max(far - 0.95F * near, 0.02F * far); };
+    const auto more = [&](float far, float near) { return std::max(far - near_share_ * near, 0.02F * far); };
     return {more(across.per_message, (l.per_message + r.per_message) / 2), more(across.per_byte, (l.per_byte + r.per_byte) / 2)};
   }
 
@@ -125,6 +125,7 @@ class Bisection {
   const Model& model_;
   const Domains& domains_;
   Random& random_;
+  float near_share_;
   const Model::Placement* earlier_;
   bool pulled_ = false;
   std::vector<int> position_;   ///< of a slot, in the order
@@ -135,8 +136,8 @@ class Bisection {
 
 }  // namespace
 
-Model::Placement recursive_bisection(const Model& model, const Domains& domains, Random& random, const Model::Placement* earlier) {
-  return Bisection(model, domains, random, earlier).run();
+Model::Placement recursive_bisection(const Model& model, const Domains& domains, Random& random, float near_share, const Model::Placement* earlier) {
+  return Bisection(model, domains, random, near_share, earlier).run();
 }
 
 }  // namespace antiphon::mapping

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mapping/search/link_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "mapping/links.hpp"
+
+namespace antiphon::mapping {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// So many exchanges ago: an exchange is made if it is no worse than what was then (late acceptance).
+constexpr std::size_t memory = 400;
+
+class LinkSearch {
+ public:
+  LinkSearch(const Model& model, const Domains& domains, Model::Placement placement, Random& random)
+      : model_(model), order_(domains.order()), links_(model.task().machine()), random_(random), slot_of_(std::move(placement)), item_at_(slot_of_.size()),
+        position_(slot_of_.size()), times_(at(links_.count() / 2 + model.ranks()), 0) {
+    for (std::size_t i = 0; i < slot_of_.size(); ++i) item_at_[at(slot_of_[i])] = static_cast<int>(i);
+    for (std::size_t i = 0; i < order_.size(); ++i) position_[at(order_[i])] = static_cast<int>(i);
+    for (int r = 0; r < model_.ranks(); ++r) {
+      for (const Model::Edge* e = model_.begin(r); e != model_.end(r); ++e) {
+        if (e->to > r) add(r, *e, 1);
+      }
+    }
+    scale();
+  }
+
+  Model::Placement run(double until) {
+    Model::Placement best = slot_of_;
+    double least = sum_;
+    std::vector<double> past(memory, sum_);
+    for (std::size_t n = 0;; ++n) {
+      if ((n & 31) == 0 && thread_seconds() >= until) break;
+      if ((n & 0xfff) == 0xfff) exact_sum();
+      const auto a = static_cast<int>(random_.below(static_cast<std::uint32_t>(model_.ranks())));
+      const int b = partner(a);
+      if (a == b || (model_.pinned() && !(model_.allowed(a, slot_of_[at(b)]) && model_.allowed(b, slot_of_[at(a)])))) continue;
+      const double before = sum_;
+      exchange(a, b);
+      double& then = past[n % memory];
+      if (sum_ > before && sum_ > then) exchange(a, b);
+      then = sum_;
+      if (sum_ >= least * (1 - 1e-9)) continue;
+      least = sum_;
+      best = slot_of_;
+    }
+    return best;
+  }
+
+ private:
+  /// The eighth power: near enough to the longest alone.
+  [[nodiscard]] double power(std::size_t i) const {
+    const double x = times_[i] * inverse_scale_;
+    const double x2 = x * x;
+    const double x4 = x2 * x2;
+    return x4 * x4;
+  }
+
+  void change(std::size_t i, double seconds) {
+    sum_ -= power(i);
+    times_[i] += seconds;
+    sum_ += power(i);
+  }
+
+  /// An edge's traffic on the links between its ranks, half in each direction, and on both ranks.
+  void add(int rank, const Model::Edge& e, double sign) {
+    const int p = slot_of_[at(rank)];
+    const int q = slot_of_[at(e.to)];
+    const Model::Pair pair = model_.between(p, q);
+    const double seconds = sign * 0.5e-6 * static_cast<double>(pair.per_byte * e.bytes + pair.per_message * e.messages);
+    const std::size_t ranks = at(links_.count() / 2);
+    change(ranks + at(rank), seconds);
+    change(ranks + at(e.to), seconds);
+    const int a = model_.node(p);
+    const int b = model_.node(q);
+    if (a == b) return;
+    const double bytes = sign * 0.5 * static_cast<double>(e.bytes);
+    links_.each(a, b, [&](int link) {
+      const double rate = links_.bytes_per_s(link);
+      if (rate > 0) change(at(link / 2), bytes / rate);
+    });
+  }
+
+  void add_all(int item, int except, double sign) {
+    if (item >= model_.ranks()) return;
+    for (const Model::Edge* e = model_.begin(item); e != model_.end(item); ++e) {
+      if (e->to != except) add(item, *e, sign);
+    }
+  }
+
+  void exchange(int a, int b) {
+    // Their own edge is counted once, with the first of them.
+    add_all(a, -1, -1);
+    add_all(b, a, -1);
+    std::swap(slot_of_[at(a)], slot_of_[at(b)]);
+    item_at_[at(slot_of_[at(a)])] = a;
+    item_at_[at(slot_of_[at(b)])] = b;
+    add_all(a, -1, 1);
+    add_all(b, a, 1);
+  }
+
+  int partner(int rank) {
+    const int degree = model_.degree(rank);
+    const std::uint64_t dice = random_.next() >> 20;
+    if (degree == 0 || (dice & 3) == 0) return item_at_[random_.below(static_cast<std::uint32_t>(item_at_.size()))];
+    const int slot = slot_of_[at(model_.begin(rank)[random_.below(static_cast<std::uint32_t>(degree))].to)];
+    const int reach = 1 << (1 + ((dice >> 4) & 7));
+    const int p = position_[at(slot)] + static_cast<int>(random_.below(static_cast<std::uint32_t>(2 * reach + 1))) - reach;
+    return item_at_[at(order_[at(std::clamp(p, 0, static_cast<int>(order_.size()) - 1))])];
+  }
+
+  void scale() {
+    const double most = *std::max_element(times_.begin(), times_.end());
+    inverse_scale_ = most > 0 ? 1 / most : 1;
+    exact_sum();
+  }
+
+  /// What rounding added up to is forgotten.
+  void exact_sum() {
+    sum_ = 0;
+    for (std::size_t i = 0; i < times_.size(); ++i) sum_ += power(i);
+  }
+
+  const Model& model_;
+  const std::vector<int>& order_;
+  Links links_;
+  Random& random_;
+  Model::Placement slot_of_;
+  std::vector<int> item_at_;
+  std::vector<int> position_;
+  std::vector<double> times_;  ///< of links (both directions alike), then of ranks
+  double inverse_scale_ = 1;
+  double sum_ = 0;
+};
+
+}  // namespace
+
+Model::Placement search_links(const Model& model, const Domains& domains, Model::Placement placement, Random& random, double until) {
+  if (model.ranks() < 2 || model.edges() == 0) return placement;
+  return LinkSearch(model, domains, std::move(placement), random).run(until);
+}
+
+}  // namespace antiphon::mapping
