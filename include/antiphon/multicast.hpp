@@ -226,7 +226,7 @@ class Group {
 
   /// A receive: all its bytes are there. A send: all members have it (or it was copied), and the buffer is the caller's again.
   [[nodiscard]] bool done(const Ticket& ticket) const;
-  /// Of a receive: how many bytes from the message's start are there (what is not wanted counts as there).
+  /// Of a receive: how many bytes from the message's start are there (what is not wanted counts as there); at least all, once it is done.
   [[nodiscard]] std::int64_t ready_bytes(const Ticket& ticket) const;
   /// All that this member sent has been acknowledged by all, and all that it posted has come.
   [[nodiscard]] bool drained() const;

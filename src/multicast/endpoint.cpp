@@ -14,9 +14,10 @@ Endpoint Endpoint::open(const Address& address, int receive_buffer_bytes) {
   const int socket = ::socket(own.storage.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (socket < 0) throw NetworkError(system_reason("socket"));
   Endpoint endpoint(socket, Place{address, {}});
-  for (const int option : {SO_RCVBUF, SO_SNDBUF}) {
-    ::setsockopt(socket, SOL_SOCKET, option, &receive_buffer_bytes, sizeof receive_buffer_bytes);
-  }
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes);
+  // Small: what waits on this host delays what is sent again. It holds some 110 packets, 1.3 ms at 1 Gb/s.
+  const int send_buffer_bytes = 128 << 10;
+  ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes, sizeof send_buffer_bytes);
   if (::bind(socket, own.get(), own.length) != 0) {
     throw NetworkError(system_reason("bind") + " (" + address.text() + ")\nhint: the address must be one of this host");
   }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "multicast/core.hpp"
+#include "multicast/probe.hpp"
+
+namespace antiphon::multicast {
+
+/// The protocol of one member, over whatever carries its packets. Not for several threads at once.
+class Engine {
+ public:
+  Engine(Wire& wire, const Description& description, int index, const LocalOptions& local);
+
+  Ticket send(std::span<const std::byte> bytes, const SendOptions& options);
+  Ticket receive(int sender, std::int64_t message_bytes, std::span<const Part> parts);
+  /// Takes in, sends, and does what is due. False if there was nothing to do.
+  bool progress();
+  /// When progress() has something to do at the latest, if nothing comes in.
+  [[nodiscard]] std::int64_t due_ns() const { return due_ns_; }
+
+  [[nodiscard]] bool done(const Ticket& ticket) const;
+  [[nodiscard]] std::int64_t ready_bytes(const Ticket& ticket) const;
+  [[nodiscard]] bool drained() const;
+  [[nodiscard]] const Core& core() const { return core_; }
+  [[nodiscard]] Statistics statistics() const;
+
+  Probing& probing() { return probing_; }
+
+ private:
+  bool take_in();
+  void take(std::span<const std::byte> packet);
+  void take_data(int from, std::span<const std::byte> body);
+  void take_nack(int from, std::span<const std::byte> body);
+  void take_lost(int from, const Lost& lost);
+  void malformed() { ++core_.statistics.malformed; }
+  bool send_out();
+  void watch_senders();
+  bool after_failure();
+
+  Wire& wire_;
+  Core core_;
+  Probing probing_;
+  std::unique_ptr<Reliability> reliability_;
+  std::int64_t due_ns_ = 0;
+  std::int64_t watch_ns_ = 0;                    ///< when to look again at senders that are waited for
+  std::size_t batch_ = 32;                       ///< data packets to hand to the wire next
+  std::int64_t paced_until_ns_ = 0;              ///< nothing new goes out before
+  std::vector<std::int64_t> waiting_since_ns_;   ///< by sender: for the receives that are open
+  std::vector<std::int64_t> asked_ns_;           ///< by sender: whether it is alive
+  std::vector<std::int64_t> ask_again_ns_;       ///< by sender: after so long
+  std::vector<std::int64_t> told_ns_;            ///< by member, after a failure
+};
+
+}  // namespace antiphon::multicast

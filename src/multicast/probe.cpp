@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "multicast/probe.hpp"
+
+namespace antiphon::multicast {
+
+namespace {
+
+constexpr std::uint32_t most_packets = 1 << 20;
+constexpr std::size_t most_runs = 4096;  ///< (run, sender) pairs that are kept; a mad sender must not fill the memory
+constexpr std::size_t queue = 32;
+constexpr std::size_t fixed_bytes = head_bytes + 12 + tag_bytes;
+
+}  // namespace
+
+void Probing::start(std::uint32_t run, std::uint32_t packets, int packet_bytes, std::int64_t rate_bytes_per_s) {
+  if (packets > most_packets || packet_bytes < static_cast<int>(fixed_bytes) || packet_bytes > core_.options().packet_bytes || rate_bytes_per_s < 0) {
+    throw InvalidArgument("multicast probe: up to 1048576 packets, from " + std::to_string(fixed_bytes) + " bytes to the group's packet_bytes");
+  }
+  run_ = run;
+  packets_ = packets;
+  next_ = 0;
+  packet_bytes_ = packet_bytes;
+  rate_ = rate_bytes_per_s;
+  started_ns_ = core_.now_ns;
+}
+
+bool Probing::send() {
+  bool any = false;
+  while (next_ < packets_ && core_.courier.queued() < queue) {
+    if (rate_ > 0 && static_cast<double>(next_) * packet_bytes_ * 1e9 > static_cast<double>(core_.now_ns - started_ns_) * static_cast<double>(rate_)) break;
+    core_.courier.post(-1, Type::probe, body(Probe{run_, next_++, packets_}, static_cast<std::size_t>(packet_bytes_) - fixed_bytes));
+    any = true;
+  }
+  return any;
+}
+
+void Probing::take(int sender, const Probe& probe, std::size_t packet_bytes) {
+  if (probe.packets > most_packets || probe.index >= probe.packets) {
+    ++core_.statistics.malformed;
+    return;
+  }
+  if (seen_.size() >= most_runs && !seen_.contains({probe.run, sender})) return;
+  Seen& seen = seen_[{probe.run, sender}];
+  if (seen.which.empty()) {
+    seen.which.resize(probe.packets);
+    seen.count = {sender, probe.run, probe.packets, 0, 0, core_.now_ns, core_.now_ns};
+  }
+  if (probe.index >= seen.which.size() || seen.which[probe.index]) return;
+  seen.which[probe.index] = true;
+  ++seen.count.received;
+  seen.count.bytes += static_cast<std::int64_t>(packet_bytes);
+  seen.count.last_ns = core_.now_ns;
+}
+
+std::vector<ProbeCount> Probing::counts(std::uint32_t run) const {
+  std::vector<ProbeCount> result;
+  for (auto it = seen_.lower_bound({run, 0}); it != seen_.end() && it->first.first == run; ++it) result.push_back(it->second.count);
+  return result;
+}
+
+}  // namespace antiphon::multicast

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "multicast/core.hpp"
+
+namespace antiphon::multicast {
+
+/// Runs of raw packets: what gets through, unrepaired.
+class Probing {
+ public:
+  explicit Probing(Core& core) : core_(core) {}
+
+  void start(std::uint32_t run, std::uint32_t packets, int packet_bytes, std::int64_t rate_bytes_per_s);
+  [[nodiscard]] bool sent() const { return next_ == packets_; }
+  /// Sends what is due. True if it sent anything.
+  bool send();
+  void take(int sender, const Probe& probe, std::size_t packet_bytes);
+  [[nodiscard]] std::vector<ProbeCount> counts(std::uint32_t run) const;
+
+ private:
+  struct Seen {
+    ProbeCount count;
+    std::vector<bool> which;
+  };
+  Core& core_;
+  std::uint32_t run_ = 0, packets_ = 0, next_ = 0;
+  int packet_bytes_ = 0;
+  std::int64_t rate_ = 0, started_ns_ = 0;
+  std::map<std::pair<std::uint32_t, int>, Seen> seen_;
+};
+
+}  // namespace antiphon::multicast

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "multicast/address.hpp"
+#include "multicast/wire.hpp"
+
+namespace antiphon::multicast {
+
+/// UDP sockets of Linux: one of the member's own, from which all is sent, and one that has joined the group. Many packets go in and out
+/// with one call to the system; runs of packets of one size and destination go as one (UDP_SEGMENT), where the kernel can.
+class SocketWire final : public Wire {
+ public:
+  SocketWire(const Description& description, int index, Endpoint endpoint);
+  ~SocketWire() override;
+  SocketWire(const SocketWire&) = delete;
+  SocketWire& operator=(const SocketWire&) = delete;
+
+  std::int64_t now_ns() override;
+  std::size_t send(std::span<const Outgoing> packets) override;
+  std::span<const std::span<const std::byte>> receive() override;
+  void wait(std::int64_t most_ns) override;  ///< another thread may use the wire meanwhile
+  [[nodiscard]] std::array<int, 2> sockets() const { return {group_, own_}; }
+  [[nodiscard]] std::uint64_t overflows() const override;
+  [[nodiscard]] std::uint64_t system_calls() const override { return system_calls_; }
+
+ private:
+  static constexpr std::size_t batch = 32;
+  void join(const Description& description, unsigned interface);
+  void set_up_sending(const Description& description, int index, unsigned interface);
+  std::size_t fill(std::span<const Outgoing> packets, std::vector<std::size_t>& ends);
+  std::size_t take(int socket);
+
+  int own_ = -1, group_ = -1;
+  std::vector<SystemAddress> members_;
+  SystemAddress group_address_;
+  bool segments_ = false;          ///< the kernel cuts a long send into packets
+  std::atomic<bool> full_ = false; ///< it took no more at the last send
+  std::size_t slot_bytes_;
+  std::uint64_t system_calls_ = 0;
+  std::vector<std::byte> slots_;
+  std::vector<mmsghdr> incoming_, outgoing_;
+  std::vector<iovec> incoming_parts_, outgoing_parts_;
+  std::vector<std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))>> controls_;
+  std::vector<std::size_t> ends_;  ///< of outgoing_: packets up to and with it
+  std::vector<std::span<const std::byte>> taken_;
+};
+
+}  // namespace antiphon::multicast

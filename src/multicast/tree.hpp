@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace antiphon::multicast {
+
+/// The tree along which acknowledgements for one sender's packets are gathered: members in order from the sender on, `arity` children each.
+struct Tree {
+  int root = 0, size = 1, arity = 4;
+
+  [[nodiscard]] int parent(int member) const { return member_at((place_of(member) - 1) / arity); }
+  [[nodiscard]] std::vector<int> children(int member) const {
+    std::vector<int> result;
+    const std::int64_t first = std::int64_t{place_of(member)} * arity + 1;
+    for (std::int64_t place = first; place < first + arity && place < size; ++place) result.push_back(member_at(static_cast<int>(place)));
+    return result;
+  }
+  /// Which child of the root `member` is under (or is): 0 … arity − 1.
+  [[nodiscard]] int branch(int member) const {
+    int place = place_of(member);
+    while (place > arity) place = (place - 1) / arity;
+    return place - 1;
+  }
+
+ private:
+  [[nodiscard]] int place_of(int member) const { return (member - root + size) % size; }
+  [[nodiscard]] int member_at(int place) const { return (place + root) % size; }
+};
+
+}  // namespace antiphon::multicast

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// The protocol of all members on a network made up, by virtual time: many seeds, every byte.
+#include <algorithm>
+#include <cstdlib>
+
+#include <doctest/doctest.h>
+
+#include "multicast_network.hpp"
+
+using namespace multicast_test;
+
+namespace {
+
+struct Message {
+  int sender;
+  std::size_t bytes;
+};
+
+struct Scenario {
+  int size = 2;
+  std::uint64_t seed = 1;
+  Conditions conditions;
+  Options options;
+  std::vector<Message> messages;
+  bool copy = false;
+  int concurrent = 1;
+  std::int64_t late_ns = 0;   ///< members come to each message up to so much later
+  bool one_by_one = false;    ///< a member goes on to the next message only when one is done
+};
+
+/// One member going through the messages, as a program would.
+class Member {
+ public:
+  Member(Network& network, const Description& description, int index, const Scenario& scenario)
+      : network_(network), wire_(network, index), engine_(wire_, description, index, LocalOptions{}), index_(index), scenario_(scenario) {
+    std::vector<std::size_t> count(static_cast<std::size_t>(scenario.size), 0);
+    for (const Message& message : scenario.messages) {
+      Bytes bytes(message.bytes, std::byte{0xEE});
+      const std::size_t which = count[static_cast<std::size_t>(message.sender)]++;
+      numbers_.push_back(which);
+      if (message.sender == index) {
+        for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = byte_of(message.sender, which, i);
+      }
+      buffers_.push_back(std::move(bytes));
+    }
+  }
+
+  bool progress() {
+    bool any = false;
+    while (next_ < buffers_.size() && network_.now() >= ready_ns_ && (!scenario_.one_by_one || tickets_.empty() || engine_.done(tickets_.back()))) {
+      post();
+      any = true;
+    }
+    return engine_.progress() || any;
+  }
+
+  void post() {
+    const Message& message = scenario_.messages[next_];
+    Bytes& buffer = buffers_[next_++];
+    if (message.sender == index_) {
+      tickets_.push_back(engine_.send(buffer, {.copy = scenario_.copy, .concurrent = scenario_.concurrent}));
+    } else {
+      const Part all{0, buffer};
+      tickets_.push_back(engine_.receive(message.sender, static_cast<std::int64_t>(buffer.size()), {&all, 1}));
+    }
+    if (scenario_.late_ns > 0) ready_ns_ = network_.now() + static_cast<std::int64_t>(network_.random(static_cast<std::uint64_t>(scenario_.late_ns)));
+  }
+
+  [[nodiscard]] bool finished() const {
+    return next_ == buffers_.size() && engine_.drained() && std::all_of(tickets_.begin(), tickets_.end(), [&](const Ticket& t) { return engine_.done(t); });
+  }
+  [[nodiscard]] std::int64_t due() const { return next_ < buffers_.size() && ready_ns_ > network_.now() ? std::min(ready_ns_, engine_.due_ns()) : engine_.due_ns(); }
+  [[nodiscard]] std::size_t wrong_bytes() const {
+    std::size_t wrong = 0;
+    for (std::size_t m = 0; m < buffers_.size(); ++m) {
+      for (std::size_t i = 0; i < buffers_[m].size(); ++i) wrong += buffers_[m][i] != byte_of(scenario_.messages[m].sender, numbers_[m], i);
+    }
+    return wrong;
+  }
+  Engine& engine() { return engine_; }
+
+ private:
+  Network& network_;
+  NetworkWire wire_;
+  Engine engine_;
+  int index_;
+  const Scenario& scenario_;
+  std::vector<Bytes> buffers_;
+  std::vector<std::size_t> numbers_;  ///< of a message among its sender's
+  std::vector<Ticket> tickets_;
+  std::size_t next_ = 0;
+  std::int64_t ready_ns_ = 0;
+};
+
+class Run {
+ public:
+  explicit Run(const Scenario& scenario) : scenario_(scenario), network_(scenario.size, scenario.seed, scenario.conditions) {
+    const Description description = describe(scenario.size, scenario.options);
+    for (int i = 0; i < scenario.size; ++i) members_.push_back(std::make_unique<Member>(network_, description, i, scenario_));
+  }
+
+  /// Until all have finished or failed, at most `most_ns` of virtual time.
+  template <typename Stop>
+  bool until(Stop stop, std::int64_t most_ns) {
+    const std::int64_t end = network_.now() + most_ns;
+    std::vector<int> order;
+    for (int i = 0; i < scenario_.size; ++i) order.push_back(i);
+    while (network_.now() < end) {
+      if (stop()) return true;
+      bool any = false;
+      for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[network_.random(i)]);
+      for (const int i : order) any = (!asleep(i) && member(i).progress()) || any;
+      std::int64_t due = network_.now() + 1'000'000;
+      for (const int i : order) {
+        if (!asleep(i)) due = std::min(due, member(i).due());
+      }
+      network_.advance(any ? network_.now() + 1'000 : std::max(due, network_.now() + 1'000));
+    }
+    return stop();
+  }
+  bool finish(std::int64_t most_ns = 60'000'000'000) {
+    return until([&] { return std::all_of(members_.begin(), members_.end(), [](const auto& m) { return m->finished(); }); }, most_ns);
+  }
+  void check() {
+    REQUIRE_MESSAGE(finish(), "not finished: ", scenario_.size, " members, seed ", scenario_.seed, ", loss ", scenario_.conditions.loss);
+    for (const auto& m : members_) REQUIRE(m->wrong_bytes() == 0);
+  }
+
+  Member& member(int i) { return *members_[static_cast<std::size_t>(i)]; }
+  Network& network() { return network_; }
+  std::vector<bool> asleep_;
+  [[nodiscard]] bool asleep(int i) const { return static_cast<std::size_t>(i) < asleep_.size() && asleep_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] Statistics total() {
+    Statistics sum;
+    for (const auto& m : members_) {
+      const Statistics s = m->engine().statistics();
+      sum.data_sent += s.data_sent;
+      sum.repairs_unicast += s.repairs_unicast;
+      sum.repairs_multicast += s.repairs_multicast;
+      sum.nacks_sent += s.nacks_sent;
+      sum.acks_received += s.acks_received;
+      sum.duplicates += s.duplicates;
+      sum.forged += s.forged;
+      sum.replayed += s.replayed;
+      sum.early_held += s.early_held;
+      sum.foreign += s.foreign;
+      sum.malformed += s.malformed;
+    }
+    return sum;
+  }
+
+ private:
+  Scenario scenario_;
+  Network network_;
+  std::vector<std::unique_ptr<Member>> members_;
+};
+
+/// More with ANTIPHON_SLOW=1; small groups only with ANTIPHON_TEST_MAX_RANKS (sanitizers).
+std::uint64_t seeds(std::uint64_t few, std::uint64_t many) { return std::getenv("ANTIPHON_SLOW") != nullptr ? many : few; }
+std::vector<int> sizes(std::initializer_list<int> all) {
+  const char* most = std::getenv("ANTIPHON_TEST_MAX_RANKS");
+  std::vector<int> result;
+  for (const int size : all) {
+    if (most == nullptr || size <= std::atoi(most)) result.push_back(size);
+  }
+  return result;
+}
+
+const std::vector<Message> one_sender = {{0, 100'000}, {0, 1}, {0, 0}, {0, 1416}, {0, 1417}, {0, 5000}};
+
+}  // namespace
+
+TEST_CASE("multicast: without loss every packet goes out once, and nobody asks for any") {
+  for (const int size : sizes({2, 3, 5, 17})) {
+    Scenario s{.size = size, .messages = one_sender};
+    Run run(s);
+    run.check();
+    const Statistics total = run.total();
+    CHECK(total.data_sent == 71 + 1 + 1 + 1 + 2 + 4);
+    CHECK(total.repairs_unicast + total.repairs_multicast == 0);
+    CHECK(total.nacks_sent == 0);
+  }
+}
+
+TEST_CASE("multicast: the root hears of as many members as the tree's arity, not of all") {
+  Scenario s{.size = 12, .messages = {{0, 400'000}}};
+  Run run(s);
+  run.check();
+  const auto acks = run.member(0).engine().statistics().acks_received;
+  CHECK(acks >= 4);
+  CHECK(acks <= 4 * (283 / 34 + 8));
+  Scenario plain = s;
+  plain.options.strategy = Strategy::ack;
+  Run simple(plain);
+  simple.check();
+  CHECK(simple.member(0).engine().statistics().acks_received == 11 * 283);
+}
+
+TEST_CASE("multicast: loss, members 2 to 17, many seeds, both strategies") {
+  for (const Strategy strategy : {Strategy::nack, Strategy::ack}) {
+    for (const double loss : {0.01, 0.1, 0.3}) {
+      for (const int size : sizes({2, 3, 7, 17})) {
+        for (std::uint64_t seed = 1; seed <= seeds(2, 60); ++seed) {
+          Scenario s{.size = size, .seed = seed, .conditions = {.loss = loss}, .messages = one_sender};
+          s.options.strategy = strategy;
+          Run(s).check();
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("multicast: everything at once: loss, duplicates, damage, delay, late members, several senders") {
+  for (const Strategy strategy : {Strategy::nack, Strategy::ack}) {
+    for (std::uint64_t seed = 1; seed <= seeds(12, 1000); ++seed) {
+      std::mt19937_64 random(seed);
+      Scenario s{.size = 2 + static_cast<int>(random() % 8), .seed = seed};
+      s.conditions = {.loss = 0.05 * static_cast<double>(random() % 4), .duplicate = 0.1, .damage = 0.02, .delay = 0.1};
+      s.options.strategy = strategy;
+      s.options.tree_arity = 1 + static_cast<int>(random() % 4);
+      s.copy = random() % 2 == 0;
+      s.late_ns = random() % 2 == 0 ? 5'000'000 : 0;
+      s.one_by_one = random() % 2 == 0;
+      s.concurrent = 1 + static_cast<int>(random() % 3);
+      for (int m = 0; m < 12; ++m) {
+        s.messages.push_back({static_cast<int>(random() % static_cast<std::uint64_t>(s.size)), static_cast<std::size_t>(random() % 40'000)});
+      }
+      Run run(s);
+      run.check();
+      CHECK(run.total().forged > 0);
+      CHECK(run.total().replayed > 0);
+      CHECK(run.total().malformed == 0);
+    }
+  }
+}
+
+TEST_CASE("multicast: sockets that overflow cost time, not bytes") {
+  Scenario s{.size = 5, .conditions = {.inbox = 20}, .messages = {{0, 600'000}, {1, 200'000}}};
+  Run(s).check();
+}
+
+TEST_CASE("multicast: a packet that many miss is sent again to all, one that a single member misses to it alone") {
+  Scenario s{.size = 12, .conditions = {.loss = 0.4}, .messages = {{0, 300'000}}};
+  Run many(s);
+  many.check();
+  CHECK(many.total().repairs_multicast > 0);
+  s.size = 2;
+  Run one(s);
+  one.check();
+  CHECK(one.total().repairs_multicast == 0);
+  CHECK(one.total().repairs_unicast > 0);
+}
+
+TEST_CASE("multicast: a dead receiver or sender ends in an error within the stated time, on all") {
+  for (const Strategy strategy : {Strategy::nack, Strategy::ack}) {
+    for (const int dead : {0, 6}) {
+      Scenario s{.size = 7, .messages = {{0, 900'000}}};
+      s.options.strategy = strategy;
+      s.options.lost_after_ns = 2'000'000'000;
+      Run run(s);
+      run.until([&] { return run.member(0).engine().core().out.sent() > 300; }, 1'000'000'000);
+      run.network().kill(dead);
+      run.asleep_.assign(7, false);
+      run.asleep_[static_cast<std::size_t>(dead)] = true;
+      const auto all_failed = [&] {
+        for (int i = 0; i < 7; ++i) {
+          if (i != dead && !run.member(i).engine().core().failure && !run.member(i).finished()) return false;
+        }
+        return true;
+      };
+      REQUIRE(run.until(all_failed, 5'000'000'000));
+      int told = 0;
+      for (int i = 0; i < 7; ++i) {
+        const auto& failure = run.member(i).engine().core().failure;
+        if (i == dead || !failure) continue;
+        ++told;
+        CHECK(failure->kind == Failure::Kind::member_lost);
+        CHECK(failure->member == dead);
+      }
+      CHECK(told >= 1);
+    }
+  }
+}
+
+TEST_CASE("multicast: a member that is late, but alive, is waited for as long as it takes") {
+  for (const Strategy strategy : {Strategy::nack, Strategy::ack}) {
+    Scenario s{.size = 4, .messages = {{0, 400'000}, {1, 2000}}};
+    s.options.strategy = strategy;
+    s.options.lost_after_ns = 1'000'000'000;
+    s.late_ns = 20'000'000'000;
+    s.one_by_one = true;
+    Run run(s);
+    REQUIRE(run.finish(200'000'000'000));
+    for (int i = 0; i < 4; ++i) CHECK(run.member(i).wrong_bytes() == 0);
+  }
+}
+
+TEST_CASE("multicast: packets that are forged, replayed or foreign change nothing") {
+  Scenario s{.size = 3, .messages = {{0, 200'000}}};
+  Run run(s);
+  std::mt19937_64 random(5);
+  std::uint64_t injected = 0;
+  const auto attack = [&] {
+    const auto& seen = run.network().seen();
+    for (int i = 0; i < 20 && !seen.empty(); ++i) {
+      Bytes packet = seen[random() % seen.size()];
+      const auto kind = random() % 3;
+      if (kind == 0) packet[random() % packet.size()] ^= std::byte{0x10};
+      if (kind == 1) std::generate(packet.begin() + 24, packet.end(), [&] { return static_cast<std::byte>(random()); });
+      run.network().inject(1 + static_cast<int>(random() % 2), packet);  // kind 2: as it was
+      ++injected;
+    }
+    return run.member(0).finished() && run.member(1).finished() && run.member(2).finished();
+  };
+  REQUIRE(run.until(attack, 10'000'000'000));
+  for (int i = 0; i < 3; ++i) CHECK(run.member(i).wrong_bytes() == 0);
+  const Statistics total = run.total();
+  CHECK(total.forged > 0);
+  CHECK(total.replayed > 0);
+  CHECK(total.foreign > 0);
+  CHECK(injected > 1000);
+}
+
+TEST_CASE("multicast: a receive of another size is an error, not a wrong result") {
+  const Description d = describe(2, {});
+  Network network(2, 1, {});
+  NetworkWire a(network, 0), b(network, 1);
+  Engine sender(a, d, 0, {}), receiver(b, d, 1, {});
+  Bytes data(5000), buffer(4000);
+  sender.send(data, {});
+  const Part all{0, buffer};
+  receiver.receive(0, 4000, {&all, 1});
+  for (int i = 0; i < 1000; ++i) {
+    sender.progress();
+    receiver.progress();
+    network.advance(network.now() + 100'000);
+  }
+  REQUIRE(receiver.core().failure);
+  CHECK(receiver.core().failure->kind == Failure::Kind::size_mismatch);
+  REQUIRE(sender.core().failure);
+  CHECK(sender.core().failure->kind == Failure::Kind::member_lost);
+}
+
+TEST_CASE("multicast: receivers take their parts of a message, and miss nothing else") {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const int size = 5;
+    const std::size_t share = 30'000, total = share * 5;
+    const Description d = describe(size, {});
+    Network network(size, seed, {.loss = seed % 2 == 0 ? 0.1 : 0.0});
+    std::vector<std::unique_ptr<NetworkWire>> wires;
+    std::vector<std::unique_ptr<Engine>> engines;
+    std::vector<Bytes> buffers(size, Bytes(share, std::byte{0xEE}));
+    std::vector<Ticket> tickets(size);
+    for (int i = 0; i < size; ++i) {
+      wires.push_back(std::make_unique<NetworkWire>(network, i));
+      engines.push_back(std::make_unique<Engine>(*wires.back(), d, i, LocalOptions{}));
+    }
+    Bytes data(total);
+    for (std::size_t i = 0; i < total; ++i) data[i] = byte_of(0, 0, i);
+    tickets[0] = engines[0]->send(data, {});
+    for (int i = 1; i < size; ++i) {
+      // Member 4 wants nothing; member 3 two parts.
+      std::vector<Part> parts;
+      const auto whole = std::span(buffers[static_cast<std::size_t>(i)]);
+      if (i == 3) {
+        parts = {{3 * 30'000, whole.first(100)}, {3 * 30'000 + 29'900, whole.subspan(29'900)}};
+      } else if (i < 3) {
+        parts = {{i * 30'000, whole}};
+      }
+      tickets[static_cast<std::size_t>(i)] = engines[static_cast<std::size_t>(i)]->receive(0, total, parts);
+    }
+    CHECK(engines[4]->done(tickets[4]));
+    bool all = false;
+    for (int turn = 0; turn < 200'000 && !all; ++turn) {
+      all = true;
+      for (int i = 0; i < size; ++i) {
+        engines[static_cast<std::size_t>(i)]->progress();
+        all = all && engines[static_cast<std::size_t>(i)]->done(tickets[static_cast<std::size_t>(i)]) && engines[static_cast<std::size_t>(i)]->drained();
+      }
+      network.advance(network.now() + 20'000);
+    }
+    REQUIRE(all);
+    for (int i = 1; i < 4; ++i) {
+      std::size_t wrong = 0;
+      for (std::size_t k = 0; k < share; ++k) {
+        const bool wanted = i < 3 || k < 100 || k >= 29'900;
+        const std::byte right = wanted ? byte_of(0, 0, static_cast<std::size_t>(i) * share + k) : std::byte{0xEE};
+        wrong += buffers[static_cast<std::size_t>(i)][k] != right;
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
