@@ -23,10 +23,11 @@ bool same(const Extracted& m, int source, int tag) {
   return (source == MPI_ANY_SOURCE || m.source == source) && (tag == MPI_ANY_TAG || m.tag == tag);
 }
 
-/// The matched message's bytes.
-int receive_matched(MPI_Message* message, std::int64_t bytes, Buffer& wire, MPI_Status* status) {
+/// The matched message's bytes. The program's status is none of a receive: its error field stays as it is.
+int receive_matched(MPI_Message* message, std::int64_t bytes, Buffer& wire) {
   wire = Buffer(static_cast<std::size_t>(bytes));
-  return native::mrecv(wire.data(), bytes, MPI_BYTE, message, status);
+  MPI_Status status;
+  return native::mrecv(wire.data(), bytes, MPI_BYTE, message, &status);
 }
 
 /// Decodes a message into its place among the extracted ones, where it was put under `matching`, which is let go of.
@@ -64,7 +65,7 @@ int look(Messages& messages, int source, int tag, int* flag, MPI_Status* status)
     if (found == 0) continue;  // another thread was faster
     Buffer wire;
     const std::int64_t matched = bytes_in(*status);
-    if (const int failure = receive_matched(&message, matched, wire, status); failure != MPI_SUCCESS) return failure;
+    if (const int failure = receive_matched(&message, matched, wire); failure != MPI_SUCCESS) return failure;
     return extract_into(messages, matching, std::move(wire), matched, *status);
   }
 }
@@ -129,7 +130,7 @@ int match(Messages& messages, int source, int tag, int* flag, MPI_Message* messa
   if (code != MPI_SUCCESS || *flag == 0 || !may_hold_frame(bytes)) return code;
   matching.unlock();
   Buffer wire;
-  code = receive_matched(message, bytes, wire, status);
+  code = receive_matched(message, bytes, wire);
   if (code != MPI_SUCCESS) return code;
   extracted = extract(messages, std::move(wire), bytes, status->MPI_SOURCE, status->MPI_TAG, code);
   fill_status(*status, extracted.source, extracted.tag, extracted.bytes);

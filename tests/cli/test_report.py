@@ -140,6 +140,26 @@ def test_results_of_bench(tmp_path: Path) -> None:
     assert seen.charts[0]["names"] == ["library", "</script><b>", "limit"]
 
 
+def test_the_summary_of_a_run(tmp_path: Path) -> None:
+    collective = {"collective": "alltoall", "size_class": "≤ 256 KiB", "calls": 4, "bytes": 1 << 20, "time_s": 0.25}
+    traffic = {"communicator": "grid", "class": "between nodes", "messages": 10, "encoded": 8, "bytes": 3 << 20}
+    times = {"wire_bytes": 2 << 20, "rate": 1.5, "encode_s": 0.004, "decode_s": 0.002, "saved_s": -0.5}
+    run = {
+        "version": 1,
+        "ranks": 2,
+        "collectives": [{**collective, "max_time_s": 0.5, "algorithm": "rotated:encode=1"}],
+    }
+    (tmp_path / "run.json").write_text(json.dumps({**run, "compression": [{**traffic, **times}]}))
+    result = antiphon("report", tmp_path / "run.json", "--json")
+    assert json.loads(result.stdout)["sections"] == ["Collectives", "Compression"], result.stderr
+    text = (tmp_path / "run.html").read_text(encoding="utf-8")
+    for wanted in ("rotated:encode=1", "grid", "3 MiB travelled as 2 MiB, 1.50 times shorter", "−250 ms", "−500 ms"):
+        assert wanted in text, wanted
+    (tmp_path / "run.json").write_text(json.dumps({**run, "collectives": []}))
+    again = antiphon("report", tmp_path / "run.json", "--json", "--force")
+    assert json.loads(again.stdout)["sections"] == ["Collectives"], again.stderr
+
+
 def test_a_page_is_not_replaced_unasked(tmp_path: Path) -> None:
     (tmp_path / "x.html").write_text("mine")
     result = antiphon("report", PROFILES[0], "-o", tmp_path / "x.html")
@@ -170,4 +190,4 @@ def test_a_broken_profile_is_told_by_its_field(tmp_path: Path) -> None:
 
 def test_kinds_are_listed() -> None:
     kinds = json.loads(antiphon("report", "--list", "--json").stdout)["kinds"]
-    assert {"profile", "bench"} <= kinds.keys()
+    assert {"profile", "bench", "summary"} <= kinds.keys()

@@ -20,9 +20,11 @@ constexpr std::size_t min_depth = 6;                // messages back that a new 
 constexpr std::uint32_t max_pieces = 1 << 14;
 constexpr std::size_t max_foretold = 3;
 constexpr std::uint64_t kept_after_temporal = 256;  // messages
-constexpr double planning_share = 0.004;             // of the wire's time
+constexpr double planning_share = 0.02;             // of the wire's time
 constexpr double plan_s = 60e-6, thorough_plan_s = 200e-6, glance_s = 0.3e-6;  // what they cost, about
-constexpr double max_credit_s = 1e-3;
+constexpr double least_reluctance = 4, most_reluctance = 256;
+constexpr double worthwhile = 0.95;                 // a plan's bytes by those of the plans before
+constexpr double max_credit_s = most_reluctance * thorough_plan_s;
 constexpr double temporal_bytes = 6;                // on the wire, that name the references
 
 }  // namespace
@@ -140,11 +142,12 @@ bool Stream::needs_plan(std::uint32_t piece) const {
   if (plans_ == 0) return true;
   if (piece != 0 && !disappointed_) return false;
   const double cost_s = count_ >= next_thorough_ ? thorough_plan_s : plan_s;
-  return count_ >= next_plan_ || credit_s_ >= cost_s;
+  return count_ >= next_plan_ || credit_s_ >= reluctance_ * cost_s;
 }
 
 void Stream::make_plan(std::uint32_t piece, ConstBytes raw, const Context& context) {
   const bool thorough = count_ < early_plans || disappointed_ || count_ >= next_thorough_;
+  const double before_bytes = plans_ == 0 ? 0 : best_now(piece, raw, context).bytes;
   if (thorough) {
     alone_ = codec::plan_alone(raw, context.options, context.kernel, context.work);
     next_thorough_ = std::max<std::uint64_t>(early_plans, 4 * count_);
@@ -155,13 +158,16 @@ void Stream::make_plan(std::uint32_t piece, ConstBytes raw, const Context& conte
   const bool allowed = (context.options.allowed_codecs >> static_cast<int>(Id::temporal) & 1) != 0 &&
                        (context.options.codec == Id::automatic || context.options.codec == Id::temporal);
   if (allowed) plan_with_past(piece, raw, context, thorough);
+  credit_s_ = std::max(0.0, credit_s_ - reluctance_ * (thorough ? thorough_plan_s : plan_s));
+  const bool better = plans_ == 0 || best_now(piece, raw, context).bytes < worthwhile * before_bytes;
+  const double most = std::clamp(static_cast<double>(count_) / 4, least_reluctance, most_reluctance);
+  reluctance_ = better || count_ < early_plans ? std::max(reluctance_ / 2, 1.0) : std::min(2 * reluctance_, most);
   ++plans_;
-  schedule_next_plan(thorough, static_cast<double>(raw.size()) / context.options.wire_bytes_per_s);
+  schedule_next_plan(static_cast<double>(raw.size()) / context.options.wire_bytes_per_s);
 }
 
-void Stream::schedule_next_plan(bool thorough, double wire_s) {
+void Stream::schedule_next_plan(double wire_s) {
   last_plan_ = count_;
-  credit_s_ = std::max(0.0, credit_s_ - (thorough ? thorough_plan_s : plan_s));
   if (wire_s < thorough_plan_s) {
     // The wire is about as fast as planning: two looks, then ever more rarely.
     next_plan_ = count_ == 0 ? 1 : 4 * count_;
@@ -196,7 +202,7 @@ bool Stream::resolve(const Foretelling& foretelling, std::uint32_t piece, std::s
 }
 
 /// At a glance, which of the plans suits this message.
-int Stream::best_now(std::uint32_t piece, ConstBytes raw, const Context& context) const {
+Stream::Best Stream::best_now(std::uint32_t piece, ConstBytes raw, const Context& context) const {
   int best = -1;
   const bool spatial = alone_.plan.codec == Id::spatial;
   double best_bytes = spatial ? expected_bytes(alone_.plan.spec, raw, {nullptr, nullptr, nullptr}, context.kernel, context.work, true)
@@ -208,7 +214,7 @@ int Stream::best_now(std::uint32_t piece, ConstBytes raw, const Context& context
     const double bytes = expected_bytes(spec, raw, foresight.messages, context.kernel, context.work, true) + temporal_bytes;
     if (bytes < best_bytes) best_bytes = bytes, best = static_cast<int>(i);
   }
-  return best;
+  return {best, best_bytes};
 }
 
 const Plan& Stream::choose(std::uint32_t piece, ConstBytes raw, bool kept, const Context& context, Past& past) {
@@ -216,7 +222,7 @@ const Plan& Stream::choose(std::uint32_t piece, ConstBytes raw, bool kept, const
   const double wire_s = static_cast<double>(raw.size()) / context.options.wire_bytes_per_s;
   const bool planned_now = last_plan_ == count_ && piece == 0;
   if (!planned_now && planning_share * wire_s > glance_s * static_cast<double>(foretold_.size() + 1)) {
-    chosen_ = best_now(piece, raw, context);
+    chosen_ = best_now(piece, raw, context).index;
   }
   if (chosen_ < 0) return alone_.plan;
   const Foretelling& foretelling = foretold_[static_cast<std::size_t>(chosen_)];

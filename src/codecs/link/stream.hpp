@@ -72,8 +72,12 @@ class Stream {
   void plan_with_past(std::uint32_t piece, ConstBytes raw, const Context& context, bool thorough);
   void add(const Foretelling& foretelling);
   bool resolve(const Foretelling& foretelling, std::uint32_t piece, std::size_t bytes, const Window& window, Past& past) const;
-  int best_now(std::uint32_t piece, ConstBytes raw, const Context& context) const;
-  void schedule_next_plan(bool thorough, double wire_s);
+  struct Best {
+    int index;  ///< in foretold_; -1: alone_
+    double bytes;
+  };
+  Best best_now(std::uint32_t piece, ConstBytes raw, const Context& context) const;
+  void schedule_next_plan(double wire_s);
 
   Planned alone_;                      ///< the plan without earlier messages
   std::vector<Foretelling> foretold_;  ///< those with them, the latest found first
@@ -85,6 +89,7 @@ class Stream {
   std::uint64_t next_plan_ = 0;
   std::uint64_t next_thorough_ = 0;
   double credit_s_ = 0;  ///< time that may go into planning: a small share of what the wire takes
+  double reluctance_ = 1;  ///< a plan must be worth so many times its cost; grows while plans find nothing better
   double share_ = 0;     ///< of the first frame of this plan: bytes on the wire per byte of the message
   int worse_ = 0;
   bool disappointed_ = false;
