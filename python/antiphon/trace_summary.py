@@ -39,7 +39,7 @@ def summarise(path: Path) -> dict[str, Any]:
         "dropped": sum(r.dropped for r in trace.ranks),
         "duration_s": (max(ends) if ends else 0) / 1e9,
         "first_call_s": (min(begun) if begun else 0) / 1e9,
-        "functions": _functions(trace),
+        "functions": functions(trace),
         "communicators": _communicators(trace),
     }
 
@@ -48,7 +48,7 @@ def _last_ns(rank: RankTrace) -> int:
     return max((c.start_ns + c.duration_ns for c in rank.calls), default=0)
 
 
-def _functions(trace: Trace) -> list[dict[str, Any]]:
+def functions(trace: Trace) -> list[dict[str, Any]]:
     """One row a function: most calls of any rank, all bytes, mean and greatest time of a rank."""
     per_rank: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     shapes: dict[str, set[Any]] = defaultdict(set)

@@ -136,45 +136,37 @@ int reversed_bits(int value, int below) {
   return reversed;
 }
 
-constexpr int home_tag = 102;
-
 }  // namespace
 
 Schedule reduce_scatter_butterfly(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p, "piece_bytes");
   const Folding folding(p.size);
-  const auto offset_of_rank = [&](int r) { return r == p.size ? p.input_block(r - 1).offset_bytes + p.input_block(r - 1).bytes : p.input_block(r).offset_bytes; };
-  const auto offset_of = [&](int place) { return offset_of_rank(folding.first_rank(place)); };
-  const Range whole{Space::input, 0, offset_of(folding.acting)};
-  Partial mine{whole, no_op, false};
-  if (!p.commutative && folding.acts(p.rank)) {
-    const Range copied = s.scratch(whole.bytes);
-    mine = {copied, s.copy(whole, copied)};
+  const auto begin_of = [&](int rank) { return rank == p.size ? p.input_block(rank - 1).offset_bytes + p.input_block(rank - 1).bytes : p.input_block(rank).offset_bytes; };
+  const auto block_at = [&](int position) {
+    const int place = reversed_bits(position, folding.acting);
+    const std::int64_t begin = begin_of(folding.first_rank(place));
+    return Range{Space::input, begin, begin_of(folding.first_rank(place + 1)) - begin};
+  };
+  // Blocks in the order in which halving near partners first leaves each with its own.
+  std::vector<std::int64_t> offsets{0};
+  for (int i = 0; i < folding.acting; ++i) offsets.push_back(offsets.back() + block_at(i).bytes);
+  const Range all = s.scratch(offsets.back());
+  std::vector<OpId> copies;
+  for (int i = 0; i < folding.acting; ++i) copies.push_back(s.copy(block_at(i), all.sub(offsets[static_cast<std::size_t>(i)], block_at(i).bytes)));
+  const OpId copied = s.copy({}, {});
+  for (const OpId op : copies) s.after(op);
+  const Partial mine = fold_pairs(s, p, folding, {all, copied}, cut);
+  if (!folding.acts(p.rank)) {
+    if (p.bytes > 0) s.recv(p.rank + 1, p.whole_output(), {copied}, cut, unfold_tag);
+    return s;
   }
-  OpId folded = no_op;
-  mine = fold_pairs(s, p, folding, mine, cut, &folded);
-  std::vector<OpId> readers{folded};
-  OpId kept = no_op;
-  const int owner = folding.rank_at(reversed_bits(folding.place(p.rank), folding.acting));
-  Range result;
-  if (folding.acts(p.rank)) {
-    const Halved halved = recursive_halving(s, p, folding, mine, HalvingOrder::near_first, offset_of, cut);
-    kept = halved.kept.since.op;
-    for (const HalvingStep& step : halved.steps) readers.push_back(step.sent);
-    for (int r = folding.first_rank(halved.begin); r < folding.first_rank(halved.end); ++r) {
-      const Range block = halved.kept.where.sub(offset_of_rank(r) - halved.kept_range.offset_bytes, offset_of_rank(r + 1) - offset_of_rank(r));
-      if (r == p.rank) result = block;
-      else if (block.bytes > 0) s.send(r, block, {kept}, cut, home_tag);
-    }
-  }
-  OpId arrived = kept;
-  readers.push_back(kept);
-  if (owner != p.rank && p.bytes > 0) {
-    result = p.in_place ? s.scratch(p.bytes) : p.whole_output();
-    arrived = s.recv(owner, result, {}, cut, home_tag);
-  }
-  if (p.bytes > 0 && result != p.whole_output()) copy_to_output(s, p, result, arrived, readers);
+  const auto offset_of = [&](int position) { return offsets[static_cast<std::size_t>(position)]; };
+  const Halved halved = recursive_halving(s, p, folding, mine, HalvingOrder::near_first, offset_of, cut);
+  const Partial& kept = halved.kept;
+  const std::int64_t for_pair = kept.where.bytes - p.bytes;
+  if (for_pair > 0) s.send(p.rank - 1, kept.where.sub(0, for_pair), {kept.since.op}, cut, unfold_tag);
+  s.copy(kept.where.sub(for_pair, p.bytes), p.whole_output(), {kept.since.op, copied});
   return s;
 }
 

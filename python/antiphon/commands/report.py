@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make a page of HTML from a profile or from results: charts, matrices, drawings
+"""Make a page of HTML from a profile, a trace or results: charts, matrices, drawings
 
 The page is one file that loads nothing: it can be opened without a network, mailed, or kept beside the data.
 
   antiphon report machine.json                    writes machine.html
   antiphon report results.json -o results.html    what `antiphon bench --json` wrote
   antiphon report run.json                        what `antiphon run --summary run.json` wrote
+  antiphon report run.trace                       who sends how much to whom, collectives by the library's algorithms
+  antiphon report run.trace --machine machine.json --placement run.placement
+                                                  the same on that network, before and after
 """
 
 from __future__ import annotations
@@ -20,8 +23,12 @@ from antiphon.errors import AntiphonError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon report`."""
     add = parser.add_argument
-    add("document", nargs="?", type=Path, metavar="FILE", help="a JSON document that Antiphon wrote")
+    add("document", nargs="?", type=Path, metavar="FILE", help="a file that Antiphon wrote")
     add("-o", "--output", type=Path, metavar="FILE", help="the page (default: the document's name with .html)")
+    add("--machine", type=Path, metavar="FILE", help="for a trace: a profile of the machine, for its links")
+    add(
+        "--placement", type=Path, metavar="FILE", help="for a trace: what `antiphon map` wrote, to compare with the run"
+    )
     add("--force", action="store_true", help="replace a page that is there already")
     add("--list", action="store_true", help="show what kinds of documents there is a report for")
     add("--json", action="store_true", help="with --list: as JSON; else the page's sections and where it was written")
@@ -35,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         raise AntiphonError("no document is named", hint="for example: antiphon report machine.json")
     from antiphon.report import html
 
-    page = report.page_of(args.document)
+    page = report.page_of(args.document, args.machine, args.placement)
     target = args.output or args.document.with_name(args.document.name.removesuffix(".gz")).with_suffix(".html")
     if target.exists() and not args.force:
         raise AntiphonError(f"{target} is there already", hint="replace it with --force, or name another with -o")

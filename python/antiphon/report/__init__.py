@@ -13,6 +13,7 @@ import importlib
 import json
 import pkgutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,23 +35,39 @@ def summary(kind: ModuleType) -> str:
     return (kind.__doc__ or kind.__name__).partition("\n")[0].rstrip(".")
 
 
-def read(path: Path) -> Any:
-    """The JSON document in a file, which may be compressed."""
+@dataclass(frozen=True)
+class Recorded:
+    """A trace, or the traffic of one: binary files that their own readers read, and what they are to be shown with."""
+
+    path: Path
+    #: "trace" or "traffic"
+    kind: str
+    #: A profile, for the network; a placement, to compare with where the run had its ranks.
+    machine: Path | None = None
+    placement: Path | None = None
+
+
+def read(path: Path, machine: Path | None = None, placement: Path | None = None) -> Any:
+    """The JSON document in a file, which may be compressed; a trace or its traffic as what it is."""
     try:
         raw = path.read_bytes()
+        if raw.startswith((b"\x89ATR", b"PK\x03\x04")):
+            return Recorded(path, "trace" if raw.startswith(b"\x89") else "traffic", machine, placement)
         return json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
     except OSError as error:
         raise AntiphonError(f"{path}: {error.strerror}") from error
     except (EOFError, ValueError) as error:
         raise AntiphonError(
             f"{path}: is not a whole JSON document ({error})",
-            hint="reports are made of what `antiphon probe`, `bench --json` … wrote",
+            hint="reports are made of what `antiphon probe`, `trace`, `traffic`, `bench --json` … wrote",
         ) from error
 
 
-def page_of(path: Path) -> Page:
+def page_of(path: Path, machine: Path | None = None, placement: Path | None = None) -> Page:
     """The page for a document, by the first kind that accepts it."""
-    document = read(path)
+    document = read(path, machine, placement)
+    if not isinstance(document, Recorded) and (machine or placement):
+        raise AntiphonError(f"{path}: --machine and --placement are for traces", hint="name a trace, or its traffic")
     for kind in all_kinds():
         if kind.accepts(document):
             return kind.page(document, path)  # type: ignore[no-any-return]

@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from antiphon.report.heat import colour
+from antiphon.tables import bytes_text
+
 NODE_WIDTH, NODE_HEIGHT, GAP, LEVEL = 58, 26, 8, 104
 MOST_DRAWN = 20
 
 
-def svg(topology: Mapping[str, Any]) -> str:
-    """The drawing of a profile's topology."""
+def svg(topology: Mapping[str, Any], loads: Mapping[str, Mapping[str, Any]] | None = None) -> str:
+    """The drawing of a profile's topology; `loads`: what goes over links, by the core's names for them."""
     switches = topology["switches"]
     names = [switch["name"] for switch in switches]
     depth = _depths(switches)
@@ -31,9 +34,15 @@ def svg(topology: Mapping[str, Any]) -> str:
         y += LEVEL + 34 * max(-(-len(columns[name]) // 8) for name in level)
     y -= LEVEL - 50
     parts = [f'<svg class="tree" viewBox="0 0 {total:.0f} {y:.0f}" width="{min(total, 1080):.0f}" role="img">']
-    parts += [_uplink(switch, place) for switch in switches if "parent" in switch]
+    most = max((load["seconds"] for load in (loads or {}).values()), default=0.0)
+    parts += [
+        _uplink(switch, place, _loaded(loads, switch["name"], ("up", "down"), most))
+        for switch in switches
+        if "parent" in switch
+    ]
     for name in names:
-        parts += _switch(name, place[name], columns[name], width_of[name])
+        traffic = {node: _loaded(loads, node, ("out", "in"), most) for node, _ in columns[name]}
+        parts += _switch(name, place[name], columns[name], width_of[name], traffic)
     return "".join([*parts, "</svg>"])
 
 
@@ -59,16 +68,36 @@ def _shown(nodes: list[Mapping[str, Any]], switch: str) -> list[tuple[str, float
     return [*listed[: MOST_DRAWN - 1], (f"+ {len(listed) - MOST_DRAWN + 1}", listed[-1][1])]
 
 
-def _uplink(switch: Mapping[str, Any], place: Mapping[str, tuple[float, float]]) -> str:
+#: Text of a link's traffic, and a colour that says how much of the busiest link's time it needs.
+Load = tuple[str, str]
+
+
+def _loaded(
+    loads: Mapping[str, Mapping[str, Any]] | None, name: str, directions: tuple[str, str], most: float
+) -> Load | None:
+    """The fuller direction of a link; None where no traffic is to be shown."""
+    if loads is None:
+        return None
+    both = [loads[f"{name} {way}"] for way in directions if f"{name} {way}" in loads]
+    if not both:
+        return ("0 B", colour(0.0))
+    fuller = max(both, key=lambda load: float(load["bytes"]))
+    return (bytes_text(int(fuller["bytes"])), colour(fuller["seconds"] / most if most else 0.0))
+
+
+def _uplink(switch: Mapping[str, Any], place: Mapping[str, tuple[float, float]], load: Load | None) -> str:
     (x1, y1), (x2, y2) = place[switch["parent"]], place[switch["name"]]
-    rate = f"{switch['uplink_bytes_per_s'] / 1e6:.4g} MB/s"
+    rate = f"{switch['uplink_bytes_per_s'] / 1e6:.4g} MB/s" + (f": {load[0]}" if load else "")
+    shade = f' style="stroke:{load[1]};stroke-width:7"' if load else ""
     return (
-        f'<line class="uplink" x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}"/>'
+        f'<line class="uplink" x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}"{shade}/>'
         f'<text class="rate" x="{(x1 + x2) / 2 + 8:.0f}" y="{y2 - 22:.0f}">{rate}</text>'
     )
 
 
-def _switch(name: str, at: tuple[float, float], nodes: list[tuple[str, float]], width: float) -> list[str]:
+def _switch(
+    name: str, at: tuple[float, float], nodes: list[tuple[str, float]], width: float, traffic: Mapping[str, Load | None]
+) -> list[str]:
     x, y = at
     rates = sorted({f"{rate / 1e6:.4g}" for _, rate in nodes})
     label = f"{name}: {' and '.join(rates)} MB/s a port" if nodes else name
@@ -78,13 +107,18 @@ def _switch(name: str, at: tuple[float, float], nodes: list[tuple[str, float]], 
         in_row = min(8, len(nodes) - 8 * row)
         left = x - in_row * (NODE_WIDTH + GAP) / 2 + column * (NODE_WIDTH + GAP) + GAP / 2
         top = y + 44 + row * 34
-        parts.append(f'<line class="port" x1="{x:.0f}" y1="{y:.0f}" x2="{left + NODE_WIDTH / 2:.0f}" y2="{top:.0f}"/>')
+        load = traffic[node]
+        shade = f' style="stroke:{load[1]};stroke-width:4"' if load else ""
+        middle = left + NODE_WIDTH / 2
+        parts.append(f'<line class="port" x1="{x:.0f}" y1="{y:.0f}" x2="{middle:.0f}" y2="{top:.0f}"{shade}/>')
         parts.append(
             f'<rect class="node" x="{left:.0f}" y="{top:.0f}" width="{NODE_WIDTH}" height="{NODE_HEIGHT}" rx="4"/>'
         )
         parts.append(
-            f'<text x="{left + NODE_WIDTH / 2:.0f}" y="{top + 17:.0f}" text-anchor="middle">{escape(node[:9])}</text>'
+            f'<text x="{middle:.0f}" y="{top + 17 - 4 * bool(load):.0f}" text-anchor="middle">{escape(node[:9])}</text>'
         )
+        if load:
+            parts.append(f'<text x="{middle:.0f}" y="{top + 23:.0f}" text-anchor="middle">{escape(load[0])}</text>')
     parts.append(
         f'<rect class="switch" x="{x - width / 2:.0f}" y="{y - 15:.0f}" width="{width:.0f}" height="30" rx="6"/>'
     )

@@ -91,15 +91,19 @@ class Decomposer:
         return joined(self._on_group(call, over, step, members) for members in over.of(step.get("over", "all")))
 
     def _on_group(self, call: Call, over: Groups, step: Mapping[str, Any], members: Array) -> Decomposed:
+        if step.get("from_root"):
+            members = np.roll(members, -call.root)
         part = over.call_on(call, step, members)
-        done = joined(self._segment(piece, step, sub, times) for piece, sub, times in segments(part, step))
+        # A collective on all ranks is the library's business again, with all that it knows of them.
+        nodes = over.nodes if step.get("over", "all") == "all" else None
+        done = joined(self._segment(piece, step, sub, times, nodes) for piece, sub, times in segments(part, step))
         edges, uniform = done.mapped(members)
         return dataclasses.replace(done, edges=edges, uniform=uniform)
 
-    def _segment(self, call: Call, step: Mapping[str, Any], sub: str, times: int) -> Decomposed:
+    def _segment(self, call: Call, step: Mapping[str, Any], sub: str, times: int, nodes: Array | None) -> Decomposed:
         use = step.get("use")
         if use is None or call.ranks < 2:
-            done = self.decompose(call, None, sub)
+            done = self.decompose(call, nodes, sub)
         else:
             done = self._by_choice(
                 call, None, Choice("", schedule=use if isinstance(use, str) else first_supported(call, tuple(use)))
@@ -140,7 +144,11 @@ class Groups:
         """The groups that a step works on, each as ranks of the communicator."""
         if over == "node":
             return [members for members in self.by_node if len(members) > 1]
-        return [self.leaders] if over == "leaders" else [np.arange(len(self.nodes), dtype=np.int32)]
+        if over == "leaders":
+            return [self.leaders]
+        ranks = len(self.nodes)
+        everybody = np.arange(ranks, dtype=np.int32)
+        return [everybody if over == "all" else everybody[(everybody >= 2 * pairs_of(ranks)) | (everybody % 2 == 0)]]
 
     def leader_of(self, rank: int) -> int:
         """Who speaks for the rank's node."""
@@ -149,11 +157,18 @@ class Groups:
     def call_on(self, call: Call, step: Mapping[str, Any], members: Array) -> Call:
         """The step's call on one group."""
         over = step.get("over", "all")
-        speaker = call.root if over == "all" else self.leader_of(int(members[0]) if over == "node" else call.root)
-        root = int(np.flatnonzero(members == speaker)[0])
+        speaker = call.root
+        if over in ("node", "leaders"):
+            speaker = self.leader_of(int(members[0]) if over == "node" else call.root)
+        root = int(np.argmax(members == speaker))
         what = step.get("bytes", "block")
         mean = call.total_bytes() // call.ranks
-        size = {"block": mean, "total": call.total_bytes(), "node": mean * (call.ranks // len(self.by_node))}[what]
+        size = {
+            "block": mean,
+            "total": call.total_bytes(),
+            "node": mean * (call.ranks // len(self.by_node)),
+            "share": -(-call.bytes // call.ranks),
+        }[what]
         irregular = step["collective"].endswith("v") or step["collective"] == "reduce_scatter"
         counts = call.counts if irregular and over == "all" else None
         return dataclasses.replace(
@@ -169,6 +184,37 @@ def _leader_to_root(call: Call, over: Groups) -> list[tuple[int, int, int, int]]
     return [(over.leader_of(call.root), call.root, 1, call.bytes)]
 
 
+def pairs_of(ranks: int) -> int:
+    """How many ranks there are beyond a power of two."""
+    return ranks - (1 << (ranks.bit_length() - 1))
+
+
+def _halves_of_pairs(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
+    """Partners swap halves, the odd one gives its half of the sum to the even one, and gets the whole in the end."""
+    rows = []
+    for even in range(0, 2 * pairs_of(call.ranks), 2):
+        left = call.bytes // call.element_bytes // 2 * call.element_bytes
+        right = call.bytes - left
+        rows += [(even, even + 1, 2, right + call.bytes), (even + 1, even, 2, left + right)]
+    return rows
+
+
+def _first_to_root(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
+    return [(0, call.root, 1, call.bytes)]
+
+
+def _partners(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
+    """Each with those whose numbers differ in one bit, both ways."""
+    bits = [1 << b for b in range(max(call.ranks - 1, 0).bit_length())]
+    return [(r, r ^ bit, 1, call.bytes) for r in range(call.ranks) for bit in bits if r ^ bit < call.ranks]
+
+
+def _mirrored(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
+    """Among the largest power of two of ranks, each to the one with its bits in reverse."""
+    width = call.ranks.bit_length() - 1
+    return [(r, int(f"{r:0{width}b}"[::-1] or "0", 2), 1, call.total_bytes() // call.ranks) for r in range(1 << width)]
+
+
 def _last_to_first(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
     return [(int(members[-1]), int(members[0]), 1, call.bytes) for members in over.by_node]
 
@@ -181,7 +227,11 @@ def _shift(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
 MOVES = {
     "root_to_leader": _root_to_leader,
     "leader_to_root": _leader_to_root,
+    "halves_of_pairs": _halves_of_pairs,
+    "first_to_root": _first_to_root,
     "last_to_first": _last_to_first,
+    "mirrored": _mirrored,
+    "partners": _partners,
     "shift": _shift,
 }
 

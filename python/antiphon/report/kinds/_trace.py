@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a trace tells besides its traffic: calls, and time spent in them over the run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from antiphon.report.page import Chart, Section, Series, Table
+from antiphon.tables import bytes_text, time_text
+from antiphon.trace import Trace
+from antiphon.trace_summary import functions
+
+SLICES = 120
+MOST_FUNCTIONS = 7
+
+
+def sections(trace: Trace) -> list[Section]:
+    """Calls as a table; the share of time in each function as lines."""
+    rows = [
+        [
+            row["function"],
+            str(row["calls"]),
+            str(row["shapes"]),
+            bytes_text(row["bytes"]),
+            time_text(row["time_s"]),
+            time_text(row["max_time_s"]),
+        ]
+        for row in functions(trace)
+    ]
+    headings = ["function", "calls a rank", "kinds of call", "bytes in all", "time, mean", "longest rank"]
+    intro = "Bytes are what ranks hand in, before collectives are decomposed. Time is from begin to end, with waiting."
+    return [Section("Calls", intro, [Table(headings, rows), over_time(trace)])]
+
+
+def over_time(trace: Trace) -> Chart:
+    """Share of the ranks' time in each function, in equal slices of the run."""
+    end = max((r.ended_ns or 0 for r in trace.ranks), default=0)
+    end = max([end, *(c.start_ns + c.duration_ns for r in trace.ranks for c in r.calls[-1:])], default=1) or 1
+    width = end / SLICES
+    busy: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(SLICES))  # type: ignore[type-arg]
+    for rank in trace.ranks:
+        for call in rank.calls:
+            _spread(busy[call.function], call.start_ns / width, (call.start_ns + call.duration_ns) / width)
+    most = sorted(busy, key=lambda name: -busy[name].sum())[:MOST_FUNCTIONS]
+    ranks = max(1, len(trace.ranks))
+    series = [
+        Series(name, [((i + 0.5) * width / 1e9, 100 * float(v) / ranks) for i, v in enumerate(busy[name])])
+        for name in most
+    ]
+    return Chart(
+        "Share of time in calls",
+        series,
+        x="seconds",
+        y="number",
+        x_label="time of the run",
+        y_label="% of all ranks' time",
+        log_x=False,
+        log_y=False,
+    )
+
+
+def _spread(slices: np.ndarray, begin: float, end: float) -> None:  # type: ignore[type-arg]
+    """Adds an interval, in units of slices, to those that it touches."""
+    first, last = min(int(begin), SLICES - 1), min(int(end), SLICES - 1)
+    if first == last:
+        slices[first] += end - begin
+        return
+    slices[first] += first + 1 - begin
+    slices[first + 1 : last] += 1
+    slices[last] += end - last

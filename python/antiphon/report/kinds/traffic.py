@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces and traffic (antiphon trace, antiphon traffic): who sends how much to whom, on which links, how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from antiphon.report import Recorded
+from antiphon.report.kinds import _network, _trace
+from antiphon.report.page import Block, HeatMap, Page, Section, Table, Text
+from antiphon.tables import bytes_text, time_text
+from antiphon.traffic import Edges, Part, Traffic
+from antiphon.traffic.edges import Array
+
+#: More ranks are shown as nodes.
+MOST_RANKS = 96
+MOST_NODES = 128
+
+
+def accepts(document: Any) -> bool:
+    """Files that begin as ours do."""
+    return isinstance(document, Recorded)
+
+
+def page(document: Recorded, path: Path) -> Page:
+    """The whole report."""
+    sections: list[Section] = []
+    if document.kind == "trace":
+        from antiphon.trace import Trace
+        from antiphon.traffic.of_trace import of_trace
+
+        trace = Trace.load(path)
+        sections += _trace.sections(trace)
+        found = of_trace(trace)
+        after = of_trace(trace, nodes=_placed(document.placement, found.ranks)) if document.placement else None
+    else:
+        found = Traffic.load(path)
+        after = None
+        if document.placement:
+            after = Traffic(
+                found.ranks, found.parts, {**found.header, "nodes": _placed(document.placement, found.ranks)}
+            )
+    views = _views(found, after)
+    sections += [_calls(views), _heat(views)]
+    if document.machine is not None:
+        sections.append(_network.section(views, document.machine))
+    sections.append(_trust(found))
+    header = found.header
+    subtitle = f"{found.ranks} ranks on {len(set(found.node_of_rank.tolist()))} nodes, {header.get('mpi', '')}"
+    subtitle += f"; collectives decomposed as {header.get('library', '?')} sends them"
+    return Page(f"Traffic of {Path(str(header.get('program', '')) or path.name).name}", subtitle, sections)
+
+
+def _placed(path: Path, ranks: int) -> list[int]:
+    """The node of each rank in a placement."""
+    import json
+
+    from antiphon.errors import AntiphonError
+
+    try:
+        nodes = json.loads(path.read_text(encoding="utf-8"))["node_of_rank"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise AntiphonError(
+            f"{path} is no placement: {error}", hint="`antiphon map -o FILE` writes placements"
+        ) from None
+    if len(nodes) != ranks:
+        raise AntiphonError(f"{path} places {len(nodes)} ranks, the run had {ranks}")
+    return [int(node) for node in nodes]
+
+
+def _views(before: Traffic, after: Traffic | None) -> list[tuple[str, Traffic]]:
+    """What is compared, and what it is called."""
+    return [("", before)] if after is None else [("before", before), ("after", after)]
+
+
+def _crossing(part: Part, places: Array) -> tuple[int, int]:
+    """Bytes that leave their node, and all."""
+    _, size = part.between(places, int(places.max()) + 1)
+    return int(size.sum() - size.trace()), int(size.sum())
+
+
+def _calls(views: Sequence[tuple[str, Traffic]]) -> Section:
+    """What each kind of call contributes, and which algorithm was assumed for it."""
+    blocks: list[Block] = []
+    for name, traffic in views:
+        rows = []
+        crossing = {id(part): _crossing(part, traffic.node_of_rank) for part in traffic.parts}
+        total = sum(out for out, _ in crossing.values()) or 1
+        for part in sorted(traffic.parts, key=lambda p: (p.phase, -crossing[id(p)][0])):
+            out, everything = crossing[id(part)]
+            ranks = str(part.communicator_ranks or "")
+            if part.communicators > 1:
+                ranks = f"{part.communicators} × {ranks}"
+            rows.append(
+                [
+                    part.name + (f", phase {part.phase}" if len({p.phase for p in traffic.parts}) > 1 else ""),
+                    ranks,
+                    str(part.calls),
+                    part.algorithm + (" ≈" if part.approximation else ""),
+                    part.schedules.replace("; ", ";\n"),
+                    str(part.total_messages()),
+                    bytes_text(everything),
+                    bytes_text(out),
+                    f"{100 * out / total:.1f} %",
+                    time_text(part.seconds) if part.seconds else "–",
+                ]
+            )
+        headings = ["call", "ranks", "calls", "algorithm assumed", "as our schedules", "messages", "payload"]
+        headings += ["between nodes", "share", "time in it"]
+        blocks.append(Table(headings, rows, f"Each kind of call{', ' + name if name else ''}"))
+    intro = (
+        "Collectives are decomposed into the messages that the library really sends, by the algorithm that its table "
+        "names for that size and number of ranks. A wrong one misleads: `antiphon traffic --verify` measures it. "
+        "Payload only: no headers, no control messages."
+    )
+    return Section("What is sent", intro, blocks)
+
+
+def _heat(views: Sequence[tuple[str, Traffic]]) -> Section:
+    """Between ranks, sorted by node, where there are few; between nodes."""
+    blocks: list[Block] = []
+    by_rank = views[0][1].ranks <= MOST_RANKS
+    shades = [_rank_matrix(traffic) if by_rank else None for _, traffic in views]
+    for (name, traffic), matrix in zip(views, shades, strict=True):
+        suffix = f", {name}" if name else ""
+        if matrix is not None:
+            order = np.argsort(traffic.node_of_rank, kind="stable")
+            labels = [str(rank) for rank in order]
+            blocks.append(_map(f"Between ranks, sorted by node{suffix}", matrix[np.ix_(order, order)], labels))
+        nodes = int(traffic.node_of_rank.max()) + 1
+        if nodes <= MOST_NODES:
+            _, size = traffic.between()
+            hosts = traffic.header.get("hosts") or []
+            labels = [hosts[n] if len(hosts) == nodes else str(n) for n in range(nodes)]
+            blocks.append(_map(f"Between nodes{suffix}", size, labels))
+    return Section("Traffic", "Rows send. Shades are logarithmic; white is nothing.", blocks)
+
+
+def _rank_matrix(traffic: Traffic) -> Array:
+    edges: Edges
+    edges, groups = traffic.total()
+    matrix = np.zeros((traffic.ranks, traffic.ranks))
+    for some in (edges, *(group.edges() for group in groups)):
+        np.add.at(matrix, (some.source, some.target), some.bytes)
+    return matrix
+
+
+def _map(title: str, size: Array, labels: Sequence[str]) -> HeatMap:
+    """Bytes as shades of their logarithm."""
+    some = size[size > 0]
+    low = float(np.log2(some.min())) if len(some) else 0.0
+    shades = [[float(np.log2(v)) - low + 1 if v > 0 else 0.0 for v in row] for row in size]
+    texts = [
+        [f"{labels[r]} → {labels[c]}: {bytes_text(int(v))}" for c, v in enumerate(row)] for r, row in enumerate(size)
+    ]
+    least, most = (bytes_text(int(some.min())), bytes_text(int(some.max()))) if len(some) else ("0 B", "0 B")
+    return HeatMap(title, shades, labels, texts, (f"nothing, {least}", most))
+
+
+def _trust(found: Traffic) -> Section:
+    """What is not exact."""
+    lines = sorted({f"{part.name}: {part.approximation}" for part in found.parts if part.approximation})
+    if not found.header.get("complete", True):
+        lines.append("The trace is not complete: some ranks' calls are missing.")
+    lines.append("Operations are taken to commute and to be MPI's own; a trace does not tell.")
+    return Section("How far to trust this", "", [Text(lines)])

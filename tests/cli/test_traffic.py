@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`antiphon traffic`, and the report of a trace."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from antiphon import report
+from antiphon.commands import _traffic_verify
+from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
+from antiphon.trace_writer import encode
+
+DATA = Path(__file__).parent.parent / "data"
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+RANKS = 16
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """A ring, a broadcast and an exchange on 8 nodes."""
+    world = Communicator(1, "MPI_COMM_WORLD", tuple(range(RANKS)))
+    ranks = []
+    for r in range(RANKS):
+        shapes = [
+            Shape("MPI_Send", world, peer=(r + 1) % RANKS, tag=0, send_count=1000, send_size=8),
+            Shape("MPI_Bcast", world, root=3, send_count=5000, send_size=1),
+            Shape("MPI_Alltoall", world, send_count=10, send_size=8, receive_count=10, receive_size=8),
+        ]
+        calls = [Call(shape, 1000 * i, 900) for i, shape in enumerate(shapes * 3)]
+        ranks.append(RankTrace(r, [world], shapes, calls, 0, 10000))
+    header = {"mpi": "MPICH Version: 5.0.2", "nodes": [r // 2 for r in range(RANKS)], "program": "./solver</script>"}
+    path = tmp_path / "run.trace"
+    path.write_bytes(encode(Trace(RANKS, ("MPI_Send", "MPI_Bcast", "MPI_Alltoall"), header, ranks)))
+    return path
+
+
+def antiphon(*args: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "antiphon", *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_trace_s_traffic(trace: Path, tmp_path: Path) -> None:
+    """GIVEN a trace THEN its calls are listed with their algorithms, as JSON and in a file that is read again."""
+    result = antiphon("traffic", trace, "--json", "-o", tmp_path / "run.traffic")
+    assert result.returncode == 0, result.stderr
+    parts = {part["name"]: part for part in json.loads(result.stdout)["parts"]}
+    assert parts["point-to-point"]["edges"][0] == [0, 1, 3, 24000]
+    assert (parts["bcast"]["algorithm"], parts["alltoall"]["algorithm"]) == ("smp", "brucks")
+    table = antiphon("traffic", tmp_path / "run.traffic").stdout
+    assert "16 ranks on 8 nodes" in table and "brucks" in table and "Payload only" in table
+    other = json.loads(antiphon("traffic", trace, "--json", "--library", "openmpi-4.1").stdout)
+    assert {p["algorithm"] for p in other["parts"]} == {"", "binomial", "modified_bruck"}
+
+
+def test_wrong_use(trace: Path, tmp_path: Path) -> None:
+    """GIVEN what cannot be THEN the error says what to do."""
+    for args in (["traffic"], ["traffic", tmp_path / "none"], ["traffic", trace, "--library", "lam-7"]):
+        result = antiphon(*args)
+        assert result.returncode == 2 or "lam" in str(args), (args, result.stderr)
+    assert "--between" in antiphon("traffic", trace, "--between", "soon").stderr
+    assert "openmpi-5.0" in antiphon("traffic", "--libraries").stdout
+    assert _traffic_verify.DEFAULT_SIZES
+
+
+def test_the_report_of_a_trace(trace: Path, tmp_path: Path) -> None:
+    """GIVEN a trace, its machine and a placement THEN the page shows calls, algorithms, heat maps and links of both."""
+    (tmp_path / "placed.json").write_text(json.dumps({"node_of_rank": [r % 8 for r in range(RANKS)]}))
+    machine = DATA / "ethernet-16.openmpi.json"
+    page = report.page_of(trace, machine, tmp_path / "placed.json")
+    assert [s.title for s in page.sections][:4] == ["Calls", "What is sent", "Traffic", "Network"]
+    heats = [block.title for section in page.sections for block in section.blocks if block.kind == "heat"]
+    assert len(heats) == 4 and heats[0].endswith("before") and heats[-1].endswith("after")
+    drawings = [block.svg for section in page.sections for block in section.blocks if block.kind == "drawing"]
+    assert len(drawings) == 2 and drawings[0] != drawings[1]
+    result = antiphon("report", trace, "-o", tmp_path / "t.html", "--machine", machine)
+    assert result.returncode == 0, result.stderr
+    text = (tmp_path / "t.html").read_text(encoding="utf-8")
+    assert "brucks" in text and "algorithm assumed" in text and "solver</script>" not in text
+    wrong = antiphon("report", DATA / "ethernet-16.openmpi.json", "--machine", machine)
+    assert wrong.returncode == 2 and "traces" in wrong.stderr
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no browser on this machine; the page's structure is tested above")
+def test_a_browser_draws_a_trace(trace: Path, tmp_path: Path) -> None:
+    """GIVEN the page of a trace THEN a browser draws its chart and finds nothing wrong."""
+    assert antiphon("report", trace, "-o", tmp_path / "t.html").returncode == 0
+    command = [str(BROWSER), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'b'}"]
+    command += ["--virtual-time-budget=5000", "--dump-dom", f"file://{tmp_path / 't.html'}"]
+    env = {**os.environ, "HOME": str(tmp_path)}
+    result = subprocess.run(command, capture_output=True, text=True, timeout=100, env=env, check=False)
+    assert 'data-charts="1"' in result.stdout, result.stderr[-2000:]
+    assert "Uncaught" not in result.stderr
