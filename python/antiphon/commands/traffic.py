@@ -9,6 +9,7 @@ Each collective is decomposed by a table that says which algorithm the MPI libra
   antiphon traffic run.trace --library mpich-5     as another library would send them
   antiphon traffic run.trace --antiphon --profile machine.json
   antiphon traffic run.trace --phases 4            four equally long phases, each for itself
+  antiphon traffic run.trace --joint machine.json  placement and Antiphon's algorithms, optimised together
   antiphon traffic --verify --lab --mpi mpich      is the table right? Against the counters of each node's interface
 """
 
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import output
-from antiphon.commands import _traffic_verify
+from antiphon.commands import _traffic_joint, _traffic_verify
 from antiphon.errors import AntiphonError
 
 
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--phases", type=int, default=1, metavar="N", help="cut the run into N equally long phases")
     add("--between", metavar="A:B", help="only what began between these seconds of the run")
     add("--json", action="store_true", help="all of it as JSON")
+    _traffic_joint.add_arguments(parser)
     _traffic_verify.add_arguments(parser)
 
 
@@ -44,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
         return _libraries(args.json)
     if args.verify:
         return _traffic_verify.run(args)
+    if args.joint is not None:
+        return _traffic_joint.run(args)
     if args.file is None:
         raise AntiphonError("no TRACE is named", hint="`antiphon trace -n 4 ./solver` records one")
     found = read(args)

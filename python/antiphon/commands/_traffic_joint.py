@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`antiphon traffic --joint`: placement and algorithms together."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from antiphon import output, tables
+from antiphon.errors import AntiphonError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares --joint."""
+    parser.add_argument(
+        "--joint",
+        type=Path,
+        metavar="PROFILE",
+        help="with Antiphon's collectives on this machine: placement and algorithms optimised together",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Optimises and prints."""
+    from antiphon.trace import Trace
+    from antiphon.traffic.joint import Optimiser
+
+    if args.file is None:
+        raise AntiphonError("no TRACE is named", hint="`antiphon trace -n 4 ./solver` records one")
+    try:
+        profile = args.joint.read_text(encoding="utf-8")
+    except OSError as error:
+        raise AntiphonError(f"{args.joint}: {error.strerror}", hint="`antiphon probe` writes profiles") from None
+    outcome = Optimiser(Trace.load(args.file), profile, args.library).run()
+    document = described(outcome)
+    if args.json:
+        output.print_json(document)
+        return 0
+    table = tables.new_table(f"{args.file}: predicted communication, Antiphon's collectives")
+    for heading in ("", "collectives", "point-to-point", "together", "times less"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for row in document["states"]:
+        times = (tables.time_text(row[key]) for key in ("collectives_s", "point_to_point_s", "seconds"))
+        table.add_row(row["name"], *times, tables.ratio_text(row["gain"]))
+    tables.print_wide(table)
+    output.stdout().print(f"algorithms: --force '{document['force']}'", soft_wrap=True)
+    return 0
+
+
+def described(outcome: Any) -> dict[str, Any]:
+    """As --json prints it."""
+    names = {"as it ran": "start", "algorithms alone": "algorithms", "placement alone": "placement", "both": "both"}
+    states = []
+    for name, key in names.items():
+        state = getattr(outcome, key)
+        gain = outcome.start.seconds / state.seconds if state.seconds > 0 else 1.0
+        states.append(
+            {
+                "name": name,
+                "seconds": state.seconds,
+                "collectives_s": state.collectives_s,
+                "point_to_point_s": state.point_to_point_s,
+                "gain": gain,
+            }
+        )
+    choices = [
+        {"collective": call.collective, "ranks": call.ranks, "bytes": call.bytes, "use": use}
+        for call, use in outcome.both.choices.items()
+    ]
+    # One a collective can be forced: that of its longest calls.
+    longest = {c["collective"]: c for c in sorted(choices, key=lambda c: int(c["bytes"]))}
+    force = ";".join(f"{name}:{c['use']}" for name, c in longest.items())
+    return {
+        "states": states,
+        "rounds": outcome.rounds,
+        "node_of_rank": outcome.both.nodes,
+        "choices": choices,
+        "force": force,
+    }

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Placement and choice of algorithms together (paper 2, Section 7 calls it a promising way).
+
+With Antiphon's own collectives both are free: ranks are placed for the messages that the algorithms send, then for each
+call the algorithm is chosen that the model finds fastest for ranks in these places, and so on until nothing is gained.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from antiphon import core
+from antiphon.trace import Trace
+from antiphon.traffic import libraries
+from antiphon.traffic.decompose import Decomposer, Own
+from antiphon.traffic.edges import Array
+from antiphon.traffic.graph import Traffic
+from antiphon.traffic.libraries import Call, Choice
+from antiphon.traffic.of_trace import Builder, CollectiveCall, Window, collective_calls, count_calls
+
+#: Both together rarely gain after the second round.
+MOST_ROUNDS = 6
+#: A round that gains less is the last.
+LEAST_GAIN = 0.002
+#: Evaluations that the search for an algorithm's parameters may take.
+EVALUATIONS = 6
+WHOLE_RUN = Window(0, 1 << 62)
+#: The algorithm of each call, alike on all communicators that make it: ranks decide by sizes.
+Choices = dict[Call, str]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Equal calls of one communicator."""
+
+    members: tuple[int, ...]
+    call: Call
+    calls: int
+
+
+@dataclass
+class State:
+    """A placement, the algorithm of each call, and the predicted time of all."""
+
+    nodes: list[int]
+    choices: Choices
+    collectives_s: float
+    point_to_point_s: float
+
+    @property
+    def seconds(self) -> float:
+        """Of all communication."""
+        return self.collectives_s + self.point_to_point_s
+
+
+@dataclass
+class Outcome:
+    """What was found: nothing changed, one of both, both."""
+
+    start: State
+    algorithms: State
+    placement: State
+    both: State
+    rounds: int
+    notes: list[str] = field(default_factory=list)
+
+
+class Fixed:
+    """Algorithms that were chosen for each call on each communicator; for the others, Antiphon's rules."""
+
+    leader = "first"
+    name = "chosen for the placement"
+
+    def __init__(self, own: Own, choices: Mapping[Call, str]) -> None:
+        self.own = own
+        self.by_call = choices
+
+    def choose(self, call: Call, nodes: Array | None, sub: str = "") -> Choice:
+        """What was chosen for the call."""
+        chosen = self.by_call.get(call)
+        return self.own.choose(call, nodes, sub) if chosen is None else Choice(chosen, schedule=chosen)
+
+
+class Optimiser:
+    """One trace on one machine."""
+
+    def __init__(self, trace: Trace, profile: str, library: str = "") -> None:
+        self.trace = trace
+        self.profile = profile
+        text = library or " ".join(str(trace.header.get("mpi", "")).split())
+        self.own = Own(libraries.for_library(text), profile, ran=True)
+        self.counted = {rank.rank: count_calls(rank, WHOLE_RUN) for rank in trace.ranks}
+        self.asked = list(asked(collective_calls(self.counted)))
+        self._predicted: dict[tuple[Call, bytes], list[dict[str, Any]]] = {}
+        self._timed: dict[tuple[Call, bytes, str], float] = {}
+
+    def run(self) -> Outcome:
+        """All four."""
+        there = list(self.trace.nodes)
+        start = self.state(there, self.by_rules(there))
+        algorithms = self.state(there, self.best(there))
+        moved = self.place(start.choices, there)
+        placement = self.better(start, self.state(moved, self.by_rules(moved)))
+        both, rounds = self.better(algorithms, placement), 0
+        for rounds in range(1, MOST_ROUNDS + 1):  # noqa: B007
+            nodes = self.place(both.choices, both.nodes)
+            tried = [self.state(nodes, self.best(nodes)), self.state(both.nodes, self.best(both.nodes))]
+            best = min(tried, key=lambda state: state.seconds)
+            if best.seconds > both.seconds * (1 - LEAST_GAIN):
+                both = self.better(both, best)
+                break
+            both = best
+        return Outcome(start, algorithms, placement, both, rounds)
+
+    @staticmethod
+    def better(a: State, b: State) -> State:
+        """The one that takes less time; the first where both do."""
+        return b if b.seconds < a.seconds else a
+
+    def state(self, nodes: Sequence[int], choices: Choices) -> State:
+        """What they are predicted to take."""
+        seconds = sum(one.calls * self.time(one, nodes, choices[one.call]) for one in self.asked)
+        return State(list(nodes), choices, seconds, self.messages_s(nodes))
+
+    def by_rules(self, nodes: Sequence[int]) -> Choices:
+        """What Antiphon's rules, or the profile's, choose."""
+        return {one.call: self.rule(one, nodes) for one in self.asked}
+
+    def rule(self, one: Asked, nodes: Sequence[int]) -> str:
+        """Of one call; where no rule fits, the model's."""
+        chosen = self.own.choose(one.call, np.array(nodes, np.int64)[list(one.members)]).schedule
+        return chosen or str(self.candidates(one, nodes)[0]["choice"])
+
+    def best(self, nodes: Sequence[int]) -> Choices:
+        """What the model finds fastest there."""
+        by_call: dict[Call, list[Asked]] = defaultdict(list)
+        for one in self.asked:
+            by_call[one.call].append(one)
+        chosen = {}
+        for call, many in by_call.items():
+            # The best of each communicator stands for election; the rules' comes first, and stays where none is better.
+            names = [self.rule(many[0], nodes)]
+            names += [str(found[0]["choice"]) for one in many if (found := self.candidates(one, nodes))]
+            totals = {
+                name: sum(one.calls * self.time(one, nodes, name) for one in many) for name in dict.fromkeys(names)
+            }
+            chosen[call] = min(totals, key=lambda name: totals[name])  # noqa: B023
+        return chosen
+
+    def _request(self, one: Asked, nodes: Sequence[int]) -> dict[str, Any]:
+        call = one.call
+        return {
+            "collective": call.collective,
+            "ranks": call.ranks,
+            "bytes": [call.total_bytes() // call.ranks],
+            "root": call.root,
+            "element_bytes": call.element_bytes,
+            "node_of_rank": [int(nodes[m]) for m in one.members],
+            "profile": self.profile,
+        }
+
+    def candidates(self, one: Asked, nodes: Sequence[int]) -> list[dict[str, Any]]:
+        """All algorithms, predicted for ranks there."""
+        request = self._request(one, nodes)
+        key = (one.call, np.array(request["node_of_rank"], np.int32).tobytes())
+        if key not in self._predicted:
+            self._predicted[key] = core.query("predict", max_evaluations=EVALUATIONS, **request)["sizes"][0][
+                "candidates"
+            ]
+        return self._predicted[key]
+
+    def time(self, one: Asked, nodes: Sequence[int], choice: str) -> float:
+        """What one call takes."""
+        request = self._request(one, nodes)
+        key = (one.call, np.array(request["node_of_rank"], np.int32).tobytes(), choice)
+        if key not in self._timed:
+            answer = core.query("predict", choices=[choice], **request)["sizes"][0]["candidates"]
+            self._timed[key] = float(answer[0]["seconds"]) if answer else float("inf")
+        return self._timed[key]
+
+    def traffic(self, choices: Mapping[Call, str], nodes: Sequence[int]) -> Traffic:
+        """The messages with these algorithms."""
+        fixed = Decomposer(Fixed(self.own, choices))
+        builder = Builder(self.trace.size, np.array(nodes, np.int64), fixed, fixed)
+        return Traffic(self.trace.size, list(builder.parts(self.trace, WHOLE_RUN)), {"nodes": list(nodes)})
+
+    def place(self, choices: Mapping[Call, str], nodes: Sequence[int]) -> list[int]:
+        """Ranks placed for those messages."""
+        answer = self._ask(self.traffic(choices, nodes), "map", seconds=max(0.1, 2.5e-4 * self.trace.size))
+        return [int(node) for node in answer["node_of_rank"]]
+
+    def messages_s(self, nodes: Sequence[int]) -> float:
+        """What point-to-point messages cost there."""
+        alone = self.traffic({}, nodes).selected(lambda part: not part.collective)
+        if not alone.parts:
+            return 0.0
+        return float(self._ask(alone, "score_mapping", node_of_rank=list(nodes), links=False)["costs"]["predicted_s"])
+
+    def _ask(self, traffic: Traffic, request: str, **fields: Any) -> dict[str, Any]:
+        per_node = int(np.bincount(self.trace.nodes).max())
+        with tempfile.TemporaryDirectory(prefix="antiphon-") as folder:
+            file = Path(folder) / "traffic"
+            traffic.mapping_file(file)
+            return core.query(request, traffic_file=str(file), machine=self.profile, cores_per_node=per_node, **fields)
+
+
+def asked(calls: Mapping[Any, Sequence[CollectiveCall]]) -> Iterator[Asked]:
+    """The calls whose algorithm is to be chosen; an alltoallv's sizes are not known to the model."""
+    for comm, many in calls.items():
+        for one in many:
+            if one.matrix is None and one.call.ranks > 1:
+                yield Asked(tuple(int(m) for m in comm.members), one.call, one.calls)
