@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from antiphon import mpi as mpis
 from antiphon import profile as profiles
 from antiphon.commands import _options, bench
 from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, AntiphonError
-from antiphon.tune import document, driver, grid, predictors
+from antiphon.tune import document, driver, grid, modelled, predictors
 from antiphon.tune.state import State
 
 
@@ -59,6 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="measure the library's own algorithms instead of Antiphon's; changes no decision",
     )
+    add(
+        "--model",
+        action="store_true",
+        help="decide by the model alone, from a profile of `antiphon probe`: measures nothing, takes seconds",
+    )
     add("--restart", action="store_true", help="throw away what an interrupted tuning measured")
     add("--dry-run", action="store_true", help="show what would be measured, and measure nothing")
     _options.add_where(parser, link_rate="")
@@ -68,6 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Tunes for each library in turn."""
     request = make_request(args)
+    if args.model:
+        return _decide_by_model(args, request)
     found = [mpis.by_name(name) for name in args.mpi.split(",")] if args.mpi else mpis.discover()[:1]
     if not found:
         raise AntiphonError(
@@ -87,6 +94,44 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json({label: {"rules": o.rules, **o.evidence} for label, o in outcomes.items()})
     return EXIT_FAILURE if any(o.wrong for o in outcomes.values()) else 0
+
+
+def _decide_by_model(args: argparse.Namespace, request: driver.Request) -> int:
+    """Decisions that rest on the probe's measurements only."""
+    profile = profiles.load(args.profile)
+    subject = modelled.subject(profile, args.n, args.mpi)
+    with _progress(subject.library.name) as (_say, advance):
+        wanted = modelled.points(request.collectives, subject.machine)
+        decided = modelled.decide_all(wanted, subject, lambda done, total: advance(done, total, "predicting"))
+    rules = modelled.rules(decided, subject)
+    document.put_rules(profile, rules, subject.family, subject.machine.ranks_per_node)
+    if not args.dry_run:
+        document.write(args.profile, profile)
+    if args.json:
+        output.print_json({"library": subject.library.name, "rules": rules, "predicted": [d.row() for d in decided]})
+        return 0
+    _show_decided(decided, f"{subject.library.name}, {subject.machine.ranks} ranks, by the model")
+    left_out = sorted(set(request.collectives) & grid.UNSIZED)
+    written = "not written" if args.dry_run else f"written to {args.profile}"
+    output.stdout().print(f"{len(rules)} rules {written}", soft_wrap=True)
+    if left_out:
+        output.stdout().print(f"not covered: {', '.join(left_out)}: the built-in rules", soft_wrap=True)
+    return 0
+
+
+def _show_decided(decided: Sequence[modelled.Decided], title: str) -> None:
+    table = tables.new_table(title)
+    for heading, justify in (("collective", "left"), ("ranks", "right"), ("bytes", "right"), ("library", "right")):
+        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
+    for heading, justify in (("best", "right"), ("× library", "right"), ("used", "left")):
+        table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    for d in sorted(decided, key=lambda d: (d.point.collective, -d.point.ranks, d.point.bytes)):
+        row = d.row()
+        times = [tables.time_text(row[key]) for key in ("library_s", "best_s")]
+        ratio = tables.ratio_text(row["library_s"] / row["best_s"] if row["library_s"] and row["best_s"] else None)
+        where = (row["collective"], str(row["ranks"]), tables.bytes_text(row["bytes"]))
+        table.add_row(*where, *times, ratio, row["used"])
+    tables.print_wide(table)
 
 
 def make_request(args: argparse.Namespace) -> driver.Request:

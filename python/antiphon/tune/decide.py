@@ -189,12 +189,15 @@ def all_spans(verdicts: Iterable[Verdict]) -> Iterator[tuple[RankSpan, Span]]:
                 yield RankSpan(ranks, low, high), span
 
 
-def rules(verdicts: Iterable[Verdict], family: str, ranks_per_node: int) -> list[dict[str, Any]]:
-    """Rules for all that was measured, for this library and this many ranks on a node; larger communicators first."""
-    return [_rule(span, (place.low, place.high), family, ranks_per_node) for place, span in all_spans(verdicts)]
+def rules(
+    verdicts: Iterable[Verdict], family: str, ranks_per_node: int, basis: str = "measured"
+) -> list[dict[str, Any]]:
+    """Rules for all verdicts, for this library and this many ranks on a node; larger communicators first. `basis`: how
+    they were come by, for people."""
+    return [_rule(span, (place.low, place.high), family, ranks_per_node, basis) for place, span in all_spans(verdicts)]
 
 
-def _rule(span: Span, ranks: tuple[int, int], family: str, ranks_per_node: int) -> dict[str, Any]:
+def _rule(span: Span, ranks: tuple[int, int], family: str, ranks_per_node: int, basis: str) -> dict[str, Any]:
     first = span.verdicts[0]
     rule: dict[str, Any] = {"collective": first.collective}
     if first.collective != "barrier" and first.collective not in UNSIZED:
@@ -202,16 +205,16 @@ def _rule(span: Span, ranks: tuple[int, int], family: str, ranks_per_node: int) 
     rule |= {"ranks": list(ranks), "ranks_per_node": [ranks_per_node, ranks_per_node], "mpi": family}
     if ranks_per_node > 1:
         rule["blocked"] = True
-    return rule | {"use": span.choice, "why": _why(span)}
+    return rule | {"use": span.choice, "why": _why(span, basis)}
 
 
-def _why(span: Span) -> str:
+def _why(span: Span, basis: str) -> str:
     """For people: what was gained where it was measured."""
     from antiphon.tables import bytes_text
 
     first, last = span.verdicts[0], span.verdicts[-1]
     sizes = bytes_text(first.bytes) if first is last else f"{bytes_text(first.bytes)} to {bytes_text(last.bytes)}"
-    where = f"measured on {first.ranks} ranks" + ("" if first.collective == "barrier" else f" at {sizes}")
+    where = f"{basis} on {first.ranks} ranks" + ("" if first.collective == "barrier" else f" at {sizes}")
     if span.choice == LIBRARY:
         return f"{where}: nothing beats the library beyond noise"
     ratios = [ratio for v in span.verdicts for ratio in v.faster.get(span.choice, {}).values()]

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decisions from the model alone: nothing is measured but the profile that it reads.
+
+The library's own collective takes part as the schedule that the decomposition tables say it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from antiphon import model
+from antiphon.core import CoreError
+from antiphon.errors import AntiphonError
+from antiphon.traffic import libraries
+from antiphon.tune import decide, document, grid
+from antiphon.tune.grid import Point
+
+#: The model must promise so much more than the library's own: nine of ten predictions are nearer than this.
+GAIN = 1.2
+#: Choices within this factor of the best count as equal.
+EQUAL = 1.05
+
+MODE = "model"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is decided for."""
+
+    machine: model.Machine
+    #: "openmpi", "mpich": whose rules these become.
+    family: str
+    library: libraries.Library
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What the model decides at one point: seconds of the library (None: not known) and of the best choices."""
+
+    point: Point
+    library_s: float | None
+    own: Mapping[str, float]
+
+    def verdict(self) -> decide.Verdict:
+        """In the form of a measured one."""
+        best_s = min(self.own.values(), default=float("inf"))
+        faster = {c: {MODE: self.library_s / s} for c, s in self.own.items() if self.library_s and s > 0}
+        gains = self.library_s is not None and best_s * GAIN <= self.library_s
+        good = sorted((c for c, s in self.own.items() if s <= best_s * EQUAL), key=lambda c: self.own[c])
+        key = (self.point.collective, self.point.bytes, self.point.ranks)
+        return decide.Verdict(*key, good if gains else [decide.LIBRARY], faster)
+
+    def row(self) -> dict[str, Any]:
+        """For tables and JSON."""
+        best_s = min(self.own.values(), default=None)
+        point = {"collective": self.point.collective, "ranks": self.point.ranks, "bytes": self.point.bytes}
+        return point | {"library_s": self.library_s, "best_s": best_s, "used": self.verdict().good[0]}
+
+
+def subject(profile: Mapping[str, Any], ranks: int | None, mpi: str | None) -> Subject:
+    """The machine that a profile describes, with all of its ranks and its library unless others are asked for."""
+    about = profile["machine"]
+    per_node = int(about.get("ranks_per_node") or 1)
+    ranks = ranks or int(about.get("nodes") or 0) * per_node
+    if ranks < 2:
+        raise AntiphonError("the profile does not say how many nodes there are", hint="give the number of ranks, -n")
+    measured = about.get("mpi", {})
+    name = mpi or measured.get("name")
+    if not name:
+        raise AntiphonError(
+            "the profile does not say whose MPI it was measured with", hint="give --mpi openmpi or mpich"
+        )
+    library = libraries.for_library(f"{name} {measured.get('version', '')}" if name == measured.get("name") else name)
+    machine = model.Machine(ranks, min(per_node, ranks), document.model_text(profile))
+    return Subject(machine, library.about["family"], library)
+
+
+def points(collectives: Iterable[str], machine: model.Machine) -> list[Point]:
+    """The points of a tuning, but those whose sizes no rank knows: of these the model is not asked."""
+    node_of_rank = [rank // machine.ranks_per_node for rank in range(machine.ranks)]
+    sized = [name for name in collectives if name not in grid.UNSIZED]
+    return list(grid.make(sized, None, node_of_rank, float("inf")).points)
+
+
+def decide_all(
+    wanted: Sequence[Point], subject: Subject, on_point: Callable[[int, int], None] = lambda _done, _total: None
+) -> list[Decided]:
+    """The model's answer at every point."""
+    answers = []
+    for number, point in enumerate(wanted):
+        on_point(number, len(wanted))
+        answers.append(decide_one(point, subject))
+    return answers
+
+
+def decide_one(point: Point, subject: Subject) -> Decided:
+    """Every algorithm with the parameters that the model finds best, and the library's."""
+    machine = model.Machine(point.ranks, min(subject.machine.ranks_per_node, point.ranks), subject.machine.profile)
+    sweep = model.predict(point.collective, [point.bytes], machine, as_timed=True)
+    own = {p.choice: p.seconds for p in sweep.sizes[point.bytes]}
+    return Decided(point, _library_s(point, machine, subject), own)
+
+
+def _library_s(point: Point, machine: model.Machine, subject: Subject) -> float | None:
+    element = model.element_bytes(point.collective, point.bytes)
+    try:
+        chosen = subject.library.choose(libraries.Call(point.collective, point.ranks, point.bytes, 0, element))
+        if not chosen.schedule:
+            return None
+        sweep = model.predict(point.collective, [point.bytes], machine, choices=[chosen.schedule], as_timed=True)
+    except (AntiphonError, CoreError):
+        return None
+    return next((p.seconds for p in sweep.sizes[point.bytes]), None)
+
+
+def rules(decided: Sequence[Decided], subject: Subject) -> list[dict[str, Any]]:
+    """Rules as tuning writes them, whose reasons say that a model decided."""
+    verdicts = [d.verdict() for d in decided]
+    return decide.rules(verdicts, subject.family, subject.machine.ranks_per_node, basis="by the model")
