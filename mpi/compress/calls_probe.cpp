@@ -181,7 +181,8 @@ int mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status*
     const int code = improbe(source, tag, comm, &flag, message, status);
     if (code != MPI_SUCCESS || flag != 0) return code;
     if (!framing_state.threads) {
-      if (const int failure = PMPI_Probe(source, tag, comm, status); failure != MPI_SUCCESS) return failure;
+      MPI_Status waited;  // a library may set the error field, which a matched probe leaves alone
+      if (const int failure = PMPI_Probe(source, tag, comm, &waited); failure != MPI_SUCCESS) return failure;
     } else {
       sched_yield();
     }
