@@ -8,9 +8,25 @@
 
 #include <mpi.h>
 
+#include <vector>
+
 #include "library.hpp"
 
 namespace antiphon::mpi {
+
+#if ANTIPHON_ABI_OPENMPI || ANTIPHON_ABI_MPICH
+
+/// Fortran's LOGICALs as C's truth values.
+inline std::vector<int> logicals_from_fortran(const MPI_Fint* values, MPI_Fint count) {
+  std::vector<int> list;
+  for (MPI_Fint i = 0; i < count; ++i) list.push_back(values[i] != 0 ? 1 : 0);
+  list.reserve(1);  // its address is not null
+  return list;
+}
+/// Fortran's MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY are variables: their addresses become C's constants.
+int* weights_from_fortran(MPI_Fint* weights);
+
+#endif
 
 #if ANTIPHON_ABI_OPENMPI
 

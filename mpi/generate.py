@@ -42,6 +42,11 @@ HOOKS = {
     "mpi_comm_set_info": ("", "apply_info(comm, info)"),
     "mpi_comm_dup_with_info": ("", "apply_info(*newcomm, info)"),
 }
+# Tried first: what returns true has done the call.
+INSTEAD = {
+    f"mpi_{name}": f"reordering::{name}"
+    for name in ("cart_create", "graph_create", "dist_graph_create", "dist_graph_create_adjacent")
+}
 # How a Fortran argument becomes a C one, by the parameter's kind; the default is a number by reference.
 FROM_FORTRAN = {
     "BUFFER": "buffer_from_fortran({0})",
@@ -49,6 +54,7 @@ FROM_FORTRAN = {
     "DATATYPE": "datatype_from_fortran(*{0})",
     "OPERATION": "op_from_fortran(*{0})",
     "INFO": "info_from_fortran(*{0})",
+    "WEIGHT": "weights_from_fortran({0})",
 }
 HEADER = """\
 // SPDX-License-Identifier: Apache-2.0
@@ -83,7 +89,10 @@ def c_wrapper(procedure: pympistandard.Procedure, large: bool) -> str:
     names = [p.name for p in express.parameters]
     library = f"P{name}({', '.join(names)})"
     lines = [f"ANTIPHON_EXPORT int {name}({parameters}) {{", "  find_library();"]
-    if procedure.name in HOOKS:
+    if procedure.name in INSTEAD:
+        tried = f"{INSTEAD[procedure.name]}({', '.join([*names, 'result'])})"
+        lines += ["  int result = MPI_SUCCESS;", f"  if ({tried}) return result;", f"  return {library};"]
+    elif procedure.name in HOOKS:
         before, after = HOOKS[procedure.name]
         lines += [f"  {before};"] if before else []
         lines += [f"  const int result = {library};"]
@@ -102,15 +111,18 @@ def c_wrapper(procedure: pympistandard.Procedure, large: bool) -> str:
 def fortran_wrapper(procedure: pympistandard.Procedure) -> str:
     """One C function with the arguments of the Fortran procedure; macros give it the names that compilers make of it."""
     parameters, arguments = [], []
-    new_comm = False
+    new_comm = ""
     for p in procedure.express.iso_c.parameters:
         kind = p.kind.name
         if kind in ("ARGUMENT_COUNT", "ARGUMENT_LIST"):  # Fortran has none
             arguments.append("nullptr")
         elif kind == "COMMUNICATOR" and p.direction is pympistandard.Direction.OUT:
-            new_comm = True
+            new_comm = p.name
             parameters.append(f"MPI_Fint* {p.name}")
             arguments.append("&created")
+        elif kind == "LOGICAL":
+            parameters.append(f"MPI_Fint* {p.name}")
+            arguments.append(f"logicals_from_fortran({p.name}, *ndims).data()" if p.array else f"*{p.name} != 0")
         elif kind == "REQUEST":
             parameters.append(f"MPI_Fint* {p.name}")
             arguments.append(f"c_{p.name}.get()")
@@ -125,7 +137,7 @@ def fortran_wrapper(procedure: pympistandard.Procedure) -> str:
     lines += ["  FortranRequest c_request(request, false);"] if is_persistent(procedure) else []
     if new_comm:
         lines += ["  MPI_Comm created = MPI_COMM_NULL;", f"  const int result = {library};"]
-        lines += ["  if (result == MPI_SUCCESS) *newcomm = comm_to_fortran(created);"]
+        lines += [f"  if (result == MPI_SUCCESS) *{new_comm} = comm_to_fortran(created);"]
     else:
         lines += [f"  const int result = {library};"]
     lines += ["  if (ierror != nullptr) *ierror = result;", "}"]
@@ -141,7 +153,7 @@ def c_file(procedures: list[pympistandard.Procedure]) -> str:
     small = "\n\n".join(c_wrapper(p, large=False) for p in procedures)
     large = "\n\n".join(c_wrapper(p, large=True) for p in procedures if p.has_embiggenment())
     return (
-        f'{HEADER}#include "call.hpp"\n#include "library.hpp"\n#include "persistent.hpp"\n\nusing namespace antiphon;\nusing namespace antiphon::mpi;\n\n'
+        f'{HEADER}#include "call.hpp"\n#include "library.hpp"\n#include "persistent.hpp"\n#include "reorder.hpp"\n\nusing namespace antiphon;\nusing namespace antiphon::mpi;\n\n'
         f'extern "C" {{\n\n{small}\n\n#if ANTIPHON_HAS_LARGE_COUNT\n\n{large}\n\n#endif\n\n}}  // extern "C"\n'
     )
 

@@ -11,6 +11,7 @@
 #include "compress/collectives.hpp"
 #include "describe.hpp"
 #include "persistent.hpp"
+#include "placement.hpp"
 #include "summary.hpp"
 #include "trace.hpp"
 #include "world.hpp"
@@ -155,6 +156,7 @@ void after_init() {
   try {
     start_world();
     if (!world.settings.enabled) return;
+    check_placement();
     prepare_datatypes();
     start_capture();
     CommState::prepare();

@@ -46,6 +46,16 @@ std::string decisions_of(const std::string& text) {
   return nlohmann::json{{"decisions", document["decisions"]}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// Of a profile, what placing ranks needs.
+std::string machine_of(const std::string& text) {
+  auto document = nlohmann::json::parse(text, nullptr, false);
+  if (!document.is_object()) return text;
+  for (const char* part : {"decisions", "measurements", "codecs"}) document.erase(part);
+  const auto topology = document.find("topology");
+  if (topology != document.end() && topology->is_object()) topology->erase("pairs");
+  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 /// What a profile says that compression needs: whether codecs were measured, and a node's rate.
 struct Measured {
   bool codecs = false;
@@ -113,11 +123,17 @@ Settings read_settings() {
   s.force = variable("ANTIPHON_FORCE");
   s.summary = variable("ANTIPHON_SUMMARY");
   if (s.summary == "0") s.summary.clear();
+  s.reorder = integer_variable("ANTIPHON_REORDER", 0) != 0;
+  s.nodes = variable("ANTIPHON_NODES");
+  const std::string placement = variable("ANTIPHON_PLACEMENT");
+  if (!placement.empty()) s.placement = read_file(placement, "placement");
+  s.placement_strict = integer_variable("ANTIPHON_PLACEMENT_STRICT", 0) != 0;
   const std::string profile = variable("ANTIPHON_PROFILE");
   Measured measured;
   if (!profile.empty()) {
     const std::string text = read_file(profile, "profile");
     s.profile = decisions_of(text);
+    if (s.reorder) s.machine = machine_of(text);
     measured = measured_by(text);
   }
   s.link_bits_per_s = integer_variable("ANTIPHON_LINK_BITS_PER_S", 0);
@@ -139,7 +155,9 @@ std::string serialize(const Settings& s) {
                         {"profile", s.profile}, {"link", s.link_bits_per_s}, {"yield", s.yield},
                         {"plan", s.plan},       {"trace", s.trace},     {"trace_bytes", s.trace_bytes},
                         {"compress", s.compress}, {"compress_threshold", s.compress_threshold_bytes},
-                        {"compress_link", s.compress_link_bits_per_s}}
+                        {"compress_link", s.compress_link_bits_per_s},
+                        {"reorder", s.reorder}, {"machine", s.machine}, {"nodes", s.nodes},
+                        {"placement", s.placement}, {"placement_strict", s.placement_strict}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -159,6 +177,11 @@ Settings deserialize(const std::string& text) {
   s.compress = json.at("compress");
   s.compress_threshold_bytes = json.at("compress_threshold");
   s.compress_link_bits_per_s = json.at("compress_link");
+  s.reorder = json.at("reorder");
+  s.machine = json.at("machine");
+  s.nodes = json.at("nodes");
+  s.placement = json.at("placement");
+  s.placement_strict = json.at("placement_strict");
   return s;
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "world.hpp"
 
+#include <map>
+
 #include "alias.hpp"
 #include "antiphon/error.hpp"
+#include "host_names.hpp"
 
 namespace antiphon::mpi {
 
@@ -30,6 +33,21 @@ std::vector<int> find_nodes(int rank, int size) {
   PMPI_Comm_free(&node);
   std::vector<int> nodes(static_cast<std::size_t>(size));
   PMPI_Allgather(&lowest, 1, MPI_INT, nodes.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  return nodes;
+}
+
+/// The same by ANTIPHON_NODES; empty without that, or where it does not fit.
+std::vector<int> given_nodes(const std::string& text, int rank, int size) {
+  if (text.empty()) return {};
+  world.given_nodes = parse_nodes(text);
+  if (static_cast<int>(world.given_nodes.size()) != size) {
+    if (rank == 0) warn("ANTIPHON_NODES=" + text + " does not name a node for each of " + std::to_string(size) + " ranks; ignored");
+    world.given_nodes.clear();
+    return {};
+  }
+  std::map<std::string, int> lowest;
+  std::vector<int> nodes;
+  for (int r = 0; r < size; ++r) nodes.push_back(lowest.emplace(world.given_nodes[static_cast<std::size_t>(r)], r).first->second);
   return nodes;
 }
 
@@ -148,7 +166,8 @@ void start_world() {
   if (!world.settings.enabled) return;
   world.mpi = library_name();
   world.restarts_requests = library_restarts_requests();
-  world.node_of_rank = find_nodes(rank, size);
+  world.node_of_rank = given_nodes(world.settings.nodes, rank, size);
+  if (world.node_of_rank.empty()) world.node_of_rank = find_nodes(rank, size);
   world.overrides = parse_force(world.settings.force, rank == 0);
   world.profile_rules = parse_profile(world.settings.profile, rank == 0);
   world.plan = parse_plan(world.settings.plan, rank == 0);

@@ -39,6 +39,7 @@ struct World {
   std::atomic<std::int64_t> planned_calls{0}, unplanned_calls{0};  ///< Alltoallv calls that fitted the plan here, or did not
   MPI_Group group = MPI_GROUP_NULL;
   std::vector<int> node_of_rank;  ///< of MPI_COMM_WORLD; nodes are numbered by their lowest rank
+  std::vector<std::string> given_nodes;  ///< of each rank, by ANTIPHON_NODES; empty: they are where they are
 
   void count_planned(bool fits) { (fits ? planned_calls : unplanned_calls).fetch_add(1, std::memory_order_relaxed); }
 };

@@ -3,6 +3,7 @@
 #include "call.hpp"
 #include "library.hpp"
 #include "persistent.hpp"
+#include "reorder.hpp"
 
 using namespace antiphon;
 using namespace antiphon::mpi;
@@ -529,6 +530,34 @@ ANTIPHON_EXPORT int MPI_Exscan_init(const void* sendbuf, void* recvbuf, int coun
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
   return PMPI_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+}
+
+ANTIPHON_EXPORT int MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
+  find_library();
+  int result = MPI_SUCCESS;
+  if (reordering::cart_create(comm_old, ndims, dims, periods, reorder, comm_cart, result)) return result;
+  return PMPI_Cart_create(comm_old, ndims, dims, periods, reorder, comm_cart);
+}
+
+ANTIPHON_EXPORT int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* comm_graph) {
+  find_library();
+  int result = MPI_SUCCESS;
+  if (reordering::graph_create(comm_old, nnodes, index, edges, reorder, comm_graph, result)) return result;
+  return PMPI_Graph_create(comm_old, nnodes, index, edges, reorder, comm_graph);
+}
+
+ANTIPHON_EXPORT int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
+  find_library();
+  int result = MPI_SUCCESS;
+  if (reordering::dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, result)) return result;
+  return PMPI_Dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph);
+}
+
+ANTIPHON_EXPORT int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
+  find_library();
+  int result = MPI_SUCCESS;
+  if (reordering::dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph, result)) return result;
+  return PMPI_Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph);
 }
 
 ANTIPHON_EXPORT int MPI_Init(int* argc, char*** argv) {

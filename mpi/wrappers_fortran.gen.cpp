@@ -23,6 +23,42 @@ static void barrier_init_from_fortran(MPI_Fint* comm, MPI_Fint* info, MPI_Fint* 
 }
 ANTIPHON_FORTRAN_NAMES(barrier_init, BARRIER_INIT, (MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
 
+static void cart_create_from_fortran(MPI_Fint* comm_old, MPI_Fint* ndims, MPI_Fint* dims, MPI_Fint* periods, MPI_Fint* reorder, MPI_Fint* comm_cart, MPI_Fint* ierror) {
+  find_library();
+  MPI_Comm created = MPI_COMM_NULL;
+  const int result = MPI_Cart_create(comm_from_fortran(*comm_old), *ndims, dims, logicals_from_fortran(periods, *ndims).data(), *reorder != 0, &created);
+  if (result == MPI_SUCCESS) *comm_cart = comm_to_fortran(created);
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(cart_create, CART_CREATE, (MPI_Fint* comm_old, MPI_Fint* ndims, MPI_Fint* dims, MPI_Fint* periods, MPI_Fint* reorder, MPI_Fint* comm_cart, MPI_Fint* ierror))
+
+static void graph_create_from_fortran(MPI_Fint* comm_old, MPI_Fint* nnodes, MPI_Fint* index, MPI_Fint* edges, MPI_Fint* reorder, MPI_Fint* comm_graph, MPI_Fint* ierror) {
+  find_library();
+  MPI_Comm created = MPI_COMM_NULL;
+  const int result = MPI_Graph_create(comm_from_fortran(*comm_old), *nnodes, index, edges, *reorder != 0, &created);
+  if (result == MPI_SUCCESS) *comm_graph = comm_to_fortran(created);
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(graph_create, GRAPH_CREATE, (MPI_Fint* comm_old, MPI_Fint* nnodes, MPI_Fint* index, MPI_Fint* edges, MPI_Fint* reorder, MPI_Fint* comm_graph, MPI_Fint* ierror))
+
+static void dist_graph_create_from_fortran(MPI_Fint* comm_old, MPI_Fint* n, MPI_Fint* sources, MPI_Fint* degrees, MPI_Fint* destinations, MPI_Fint* weights, MPI_Fint* info, MPI_Fint* reorder, MPI_Fint* comm_dist_graph, MPI_Fint* ierror) {
+  find_library();
+  MPI_Comm created = MPI_COMM_NULL;
+  const int result = MPI_Dist_graph_create(comm_from_fortran(*comm_old), *n, sources, degrees, destinations, weights_from_fortran(weights), info_from_fortran(*info), *reorder != 0, &created);
+  if (result == MPI_SUCCESS) *comm_dist_graph = comm_to_fortran(created);
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(dist_graph_create, DIST_GRAPH_CREATE, (MPI_Fint* comm_old, MPI_Fint* n, MPI_Fint* sources, MPI_Fint* degrees, MPI_Fint* destinations, MPI_Fint* weights, MPI_Fint* info, MPI_Fint* reorder, MPI_Fint* comm_dist_graph, MPI_Fint* ierror))
+
+static void dist_graph_create_adjacent_from_fortran(MPI_Fint* comm_old, MPI_Fint* indegree, MPI_Fint* sources, MPI_Fint* sourceweights, MPI_Fint* outdegree, MPI_Fint* destinations, MPI_Fint* destweights, MPI_Fint* info, MPI_Fint* reorder, MPI_Fint* comm_dist_graph, MPI_Fint* ierror) {
+  find_library();
+  MPI_Comm created = MPI_COMM_NULL;
+  const int result = MPI_Dist_graph_create_adjacent(comm_from_fortran(*comm_old), *indegree, sources, weights_from_fortran(sourceweights), *outdegree, destinations, weights_from_fortran(destweights), info_from_fortran(*info), *reorder != 0, &created);
+  if (result == MPI_SUCCESS) *comm_dist_graph = comm_to_fortran(created);
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(dist_graph_create_adjacent, DIST_GRAPH_CREATE_ADJACENT, (MPI_Fint* comm_old, MPI_Fint* indegree, MPI_Fint* sources, MPI_Fint* sourceweights, MPI_Fint* outdegree, MPI_Fint* destinations, MPI_Fint* destweights, MPI_Fint* info, MPI_Fint* reorder, MPI_Fint* comm_dist_graph, MPI_Fint* ierror))
+
 static void init_from_fortran(MPI_Fint* ierror) {
   find_library();
   const int result = MPI_Init(nullptr, nullptr);

@@ -29,6 +29,11 @@ class Settings:
     capture: Path | None = None
     #: auto, on or off; force for tests.
     compress: str | None = None
+    #: Topology constructors may order ranks anew.
+    reorder: bool = False
+    #: Where ranks are to be; the run checks it, and ends if it must be so.
+    placement: Path | None = None
+    placement_strict: bool = False
 
     def variables(self) -> dict[str, str]:
         """The variables that the preload object reads (see docs/guides/run.md)."""
@@ -54,6 +59,12 @@ class Settings:
             variables["ANTIPHON_CAPTURE"] = str(self.capture.absolute())
         if self.compress:
             variables["ANTIPHON_COMPRESS"] = self.compress
+        if self.reorder:
+            variables["ANTIPHON_REORDER"] = "1"
+        if self.placement is not None:
+            variables["ANTIPHON_PLACEMENT"] = str(self.placement.absolute())
+        if self.placement_strict:
+            variables["ANTIPHON_PLACEMENT_STRICT"] = "1"
         return variables
 
 

@@ -25,25 +25,28 @@ mapping::TrafficGraph traffic_of(const JsonNode& request) {
 }
 
 /// A profile's costs are linear around the message size that the traffic has on average.
-mapping::Machine machine_of(const std::string& text, const JsonNode& request, const mapping::TrafficGraph& traffic) {
+double mean_bytes(const mapping::TrafficGraph& traffic) {
+  const double messages = traffic.total_messages();
+  return messages > 0 ? traffic.total_bytes() / messages : 0;
+}
+
+mapping::Machine machine_of(const std::string& text, const JsonNode& request, double message_bytes) {
   const nlohmann::json document = JsonNode::parse(text, SIZE_MAX);
   if (!document.is_object() || document.value("format", nlohmann::json()) != "antiphon-profile") return mapping::read_machine(JsonNode(document));
   const auto cores = static_cast<int>(request.integer_or("cores_per_node", 0, 0, max_ranks));
-  const double messages = traffic.total_messages();
-  const double mean_bytes = messages > 0 ? traffic.total_bytes() / messages : 0;
-  return mapping::Machine::of_profile(Profile::parse(text), cores, std::max(1.0, mean_bytes));
+  return mapping::Machine::of_profile(Profile::parse(text), cores, std::max(1.0, message_bytes));
 }
 
-mapping::Machine machine_of(const JsonNode& request, const mapping::TrafficGraph& traffic) {
+mapping::Machine machine_of(const JsonNode& request, double message_bytes) {
   if (const auto file = request.find("machine_file")) {
     try {
-      return machine_of(mapping::read_file(file->text()), request, traffic);
+      return machine_of(mapping::read_file(file->text()), request, message_bytes);
     } catch (const FormatError& e) {
       throw FormatError(file->text() + ": " + e.what());
     }
   }
   const JsonNode machine = request.at("machine");
-  if (!machine.is_object()) return machine_of(machine.text(), request, traffic);
+  if (!machine.is_object()) return machine_of(machine.text(), request, message_bytes);
   return mapping::read_machine(machine);
 }
 
@@ -82,7 +85,7 @@ mapping::Objective objective_of(const JsonNode& request) {
 
 Task task_of(const JsonNode& request) {
   mapping::TrafficGraph traffic = traffic_of(request);
-  mapping::Machine machine = machine_of(request, traffic);
+  mapping::Machine machine = machine_of(request, mean_bytes(traffic));
   mapping::Constraints constraints = constraints_of(request, machine);
   return Task(std::move(traffic), std::move(machine), std::move(constraints), objective_of(request));
 }
@@ -144,6 +147,11 @@ Json node_names(const mapping::Machine& machine) {
 }
 
 }  // namespace
+
+Json describe_machine_request(const JsonNode& request) {
+  const auto bytes = request.find("message_bytes");
+  return {{"machine", mapping::json_of(machine_of(request, bytes ? bytes->number(0, 1e15) : 65536))}};
+}
 
 Json list_mapping_methods(const JsonNode&) {
   Json list = Json::array();

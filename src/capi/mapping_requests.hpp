@@ -15,4 +15,7 @@ nlohmann::ordered_json map_request(const JsonNode& request);
 /// The same without a method, with "node_of_rank" or "slot_of_rank": its costs and what crosses each link.
 nlohmann::ordered_json score_mapping_request(const JsonNode& request);
 
+/// {"machine" or "machine_file", "cores_per_node", "message_bytes"}: the machine in the plain form, also where it is given as a profile.
+nlohmann::ordered_json describe_machine_request(const JsonNode& request);
+
 }  // namespace antiphon

@@ -235,6 +235,7 @@ constexpr std::array requests{
     Request{"evaluate", evaluate_request},
     Request{"mapping_methods", list_mapping_methods},
     Request{"map", map_request},
+    Request{"describe_machine", describe_machine_request},
     Request{"score_mapping", score_mapping_request},
 };
 

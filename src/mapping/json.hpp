@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "antiphon/mapping.hpp"
@@ -10,6 +11,8 @@ namespace antiphon::mapping {
 
 TrafficGraph read_traffic(const JsonNode& document);
 Machine read_machine(const JsonNode& document);
+/// What read_machine() reads, each node by itself.
+nlohmann::ordered_json json_of(const Machine& machine);
 /// Throws FormatError where the file cannot be read.
 std::string read_file(const std::string& path);
 

@@ -17,7 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "include" / "antiphon.h"
 LIFE_CYCLE = {"Init", "Init_thread", "Finalize", "Comm_set_info", "Comm_dup_with_info"}
 #: Without choice buffers: what MPICH's mpi_f08 does not call by MPI_X.
-NO_BUFFER = LIFE_CYCLE | {"Barrier", "Barrier_init"}
+TOPOLOGY = {"Cart_create", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent"}
+NO_BUFFER = LIFE_CYCLE | TOPOLOGY | {"Barrier", "Barrier_init"}
 
 pytestmark = pytest.mark.skipif(shutil.which("nm") is None, reason="needs binutils")
 

@@ -76,11 +76,25 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         "least 1 KiB between nodes: where a profile's codec speeds and link rate, and then what each channel's "
         "messages gain, say that it pays (auto, the default with a profile); the second alone (on)",
     )
+    parser.add_argument(
+        "--reorder",
+        action="store_true",
+        help="let MPI_Cart_create, MPI_Graph_create and MPI_Dist_graph_create(_adjacent) order ranks anew where the "
+        "program allows it, by the nodes, and with --profile by the network",
+    )
+    parser.add_argument(
+        "--placement",
+        type=Path,
+        metavar="FILE",
+        help="put ranks where `antiphon map` wants them, and check that they are there",
+    )
+    parser.add_argument("--strict-placement", action="store_true", help="end the run where a rank is elsewhere")
     parser.add_argument("--off", action="store_true", help="load Antiphon, but let it pass every call through")
 
 
 def settings(args: argparse.Namespace) -> Settings:
     """The settings that `add_settings`'s options ask for."""
+    given = vars(args)  # commands that record or measure have some of them
     return Settings(
         off=args.off,
         profile=args.profile,
@@ -88,5 +102,8 @@ def settings(args: argparse.Namespace) -> Settings:
         summary=args.summary,
         plan=args.plan,
         capture=args.capture,
-        compress=args.compress,
+        compress=given.get("compress"),
+        reorder=given.get("reorder", False),
+        placement=given.get("placement"),
+        placement_strict=given.get("strict_placement", False),
     )

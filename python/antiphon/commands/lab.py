@@ -140,10 +140,12 @@ def _up(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     from antiphon.lab import Lab
+    from antiphon.placement import Placement
     from antiphon.program import find_mpi
 
     mpi = find_mpi(args.program, args.mpi)
     env = _rank_env(args, mpi)
+    placement = Placement.load(args.placement) if args.placement else None
     if args.name:
         _refuse_cluster_options(args)
         lab = Lab.attach(args.name)
@@ -154,7 +156,7 @@ def _run(args: argparse.Namespace) -> int:
             _say(f"lab: {lab.spec.summary()}; {args.n or lab.spec.ranks} ranks, {mpi.label}, {_kind(args)}")
         result = lab.mpirun(
             mpi, args.n, [args.program, *args.args], env=env, timeout_s=args.timeout, capture=args.json,
-            map_by=args.map_by, transport=args.transport,
+            map_by=args.map_by, transport=args.transport, placement=placement,
         )  # fmt: skip
     if args.json:
         details = {"mpi": mpi.to_json(), "transport": result.transport, "antiphon": not args.plain}

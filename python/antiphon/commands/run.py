@@ -8,6 +8,8 @@ and starts the matching launcher. Options go before PROGRAM; everything after it
   antiphon run -n 64 --hostfile nodes --summary ./solver input.dat
   antiphon run -n 4 python3 script.py
   antiphon run ./solver                  inside a Slurm job: by srun, with the job's tasks
+  antiphon run --placement placement.json ./solver       ranks where `antiphon map` wants them
+  antiphon run --apply solver.trace --profile machine.json ./solver       the same at once, from a trace
 """
 
 from __future__ import annotations
@@ -21,8 +23,10 @@ from pathlib import Path
 
 from antiphon import output, profile
 from antiphon.commands import _options
+from antiphon.commands import map as map_command
 from antiphon.errors import AntiphonError
 from antiphon.launch import Launch, launch_command, rank_environment, read_hostfile, srun_command
+from antiphon.mpi import Mpi
 from antiphon.program import find_mpi
 
 
@@ -30,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon run`."""
     add_launch_options(parser)
     _options.add_settings(parser)
+    parser.add_argument("--apply", type=Path, metavar="TRACE", help="place the ranks by this trace and --profile, as "
+                        "`antiphon map` would")  # fmt: skip
+    map_command.add_wishes(parser)
     parser.add_argument("--dry-run", action="store_true", help="print the launcher's command line, do not run it")
     parser.add_argument("program", metavar="PROGRAM", help="the MPI program")
     parser.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
@@ -59,10 +66,14 @@ def run(args: argparse.Namespace) -> int:  # noqa: RET503 (exec does not return)
 def prepare(args: argparse.Namespace) -> Launch:
     """The launch that `antiphon run`'s arguments ask for."""
     mpi = find_mpi(args.program, args.mpi)
+    if vars(args).get("apply") is not None:
+        _apply(args)
     env = rank_environment(mpi, _options.settings(args), os.environ)
     _warn_of_another_machine(args)
     argv = [args.program, *args.args]
     extra = shlex.split(args.launcher_args)
+    if vars(args).get("placement") is not None:
+        return _placed(args, mpi, argv, env, extra)
     if args.n is None and args.hostfile is None and os.environ.get("SLURM_JOB_ID"):
         return srun_command(None, argv, env, extra)
     cores = len(os.sched_getaffinity(0))
@@ -70,6 +81,37 @@ def prepare(args: argparse.Namespace) -> Launch:
     crowded = n is not None and n > cores and args.hostfile is None and not os.environ.get("SLURM_JOB_ID")
     command = launch_command(mpi, n, argv, env, args.hostfile, extra, oversubscribe=crowded, as_root=os.geteuid() == 0)
     return Launch(command)
+
+
+def _apply(args: argparse.Namespace) -> None:
+    """Has a placement made from the trace, for the nodes of --hostfile or of the profile."""
+    from antiphon.placement import launching, sources, tables
+
+    if args.profile is None or args.placement is not None:
+        raise AntiphonError("--apply takes the machine from --profile, and makes the placement itself",
+                            hint="antiphon run --apply solver.trace --profile machine.json ./solver")  # fmt: skip
+    result = sources.place(
+        map_command.sources_of(args, args.apply, args.profile, args.hostfile), map_command.wishes_of(args)
+    )
+    for line in tables.verdict(result):
+        output.stderr().print(line, soft_wrap=True, markup=False)
+    args.placement, args.hostfile = launching.keep(result.placement.text()), None
+
+
+def _placed(args: argparse.Namespace, mpi: Mpi, argv: list[str], env: dict[str, str], extra: list[str]) -> Launch:
+    """The launch that puts each rank where the placement wants it."""
+    from antiphon import launchers
+    from antiphon.placement import Placement, launching
+
+    by_srun = args.n is None and bool(os.environ.get("SLURM_JOB_ID"))
+    launcher = "slurm" if by_srun else launchers.of_mpi(mpi)
+    told = launching.tell(launcher, Placement.load(args.placement), args.n, args.hostfile)
+    if by_srun:
+        start = srun_command(told.ranks, argv, env, [*told.options, *extra])
+        return Launch(start.command, {**start.env, **told.env})
+    options = [*told.options, *extra]
+    command = launch_command(mpi, told.ranks, argv, env, None, options, as_root=os.geteuid() == 0)
+    return Launch(command, dict(told.env))
 
 
 def _warn_of_another_machine(args: argparse.Namespace) -> None:

@@ -22,6 +22,7 @@ from antiphon.errors import AntiphonError
 from antiphon.lab import channel, clusters, recipes, state
 from antiphon.lab.outputs import Outputs, supervise
 from antiphon.lab.spec import ClusterSpec
+from antiphon.placement.document import Placement
 
 _START_TIMEOUT_S = 60
 _END_TIMEOUT_S = 10
@@ -246,16 +247,18 @@ class Lab:
         map_by: str = "node",
         transport: str | None = None,
         cwd: str | os.PathLike[str] | None = None,
+        placement: Placement | None = None,
     ) -> RunResult:
         """Run an MPI program. `env` is added to the ranks' environment, `preload` to their LD_PRELOAD only."""
         run = state.new_id()
         job = recipes.Job(
             argv=tuple(os.fspath(word) for word in argv),
-            n_ranks=self.spec.ranks if n_ranks is None else n_ranks,
+            n_ranks=n_ranks or (placement.ranks if placement else self.spec.ranks),
             rank_env={"ANTIPHON_LINK_BITS_PER_S": str(self.spec.rate_bits_per_s), **(env or {})},
             preload=tuple(os.fspath(path) for path in preload),
             map_by=map_by,
             transport=recipes.choose_transport(mpi, transport),
+            placement=placement,
         )
         host_file, remote_shell = self.state_dir / f"hosts-{run}", self.state_dir / "agent"
         launch = recipes.build(mpi, job, self.spec.node_names(), host_file, remote_shell, os.environ)

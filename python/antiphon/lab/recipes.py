@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from antiphon import launchers
 from antiphon.errors import AntiphonError
+from antiphon.placement.document import Placement
 
 MAPPINGS = ("node", "slot")
 TRANSPORTS = {"openmpi": ("tcp",), "mpich": ("ofi", "ucx")}
@@ -36,10 +38,15 @@ class Job:
     preload: tuple[str, ...]
     map_by: str
     transport: str
+    #: Where each rank goes; then `map_by` says nothing.
+    placement: Placement | None = None
 
     def __post_init__(self) -> None:
         if self.map_by not in MAPPINGS:
             raise AntiphonError(f"unknown mapping {self.map_by!r}", hint=f"one of {', '.join(MAPPINGS)}")
+        if self.placement is not None and self.placement.ranks != self.n_ranks:
+            raise AntiphonError(f"{self.n_ranks} ranks, and the placement is for {self.placement.ranks}",
+                                hint="leave -n away, or have a placement made for that many")  # fmt: skip
         if self.n_ranks < 1:
             raise AntiphonError(f"{self.n_ranks} ranks cannot be started", hint="give at least 1")
 
@@ -121,6 +128,8 @@ def build(
         )
     full_env = launcher_env(mpi, env)
     per_node = -(-job.n_ranks // len(hosts))
+    if job.placement is not None:
+        per_node = max(node.slots for node in job.placement.used())
     if mpi.family == "openmpi":
         return _openmpi(mpi, job, hosts, per_node, host_file, remote_shell, full_env)
     return _mpich(mpi, job, hosts, per_node, host_file, remote_shell, full_env)
@@ -138,8 +147,11 @@ def _openmpi(
     version_4 = mpi.version.startswith("4.")
     shell = ["--mca", "plm_rsh_agent"] if version_4 else ["--prtemca", "plm_ssh_agent"]
     shared_memory = ("vader" if version_4 else "sm") if per_node > 1 else ""
-    argv = [str(mpi.launcher), *shell, str(remote_shell), "--hostfile", str(host_file), "-n", str(job.n_ranks)]
-    argv += ["--map-by", job.map_by, "--bind-to", "none"]
+    where, lines = _places(job, host_file, "openmpi4" if version_4 else "openmpi5")
+    if job.placement is None:
+        where = ["--hostfile", str(host_file), "--map-by", job.map_by, "--bind-to", "none"]
+        lines = "".join(f"{host} slots={per_node}\n" for host in hosts)
+    argv = [str(mpi.launcher), *shell, str(remote_shell), "-n", str(job.n_ranks), *where]
     argv += ["--mca", "pml", "ob1", "--mca", "btl", ",".join(filter(None, ["tcp,self", shared_memory]))]
     argv += ["--mca", "mpi_yield_when_idle", "1"]
     if version_4:
@@ -148,8 +160,15 @@ def _openmpi(
     argv += ["--allow-run-as-root", *rank_command(job)]
     if not version_4 and mpi.prefix is not None and not str(mpi.prefix).startswith("/usr"):
         env.setdefault("OPAL_PREFIX", str(mpi.prefix))
-    lines = "".join(f"{host} slots={per_node}\n" for host in hosts)
     return Launch(argv, env, lines, "tcp (pml ob1, btl tcp)")
+
+
+def _places(job: Job, host_file: Path, launcher: str) -> tuple[list[str], str]:
+    """What a launcher is told of a placement: options, and the file's text."""
+    if job.placement is None:
+        return [], ""
+    written = launchers.write(launcher, job.placement)
+    return written.options_with(str(host_file)), written.text
 
 
 def _mpich(
@@ -172,9 +191,10 @@ def _mpich(
         # Its shared-memory collectives spin without yielding: with more ranks than cores they may never end.
         for collective in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE"):
             env.setdefault(f"MPIR_CVAR_{collective}_POSIX_INTRA_ALGORITHM", "mpir")
-    argv = [str(mpi.launcher), "-launcher", "ssh", "-launcher-exec", str(remote_shell), "-f", str(host_file)]
-    argv += ["-n", str(job.n_ranks), *rank_command(job)]
+    where, lines = _places(job, host_file, "hydra")
+    argv = [str(mpi.launcher), "-launcher", "ssh", "-launcher-exec", str(remote_shell)]
+    argv += [*(where or ["-f", str(host_file)]), "-n", str(job.n_ranks), *rank_command(job)]
     # Hydra fills a host up to its number and goes around again when the list is used up: 1 each means by node.
     width = 1 if job.map_by == "node" else per_node
-    lines = "".join(f"{host}:{width}\n" for host in hosts)
+    lines = lines or "".join(f"{host}:{width}\n" for host in hosts)
     return Launch(argv, env, lines, label)

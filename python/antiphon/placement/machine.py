@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The machine that ranks are placed on: a profile or a plain description (docs/reference/mapping-files.md), as far as a
+job may use it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from antiphon import core
+from antiphon.errors import AntiphonError
+from antiphon.placement.document import Node
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Nodes with their places, and what messages between them cost."""
+
+    #: In the plain form, each node by itself.
+    document: Mapping[str, Any]
+    nodes: Sequence[Node]
+
+    @property
+    def name(self) -> str:
+        """What it calls itself."""
+        return str(self.document.get("name") or "the machine")
+
+    @property
+    def places(self) -> int:
+        """Ranks that it takes, one a core."""
+        return sum(node.slots for node in self.nodes)
+
+    def index(self) -> dict[str, int]:
+        """The number of each node by its name, without domain."""
+        return {short(node.name): i for i, node in enumerate(self.nodes)}
+
+
+def short(host: str) -> str:
+    """A node's name without its domain."""
+    return host.partition(".")[0]
+
+
+def load(
+    path: Path, *, message_bytes: float, cores_per_node: int = 0, hosts: Sequence[tuple[str, int]] | None = None
+) -> Machine:
+    """Reads a machine. `message_bytes`: the mean of the traffic's messages, around which costs are linear; `hosts`: the
+    job's nodes with their slots."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise AntiphonError(f"{path}: {getattr(error, 'strerror', None) or error}",
+                            hint="`antiphon probe` measures a machine") from None  # fmt: skip
+    try:
+        found = core.query(
+            "describe_machine", machine=text, cores_per_node=cores_per_node, message_bytes=max(1.0, message_bytes)
+        )["machine"]
+    except core.CoreError as error:
+        raise AntiphonError(f"{path}: {error.message}", hint="`antiphon probe` writes a profile of a machine") from None
+    if hosts is not None:
+        found = restricted(found, hosts, path)
+    return Machine(found, [Node(n["name"], n["cores"], cores) for n, cores in _processors(found, text)])
+
+
+def _processors(document: Mapping[str, Any], text: str) -> list[tuple[Mapping[str, Any], int]]:
+    """Each node, and how many processors ranks can be bound to: a plain machine's cores, a profile's processors."""
+    given = json.loads(text)
+    if given.get("format") != "antiphon-profile":
+        return [(node, node["cores"]) for node in document["nodes"]]
+    processors = given.get("processors", {})
+    cores = int(processors.get("cores_per_node", 0))
+    # Nodes of an emulated cluster share their cores: the first ranks of all nodes must not be bound to the same one.
+    apart = int(processors.get("nodes_sharing", 1)) == 1
+    return [(node, cores if apart or node["cores"] > cores else 0) for node in document["nodes"]]
+
+
+def restricted(document: Mapping[str, Any], hosts: Sequence[tuple[str, int]], path: Path) -> dict[str, Any]:
+    """The machine with the job's nodes alone, by the names and with the slots that the launcher knows."""
+    if "between_cores" in document or "torus" in document:
+        raise AntiphonError(f"{path}: a machine described core by core, or as a torus, is taken as it is",
+                            hint="leave --hostfile away")  # fmt: skip
+    index = {short(node["name"]): i for i, node in enumerate(document["nodes"])}
+    missing = [host for host, _ in hosts if short(host) not in index]
+    if missing:
+        raise AntiphonError(
+            f"{path} does not know {', '.join(missing[:3])}{' and others' if len(missing) > 3 else ''}",
+            hint=f"its nodes are {', '.join(list(index)[:4])}, …: measure this machine with `antiphon probe`",
+        )
+    slots: dict[str, int] = {}
+    for host, count in hosts:  # a host may be listed more than once
+        slots[host] = slots.get(host, 0) + count
+    chosen = [index[short(host)] for host in slots]
+    nodes = [
+        _with_cores({**document["nodes"][i], "name": host}, count)
+        for i, (host, count) in zip(chosen, slots.items(), strict=True)
+    ]
+    result = {**document, "nodes": nodes}
+    if "between_nodes" in document:
+        result["between_nodes"] = {
+            name: [[matrix[i][j] for j in chosen] for i in chosen] for name, matrix in document["between_nodes"].items()
+        }
+    return result
+
+
+def _with_cores(node: dict[str, Any], cores: int) -> dict[str, Any]:
+    """The node with another number of cores: its levels are cut there, or the last one grows."""
+    if "between_cores" in node and cores != node["cores"]:
+        raise AntiphonError(f"{node['name']} has {node['cores']} cores, each described, and --hostfile gives {cores}")
+    levels = node.get("levels", [])
+    inner = [level for level in levels[:-1] if level["width"] < cores]
+    outer = next((level for level in levels if level["width"] >= cores), levels[-1] if levels else None)
+    cut = [*inner, {**outer, "width": cores}] if outer else []
+    return {**node, "cores": cores, **({"levels": cut} if cut else {})}

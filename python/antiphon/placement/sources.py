@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the files that a user names to a placement: a trace or its traffic, a machine, the nodes of the job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from antiphon import launch, trace
+from antiphon.errors import AntiphonError
+from antiphon.placement import machine
+from antiphon.placement.compute import Result, Wishes, compute
+
+if TYPE_CHECKING:
+    from antiphon.traffic import Traffic
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a placement is computed from."""
+
+    traffic: Path
+    machine: Path
+    hostfile: Path | None = None
+    #: The table of the library whose algorithms are assumed; "": the one that the trace names.
+    library: str = ""
+    #: All collectives as Antiphon's own, not only those that ran so.
+    own: bool = False
+    #: Point-to-point messages alone, as MPIPP sees them.
+    ignore_collectives: bool = False
+    cores_per_node: int = 0
+
+
+def place(sources: Sources, wishes: Wishes) -> Result:
+    """The placement, with its reasons."""
+    traffic = read_traffic(sources)
+    if sources.ignore_collectives:
+        traffic = traffic.selected(lambda part: not part.collective)
+    messages = sum(part.total_messages() for part in traffic.parts)
+    size = sum(part.total_bytes() for part in traffic.parts)
+    hosts = launch.read_hostfile(sources.hostfile) if sources.hostfile else None
+    where = machine.load(
+        sources.machine,
+        message_bytes=size / messages if messages else 1.0,
+        cores_per_node=sources.cores_per_node,
+        hosts=hosts,
+    )
+    result = compute(traffic, where, wishes)
+    if traffic.header.get("complete") is False:
+        result.notes.insert(0, "the trace is not complete: some ranks' calls are missing")
+    result.notes += approximations(traffic)
+    return result
+
+
+def read_traffic(sources: Sources) -> Traffic:
+    """The traffic of a trace, or a file of traffic."""
+    from antiphon.traffic import Traffic
+    from antiphon.traffic.of_trace import of_trace
+
+    kind = kind_of(sources.traffic)
+    if kind == "traffic":
+        if sources.library or sources.own:
+            raise AntiphonError("--library and --own say how a trace is read; this is traffic already",
+                                hint="`antiphon traffic` has the same options")  # fmt: skip
+        return Traffic.load(sources.traffic)
+    recorded = trace.Trace.load(sources.traffic)
+    profile = sources.machine.read_text(encoding="utf-8") if sources.own and sources.machine.is_file() else None
+    traffic = of_trace(recorded, sources.library, profile=profile, own=sources.own)
+    traffic.header["run_s"] = max((r.ended_ns or 0 for r in recorded.ranks), default=0) / 1e9
+    return traffic
+
+
+def kind_of(path: Path) -> str:
+    """ "trace", "traffic" or "placement"."""
+    try:
+        with path.open("rb") as file:
+            begin = file.read(64)
+    except OSError as error:
+        raise AntiphonError(f"{path}: {error.strerror}", hint="record a run with `antiphon trace`") from None
+    if begin.startswith(b"PK"):
+        return "traffic"
+    return "placement" if begin.lstrip().startswith(b"{") else "trace"
+
+
+def approximations(traffic: Traffic) -> list[str]:
+    """What is not exactly known of the messages, each reason once."""
+    found: dict[str, list[str]] = {}
+    for part in traffic.parts:
+        if part.approximation:
+            found.setdefault(part.approximation, []).append(part.name)
+    return [f"{', '.join(dict.fromkeys(names))}: {why}" for why, names in found.items()]
+
+
+def pins(texts: Sequence[str]) -> list[tuple[int, str, int]]:
+    """RANK:NODE or RANK:NODE:CORE."""
+    found = []
+    for text in texts:
+        rank, _, rest = text.partition(":")
+        node, _, core = rest.partition(":")
+        if not rank.isdigit() or not node or (core and not core.isdigit()):
+            raise AntiphonError(f"--pin {text}: not RANK:NODE or RANK:NODE:CORE", hint="for example --pin 0:node3")
+        found.append((int(rank), node, int(core) if core else -1))
+    return found

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Placements: their file, the files of launchers, and the machine that a job may use."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon import launchers
+from antiphon.errors import AntiphonError
+from antiphon.placement import Node, Placement, machine
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+
+
+def example(cores: int = 2) -> Placement:
+    """Six ranks on two full nodes and a half one."""
+    nodes = [Node("n1", 2, cores), Node("n2", 2, cores), Node("n3", 2, cores), Node("unused", 2, cores)]
+    return Placement(nodes, [1, 0, 0, 1, 2, 2], [0, 1, 0, 1, 0, 1], {"method": "by hand"})
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    """GIVEN a placement THEN its file holds all of it."""
+    example().save(tmp_path / "p.json")
+    assert Placement.load(tmp_path / "p.json") == example()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "other"}, "this is not a placement"),
+        ({"version": 2}, "version 2"),
+        ({"node_of_rank": [0, 0, 4, 1, 2, 2]}, r"node_of_rank\[2\] is 4"),
+        ({"node_of_rank": [0, True, 0, 1, 2, 2]}, r"node_of_rank\[1\] is True"),
+        ({"core_of_rank": [0]}, "same number of ranks"),
+        ({"ranks": 7}, "same number of ranks"),
+        ({"node_of_rank": [0, 0, 0, 1, 2, 2]}, "n1 has 2 slots, and 3 ranks are for it"),
+        ({"nodes": [{"name": "a b", "slots": 9}]}, "no name of a node"),
+        ({"nodes": [{"slots": 9}]}, r"nodes\[0\] has no name"),
+        ({"nodes": [{"name": "a", "slots": "9"}]}, "slots and cores are numbers"),
+        ({"nodes": None}, "nodes is no list"),
+    ],
+)
+def test_damaged_files(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    """GIVEN a document that is wrong THEN the error says what."""
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({**example().to_json(), **change}))
+    with pytest.raises(AntiphonError, match=message) as error:
+        Placement.load(path)
+    assert "p.json" in error.value.message and error.value.hint
+
+
+def test_rankfiles() -> None:
+    """GIVEN processors THEN each rank has its own; GIVEN too few, any of them; GIVEN none, a list of nodes."""
+    for name in ("openmpi4", "openmpi5"):
+        lines = launchers.write(name, example()).text.splitlines()[1:]
+        assert lines[0] == "rank 0=n2 slot=0" and lines[3] == "rank 3=n2 slot=1" and len(lines) == 6
+        wide = Placement([Node("n", 8, 4)], [0] * 8, [0, 1, 2, 3, 4, 5, 6, 7])
+        assert launchers.write(name, wide).text.splitlines()[8] == "rank 7=n slot=0-3"
+        unknown = launchers.write(name, example(cores=0))
+        assert unknown.text.split() == ["n2", "n1", "n1", "n2", "n3", "n3"]
+        assert "seq" in unknown.options
+        assert "n1:2,n2:2,n3:2" in launchers.write(name, example()).options
+    assert launchers.write("openmpi5", example()).options_with("/p")[-1] == "rankfile:file=/p"
+    assert launchers.write("openmpi4", example()).options_with("/p")[-2:] == ["--rankfile", "/p"]
+
+
+def test_hosts_in_the_order_of_ranks() -> None:
+    """GIVEN Hydra or Slurm THEN rank r is on the r-th place of the list."""
+    text = launchers.write("hydra", example()).text
+    places = [host for host, count in re.findall(r"(\S+):(\d+)\n", text) for _ in range(int(count))]
+    assert places == example().hosts
+    slurm = launchers.write("slurm", example())
+    assert slurm.text.split() == example().hosts
+    assert slurm.usage("/list", 6) == "SLURM_HOSTFILE=/list srun -n 6 --distribution=arbitrary ./program"
+
+
+def test_cray() -> None:
+    """GIVEN slots that are filled in order THEN the file lists the rank of each; GIVEN uneven nodes, an error."""
+    written = launchers.write("cray", example())
+    assert written.text.splitlines()[1:] == ["2,1", "0,3", "4,5"]
+    assert written.env_with("/f") == {"MPICH_RANK_REORDER_METHOD": "3", "MPICH_RANK_REORDER_FILE": "/f"}
+    uneven = Placement([Node("a", 2), Node("b", 2), Node("c", 2)], [0, 1, 1, 2, 2], [0, 0, 1, 0, 1])
+    with pytest.raises(AntiphonError, match="different numbers"):
+        launchers.write("cray", uneven)
+    last = Placement([Node("a", 2), Node("b", 2)], [0, 0, 1], [0, 1, 0])
+    assert launchers.write("cray", last).text.splitlines()[1:] == ["0,1", "2"]
+
+
+def test_every_launcher_has_a_summary() -> None:
+    """GIVEN a module THEN it is a launcher."""
+    assert launchers.names() == ["cray", "hydra", "openmpi4", "openmpi5", "slurm"]
+    for name in launchers.names():
+        assert launchers.load(name).SUMMARY
+    with pytest.raises(AntiphonError, match="no such launcher"):
+        launchers.load("pigeon")
+
+
+def plain(tmp_path: Path, **more: Any) -> Path:
+    """A machine of four nodes whose pairs share caches."""
+    levels = [{"width": 2, "latency_s": 1e-7, "bytes_per_s": 8e9}, {"width": 4, "latency_s": 3e-7, "bytes_per_s": 5e9}]
+    document = {
+        "name": "m",
+        "nodes": [{"name": f"n{i}", "cores": 4} for i in range(4)],
+        "levels": levels,
+        "latency_s": 1e-5,
+    }
+    path = tmp_path / "machine.json"
+    path.write_text(json.dumps({**document, "bytes_per_s": 1e8, **more}))
+    return path
+
+
+def test_nodes_of_the_job(tmp_path: Path) -> None:
+    """GIVEN a hostfile THEN its nodes are used, by its names, with its slots."""
+    latency = [[10 * i + j for j in range(4)] for i in range(4)]
+    path = plain(tmp_path, between_nodes={"latency_s": latency, "bytes_per_s": [[1e8] * 4] * 4})
+    found = machine.load(path, message_bytes=100, hosts=[("n3.cluster", 2), ("n1", 8), ("n3.cluster", 1)])
+    assert [(n.name, n.slots) for n in found.nodes] == [("n3.cluster", 3), ("n1", 8)]
+    assert [[level["width"] for level in node["levels"]] for node in found.document["nodes"]] == [[2, 3], [2, 8]]
+    assert found.document["between_nodes"]["latency_s"] == [[0, 31], [13, 0]]
+    with pytest.raises(AntiphonError, match="does not know n9"):
+        machine.load(path, message_bytes=100, hosts=[("n9", 2)])
+
+
+def test_processors_of_a_profile() -> None:
+    """GIVEN an emulated cluster THEN its few processors are shared, and ranks get no processor of their own."""
+    lab = machine.load(DATA / "paper2-16x4.openmpi.json", message_bytes=1000)
+    assert lab.places == 64 and lab.nodes[0] == Node("node01", 4, 2)
+    one = machine.load(DATA / "ethernet-16.openmpi.json", message_bytes=1000, cores_per_node=1)
+    assert one.nodes[0] == Node("node01", 1, 0)
+
+
+def test_broken_machines(tmp_path: Path) -> None:
+    """GIVEN something else than a machine THEN the error names the file."""
+    path = tmp_path / "m.json"
+    for text in ("", "[]", '{"format": "antiphon-profile"}', '{"nodes": "many"}'):
+        path.write_text(text)
+        with pytest.raises(AntiphonError, match="m.json"):
+            machine.load(path, message_bytes=1)
+    with pytest.raises(AntiphonError, match="No such file"):
+        machine.load(tmp_path / "none", message_bytes=1)
