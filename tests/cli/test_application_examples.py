@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The applications that placement is tried with: right whatever the number of ranks, and with Antiphon's collectives."""
+"""The applications that placement is tried with: right on any number of ranks, and with Antiphon's collectives."""
 
 from __future__ import annotations
 
