@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <doctest.h>
+#include <doctest/doctest.h>
 
 #include "mapping/json.hpp"
 

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From traffic and a machine to a placement, and to what it is expected to gain."""
+"""From traffic and a machine to a placement, and to what it is expected to gain.
+
+Some collectives send other messages where ranks are placed otherwise (algorithms that know nodes). So every
+arrangement is judged by the traffic that it would have itself.
+"""
 
 from __future__ import annotations
 
 import struct
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,10 +20,15 @@ from antiphon.placement.document import Placement
 from antiphon.placement.machine import Machine, short
 
 if TYPE_CHECKING:
-    from antiphon.traffic import Edges, Traffic
+    from antiphon.traffic import Edges, Part, Traffic
 
 #: A gain below that is within what the prediction may be wrong by.
 WORTH_IT = 0.02
+#: A placement changes the traffic that it was made for; so many times it is made anew.
+ROUNDS = 3
+
+#: The traffic, decomposed for ranks on these nodes (None: as they were).
+Decompose = Callable[[Sequence[int] | None], "Traffic"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,10 @@ class Wishes:
     oversubscribe: bool = False
     max_per_node: int = 0
     objective: str = "automatic"
+
+    def budget_s(self, ranks: int) -> float:
+        """For the method."""
+        return self.seconds if self.seconds is not None else min(60.0, max(0.1, 2.5e-4 * ranks))
 
 
 @dataclass(frozen=True)
@@ -49,6 +62,17 @@ class Row:
     costs: Mapping[str, float]
 
 
+@dataclass(frozen=True)
+class Arrangement:
+    """Ranks somewhere, the traffic that they then have, and its cost."""
+
+    slot_of_rank: Sequence[int] | None
+    node_of_rank: Sequence[int]
+    core_of_rank: Sequence[int]
+    traffic: Traffic
+    costs: Mapping[str, Any]
+
+
 @dataclass
 class Result:
     """A placement with its reasons."""
@@ -59,7 +83,6 @@ class Result:
     #: All costs of "chosen", "block", "cyclic" and, where it is known, "current".
     costs: Mapping[str, Mapping[str, Any]]
     rows: Sequence[Row]
-    seconds: float
     notes: list[str] = field(default_factory=list)
 
     def total(self, which: str) -> float | None:
@@ -89,55 +112,117 @@ class Result:
         return next((name for name in ("block", "cyclic") if (self.gain(name) or 9.0) <= 1 + WORTH_IT / 2), None)
 
 
-def compute(traffic: Traffic, machine: Machine, wishes: Wishes) -> Result:
-    """The best placement that the method finds."""
-    edges, groups = traffic.total()
+class Scorer:
+    """Asks the core about one machine."""
+
+    def __init__(self, machine: Machine, wishes: Wishes, ranks: int, folder: Path) -> None:
+        self.common = _constraints(machine, wishes, ranks)
+        self.wishes = wishes
+        self.measure = "predicted_s"
+        self._file = folder / "traffic"
+        self._ranks = ranks
+
+    def arrange(self, method: str, edges: Edges, traffic: Traffic) -> Arrangement:
+        """Has ranks placed for `edges`; its costs are those of this traffic."""
+        write_traffic(self._file, edges, self._ranks)
+        fields = {"traffic_file": str(self._file), **self.common}
+        try:
+            found = core.query("map", method=method, seconds=self.wishes.budget_s(self._ranks), **fields)
+        except core.CoreError as error:
+            message, _, hint = error.message.partition("; hint: ")
+            raise AntiphonError(message, hint=hint or None) from None
+        self.measure = "predicted_s" if found["objective"] == "time" else "messages_s"
+        where = (found["slot_of_rank"], found["node_of_rank"], found["core_of_rank"])
+        return Arrangement(*where, traffic, found["costs"]["chosen"])
+
+    def costs(self, edges: Edges, arrangement: Arrangement) -> Mapping[str, Any]:
+        """What those messages cost there."""
+        write_traffic(self._file, edges, self._ranks)
+        if arrangement.slot_of_rank is not None:
+            where = {"slot_of_rank": list(arrangement.slot_of_rank)}
+        else:
+            where = {"node_of_rank": list(arrangement.node_of_rank)}
+        answer = core.query("score_mapping", traffic_file=str(self._file), links=False, **where, **self.common)
+        return dict(answer["costs"])
+
+    def cost(self, arrangement: Arrangement) -> float:
+        """The one number that is to be small."""
+        return float(arrangement.costs[self.measure])
+
+    def with_traffic(self, arrangement: Arrangement, traffic: Traffic) -> Arrangement:
+        """The same places, with the traffic that ranks there have."""
+        place = (arrangement.slot_of_rank, arrangement.node_of_rank, arrangement.core_of_rank)
+        return Arrangement(*place, traffic, self.costs(traffic.total()[0], arrangement))
+
+
+def compute(decompose: Decompose, machine: Machine, wishes: Wishes) -> Result:
+    """The best placement that the method finds, never worse than block and cyclic."""
+    recorded = decompose(None)
+    edges, groups = recorded.total()
     if not len(edges) and not groups:
         raise AntiphonError("no rank sends anything to another: every placement is as good",
                             hint="was the program recorded with more than one rank?")  # fmt: skip
-    common = _constraints(traffic, machine, wishes)
-    seconds = wishes.seconds if wishes.seconds is not None else min(60.0, max(0.1, 2.5e-4 * traffic.ranks))
+    notes: list[str] = []
     with tempfile.TemporaryDirectory(prefix="antiphon-map-") as folder:
-        file = Path(folder) / "traffic"
-        write_traffic(file, edges, traffic.ranks)
-        found = _map(common | {"traffic_file": str(file)}, wishes, seconds)
-        slots = {"chosen": found["slot_of_rank"]}
+        scorer = Scorer(machine, wishes, recorded.ranks, Path(folder))
+        found: dict[str, Arrangement] = {}
         for name in ("block", "cyclic"):
-            slots[name] = core.query("map", traffic_file=str(file), method=name, **common)["slot_of_rank"]
-        notes: list[str] = []
-        costs = {name: found["costs"][name] for name in ("chosen", "block", "cyclic")}
-        current = _current(traffic, machine, notes)
+            made = scorer.arrange(name, edges, recorded)
+            found[name] = scorer.with_traffic(made, decompose(made.node_of_rank))
+        current = _current(recorded, machine, scorer, notes)
         if current is not None:
-            try:
-                answer = core.query(
-                    "score_mapping", traffic_file=str(file), node_of_rank=current, links=False, **common
-                )
-                costs["current"] = answer["costs"]
-            except core.CoreError as error:
-                notes.append(f"where the ranks were does not fit this machine: {error.message}")
-                current = None
-        rows = list(_rows(traffic, common, slots, current, _measure(found), Path(folder)))
+            found["current"] = current
+        chosen = _search(decompose, scorer, recorded, found)
+        if wishes.method == "antiphon":
+            # Pins hold in all of them but the current one.
+            chosen = min([chosen, found["block"], found["cyclic"]], key=scorer.cost)
+        found["chosen"] = chosen
+        rows = _rows(found, scorer)
     if groups:
         notes.append(
-            f"{len(groups)} exchanges among all ranks of large groups were left out: no placement changes their sum"
+            f"{len(groups)} exchanges among all ranks of large groups were left out: placement hardly matters to them"
         )
-    about = _about(traffic, machine, wishes, found, costs)
-    placement = Placement(machine.nodes, found["node_of_rank"], found["core_of_rank"], about)
-    return Result(placement, _measure(found), costs, rows, float(found["seconds"]), notes)
+    costs = {name: dict(one.costs) for name, one in found.items()}
+    about = _about(recorded, machine, wishes, scorer.measure, costs)
+    placement = Placement(machine.nodes, chosen.node_of_rank, chosen.core_of_rank, about)
+    return Result(placement, scorer.measure, costs, rows, notes)
 
 
-def _measure(found: Mapping[str, Any]) -> str:
-    return "predicted_s" if found["objective"] == "time" else "messages_s"
+def _search(decompose: Decompose, scorer: Scorer, recorded: Traffic, known: Mapping[str, Arrangement]) -> Arrangement:
+    """Places ranks, sees what traffic they then have, and places them again for that, while it becomes better."""
+    traffic = min(known.values(), key=scorer.cost).traffic
+    best: Arrangement | None = None
+    for _ in range(ROUNDS):
+        edges = traffic.total()[0]
+        made = scorer.arrange(scorer.wishes.method, edges, traffic)
+        after = decompose(made.node_of_rank)
+        if same_edges(after.total()[0], edges):
+            return made if best is None or scorer.cost(made) <= scorer.cost(best) else best
+        made = scorer.with_traffic(made, after)
+        if best is not None and scorer.cost(made) >= scorer.cost(best):
+            return best
+        best, traffic = made, after
+    assert best is not None
+    return best
 
 
-def _constraints(traffic: Traffic, machine: Machine, wishes: Wishes) -> dict[str, Any]:
+def same_edges(one: Edges, other: Edges) -> bool:
+    """The same messages."""
+    import numpy as np
+
+    if one is other:
+        return True
+    return len(one) == len(other) and all(np.array_equal(getattr(one, c), getattr(other, c)) for c in one.columns())
+
+
+def _constraints(machine: Machine, wishes: Wishes, ranks: int) -> dict[str, Any]:
     places = sum(min(n.slots, wishes.max_per_node or n.slots) for n in machine.nodes)
     per_core = 1
-    if traffic.ranks > places:
-        per_core = -(-traffic.ranks // max(1, machine.places))
+    if ranks > places:
+        per_core = -(-ranks // max(1, places))
         if not wishes.oversubscribe:
             raise AntiphonError(
-                f"{traffic.ranks} ranks do not fit: {machine.name} has {len(machine.nodes)} nodes with {places} places",
+                f"{ranks} ranks do not fit: {machine.name} has {len(machine.nodes)} nodes with {places} places",
                 hint=f"--cores-per-node or --hostfile say how many there really are; --oversubscribe puts {per_core} "
                 "ranks on a core",
             )
@@ -146,9 +231,8 @@ def _constraints(traffic: Traffic, machine: Machine, wishes: Wishes) -> dict[str
     for rank, node, at_core in wishes.pins:
         known = machine.index().get(short(node))
         if known is None:
-            raise AntiphonError(
-                f"--pin {rank}:{node}: {machine.name} has no such node", hint=f"nodes: {names[0]} to {names[-1]}"
-            )
+            hint = f"nodes: {names[0]} to {names[-1]}"
+            raise AntiphonError(f"--pin {rank}:{node}: {machine.name} has no such node", hint=hint)
         pins.append({"rank": rank, "node": known, "core": at_core})
     return {
         "machine": machine.document,
@@ -159,74 +243,50 @@ def _constraints(traffic: Traffic, machine: Machine, wishes: Wishes) -> dict[str
     }
 
 
-def _map(fields: dict[str, Any], wishes: Wishes, seconds: float) -> dict[str, Any]:
-    try:
-        return core.query("map", method=wishes.method, seconds=seconds, **fields)
-    except core.CoreError as error:
-        message, _, hint = error.message.partition("; hint: ")
-        raise AntiphonError(message, hint=hint or None) from None
-
-
-def _current(traffic: Traffic, machine: Machine, notes: list[str]) -> list[int] | None:
+def _current(traffic: Traffic, machine: Machine, scorer: Scorer, notes: list[str]) -> Arrangement | None:
     """Where the run had its ranks, as this machine numbers nodes."""
     hosts, nodes = traffic.header.get("hosts") or [], traffic.header.get("nodes") or []
     if len(nodes) != traffic.ranks:
         notes.append("the trace does not say where its ranks were")
         return None
     index = machine.index()
-    used = sorted(set(nodes))
-    names = {node: short(str(hosts[node])) for node in used if isinstance(node, int) and 0 <= node < len(hosts)}
-    if len(names) == len(used) and all(name in index for name in names.values()):
-        return [index[names[node]] for node in nodes]
-    if len(used) == 1 and len(machine.nodes) > 1:
+    names = [short(str(hosts[node])) if 0 <= node < len(hosts) else "" for node in nodes]
+    if not all(name in index for name in names):
         notes.append(
-            "the run was on a single node that the machine does not know: there is no current placement to compare with"
+            "the run was on nodes that the machine does not know: there is nothing to compare with but block and cyclic"
         )
-    else:
-        notes.append(
-            "the run was on nodes that the machine does not know: there is no current placement to compare with"
-        )
-    return None
+        return None
+    places = [index[name] for name in names]
+    bare = Arrangement(None, places, [], traffic, {})
+    try:
+        return scorer.with_traffic(bare, traffic)
+    except core.CoreError as error:
+        notes.append(f"where the ranks were does not fit this machine: {error.message}")
+        return None
 
 
-def _rows(
-    traffic: Traffic,
-    common: Mapping[str, Any],
-    slots: Mapping[str, Sequence[int]],
-    current: Sequence[int] | None,
-    measure: str,
-    folder: Path,
-) -> list[Row]:
+def _rows(found: Mapping[str, Arrangement], scorer: Scorer) -> list[Row]:
     """Each kind of call by itself, the most expensive first."""
     from antiphon.traffic import Edges
 
-    gathered: dict[tuple[str, str], list[Any]] = {}
-    for part in traffic.parts:
-        gathered.setdefault((part.name, part.algorithm), []).append(part)
+    by_kind: dict[tuple[str, str], dict[str, list[Part]]] = {}
+    for name, arrangement in found.items():
+        for part in arrangement.traffic.parts:
+            by_kind.setdefault((part.name, part.algorithm), {}).setdefault(name, []).append(part)
     rows = []
-    for number, ((name, algorithm), parts) in enumerate(gathered.items()):
-        edges = Edges.merge(
-            [p.edges for p in parts] + [g.edges() for p in parts for g in p.uniform if g.pairs() <= 1 << 22]
-        )
-        file = folder / f"part-{number}"
-        write_traffic(file, edges, traffic.ranks)
-        arrangements: dict[str, dict[str, Any]] = {key: {"slot_of_rank": list(value)} for key, value in slots.items()}
-        if current is not None:
-            arrangements["current"] = {"node_of_rank": list(current)}
-        costs = {
-            key: float(
-                core.query("score_mapping", traffic_file=str(file), links=False, **common, **where)["costs"][measure]
-            )
-            for key, where in arrangements.items()
-        }
-        file.unlink()
+    for (call, algorithm), arranged in by_kind.items():
+        costs = dict.fromkeys(found, 0.0)
+        for name, parts in arranged.items():
+            listed = [p.edges for p in parts] + [g.edges() for p in parts for g in p.uniform if g.pairs() <= 1 << 22]
+            costs[name] = float(scorer.costs(Edges.merge(listed), found[name])[scorer.measure])
+        parts = arranged.get("chosen") or next(iter(arranged.values()))
         calls, seconds = sum(p.calls for p in parts), sum(p.seconds for p in parts)
-        rows.append(Row(name, algorithm, calls, sum(p.total_bytes() for p in parts), seconds, costs))
-    return sorted(rows, key=lambda row: -row.costs["block"])
+        rows.append(Row(call, algorithm, calls, sum(p.total_bytes() for p in parts), seconds, costs))
+    return sorted(rows, key=lambda row: -max(row.costs.values()))
 
 
 def _about(
-    traffic: Traffic, machine: Machine, wishes: Wishes, found: Mapping[str, Any], costs: Mapping[str, Any]
+    traffic: Traffic, machine: Machine, wishes: Wishes, measure: str, costs: Mapping[str, Any]
 ) -> dict[str, Any]:
     return {
         "machine": machine.name,
@@ -234,7 +294,7 @@ def _about(
         "library": traffic.header.get("library", ""),
         "run_s": traffic.header.get("run_s"),
         "method": wishes.method,
-        "objective": found["objective"],
+        "measure": measure,
         "predicted": costs,
         "pins": [list(pin) for pin in wishes.pins],
     }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from antiphon import launch, trace
 from antiphon.errors import AntiphonError
 from antiphon.placement import machine
-from antiphon.placement.compute import Result, Wishes, compute
+from antiphon.placement.compute import Decompose, Result, Wishes, compute
 
 if TYPE_CHECKING:
     from antiphon.traffic import Traffic
@@ -35,9 +35,8 @@ class Sources:
 
 def place(sources: Sources, wishes: Wishes) -> Result:
     """The placement, with its reasons."""
-    traffic = read_traffic(sources)
-    if sources.ignore_collectives:
-        traffic = traffic.selected(lambda part: not part.collective)
+    decompose = reader(sources)
+    traffic = decompose(None)
     messages = sum(part.total_messages() for part in traffic.parts)
     size = sum(part.total_bytes() for part in traffic.parts)
     hosts = launch.read_hostfile(sources.hostfile) if sources.hostfile else None
@@ -47,29 +46,53 @@ def place(sources: Sources, wishes: Wishes) -> Result:
         cores_per_node=sources.cores_per_node,
         hosts=hosts,
     )
-    result = compute(traffic, where, wishes)
+    result = compute(decompose, where, wishes)
     if traffic.header.get("complete") is False:
         result.notes.insert(0, "the trace is not complete: some ranks' calls are missing")
     result.notes += approximations(traffic)
     return result
 
 
-def read_traffic(sources: Sources) -> Traffic:
-    """The traffic of a trace, or a file of traffic."""
+def reader(sources: Sources) -> Decompose:
+    """Gives the traffic for ranks on any nodes; that of a file of traffic is what it is."""
+    read = _reader_of_traffic(sources) if kind_of(sources.traffic) == "traffic" else _reader_of_trace(sources)
+    if not sources.ignore_collectives:
+        return read
+    return lambda nodes: read(nodes).selected(lambda part: not part.collective)
+
+
+def _reader_of_traffic(sources: Sources) -> Decompose:
     from antiphon.traffic import Traffic
+
+    if sources.library or sources.own:
+        raise AntiphonError("--library and --own say how a trace is read; this is traffic already",
+                            hint="`antiphon traffic` has the same options")  # fmt: skip
+    traffic = Traffic.load(sources.traffic)
+    return lambda nodes: traffic
+
+
+def _reader_of_trace(sources: Sources) -> Decompose:
     from antiphon.traffic.of_trace import of_trace
 
-    kind = kind_of(sources.traffic)
-    if kind == "traffic":
-        if sources.library or sources.own:
-            raise AntiphonError("--library and --own say how a trace is read; this is traffic already",
-                                hint="`antiphon traffic` has the same options")  # fmt: skip
-        return Traffic.load(sources.traffic)
     recorded = trace.Trace.load(sources.traffic)
     profile = sources.machine.read_text(encoding="utf-8") if sources.own and sources.machine.is_file() else None
-    traffic = of_trace(recorded, sources.library, profile=profile, own=sources.own)
-    traffic.header["run_s"] = max((r.ended_ns or 0 for r in recorded.ranks), default=0) / 1e9
-    return traffic
+    run_s = max((r.ended_ns or 0 for r in recorded.ranks), default=0) / 1e9
+    known: dict[tuple[int, ...] | None, Traffic] = {}
+
+    def read(nodes: Sequence[int] | None) -> Traffic:
+        key = None if nodes is None else _by_first_rank(nodes)
+        if key not in known:
+            known[key] = of_trace(recorded, sources.library, profile=profile, own=sources.own, nodes=key)
+            known[key].header["run_s"] = run_s
+        return known[key]
+
+    return read
+
+
+def _by_first_rank(nodes: Sequence[int]) -> tuple[int, ...]:
+    """The nodes numbered as their ranks come: how libraries see them."""
+    numbers: dict[int, int] = {}
+    return tuple(numbers.setdefault(node, len(numbers)) for node in nodes)
 
 
 def kind_of(path: Path) -> str:

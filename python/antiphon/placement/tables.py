@@ -74,7 +74,6 @@ def to_json(result: Result) -> dict[str, Any]:
     return {
         "placement": result.placement.to_json(),
         "measure": result.measure,
-        "seconds": result.seconds,
         "gain": {name: result.gain(name) for name in ("block", "cyclic", "current") if name in result.costs},
         "worth_it": result.worth_it,
         "as_good": result.plain,
