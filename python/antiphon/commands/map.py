@@ -73,6 +73,10 @@ def run(args: argparse.Namespace) -> int:
         raise AntiphonError(
             "no TRACE to place the ranks of", hint="`antiphon trace` records one; --list shows the methods"
         )
+    if args.launcher is not None:
+        launchers.load(args.launcher)
+        if args.output is None:
+            raise AntiphonError("--launcher needs -o FILE")
     if sources.kind_of(args.traffic) == "placement":
         return _convert(args)
     result = sources.place(
@@ -86,8 +90,6 @@ def run(args: argparse.Namespace) -> int:
         tables.show(result)
     if args.output is not None:
         _write(args, result.placement)
-    elif args.launcher is not None:
-        raise AntiphonError("--launcher needs -o FILE")
     return 0
 
 
@@ -121,8 +123,6 @@ def _convert(args: argparse.Namespace) -> int:
         raise AntiphonError(
             f"{args.traffic} is a placement already", hint="--launcher L -o FILE writes it for a launcher"
         )
-    if args.output is None:
-        raise AntiphonError("--launcher needs -o FILE")
     placement = Placement.load(args.traffic)
     _write_for_launcher(args, placement, args.traffic)
     if args.json:

@@ -96,6 +96,8 @@ def _apply(args: argparse.Namespace) -> None:
     for line in tables.verdict(result):
         output.stderr().print(line, soft_wrap=True, markup=False)
     args.placement, args.hostfile = launching.keep(result.placement.text()), None
+    if sources.is_plain_machine(args.profile):
+        args.profile = None  # it has no decisions: nothing for the ranks to read
 
 
 def _placed(args: argparse.Namespace, mpi: Mpi, argv: list[str], env: dict[str, str], extra: list[str]) -> Launch:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,6 +106,12 @@ def kind_of(path: Path) -> str:
     if begin.startswith(b"PK"):
         return "traffic"
     return "placement" if begin.lstrip().startswith(b"{") else "trace"
+
+
+def is_plain_machine(path: Path) -> bool:
+    """A description by hand, and no profile."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    return isinstance(document, dict) and document.get("format") != "antiphon-profile"
 
 
 def approximations(traffic: Traffic) -> list[str]:

@@ -18,8 +18,8 @@ def show(result: Result) -> None:
     who = str(about["program"]).rpartition("/")[2] or "the program"
     nodes = len(result.placement.used())
     table = new_table(
-        f"{who}: {result.placement.ranks} ranks on {nodes} nodes of {about['machine']}; {NAMES[result.measure]}, "
-        f"collectives as in {about['library'] or 'the traffic'}"
+        f"{who}: {result.placement.ranks} ranks on {nodes} node{'s' * (nodes != 1)} of {about['machine']}; "
+        f"{NAMES[result.measure]}, collectives as in {about['library'] or 'the traffic'}"
     )
     arrangements = [name for name in ("block", "cyclic", "current") if name in result.costs]
     for column in ("call", "as", "calls", "bytes"):
@@ -33,7 +33,10 @@ def show(result: Result) -> None:
     totals = [time_text(result.total(name)) for name in (*arrangements, "chosen")]
     table.add_section()
     table.add_row("all together", "", "", "", *totals, ratio_text(result.gain(result.reference)))
-    output.stdout().print(table)
+    console = output.stdout()
+    if not console.is_terminal:
+        console.width = 160  # nothing is cut off in a log file
+    console.print(table)
     for line in verdict(result):
         output.stdout().print(line, soft_wrap=True, markup=False)
     for note in result.notes:

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`antiphon map`: from a trace and a machine to what launchers read, and its errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.launch import read_hostfile
+from antiphon.placement import Placement
+from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
+from antiphon.trace_writer import encode
+
+RANKS = 8
+
+
+def recorded(tmp_path: Path, *, hosts: tuple[str, ...] = ("n0", "n1")) -> Path:
+    """Pairs (0, 4), (1, 5), … that talk much, and a barrier; block order, four ranks a node."""
+    world = Communicator(1, "MPI_COMM_WORLD", tuple(range(RANKS)))
+    ranks = []
+    for r in range(RANKS):
+        talk = Shape("MPI_Send", world, peer=(r + 4) % RANKS, tag=0, send_count=10_000, send_size=8)
+        wait = Shape("MPI_Barrier", world)
+        calls = [Call(shape, 1000 * i, 500) for i, shape in enumerate([talk] * 20 + [wait])]
+        ranks.append(RankTrace(r, [world], [talk, wait], calls, 0, 100_000, 0))
+    header: dict[str, Any] = {"ranks": RANKS, "functions": ["MPI_Send", "MPI_Barrier"], "program": "./pairs"}
+    header |= {"nodes": [0] * 4 + [1] * 4, "hosts": list(hosts), "mpi": "Open MPI v5.0.11"}
+    path = tmp_path / "pairs.trace"
+    path.write_bytes(encode(Trace(RANKS, tuple(header["functions"]), header, ranks)))
+    return path
+
+
+def machine(tmp_path: Path, nodes: int = 2, cores: int = 4) -> Path:
+    """Nodes on one switch."""
+    document = {
+        "name": "small",
+        "nodes": [{"name": f"n{i}", "cores": cores, "port_bytes_per_s": 1e8} for i in range(nodes)],
+        "latency_s": 5e-5,
+        "bytes_per_s": 1e8,
+        "levels": [{"width": cores, "latency_s": 1e-6, "bytes_per_s": 4e9}],
+    }
+    path = tmp_path / "machine.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def antiphon(*arguments: object, fails: bool = False) -> subprocess.CompletedProcess[str]:
+    """The command."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("ANTIPHON", "SLURM"))}
+    command = [sys.executable, "-m", "antiphon", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=env)
+    assert (done.returncode != 0) == fails, done.stdout + done.stderr
+    return done
+
+
+def test_a_placement_and_its_reasons(tmp_path: Path) -> None:
+    """GIVEN partners on different nodes THEN they are brought together, and the gain is said for each kind of call."""
+    out = tmp_path / "placement.json"
+    done = antiphon("map", recorded(tmp_path), machine(tmp_path), "-o", out, "--json", "--pin", "5:n0")
+    told = json.loads(done.stdout)
+    placement = Placement.load(out)
+    assert all(placement.node_of_rank[r] == placement.node_of_rank[r + 4] for r in range(4))
+    assert placement.hosts[5] == "n0"
+    assert told["worth_it"] and told["gain"]["block"] > 5 and told["gain"]["current"] > 5
+    rows = {row["name"]: row for row in told["calls"]}
+    assert rows["point-to-point"]["costs_s"]["chosen"] < rows["point-to-point"]["costs_s"]["block"] / 5
+    assert rows["barrier"]["algorithm"]
+    shown = antiphon("map", recorded(tmp_path), machine(tmp_path)).stdout
+    assert "pairs: 8 ranks on 2 nodes of small" in shown and "all together" in shown
+    assert "Expected of communication" in shown and "Not worth it" not in shown
+
+
+def test_not_worth_it(tmp_path: Path) -> None:
+    """GIVEN ranks that are where they should be THEN that is said; GIVEN unknown nodes, so is that."""
+    good = antiphon("map", recorded(tmp_path), machine(tmp_path, nodes=1, cores=8))
+    assert "Not worth it" in good.stdout
+    assert "nodes that the machine does not know" in good.stderr
+    cyclic = antiphon("map", recorded(tmp_path), machine(tmp_path, nodes=4, cores=2))
+    assert "cyclic is as good and needs no file" in cyclic.stdout
+
+
+def test_files_of_launchers(tmp_path: Path) -> None:
+    """GIVEN a launcher THEN its file and the placement are written; GIVEN a placement, a file for another launcher."""
+    ranks = tmp_path / "ranks"
+    arguments = ["map", recorded(tmp_path), machine(tmp_path), "-o", ranks, "--launcher", "openmpi5"]
+    done = antiphon(*arguments)
+    assert f"--map-by rankfile:file={ranks} ./program" in done.stderr
+    placement = Placement.load(tmp_path / "ranks.json")
+    assert ranks.read_text().splitlines()[1] == f"rank 0={placement.hosts[0]} slot={placement.core_of_rank[0]}"
+    hosts = tmp_path / "hosts"
+    antiphon("map", tmp_path / "ranks.json", "-o", hosts, "--launcher", "hydra")
+    assert [host for host, slots in read_hostfile(hosts) for _ in range(slots)] == placement.hosts
+    again = antiphon(*arguments, fails=True)
+    assert "is there already" in again.stderr
+    antiphon(*arguments, "--overwrite")
+
+
+def test_a_run_is_told(tmp_path: Path) -> None:
+    """GIVEN a placement, or a trace to apply THEN `antiphon run` gives its launcher the file."""
+    out = tmp_path / "p.json"
+    trace, where = recorded(tmp_path), machine(tmp_path)
+    antiphon("map", trace, where, "-o", out)
+    told = antiphon(
+        "run", "--dry-run", "--mpi", "openmpi", "--placement", out, "--strict-placement", "/bin/true"
+    ).stdout
+    assert "-n 8" in told and f"ANTIPHON_PLACEMENT={out}" in told and "ANTIPHON_PLACEMENT_STRICT=1" in told
+    file = Path(told.split("rankfile:file=")[1].split()[0])
+    assert file.read_text().count("\nrank ") == 8
+    hydra = antiphon("run", "--dry-run", "--mpi", "mpich", "--placement", out, "/bin/true").stdout
+    assert [h for h, n in read_hostfile(Path(hydra.split(" -f ")[1].split()[0])) for _ in range(n)] == Placement.load(
+        out
+    ).hosts
+    wrong = antiphon("run", "--dry-run", "--mpi", "mpich", "--placement", out, "-n", "4", "/bin/true", fails=True)
+    assert "the placement is for 8 ranks" in wrong.stderr
+    applied = antiphon("run", "--dry-run", "--mpi", "openmpi", "--apply", trace, "--profile", where, "/bin/true")
+    assert "rankfile:file=" in applied.stdout and "Expected of communication" in applied.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{trace}", "{machine}", "--pin", "0:n9"], "has no such node"),
+        (["{trace}", "{machine}", "--pin", "nonsense"], "not RANK:NODE"),
+        (["{trace}", "{machine}", "--pin", "9:n0"], "pin of rank 9"),
+        (["{trace}", "{machine}", "--method", "magic"], "no such method"),
+        (["{trace}", "{machine}", "--launcher", "pigeon", "-o", "x"], "no such launcher"),
+        (["{trace}", "{machine}", "--max-per-node", "3"], "8 ranks do not fit"),
+        (["{trace}", "{trace}"], "pairs.trace"),
+        (["{trace}", "missing.json"], "No such file"),
+        (["missing.trace", "{machine}"], "No such file"),
+        (["{machine}", "--launcher", "hydra", "-o", "x"], "this is not a placement"),
+        ([], "no TRACE"),
+    ],
+)
+def test_errors(tmp_path: Path, arguments: list[str], message: str) -> None:
+    """GIVEN something that does not fit THEN the error says what, and what to do."""
+    names = {"{trace}": recorded(tmp_path), "{machine}": machine(tmp_path)}
+    done = antiphon("map", *(names.get(a, a) for a in arguments), fails=True)
+    assert message in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_lists() -> None:
+    """GIVEN --list THEN methods and launchers are shown."""
+    told = json.loads(antiphon("map", "--list", "--json").stdout)
+    assert {"antiphon", "block", "cyclic", "mpipp"} <= {m["name"] for m in told["methods"]}
+    assert set(told["launchers"]) == {"openmpi4", "openmpi5", "hydra", "slurm", "cray"}
+    assert "launchers:" in antiphon("map", "--list").stdout
