@@ -13,5 +13,7 @@ def write(placement: Placement) -> Written:
     """`--map-by rankfile:file=…`; without processors `--map-by seq`."""
     if _rankfile.binds(placement):
         options = ["--host", _rankfile.hosts(placement), "--map-by", "rankfile:file=FILE"]
+        if any(node.cores < node.slots for node in placement.used()):
+            options += ["--bind-to", ":overload-allowed"]
         return Written(_rankfile.text(placement), options)
     return Written(_rankfile.sequence(placement), ["--hostfile", "FILE", "--map-by", "seq", "--bind-to", "none"])
