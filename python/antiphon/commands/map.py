@@ -60,6 +60,7 @@ def add_wishes(parser: argparse.ArgumentParser) -> None:
         "--cores-per-node", type=int, default=0, metavar="N", help="ranks a node takes (default: what the machine says)"
     )
     add("--max-per-node", type=int, default=0, metavar="N", help="use fewer than a node takes")
+    add("--no-bind", action="store_true", help="nodes only, no cores: for ranks with threads, and virtual nodes")
     add("--oversubscribe", action="store_true", help="put several ranks on a core where there are too few")
 
 
@@ -98,7 +99,14 @@ def sources_of(args: argparse.Namespace, traffic: Path, machine: Path, hostfile:
     from antiphon.placement.sources import Sources
 
     return Sources(
-        traffic, machine, hostfile, args.library, args.own, args.ignore_collectives, max(0, args.cores_per_node)
+        traffic,
+        machine,
+        hostfile,
+        library=args.library,
+        own=args.own,
+        ignore_collectives=args.ignore_collectives,
+        cores_per_node=max(0, args.cores_per_node),
+        bind=not args.no_bind,
     )
 
 

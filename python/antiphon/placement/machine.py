@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,11 @@ def load(
     if hosts is not None:
         found = restricted(found, hosts, path)
     return Machine(found, [Node(n["name"], n["cores"], cores) for n, cores in _processors(found, text)])
+
+
+def unbound(machine: Machine) -> Machine:
+    """The same, its processors left for the system to share out."""
+    return Machine(machine.document, [replace(node, cores=0) for node in machine.nodes])
 
 
 def _processors(document: Mapping[str, Any], text: str) -> list[tuple[Mapping[str, Any], int]]:

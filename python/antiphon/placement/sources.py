@@ -32,6 +32,8 @@ class Sources:
     #: Point-to-point messages alone, as MPIPP sees them.
     ignore_collectives: bool = False
     cores_per_node: int = 0
+    #: Ranks get a core of their own where the launcher can say so.
+    bind: bool = True
 
 
 def place(sources: Sources, wishes: Wishes) -> Result:
@@ -47,6 +49,7 @@ def place(sources: Sources, wishes: Wishes) -> Result:
         cores_per_node=sources.cores_per_node,
         hosts=hosts,
     )
+    where = where if sources.bind else machine.unbound(where)
     result = compute(decompose, where, wishes)
     if traffic.header.get("complete") is False:
         result.notes.insert(0, "the trace is not complete: some ranks' calls are missing")
