@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receivers find what they miss and ask the sender for it. Acknowledgements are gathered along a tree and only move the sender's
 // window on, so the sender hears of `tree_arity` members however many there are.
+#include <deque>
 #include <map>
 
 #include "multicast/core.hpp"
@@ -98,6 +99,12 @@ class NackStrategy final : public Reliability {
     int member;
     Position upto;
   };
+  /// What was missing below `upto` (and not below the one before) was asked for.
+  struct Asked {
+    Position upto;
+    std::int64_t at_ns;
+    int attempts;
+  };
   struct Receiver {
     int parent = -1;
     std::vector<Child> children;
@@ -105,11 +112,9 @@ class NackStrategy final : public Reliability {
     Position reported = 0, ack_wanted = 0;
     bool answer_now = false;
     std::uint32_t echo = 0;
-    Position asked = 0;                      ///< what is missing below has been asked for
-    Position last_base = 0;
-    std::int64_t ask_at = never, retry_at = never;
-    std::int64_t asked_ns = 0;               ///< when; 0: asked more than once, which says nothing about the round trip
-    int attempts = 0;
+    std::int64_t ask_at = never;             ///< when to ask for what has been found missing
+    std::deque<Asked> asked;                 ///< what has been asked for, oldest first; the runs follow one another
+    [[nodiscard]] Position asked_upto(Position base) const { return asked.empty() ? base : std::max(base, asked.back().upto); }
   };
   struct Repair {
     int to;
@@ -135,7 +140,7 @@ class NackStrategy final : public Reliability {
   void acknowledge(int sender);
   std::int64_t look_for_gaps(int sender);
   void ask(int sender, const std::vector<InStream::Range>& ranges);
-  void all_there(int sender);
+  void settle(int sender);
   [[nodiscard]] std::int64_t backoff();
   std::int64_t watch_receivers();
   void poll_directly();
@@ -188,53 +193,58 @@ void NackStrategy::ask(int sender, const std::vector<InStream::Range>& ranges) {
   ++core_.statistics.nacks_sent;
 }
 
-void NackStrategy::all_there(int sender) {
+/// Forgets what has come of what was asked for.
+void NackStrategy::settle(int sender) {
   Receiver& r = receiver(sender);
-  if (r.ask_at != never && r.attempts == 0) ++core_.statistics.nacks_suppressed;
-  if (r.asked_ns != 0 && r.attempts == 1) {
-    repair_time_.sample(core_.now_ns - r.asked_ns);
+  bool first = true;
+  while (!r.asked.empty() && r.asked.front().upto <= in(sender).base()) {
+    // Karn's rule; and those behind the first may have been there for long.
+    if (first && r.asked.front().attempts == 1) repair_time_.sample(core_.now_ns - r.asked.front().at_ns);
     if (core_.statistics.round_trip_ns == 0) core_.statistics.round_trip_ns = repair_time_.smoothed_ns();
+    first = false;
+    r.asked.pop_front();
   }
-  r.asked = in(sender).base();
-  r.ask_at = r.retry_at = never;
-  r.asked_ns = 0;
-  r.attempts = 0;
 }
 
 std::int64_t NackStrategy::look_for_gaps(int sender) {
   Receiver& r = receiver(sender);
   const InStream& stream = in(sender);
+  settle(sender);
   const Position limit = std::min(stream.seen(), stream.posted());
   if (stream.base() >= limit) {
-    all_there(sender);
+    if (r.ask_at != never) ++core_.statistics.nacks_suppressed;
+    r.ask_at = never;
+    r.asked.clear();
     return never;
   }
   const std::int64_t now = core_.now_ns;
-  r.asked = std::max(r.asked, stream.base());
-  if (stream.base() > r.last_base && r.retry_at != never) {  // it gets on: what was asked for is coming
-    r.attempts = 1;
-    r.retry_at = now + repair_time_.timeout_ns(1);
-  }
-  r.last_base = stream.base();
-  if (limit > r.asked && r.ask_at == never) r.ask_at = now + backoff();
+  if (limit > r.asked_upto(stream.base()) && r.ask_at == never) r.ask_at = now + backoff();
   if (now >= r.ask_at) {
-    const auto ranges = stream.missing(r.asked, limit, ranges_asked);
-    r.asked = ranges.size() == ranges_asked ? ranges.back().first + ranges.back().packets : limit;
     r.ask_at = never;
-    if (!ranges.empty()) {
+    const auto ranges = stream.missing(r.asked_upto(stream.base()), limit, ranges_asked);
+    const Position upto = ranges.size() == ranges_asked ? ranges.back().first + ranges.back().packets : limit;
+    if (ranges.empty() && !r.asked.empty()) {
+      r.asked.back().upto = upto;  // nothing new is missing
+    } else if (!ranges.empty()) {
       ask(sender, ranges);
-      r.asked_ns = r.attempts == 0 ? now : 0;
-      r.attempts = std::max(r.attempts, 1);
-      r.retry_at = now + repair_time_.timeout_ns(1);
+      r.asked.push_back({upto, now, 1});
     }
   }
-  if (now >= r.retry_at) {
-    const auto ranges = stream.missing(stream.base(), r.asked, ranges_asked);
-    if (!ranges.empty()) ask(sender, ranges);
-    r.asked_ns = 0;
-    r.retry_at = now + repair_time_.timeout_ns(++r.attempts);
+  // Each run by its own clock: what was asked for a moment ago is on its way.
+  Position from = stream.base();
+  std::int64_t next = r.ask_at;
+  for (Asked& asked : r.asked) {
+    std::int64_t due = asked.at_ns + repair_time_.timeout_ns(asked.attempts);
+    if (now >= due) {
+      const auto ranges = stream.missing(from, asked.upto, ranges_asked);
+      if (!ranges.empty()) ask(sender, ranges);
+      asked.at_ns = now;
+      due = now + repair_time_.timeout_ns(++asked.attempts);
+    }
+    from = asked.upto;
+    next = std::min(next, due);
   }
-  return std::min(r.ask_at, r.retry_at);
+  return next;
 }
 
 // --- The sender's side ---

@@ -212,6 +212,7 @@ TEST_CASE("multicast: loss, members 2 to 17, many seeds, both strategies") {
 
 TEST_CASE("multicast: everything at once: loss, duplicates, damage, delay, late members, several senders") {
   for (const Strategy strategy : {Strategy::nack, Strategy::ack}) {
+    std::uint64_t forged = 0, replayed = 0;
     for (std::uint64_t seed = 1; seed <= seeds(12, 1000); ++seed) {
       std::mt19937_64 random(seed);
       Scenario s{.size = 2 + static_cast<int>(random() % 8), .seed = seed};
@@ -227,10 +228,13 @@ TEST_CASE("multicast: everything at once: loss, duplicates, damage, delay, late 
       }
       Run run(s);
       run.check();
-      CHECK(run.total().forged > 0);
-      CHECK(run.total().replayed > 0);
-      CHECK(run.total().malformed == 0);
+      const Statistics total = run.total();
+      forged += total.forged;
+      replayed += total.replayed;
+      CHECK(total.malformed == 0);
     }
+    CHECK(forged > 0);
+    CHECK(replayed > 0);
   }
 }
 
