@@ -106,9 +106,12 @@ class Optimiser:
         there = list(self.trace.nodes)
         start = self.state(there, self.by_rules(there))
         algorithms = self.state(there, self.best(there))
-        moved = self.place(start.choices, there)
-        placement = self.better(start, self.state(moved, self.by_rules(moved)))
+        placement = start
+        for nodes in (self.place(start.choices, there), *self.usual()):
+            placement = self.better(placement, self.state(nodes, self.by_rules(nodes)))
         both, rounds = self.better(algorithms, placement), 0
+        for nodes in self.usual():
+            both = self.better(both, self.state(nodes, self.best(nodes)))
         for rounds in range(1, MOST_ROUNDS + 1):  # noqa: B007
             nodes = self.place(both.choices, both.nodes)
             tried = [self.state(nodes, self.best(nodes)), self.state(both.nodes, self.best(both.nodes))]
@@ -118,6 +121,15 @@ class Optimiser:
                 break
             both = best
         return Outcome(start, algorithms, placement, both, rounds)
+
+    def usual(self) -> list[list[int]]:
+        """Block and cyclic on the run's nodes, in their sizes."""
+        sizes = np.bincount(self.trace.nodes)
+        block = np.repeat(np.arange(len(sizes)), sizes)
+        # Round after round, each node that still has room takes the next rank.
+        turn = np.concatenate([np.arange(size) for size in sizes])
+        cyclic = block[np.lexsort((block, turn))]
+        return [block.tolist(), cyclic.tolist()]
 
     @staticmethod
     def better(a: State, b: State) -> State:

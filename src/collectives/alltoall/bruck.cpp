@@ -34,7 +34,12 @@ class Bruck {
     const OpId received = s_.recv((p_.rank - shift + p_.size) % p_.size, in);
     s_.send((p_.rank + shift) % p_.size, out);
     for (const Dep& dep : packed) s_.after(dep);
-    // Unpacking writes what packing read.
+    // Unpacking writes what packing read; many copies are joined into one, not to have the square of their number of dependencies.
+    if (packed.size() > 8) {
+      const OpId all = s_.copy({}, {});
+      for (const Dep& dep : packed) s_.after(dep);
+      packed = {all};
+    }
     packed.push_back(received);
     std::vector<Dep> unpacked;
     transfer(runs, in, packed, false, unpacked);
