@@ -58,7 +58,7 @@ sanitize-mpi: setup ## The preload object under address and undefined-behaviour 
 conformance: setup ## Test suites of mpi4py and MPICH, with Antiphon and without
 	@.venv/bin/python tests/conformance/run.py $(ARGS)
 
-verify-models: ## Model-check the credit protocol (needs spin)
+verify-models: ## Model-check the protocols of credits and of multicast repair (needs spin)
 	@$(PYTHON3) tests/models/verify.py
 
 bench: setup ## Collectives on the emulated cluster: the library's, Antiphon's and the limit

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rate and latency of the reliable multicast alone, without MPI. One process a member:
 //   antiphon-multicast --index I --size N --first ADDRESS:PORT [--bytes 1024,65536] [--repeat R] [--mode rate|latency|allgather|probe]
-//                      [--strategy nack|ack] [--senders K] [--rate BYTES_PER_S] [--window PACKETS] [--copy] [--hash] [--interface NAME]
-// Member 0 prints one JSON line a measurement. `latency` compares clocks of all members: on one host (the lab) only.
+//                      [--strategy nack|ack] [--senders K] [--rate BYTES_PER_S] [--window PACKETS] [--copy] [--hash] [--thread] [--share PACKETS] [--interface NAME]
+// Member 0 prints one JSON line a measurement. `latency` compares clocks of all members: on one host (the lab) only; --thread leaves
+// all work in it to the keeper. --share: of one sender's packets under way in `allgather`.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -29,7 +30,8 @@ struct Settings {
   int index = 0, size = 0, repeat = 20, senders = 1;
   std::string first, mode = "rate", interface;
   std::vector<std::int64_t> bytes = {1024, 65536};
-  bool copy = false;
+  bool copy = false, thread = false;
+  int share = 0;
   Options options;
 };
 
@@ -40,7 +42,7 @@ Settings parse(int count, char** words) {
   std::map<std::string, std::string> values;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
-    if (word == "--copy" || word == "--hash") {
+    if (word == "--copy" || word == "--hash" || word == "--thread") {
       values[word] = "1";
     } else if (word.rfind("--", 0) == 0 && i + 1 < count) {
       values[word] = words[++i];
@@ -65,6 +67,8 @@ Settings parse(int count, char** words) {
   take("--window", [&](const std::string& v) { s.options.window_packets = std::stoi(v); });
   take("--strategy", [&](const std::string& v) { s.options.strategy = v == "ack" ? Strategy::ack : Strategy::nack; });
   take("--copy", [&](const std::string&) { s.copy = true; });
+  take("--thread", [&](const std::string&) { s.thread = true; });
+  take("--share", [&](const std::string& v) { s.share = std::stoi(v); });
   take("--hash", [&](const std::string&) { s.mode = "hash"; });
   take("--bytes", [&](const std::string& v) {
     s.bytes.clear();
@@ -137,7 +141,7 @@ class Bench {
     if (const auto failure = group_->failure()) throw std::runtime_error(failure->text);
   }
   void wait(const Ticket& ticket) {
-    while (!group_->done(ticket)) step();
+    while (!group_->done(ticket)) s_.thread ? std::this_thread::sleep_for(std::chrono::microseconds(10)) : step();
   }
   Bytes message(std::int64_t bytes, int sender, int number) const {
     Bytes data(static_cast<std::size_t>(bytes));
@@ -197,17 +201,19 @@ class Bench {
     const std::int64_t begin = meeting_.gather(now_ns())[0] + 20'000'000;
     const Statistics before = group_->statistics();
     std::vector<std::int64_t> own;
-    Bytes buffer(static_cast<std::size_t>(bytes));
-    std::vector<Bytes> data;
+    std::vector<Bytes> data;  // moving a vector leaves its bytes where they are
+    std::vector<Ticket> posted;  // a thread that does the work must not wait for its owner to post
     for (int i = 0; i < s_.repeat; ++i) {
-      if (s_.index == 0) data.push_back(message(bytes, 0, i));
+      data.push_back(s_.index == 0 ? message(bytes, 0, i) : Bytes(static_cast<std::size_t>(bytes)));
+      if (s_.index != 0 && s_.thread) posted.push_back(group_->receive(0, data.back()));
     }
     for (int i = 0; i < s_.repeat; ++i) {
       const std::int64_t start = begin + i * apart_ns;
-      while (now_ns() < start) step();
-      wait(s_.index == 0 ? group_->send(data[static_cast<std::size_t>(i)], {.copy = true}) : group_->receive(0, buffer));
+      const auto n = static_cast<std::size_t>(i);
+      while (now_ns() < start) s_.thread ? std::this_thread::sleep_for(std::chrono::microseconds(10)) : step();
+      wait(s_.index == 0 ? group_->send(data[n], {.copy = true}) : s_.thread ? posted[n] : group_->receive(0, data[n]));
       own.push_back(now_ns() - start);
-      if (s_.index != 0) check(buffer, 0, i);
+      if (s_.index != 0) check(data[n], 0, i);
     }
     std::vector<std::int64_t> slowest(own.size(), 0);
     for (const auto& member : meeting_.gather(std::span<const std::byte>(std::as_bytes(std::span(own))))) {
@@ -218,7 +224,7 @@ class Bench {
       }
     }
     std::sort(slowest.begin(), slowest.end());
-    report("latency", bytes, slowest[slowest.size() / 2] * s_.repeat, before, {}, {});
+    report(s_.thread ? "latency, thread" : "latency", bytes, slowest[slowest.size() / 2] * s_.repeat, before, {}, {});
   }
 
   /// Everyone's block to everyone, `senders` at a time.
@@ -236,7 +242,7 @@ class Bench {
       }
       // Who is K places before in the order must be through.
       for (int before_me = s_.index - s_.senders; before_me >= 0; before_me -= s_.senders) wait(tickets[static_cast<std::size_t>(before_me)]);
-      tickets.push_back(group_->send(blocks[static_cast<std::size_t>(s_.index)], {.copy = s_.copy, .concurrent = s_.senders}));
+      tickets.push_back(group_->send(blocks[static_cast<std::size_t>(s_.index)], {.copy = s_.copy, .concurrent = s_.senders, .window_packets = s_.share}));
       for (const Ticket& ticket : tickets) wait(ticket);
     }
     const std::int64_t own_ns = now_ns() - begin;

@@ -20,6 +20,11 @@ CASES = (
     ("credits.pml", {"N": 3, "MOST": 2, "WINDOW": 1, "CALLS": 1}, True),
     ("credits.pml", {"N": 3, "MOST": 1, "WINDOW": 1, "CALLS": 2}, True),
     ("credits.pml", {"N": 3, "MOST": 1, "WINDOW": 1, "CALLS": 1, "STUBBORN": 1}, False),
+    ("repair.pml", {"RECEIVERS": 2, "PACKETS": 3, "WINDOW": 2, "LOSSES": 2, "DUPLICATES": 1}, True),
+    ("repair.pml", {"RECEIVERS": 2, "PACKETS": 2, "WINDOW": 2, "LOSSES": 3, "DUPLICATES": 0}, True),
+    ("repair.pml", {"RECEIVERS": 3, "PACKETS": 2, "WINDOW": 1, "LOSSES": 1, "DUPLICATES": 0}, True),
+    ("repair.pml", {"RECEIVERS": 2, "PACKETS": 2, "WINDOW": 2, "LOSSES": 1, "NO_HEARTBEAT": 1}, False),
+    ("repair.pml", {"RECEIVERS": 2, "PACKETS": 2, "WINDOW": 2, "LOSSES": 1, "HASTY": 1}, False),
 )
 
 
