@@ -16,6 +16,9 @@ namespace antiphon::mapping {
 
 namespace {
 
+/// What costs so many times the best is not made better any more.
+constexpr double hopeless = 1.5;
+
 struct Candidate {
   Model::Placement placement;
   double cost = 0;
@@ -30,6 +33,8 @@ class Portfolio {
     begin_with(model_.placement(block_assignment(model_.task())), "block");
     block_ = candidates_[0].cost;
     begin_with(model_.placement(cyclic_assignment(model_.task())), "cyclic");
+    // A first cut tells whether regular orders are worth their time.
+    begin_with(recursive_bisection(model_, domains_, random_, 0), "bisect");
     regular();
     bisections();
     order_nodes();
@@ -84,8 +89,10 @@ class Portfolio {
   void regular() {
     const Digits digits(model_, domains_);
     const double until = at_part(0.2);
+    const double cut = candidates_.back().cost;
     for (const auto& start : digits.starts()) {
       if (thread_seconds() < until) begin_with(digits.climb(start, until), "digits");
+      if (candidates_.back().cost > hopeless * cut) return;
     }
     // Further beginnings only for what beats the ones so far.
     while (thread_seconds() < until && digits.dimensions() > 1) {
@@ -100,7 +107,7 @@ class Portfolio {
   void bisections() {
     const double until = at_part(0.4);
     // In a tree nothing outside pulls, and these make little difference.
-    const float shares[] = {0, 0.95F, 0, 0.5F};
+    const float shares[] = {0.95F, 0, 0.5F, 0};
     Candidate last;
     for (int n = 0; n < 9; ++n) {
       const double before = thread_seconds();
@@ -119,6 +126,8 @@ class Portfolio {
     constexpr std::size_t most = 5;
     std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
     if (candidates_.size() > most) candidates_.resize(most);
+    const double enough = hopeless * candidates_[0].cost;
+    std::erase_if(candidates_, [&](const Candidate& c) { return c.cost > enough; });
     const double each = std::max(0.0, at_part(0.55) - thread_seconds()) / static_cast<double>(candidates_.size());
     for (Candidate& c : candidates_) {
       anneal_nodes(model_, near_, c.placement, each, random_);

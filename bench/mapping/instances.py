@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traffic and machines to measure mapping on: stencils, collectives as libraries send them, irregular graphs, programs that do both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Pattern = Callable[["Traffic"], None]
+
+
+@dataclass
+class Traffic:
+    """Messages and bytes between ranks, as entries that add up."""
+
+    ranks: int
+    entries: list[np.ndarray] = field(default_factory=list)
+
+    def add(self, source: Any, target: Any, size: Any, count: Any) -> None:
+        """`count` messages of `size` bytes from each source to its target."""
+        rows = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (source, target, count, np.multiply(size, count))))
+        self.entries.append(np.stack([r.ravel() for r in rows], axis=1))
+
+    def write(self, path: Path) -> None:
+        """The binary form of docs/reference/mapping-files.md."""
+        rows = np.concatenate(self.entries) if self.entries else np.zeros((0, 4))
+        rows = rows[rows[:, 0] != rows[:, 1]]
+        keys, inverse = np.unique(rows[:, 0].astype(np.int64) * self.ranks + rows[:, 1].astype(np.int64), return_inverse=True)
+        messages = np.bincount(inverse, rows[:, 2], len(keys))
+        volume = np.bincount(inverse, rows[:, 3], len(keys))
+        first = np.searchsorted(keys, np.arange(self.ranks + 1) * self.ranks).astype(np.int64)
+        with path.open("wb") as out:
+            out.write(b"APTRAFF1")
+            for part in (np.array([self.ranks, len(keys)], np.int64), first, messages, volume, (keys % self.ranks).astype(np.int32)):
+                out.write(part.tobytes())
+
+
+def grid_of(ranks: int, dimensions: int) -> tuple[int, ...]:
+    """As near to a cube as whole numbers allow, growing."""
+    if dimensions == 1:
+        return (ranks,)
+    side = max(d for d in range(1, int(round(ranks ** (1 / dimensions) + 1e-9)) + 1) if ranks % d == 0)
+    return (side, *grid_of(ranks // side, dimensions - 1))
+
+
+def stencil(t: Traffic, dims: tuple[int, ...], sizes: tuple[float, ...], count: int = 100, corners: float = 0) -> None:
+    """Halos with the neighbours of a grid that does not wrap around."""
+    index = np.arange(t.ranks).reshape(dims)
+    for axis, size in enumerate(sizes):
+        low = np.moveaxis(index, axis, 0)[:-1].ravel()
+        high = np.moveaxis(index, axis, 0)[1:].ravel()
+        t.add(low, high, size, count)
+        t.add(high, low, size, count)
+    if corners and len(dims) == 2:
+        for one, other in ((index[:-1, :-1], index[1:, 1:]), (index[:-1, 1:], index[1:, :-1])):
+            t.add(one, other, corners, count)
+            t.add(other, one, corners, count)
+
+
+def doubling(t: Traffic, ranks: np.ndarray, size: Callable[[int], float], count: int) -> None:
+    """Every rank with rank xor 2^k, the ranks beyond the largest power of two through one partner."""
+    n = len(ranks)
+    power = 1 << (n.bit_length() - 1)
+    if n > power:
+        t.add(ranks[power:], ranks[: n - power], size(0), count)
+        t.add(ranks[: n - power], ranks[power:], size(0), count)
+    mask = 1
+    while mask < power:
+        t.add(ranks[:power], ranks[np.arange(power) ^ mask], size(mask), count)
+        mask *= 2
+
+
+def bruck(t: Traffic, block: float, count: int) -> None:
+    """Paper 2's Figure 2."""
+    mask = 1
+    ranks = np.arange(t.ranks)
+    while mask < t.ranks:
+        blocks = int(np.count_nonzero(np.arange(t.ranks) & mask))
+        t.add(ranks, (ranks + mask) % t.ranks, blocks * block, count)
+        mask *= 2
+
+
+def binomial(t: Traffic, size: float, count: int) -> None:
+    """A broadcast from rank 0."""
+    mask = 1
+    while mask < t.ranks:
+        sources = np.arange(0, t.ranks - mask, 2 * mask)
+        t.add(sources, sources + mask, size, count)
+        mask *= 2
+
+
+def halving(t: Traffic, ranks: np.ndarray, size: float, count: int) -> None:
+    """Rabenseifner's allreduce: half of the data with the nearest, then a quarter, …, and back."""
+    doubling(t, ranks, lambda mask: size / (2 * max(mask, 1)), 2 * count)
+
+
+def sparse(t: Traffic, degree: int = 6, seed: int = 1) -> None:
+    """Random partners, sizes over more than three decades."""
+    random = np.random.default_rng(seed)
+    source = np.repeat(np.arange(t.ranks), degree)
+    target = random.integers(0, t.ranks, len(source))
+    size = 10 ** random.uniform(2, 5.5, len(source))
+    count = random.integers(1, 50, len(source))
+    t.add(source, target, size, count)
+    t.add(target, source, size, count)
+
+
+def mesh(t: Traffic, seed: int = 2) -> None:
+    """An unstructured mesh in random order: points in a cube, about 13 near ones each."""
+    random = np.random.default_rng(seed)
+    points = random.random((t.ranks, 3))
+    reach = (13 * 3 / (4 * math.pi * t.ranks)) ** (1 / 3)
+    for first in range(0, t.ranks, 256):
+        apart = np.linalg.norm(points[first : first + 256, None] - points[None], axis=2)
+        source, target = np.nonzero((apart < reach) & (apart > 0))
+        t.add(source + first, target, 60000 * np.exp(-2 * apart[source, target] / reach) + 200, 100)
+
+
+def columns(t: Traffic) -> Iterator[np.ndarray]:
+    """The columns of the two-dimensional grid."""
+    yield from np.arange(t.ranks).reshape(grid_of(t.ranks, 2)).T
+
+
+def coupled(t: Traffic) -> None:
+    """Two models on half of the ranks each, which exchange with transposed partners and have small allreduces of their own."""
+    half = t.ranks // 2
+    dims = grid_of(half, 2)
+    index = np.arange(half).reshape(dims)
+    for base in (0, half):
+        part = Traffic(half)
+        stencil(part, dims, (20000, 20000))
+        t.entries += [e + [base, base, 0, 0] for e in part.entries]
+        doubling(t, base + np.arange(half), lambda mask: 8, 200)
+    partner = half + np.argsort(index.T.ravel())
+    t.add(np.arange(half), partner, 120000, 20)
+    t.add(partner, np.arange(half), 60000, 20)
+
+
+def everyone(t: Traffic) -> np.ndarray:
+    return np.arange(t.ranks)
+
+
+def both(*parts: Pattern) -> Pattern:
+    def pattern(t: Traffic) -> None:
+        for part in parts:
+            part(t)
+
+    return pattern
+
+
+PATTERNS: dict[str, Pattern] = {
+    "halo3d": lambda t: stencil(t, grid_of(t.ranks, 3), (65536,) * 3),
+    "halo3d-long": lambda t: stencil(t, grid_of(t.ranks, 3), (131072, 32768, 8192)),
+    "halo2d": lambda t: stencil(t, grid_of(t.ranks, 2), (32768, 32768), corners=64),
+    "allreduce-doubling": lambda t: doubling(t, everyone(t), lambda mask: 1024, 1000),
+    "allreduce-halving": lambda t: halving(t, everyone(t), 1 << 20, 20),
+    "allgather-doubling": lambda t: doubling(t, everyone(t), lambda mask: max(mask, 1) * 458752 / t.ranks, 100),
+    "alltoall-bruck": lambda t: bruck(t, 64, 100),
+    "bcast": lambda t: binomial(t, 8192, 100),
+    "ring": lambda t: t.add(everyone(t), np.roll(everyone(t), -1), 16384, 10 * (t.ranks - 1)),
+    "sparse": sparse,
+    "mesh": mesh,
+    "columns": lambda t: both(
+        lambda x: stencil(x, grid_of(x.ranks, 2), (32768, 32768)), lambda x: [halving(x, c, 4 << 20, 10) for c in columns(x)]
+    )(t),
+    "halo-allreduce": both(
+        lambda t: stencil(t, grid_of(t.ranks, 3), (65536,) * 3), lambda t: doubling(t, everyone(t), lambda mask: 16, 300)
+    ),
+    "halo-allgather": both(
+        lambda t: stencil(t, grid_of(t.ranks, 3), (16384,) * 3),
+        lambda t: doubling(t, everyone(t), lambda mask: max(mask, 1) * 458752 / t.ranks, 20),
+    ),
+    "coupled": coupled,
+}
+
+
+def level(latency_us: float, mb_per_s: float) -> dict[str, float]:
+    return {"latency_s": latency_us * 1e-6, "bytes_per_s": mb_per_s * 1e6}
+
+
+def flat(ranks: int, cores: int) -> dict[str, Any]:
+    """One switch, nodes of two sockets; paper 2's cluster."""
+    inside = [{"width": cores // 2, **level(0.5, 4000)}, {"width": cores, **level(0.8, 2500)}]
+    return {"nodes": ranks // cores, "cores_per_node": cores, "levels": inside, **level(5, 800)}
+
+
+def racks(ranks: int, cores: int, leaf: int) -> dict[str, Any]:
+    """Nodes on leaf switches below a spine."""
+    leaves = ranks // cores // leaf
+    switches = [{"name": "spine", **level(18, 200)}]
+    switches += [{"name": f"leaf{i}", "parent": "spine", **level(12, 600)} for i in range(leaves)]
+    nodes = [{"name": f"leaf{i}-", "switch": f"leaf{i}", "count": leaf, "cores": cores} for i in range(leaves)]
+    return {"switches": switches, "nodes": nodes, "levels": [{"width": cores, **level(0.5, 5000)}]}
+
+
+def torus(dims: tuple[int, ...], cores: int) -> dict[str, Any]:
+    """Distances by hops; nothing else says that it is a torus."""
+    places = np.stack(np.unravel_index(np.arange(math.prod(dims)), dims), axis=1)
+    hops = np.zeros((len(places), len(places)))
+    for axis, length in enumerate(dims):
+        apart = np.abs(places[:, None, axis] - places[None, :, axis])
+        hops += np.minimum(apart, length - apart)
+    latency = (1.5 + 0.15 * hops) * 1e-6
+    rate = 1e9 / (0.5 + 0.5 * hops)
+    return {
+        "nodes": len(places),
+        "cores_per_node": cores,
+        "levels": [{"width": cores, **level(0.5, 5000)}],
+        "between_nodes": {"latency_s": latency.tolist(), "bytes_per_s": rate.tolist()},
+    }
+
+
+def measured(distance: Callable[[int, int], tuple[float, float]], nodes: int, noise: float, seed: int) -> dict[str, Any]:
+    """What a probe of every pair of nodes would say: with noise of its own in each."""
+    random = np.random.default_rng(seed)
+    values = np.array([[distance(a, b) for b in range(nodes)] for a in range(nodes)])
+    for quantity in range(2):
+        upper = np.triu(np.exp(noise * random.standard_normal((nodes, nodes))), 1)
+        values[:, :, quantity] *= upper + upper.T + np.eye(nodes)
+    return {"latency_s": values[:, :, 0].tolist(), "bytes_per_s": values[:, :, 1].tolist()}
+
+
+def noisy(machine: dict[str, Any], leaf: int, nodes: int, seed: int = 1) -> dict[str, Any]:
+    """Racks, or a torus, as measured."""
+    if "between_nodes" in machine:
+        clean = machine["between_nodes"]
+        between = measured(lambda a, b: (clean["latency_s"][a][b], clean["bytes_per_s"][a][b]), nodes, 0.1, seed)
+        return {**machine, "between_nodes": between}
+    near, far = (12e-6, 600e6), (18e-6, 200e6)
+    inside = {k: machine[k] for k in ("levels",)}
+    listed = [{k: n[k] for k in ("count", "cores")} for n in machine["nodes"]]
+    return {"nodes": listed, **inside, "between_nodes": measured(lambda a, b: near if a // leaf == b // leaf else far, nodes, 0.1, seed)}
+
+
+def uneven(ranks: int) -> dict[str, Any]:
+    """Racks with old nodes of 6, newer ones of 16 cores."""
+    switches = [{"name": "spine", **level(18, 200)}]
+    nodes: list[dict[str, Any]] = []
+    total = 0
+    while total < ranks:
+        rack = f"rack{len(switches) - 1}"
+        switches.append({"name": rack, "parent": "spine", **level(12, 600)})
+        for cores in (6, 6, 16) if len(switches) % 2 else (16, 6):
+            nodes.append({"name": f"{rack}-{len(nodes)}", "switch": rack, "cores": cores})
+            total += cores
+    return {"switches": switches, "nodes": nodes, "levels": [{"width": 2, **level(0.3, 8000)}, {"width": 16, **level(0.5, 5000)}]}
+
+
+#: By number of ranks: machines, each a document of docs/reference/mapping-files.md.
+MACHINES: dict[int, dict[str, Callable[[], dict[str, Any]]]] = {
+    64: {
+        "flat": lambda: flat(64, 4),
+        "racks": lambda: racks(64, 4, 4),
+        "torus": lambda: torus((4, 2, 2), 4),
+        "racks-measured": lambda: noisy(racks(64, 4, 4), 4, 16),
+        "uneven": lambda: uneven(64),
+    },
+    96: {"flat": lambda: flat(96, 12), "racks": lambda: racks(96, 4, 6), "torus": lambda: torus((4, 3, 2), 4)},
+    512: {
+        "flat": lambda: flat(512, 64),
+        "racks": lambda: racks(512, 16, 4),
+        "torus": lambda: torus((8, 4, 4), 4),
+        "torus-measured": lambda: noisy(torus((8, 4, 4), 4), 0, 128),
+        "racks-measured": lambda: noisy(racks(512, 16, 4), 4, 32),
+        "uneven": lambda: uneven(512),
+    },
+    600: {"flat": lambda: flat(600, 24), "racks": lambda: racks(600, 20, 5), "torus": lambda: torus((6, 5, 5), 4)},
+    4096: {"flat": lambda: flat(4096, 64), "racks": lambda: racks(4096, 64, 8), "torus": lambda: torus((8, 8, 8), 8)},
+}
