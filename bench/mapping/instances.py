@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic and machines to measure mapping on: stencils, collectives as libraries send them, irregular graphs, programs that do both."""
+"""Traffic and machines to measure mapping on: stencils, collectives as libraries send them, irregular graphs, both."""
 
 from __future__ import annotations
 
@@ -23,20 +23,30 @@ class Traffic:
 
     def add(self, source: Any, target: Any, size: Any, count: Any) -> None:
         """`count` messages of `size` bytes from each source to its target."""
-        rows = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (source, target, count, np.multiply(size, count))))
+        rows = np.broadcast_arrays(
+            *(np.asarray(x, dtype=float) for x in (source, target, count, np.multiply(size, count)))
+        )
         self.entries.append(np.stack([r.ravel() for r in rows], axis=1))
 
     def write(self, path: Path) -> None:
         """The binary form of docs/reference/mapping-files.md."""
         rows = np.concatenate(self.entries) if self.entries else np.zeros((0, 4))
         rows = rows[rows[:, 0] != rows[:, 1]]
-        keys, inverse = np.unique(rows[:, 0].astype(np.int64) * self.ranks + rows[:, 1].astype(np.int64), return_inverse=True)
+        keys, inverse = np.unique(
+            rows[:, 0].astype(np.int64) * self.ranks + rows[:, 1].astype(np.int64), return_inverse=True
+        )
         messages = np.bincount(inverse, rows[:, 2], len(keys))
         volume = np.bincount(inverse, rows[:, 3], len(keys))
         first = np.searchsorted(keys, np.arange(self.ranks + 1) * self.ranks).astype(np.int64)
         with path.open("wb") as out:
             out.write(b"APTRAFF1")
-            for part in (np.array([self.ranks, len(keys)], np.int64), first, messages, volume, (keys % self.ranks).astype(np.int32)):
+            for part in (
+                np.array([self.ranks, len(keys)], np.int64),
+                first,
+                messages,
+                volume,
+                (keys % self.ranks).astype(np.int32),
+            ):
                 out.write(part.tobytes())
 
 
@@ -127,7 +137,7 @@ def columns(t: Traffic) -> Iterator[np.ndarray]:
 
 
 def coupled(t: Traffic) -> None:
-    """Two models on half of the ranks each, which exchange with transposed partners and have small allreduces of their own."""
+    """Two models on half of the ranks each: they exchange with transposed partners and have small allreduces."""
     half = t.ranks // 2
     dims = grid_of(half, 2)
     index = np.arange(half).reshape(dims)
@@ -166,10 +176,12 @@ PATTERNS: dict[str, Pattern] = {
     "sparse": sparse,
     "mesh": mesh,
     "columns": lambda t: both(
-        lambda x: stencil(x, grid_of(x.ranks, 2), (32768, 32768)), lambda x: [halving(x, c, 4 << 20, 10) for c in columns(x)]
+        lambda x: stencil(x, grid_of(x.ranks, 2), (32768, 32768)),
+        lambda x: [halving(x, c, 4 << 20, 10) for c in columns(x)],
     )(t),
     "halo-allreduce": both(
-        lambda t: stencil(t, grid_of(t.ranks, 3), (65536,) * 3), lambda t: doubling(t, everyone(t), lambda mask: 16, 300)
+        lambda t: stencil(t, grid_of(t.ranks, 3), (65536,) * 3),
+        lambda t: doubling(t, everyone(t), lambda mask: 16, 300),
     ),
     "halo-allgather": both(
         lambda t: stencil(t, grid_of(t.ranks, 3), (16384,) * 3),
@@ -215,7 +227,9 @@ def torus(dims: tuple[int, ...], cores: int) -> dict[str, Any]:
     }
 
 
-def measured(distance: Callable[[int, int], tuple[float, float]], nodes: int, noise: float, seed: int) -> dict[str, Any]:
+def measured(
+    distance: Callable[[int, int], tuple[float, float]], nodes: int, noise: float, seed: int
+) -> dict[str, Any]:
     """What a probe of every pair of nodes would say: with noise of its own in each."""
     random = np.random.default_rng(seed)
     values = np.array([[distance(a, b) for b in range(nodes)] for a in range(nodes)])
@@ -234,7 +248,11 @@ def noisy(machine: dict[str, Any], leaf: int, nodes: int, seed: int = 1) -> dict
     near, far = (12e-6, 600e6), (18e-6, 200e6)
     inside = {k: machine[k] for k in ("levels",)}
     listed = [{k: n[k] for k in ("count", "cores")} for n in machine["nodes"]]
-    return {"nodes": listed, **inside, "between_nodes": measured(lambda a, b: near if a // leaf == b // leaf else far, nodes, 0.1, seed)}
+    return {
+        "nodes": listed,
+        **inside,
+        "between_nodes": measured(lambda a, b: near if a // leaf == b // leaf else far, nodes, 0.1, seed),
+    }
 
 
 def uneven(ranks: int) -> dict[str, Any]:
@@ -248,7 +266,11 @@ def uneven(ranks: int) -> dict[str, Any]:
         for cores in (6, 6, 16) if len(switches) % 2 else (16, 6):
             nodes.append({"name": f"{rack}-{len(nodes)}", "switch": rack, "cores": cores})
             total += cores
-    return {"switches": switches, "nodes": nodes, "levels": [{"width": 2, **level(0.3, 8000)}, {"width": 16, **level(0.5, 5000)}]}
+    return {
+        "switches": switches,
+        "nodes": nodes,
+        "levels": [{"width": 2, **level(0.3, 8000)}, {"width": 16, **level(0.5, 5000)}],
+    }
 
 
 #: By number of ranks: machines, each a document of docs/reference/mapping-files.md.

@@ -20,14 +20,16 @@ class Kahip:
         self._library = ctypes.CDLL(str(library))
 
     def place(self, traffic: Traffic, domain: int, tree: list[int], costs: list[float]) -> tuple[list[int], float]:
-        """Slots by rank, and the processor time. `domain`: cores that are alike; `tree`: branches of the levels above, from below."""
+        """Slots by rank, and processor time. `domain`: cores that are alike; `tree`: branches above, from below."""
         first, to, weight = _undirected(traffic)
         n, depth = ctypes.c_int(traffic.ranks), len(tree)
         sizes = (ctypes.c_int * depth)(*tree)
         distances = (ctypes.c_int * depth)(*(max(1, round(4 * c / costs[0])) for c in costs))
         part = (ctypes.c_int * traffic.ranks)()
         cut, qap, imbalance = ctypes.c_int(), ctypes.c_int(), ctypes.c_double(0.0)
-        pointers = [np.ascontiguousarray(a, np.int32).ctypes.data_as(ctypes.POINTER(ctypes.c_int)) for a in (first, weight, to)]
+        pointers = [
+            np.ascontiguousarray(a, np.int32).ctypes.data_as(ctypes.POINTER(ctypes.c_int)) for a in (first, weight, to)
+        ]
         begin = time.process_time()
         self._library.process_mapping(
             ctypes.byref(n), None, *pointers, sizes, distances, depth, ECO, 0, ctypes.byref(imbalance), True, 1,
@@ -42,7 +44,9 @@ def _undirected(traffic: Traffic) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rows = np.concatenate(traffic.entries)
     rows = rows[rows[:, 0] != rows[:, 1]]
     cost = rows[:, 2] * 10e-6 + rows[:, 3] / 400e6
-    keys = np.concatenate([rows[:, 0] * traffic.ranks + rows[:, 1], rows[:, 1] * traffic.ranks + rows[:, 0]]).astype(np.int64)
+    keys = np.concatenate([rows[:, 0] * traffic.ranks + rows[:, 1], rows[:, 1] * traffic.ranks + rows[:, 0]]).astype(
+        np.int64
+    )
     keys, inverse = np.unique(keys, return_inverse=True)
     weight = np.bincount(inverse, np.concatenate([cost, cost]))
     first = np.searchsorted(keys, np.arange(traffic.ranks + 1) * traffic.ranks)

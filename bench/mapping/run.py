@@ -20,10 +20,10 @@ from kahip import Kahip
 
 from antiphon import core
 
-#: What the issue of quality allows, by number of ranks.
+#: The budget, by number of ranks.
 SECONDS = {64: 0.01, 96: 0.01, 512: 0.1, 600: 0.1, 4096: 1.0, 65536: 60.0}
 #: Exchanging all pairs takes minutes beyond.
-MOST_RANKS = {"mpipp": 512}
+MOST_RANKS = {"mpipp": 96}
 KAHIP_TREES = {
     (64, "flat"): (2, [2, 16], [2.1, 6.3]), (64, "racks"): (4, [4, 4], [13.7, 23]),
     (96, "flat"): (6, [2, 8], [2.1, 6.3]), (96, "racks"): (4, [6, 4], [13.7, 23]),
@@ -37,7 +37,9 @@ def rows_of(options: argparse.Namespace, folder: Path) -> Iterator[dict[str, Any
     """All results, one after the other."""
     kahip = Kahip(options.kahip) if options.kahip else None
     for ranks in options.ranks:
-        machines = {name: _written(folder / f"{ranks}-{name}.json", make()) for name, make in instances.MACHINES[ranks].items()}
+        machines = {
+            name: _written(folder / f"{ranks}-{name}.json", make()) for name, make in instances.MACHINES[ranks].items()
+        }
         for pattern, build in instances.PATTERNS.items():
             traffic = instances.Traffic(ranks)
             build(traffic)
@@ -57,13 +59,16 @@ def _written(path: Path, machine: dict[str, Any]) -> Path:
     return path
 
 
-def _placed(ranks: int, pattern: str, machine: str, file: Path, document: Path, method: str) -> Iterator[dict[str, Any]]:
+def _placed(
+    ranks: int, pattern: str, machine: str, file: Path, document: Path, method: str
+) -> Iterator[dict[str, Any]]:
     fields = {"traffic_file": str(file), "machine_file": str(document), "objective": "messages"}
     answer = core.query("map", method=method, seconds=SECONDS[ranks], **fields)
     costs = {name: c["messages_s"] for name, c in answer["costs"].items()}
     yield {
-        "ranks": ranks, "pattern": pattern, "machine": machine, "method": method, "cost": costs["chosen"] / costs["block"],
-        "cyclic": costs["cyclic"] / costs["block"], "block_s": costs["block"], "cpu_seconds": round(answer["cpu_seconds"], 6),
+        "ranks": ranks, "pattern": pattern, "machine": machine, "method": method,
+        "cost": costs["chosen"] / costs["block"], "cyclic": costs["cyclic"] / costs["block"],
+        "block_s": costs["block"], "cpu_seconds": round(answer["cpu_seconds"], 6),
     }  # fmt: skip
 
 
@@ -81,7 +86,9 @@ def _scored(
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ranks", type=int, nargs="+", default=sorted(instances.MACHINES), choices=sorted(instances.MACHINES))
+    parser.add_argument(
+        "--ranks", type=int, nargs="+", default=sorted(instances.MACHINES), choices=sorted(instances.MACHINES)
+    )
     parser.add_argument("--methods", nargs="+", default=["antiphon", "scotch", "greedy", "mpipp"])
     parser.add_argument("--kahip", type=Path, help="libkahip.so of PyPI's kahip; left out if not given")
     parser.add_argument("--out", type=Path, help="raw results, one JSON object a line; default: standard output")
@@ -101,7 +108,8 @@ def main() -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
     options = _options()
     if options.out is None:
-        return _write(options, sys.stdout)
+        _write(options, sys.stdout)
+        return
     with options.out.open("a") as out:
         _write(options, out)
 

@@ -5,10 +5,10 @@ namespace antiphon::mapping::methods_in {
 
 namespace {
 
-Assignment place(const Task& task, const Budget& budget) { return search_portfolio(task, budget); }
+Assignment place(const Task& task, const Budget& budget) { return search_portfolio(task, budget, true); }
 
 }  // namespace
 
-extern const Method antiphon{"antiphon", "regular orders, dual recursive bisection, annealing of nodes and ranks; never worse than block and cyclic", nullptr, place};
+extern const Method antiphon{"antiphon", "regular orders, dual recursive bisection, annealing of nodes and ranks; never worse than block and cyclic; with Scotch as a beginning if installed", nullptr, place};
 
 }  // namespace antiphon::mapping::methods_in

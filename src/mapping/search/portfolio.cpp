@@ -2,10 +2,8 @@
 #include "mapping/search/portfolio.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <string>
 
+#include "antiphon/error.hpp"
 #include "mapping/fill.hpp"
 #include "mapping/search/digits.hpp"
 #include "mapping/search/link_search.hpp"
@@ -16,8 +14,10 @@ namespace antiphon::mapping {
 
 namespace {
 
-/// What costs so many times the best is not made better any more.
+/// Regular orders that cost so many times what a first cut does are given up.
 constexpr double hopeless = 1.5;
+/// And this only where there is nothing better to begin with.
+constexpr double worth_improving = 1.12;
 
 struct Candidate {
   Model::Placement placement;
@@ -26,19 +26,18 @@ struct Candidate {
 
 class Portfolio {
  public:
-  Portfolio(const Task& task, const Budget& budget)
-      : begin_(thread_seconds()), budget_(budget), random_(budget.seed), model_(task), domains_(model_), near_(model_), swaps_(model_, domains_, near_, budget.seed) {}
+  Portfolio(const Task& task, const Budget& budget, bool with_scotch)
+      : with_scotch_(with_scotch), begin_(thread_seconds()), budget_(budget), random_(budget.seed), model_(task), domains_(model_),
+        near_(model_), swaps_(model_, domains_, near_, budget.seed) {}
 
   Model::Placement run() {
-    begin_with(model_.placement(block_assignment(model_.task())), "block");
-    block_ = candidates_[0].cost;
-    begin_with(model_.placement(cyclic_assignment(model_.task())), "cyclic");
+    begin_with(model_.placement(block_assignment(model_.task())));
+    begin_with(model_.placement(cyclic_assignment(model_.task())));
     // A first cut tells whether regular orders are worth their time.
-    begin_with(recursive_bisection(model_, domains_, random_, 0), "bisect");
+    begin_with(recursive_bisection(model_, domains_, random_, 0));
+    if (with_scotch_) scotch();
     regular();
-    bisections();
-    order_nodes();
-    descend();
+    explore();
     anneal();
     return model_.task().objective() == Objective::time ? quickest() : best_.placement;
   }
@@ -49,14 +48,8 @@ class Portfolio {
     return begin_ + part * budget_.seconds * (model_.task().objective() == Objective::time ? 0.5 : 1);
   }
 
-  void note(const char* what, double cost) const {
-    if (std::getenv("MAPDBG") != nullptr) std::fprintf(stderr, "%-8s %.4f t=%.4f\n", what, cost / block_, thread_seconds() - begin_);
-  }
-
-  void begin_with(Model::Placement placement, const char* what) {
+  void begin_with(Model::Placement placement) {
     const double cost = model_.total(placement);
-    if (block_ == 0) block_ = cost;
-    note(what, cost);
     if (best_.placement.empty() || cost < best_.cost) best_ = {placement, cost};
     candidates_.push_back({std::move(placement), cost});
   }
@@ -86,12 +79,24 @@ class Portfolio {
     return least.placement;
   }
 
+  /// One more beginning, where that library is installed and quick enough.
+  void scotch() {
+    constexpr int most_ranks = 8192;
+    const Method* method = find_method("scotch");
+    if (method == nullptr || model_.ranks() > most_ranks || !method->unavailable().empty()) return;
+    try {
+      begin_with(model_.placement(method->place(model_.task(), budget_)));
+    } catch (const Error&) {
+      // Its refusal is no loss.
+    }
+  }
+
   void regular() {
     const Digits digits(model_, domains_);
     const double until = at_part(0.2);
-    const double cut = candidates_.back().cost;
+    const double cut = best_.cost;
     for (const auto& start : digits.starts()) {
-      if (thread_seconds() < until) begin_with(digits.climb(start, until), "digits");
+      if (thread_seconds() < until) begin_with(digits.climb(start, until));
       if (candidates_.back().cost > hopeless * cut) return;
     }
     // Further beginnings only for what beats the ones so far.
@@ -99,77 +104,77 @@ class Portfolio {
       Model::Placement found = digits.climb(digits.mixed(random_), until);
       if (model_.total(found) < candidates_.back().cost) {
         candidates_.pop_back();
-        begin_with(std::move(found), "mixed");
+        begin_with(std::move(found));
       }
     }
   }
 
-  void bisections() {
-    const double until = at_part(0.4);
-    // In a tree nothing outside pulls, and these make little difference.
-    const float shares[] = {0.95F, 0, 0.5F, 0};
-    Candidate last;
-    for (int n = 0; n < 9; ++n) {
-      const double before = thread_seconds();
-      const bool again = !model_.uniform_network() && n >= 4 && !last.placement.empty();
-      Model::Placement found = recursive_bisection(model_, domains_, random_, shares[n % 4], again ? &last.placement : nullptr);
-      const double cost = model_.total(found);
-      if (last.placement.empty() || cost < last.cost) last = {found, cost};
-      begin_with(std::move(found), again ? "again" : "bisect");
-      const double took = thread_seconds() - before;
-      if (before + 2 * took > until) break;
+  /// Every beginning gets its nodes ordered and its ranks exchanged; new ones as long as there is time: many quick ones find more than
+  /// one slow one.
+  void explore() {
+    const double until = at_part(0.7);
+    std::vector<Candidate> left = std::move(candidates_);
+    candidates_.clear();
+    std::sort(left.begin(), left.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+    const double enough = worth_improving * left[0].cost;
+    std::erase_if(left, [&](const Candidate& c) { return c.cost > enough; });
+    for (std::size_t n = 0; thread_seconds() < until; ++n) {
+      if (n < left.size()) {
+        improve(std::move(left[n]), until);
+      } else {
+        const double before = thread_seconds();
+        improve(fresh(n - left.size()), until);
+        // The last one would not be ready.
+        if (thread_seconds() + 0.7 * (thread_seconds() - before) > until) break;
+      }
     }
   }
 
-  void order_nodes() {
-    if (model_.uniform_network()) return;
-    constexpr std::size_t most = 5;
-    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
-    if (candidates_.size() > most) candidates_.resize(most);
-    const double enough = hopeless * candidates_[0].cost;
-    std::erase_if(candidates_, [&](const Candidate& c) { return c.cost > enough; });
-    const double each = std::max(0.0, at_part(0.55) - thread_seconds()) / static_cast<double>(candidates_.size());
-    for (Candidate& c : candidates_) {
-      anneal_nodes(model_, near_, c.placement, each, random_);
-      c.cost = model_.total(c.placement);
-      note("nodes", c.cost);
-      keep(c.placement, c.cost);
-    }
+  Candidate fresh(std::size_t n) {
+    const float shares[] = {0, 0.95F, 0.5F, 0};
+    const bool again = !model_.uniform_network() && n % 4 == 3;
+    Model::Placement found = recursive_bisection(model_, domains_, random_, shares[n % 4], again ? &best_.placement : nullptr);
+    const double cost = model_.total(found);
+    return {std::move(found), cost};
   }
 
-  void descend() {
-    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
-    const double until = at_part(0.65);
-    for (Candidate& c : candidates_) {
-      if (thread_seconds() > until) break;
-      swaps_.set(c.placement);
-      swaps_.descend(until);
-      c = {swaps_.placement(), model_.total(swaps_.placement())};
-      note("descend", c.cost);
-      keep(c.placement, c.cost);
-    }
-    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+  void improve(Candidate c, double until) {
+    constexpr double seconds_a_node = 2.5e-5;
+    anneal_nodes(model_, near_, c.placement, std::min(model_.nodes() * seconds_a_node, 0.1 * budget_.seconds), random_);
+    swaps_.set(c.placement);
+    swaps_.descend(until);
+    c = {swaps_.placement(), model_.total(swaps_.placement())};
+    keep(c.placement, c.cost);
+    candidates_.push_back(std::move(c));
+    // For the predicted time, some of the best are tried again.
+    constexpr std::size_t most = 6;
+    if (candidates_.size() <= most) return;
+    candidates_.erase(std::max_element(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; }));
   }
 
   void anneal() {
     swaps_.set(best_.placement);
     const float step = swaps_.typical_step();
     if (step <= 0) return;
-    const double begin = thread_seconds();
+    struct Round {
+      float hot;
+      double share;  ///< of the time that is left
+    };
+    const Round few[] = {{0.1F, 0.25}, {0.03F, 0.33}, {0.3F, 0.5}, {0.1F, 1}};
+    const Round many[] = {{0.1F, 0.33}, {0.03F, 0.5}, {0.3F, 1}, {0.1F, 1}};
     const double end = at_part(1);
-    const float hots[] = {0.1F, 0.03F, 0.3F, 0.1F, 0.05F};
-    const int rounds = model_.ranks() <= 1024 ? 4 : 3;
-    for (int k = 0; k < rounds && thread_seconds() < end; ++k) {
+    for (const Round& round : model_.ranks() <= 1024 ? few : many) {
+      const double now = thread_seconds();
+      if (now >= end) break;
       swaps_.set(best_.placement);
-      const double until = begin + (end - begin) * (k + 1) / rounds;
-      swaps_.anneal(step * hots[k], step * hots[k] * 0.01F, until);
+      swaps_.anneal(step * round.hot, step * round.hot * 0.01F, now + (end - now) * round.share);
       swaps_.descend(end);
       const double cost = model_.total(swaps_.placement());
-      note("anneal", cost);
       keep(swaps_.placement(), cost);
     }
   }
 
+  bool with_scotch_;
   double begin_;
   Budget budget_;
   Random random_;
@@ -177,17 +182,25 @@ class Portfolio {
   Domains domains_;
   NearNodes near_;
   Swaps swaps_;
-  double block_ = 0;
   Candidate best_;
   std::vector<Candidate> candidates_;
 };
 
 }  // namespace
 
-Assignment search_portfolio(const Task& task, const Budget& budget) {
-  Portfolio portfolio(task, budget);
+Assignment search_portfolio(const Task& task, const Budget& budget, bool with_scotch) {
+  Portfolio portfolio(task, budget, with_scotch);
   const Model::Placement found = portfolio.run();
-  return {{found.begin(), found.begin() + task.ranks()}};
+  Assignment best{{found.begin(), found.begin() + task.ranks()}};
+  // Single precision and both directions in one must not make it worse than what is free.
+  double least = objective_value(task, best);
+  for (Assignment simple : {block_assignment(task), cyclic_assignment(task)}) {
+    const double value = objective_value(task, simple);
+    if (value >= least) continue;
+    least = value;
+    best = std::move(simple);
+  }
+  return best;
 }
 
 }  // namespace antiphon::mapping

@@ -23,6 +23,8 @@ class Bisection {
     pulled_ = !machine.between_nodes.empty() || !machine.between_cores.empty();
     position_.resize(domains.order().size());
     for (std::size_t i = 0; i < domains.order().size(); ++i) position_[at(domains.order()[i])] = static_cast<int>(i);
+    seen_.assign(domains.all().size(), -1);
+    difference_.resize(domains.all().size());
     pins_ = model.pinned() ? block_assignment(model.task()).slot_of_rank : std::vector<int>();
   }
 
@@ -73,13 +75,24 @@ class Bisection {
   }
 
   /// What a neighbour outside makes the right half cost more than the left one.
-  [[nodiscard]] float pull(int left, int right, const Model::Edge& e) const {
-    Domains::Domain there = domains_.all()[at(domain_of_[at(e.to)])];
+  [[nodiscard]] float pull(int left, int right, const Model::Edge& e) {
+    const int outside = domain_of_[at(e.to)];
+    const Domains::Domain& there = domains_.all()[at(outside)];
     if (earlier_ != nullptr) {
       const int position = position_[at((*earlier_)[at(e.to)])];
-      if (position >= there.begin && position < there.end) there = {position, position + 1};
+      if (position >= there.begin && position < there.end) return Model::cost(difference(left, right, {position, position + 1}), e);
     }
-    return Model::cost(domains_.between(right, there), e) - Model::cost(domains_.between(left, there), e);
+    if (seen_[at(outside)] != left) {
+      seen_[at(outside)] = left;
+      difference_[at(outside)] = difference(left, right, there);
+    }
+    return Model::cost(difference_[at(outside)], e);
+  }
+
+  [[nodiscard]] Pair difference(int left, int right, const Domains::Domain& there) const {
+    const Pair r = domains_.between(right, there);
+    const Pair l = domains_.between(left, there);
+    return {r.per_message - l.per_message, r.per_byte - l.per_byte};
   }
 
   void cut(int domain, const std::vector<int>& ranks, std::vector<int>& to_left, std::vector<int>& to_right) {
@@ -132,6 +145,8 @@ class Bisection {
   std::vector<int> pins_;       ///< slots; empty: nothing is pinned
   std::vector<int> domain_of_;  ///< of a rank, so far
   std::vector<int> local_;      ///< of a rank, in the graph that is being made
+  std::vector<int> seen_;       ///< by domain: the left half for which its difference was computed
+  std::vector<Pair> difference_;
 };
 
 }  // namespace
