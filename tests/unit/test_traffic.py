@@ -15,6 +15,7 @@ from antiphon.trace import AS_SCHEDULE, Call, Communicator, RankTrace, Shape, Tr
 from antiphon.traffic import Edges, Part, Traffic, Uniform, libraries
 from antiphon.traffic import core as messages_core
 from antiphon.traffic.decompose import Decomposer, Own
+from antiphon.traffic.joint import Optimiser
 from antiphon.traffic.libraries import Call as Collective
 from antiphon.traffic.of_trace import of_trace, phases_of
 
@@ -328,3 +329,20 @@ def test_broken_tables_name_the_place() -> None:
 def test_a_trace_s_library_is_found(text: str, key: str) -> None:
     """GIVEN what MPI_Get_library_version says THEN the table of that version is used, or the newest."""
     assert libraries.for_library(text).key == key
+
+
+def test_placement_and_algorithms_together(tmp_path: Path) -> None:
+    """GIVEN a run whose ranks lie badly THEN both together take no longer than either alone, and less than what ran."""
+    profile = (Path(__file__).parent.parent / "data" / "two-switches.openmpi.json").read_text(encoding="utf-8")
+    nodes = [r % 4 for r in range(8)]
+    world = Communicator(1, "MPI_COMM_WORLD", tuple(range(8)))
+    ranks = []
+    for r in range(8):
+        send = Shape("MPI_Send", world, peer=r ^ 1, tag=0, send_count=200000, send_size=1)
+        gather = Shape("MPI_Allgather", world, send_count=3000, send_size=1, receive_count=3000, receive_size=1)
+        ranks.append(RankTrace(r, [world], [send, gather], [Call(send, 0, 1), Call(gather, 10, 1)], 0, 100))
+    trace = Trace(8, ("MPI_Send", "MPI_Allgather"), {"mpi": "MPICH Version: 5.0.2", "nodes": nodes}, ranks)
+    found = Optimiser(trace, profile).run()
+    assert found.both.seconds <= min(found.algorithms.seconds, found.placement.seconds) < found.start.seconds
+    assert all(found.both.nodes[r] == found.both.nodes[r ^ 1] for r in range(8)), "partners share a node"
+    assert 10 * found.both.point_to_point_s < found.start.point_to_point_s
