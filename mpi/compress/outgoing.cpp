@@ -191,7 +191,7 @@ class Encoding {
     const double codec_s = 1e-9 * static_cast<double>(spent_ns) * (wire_bytes < static_cast<std::size_t>(bytes_) ? 2 : 1);
     link_.traffic.encode_ns += spent_ns;
     link_.traffic.saved_s += wire_s - codec_s;
-    policy.learn(wire_s - codec_s);
+    policy.learn(wire_s - margin * codec_s);
   }
 
   const Outgoing& m_;

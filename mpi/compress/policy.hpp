@@ -7,6 +7,10 @@
 
 namespace antiphon::mpi {
 
+/// Encoding must save so many times what it takes: processors are needed for other things as well, and where many ranks share
+/// them (or the network's own work fills them) a second of codec costs more than one.
+inline constexpr int margin = 2;
+
 class Policy {
  public:
   /// Whether to encode the next message.
@@ -16,7 +20,7 @@ class Policy {
     return false;
   }
 
-  /// What came of it: seconds saved on the wire less seconds in both codecs.
+  /// What came of it: seconds saved on the wire less, with the margin, seconds in both codecs.
   void learn(double gain_s) {
     // Recent messages count most; a single odd one does not turn the channel off.
     gain_s_ += (gain_s - gain_s_) / std::min<double>(++seen_, 8);

@@ -16,7 +16,7 @@ std::int64_t on_wire_ns(std::int64_t bytes) {
 
 CodingTrial::Seen CodingTrial::seen() {
   const CollectiveCoding& c = collective_coding;
-  return {on_wire_ns(c.bytes), on_wire_ns(c.bytes - c.frame_bytes) - c.encode_ns - c.decode_ns};
+  return {on_wire_ns(c.bytes), on_wire_ns(c.bytes - c.frame_bytes) - margin * (c.encode_ns + c.decode_ns)};
 }
 
 bool CodingTrial::begin() {

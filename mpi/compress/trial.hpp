@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "compress/collectives.hpp"
+#include "compress/policy.hpp"
 
 namespace antiphon::mpi {
 
