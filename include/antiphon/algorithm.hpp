@@ -37,6 +37,9 @@ struct Algorithm {
   /// Rank p.rank's part. Callers use build_schedule(), which knows what all algorithms have in common.
   Schedule (*build)(const Problem& p);
   Knowledge knowledge = Knowledge::local;
+  /// Whether it is only worth while where multicasts are one message on the wire. Such an algorithm is used only where that is so, or
+  /// was asked for.
+  bool multicasts = false;
 };
 
 /// All algorithms, sorted by collective and name.

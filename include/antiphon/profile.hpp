@@ -114,6 +114,15 @@ struct Concurrency {
   double two_directions_ratio = 0;   ///< time of a message each way over that of one; 0: unknown
 };
 
+/// Multicast between the nodes, as the transport does it.
+struct MulticastLink {
+  bool works = false;       ///< every node hears every other
+  double latency_s = 0;     ///< a message of m bytes is with the last of `nodes` nodes latency + gap(m) after it was sent
+  Curve gap;
+  double acknowledge_s = 0; ///< until its sender knows that all have it, after that
+  double loss = 0;          ///< share of packets
+};
+
 struct MachineName {
   std::string name;
   int nodes = 0;
@@ -133,6 +142,7 @@ struct Profile {
   Contention contention;
   Processors processors;
   Concurrency concurrency;
+  MulticastLink multicast;
   bool first_guess = false;  ///< made by guess(), not measured
 
   /// Throws FormatError naming the field: "link_classes[1].g_s[3]: …". Tells documents cut short, of another format, of a

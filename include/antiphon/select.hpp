@@ -24,6 +24,7 @@ struct Question {
   bool commutative = true;
   std::int64_t link_bits_per_s = 0;  ///< of a node's link; 0: unknown
   bool blocked = true;               ///< each node's ranks follow one another, so that rings and chains cross a link once
+  bool multicasts = true;            ///< a multicast is one message on the wire here; false: answers that multicast are skipped
   std::string_view mpi;              ///< whose collectives are the alternative: "openmpi", "mpich"; empty: another, or unknown
 };
 

@@ -60,6 +60,8 @@ class Algorithm:
     supports_all: bool
     #: Every rank must have the root's counts, which are exchanged first (scatterv, gatherv).
     needs_all_counts: bool
+    #: It is only worth while where multicast works between the nodes.
+    multicasts: bool
 
 
 @dataclass(frozen=True)

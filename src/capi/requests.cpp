@@ -60,7 +60,8 @@ Json json_of(const Algorithm& a) {
           {"summary", a.summary},
           {"parameters", parameters},
           {"supports_all", a.supports == nullptr},
-          {"needs_all_counts", a.knowledge == Knowledge::all_counts}};
+          {"needs_all_counts", a.knowledge == Knowledge::all_counts},
+          {"multicasts", a.multicasts}};
 }
 
 Json json_of(const Choice& choice) {

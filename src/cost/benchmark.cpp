@@ -20,6 +20,7 @@ OpId append(Schedule& whole, const Schedule& part, OpId begin, int tag) {
     for (const Dep& dep : part.deps(op)) deps.emplace_back(dep.op + offset, dep.lag);
     if (begin != no_op) deps.emplace_back(begin);
     op.tag += tag;
+    if (op.group >= 0) op.group = whole.group(part.groups()[static_cast<std::size_t>(op.group)]);
     whole.add(op, deps);
   }
   std::vector<Dep> ends;

@@ -81,7 +81,8 @@ bool FlowNetwork::admit(FlowId id) {
 
 void FlowNetwork::admit_waiting(ResourceId id, std::size_t most) {
   Resource& resource = resources_[id];
-  while (!resource.waiting.empty() && resource.flows.size() < most) {
+  // A flow that passes one port only may come back to the same queue.
+  for (std::size_t tries = resource.waiting.size(); tries > 0 && resource.flows.size() < most; --tries) {
     const FlowId next = resource.waiting.front();
     resource.waiting.pop_front();
     (void)admit(next);

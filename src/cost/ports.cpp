@@ -47,14 +47,16 @@ NetworkPorts::NetworkPorts(const Machine& machine, int period) : machine_(machin
   if (incast) network_.set_slowdown(&incast_ratio, &machine.profile().contention.incast);
 }
 
-Route NetworkPorts::route(int from_node, int to_node) const {
+Route NetworkPorts::route(int from_node, int to_node) const { return multicast_route(from_node, to_node, true, true); }
+
+Route NetworkPorts::multicast_route(int from_node, int to_node, bool out, bool between) const {
   Route route;
-  route.add(out_[static_cast<std::size_t>(from_node)]);
+  if (out) route.add(out_[static_cast<std::size_t>(from_node)]);
   const auto& switches = machine_.profile().topology.switches;
   int a = machine_.entry(from_node).switch_index;
   int b = machine_.entry(to_node).switch_index;
   // A parent comes before its children: of two different switches the later one is not above the other.
-  while (a != b) {
+  while (between && a != b) {
     int& lower = a > b ? a : b;
     route.add((a > b ? up_ : down_)[static_cast<std::size_t>(lower)]);
     lower = switches[static_cast<std::size_t>(lower)].parent;

@@ -15,6 +15,9 @@ class NetworkPorts {
   NetworkPorts(const Machine& machine, int period);
 
   [[nodiscard]] Route route(int from_node, int to_node) const;
+  /// Of a multicast's copy to a node: its port; `out`: the sender's port too, `between`: and the links between their switches. Each copy that is
+  /// on the wire once is in one of the routes.
+  [[nodiscard]] Route multicast_route(int from_node, int to_node, bool out, bool between) const;
   /// Bytes that a message counts as on its ports: what they could pass in its gap.
   [[nodiscard]] double volume(int from_node, double gap_s) const { return gap_s * machine_.entry(from_node).port_bytes_per_s; }
   FlowNetwork& network() { return network_; }

@@ -40,7 +40,10 @@ void set_equal_blocks(Problem& p, Knowledge knowledge) {
 
 std::int64_t pieces_of(const Schedule& s) {
   std::int64_t pieces = 0;
-  for (const Op& op : s.ops()) pieces += op.kind == OpKind::send ? op.pieces() : 0;
+  for (const Op& op : s.ops()) {
+    if (op.kind == OpKind::send) pieces += op.pieces();
+    if (op.kind == OpKind::multicast) pieces += op.pieces() * static_cast<std::int64_t>(s.groups()[static_cast<std::size_t>(op.group)].size());
+  }
   // What is not sent costs the evaluator time too, but less.
   return pieces + static_cast<std::int64_t>(s.ops().size()) / 4;
 }
@@ -163,6 +166,7 @@ std::optional<Prediction> predict(const Call& call, const Algorithm& algorithm, 
                                   bool sync) {
   const Predictor predictor(call, algorithm, parameters);
   if (!predictor.supported(machine.ranks())) return std::nullopt;
+  if (algorithm.multicasts && !machine.profile().multicast.works) return std::nullopt;
   return predictor.predict(machine, sync);
 }
 

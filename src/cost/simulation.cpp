@@ -11,6 +11,9 @@ namespace antiphon {
 
 namespace {
 
+/// Multicasts match by themselves.
+int multicast_tag(int tag) { return tag ^ (1 << 30); }
+
 /// Where one rank stands for many that share cores, all of them want the cores at the same time.
 double slow_down(const Machine& machine, const Symmetry& symmetry) {
   if (symmetry.whole() || machine.cores() == 0) return 1;
@@ -69,6 +72,7 @@ void CostSimulation::handle(const Event& event) {
     case What::flow_end: flow_ended(event.message, event.time); break;
     case What::arrive:
       messages_[event.message].arrived = true;
+      pass_on(event.message, event.time);
       if (messages_[event.message].posted_s >= 0) receive(event.message, event.time);
       break;
     case What::received: received(event.message, event.time); break;
@@ -94,7 +98,7 @@ void CostSimulation::advance(int rank, double now) {
     } else if (op.kind == OpKind::recv) {
       post_recv(rank, op, piece, now);
     } else if (op.kind == OpKind::multicast) {
-      throw InvalidArgument("the model does not know multicasts");
+      post_multicast(rank, op, piece, now);
     } else {
       // Encoding and decoding count as copying; what a codec costs more is in the profile's codecs.
       const double rate = op.kind == OpKind::reduce ? memory.reduce_bytes_per_s : memory.copy_bytes_per_s;
@@ -161,7 +165,7 @@ void CostSimulation::post_send(int rank, const Op& op, const Progress::Piece& pi
 
 void CostSimulation::post_recv(int rank, const Op& op, const Progress::Piece& piece, double now) {
   if (op.peer < 0 || op.peer >= symmetry_.ranks) throw InvalidArgument("a message from rank " + std::to_string(op.peer) + ", which does not exist");
-  Matching& match = matching(rank, symmetry_.distance(op.peer, rank), op.tag);
+  Matching& match = matching(rank, symmetry_.distance(op.peer, rank), op.group >= 0 ? multicast_tag(op.tag) : op.tag);
   const bool sent = !match.sent.empty();
   const MessageId id = sent ? match.sent.pop() : new_message();
   if (!sent) match.posted.push(id);
@@ -206,6 +210,7 @@ void CostSimulation::start_next(Connection& connection, double now) {
 
 void CostSimulation::flow_ended(MessageId id, double now) {
   const Message m = messages_[id];
+  if (m.multicast) return multicast_ended(id, now);
   at(now + m.link->latency_s, What::arrive, id);
   Connection& connection = connections_[m.connection];
   start_next(connection, now);

@@ -56,6 +56,9 @@ class CostSimulation {
     double begin_s = 0;   ///< on the wire
     double given_bytes = 0;  ///< to its connection, up to its end
     bool near = false;    ///< on one node
+    bool multicast = false;
+    bool leads = false;   ///< of a multicast's copies, the one that ends the send
+    std::vector<MessageId> followers;  ///< a multicast's copies that this one's receiver passes on within its node
     bool waits = false;   ///< for its receive, before it may leave
     bool arrived = false;
     bool queued = false;
@@ -84,6 +87,10 @@ class CostSimulation {
   void advance(int rank, double now);
   void mark(std::size_t rank, OpId op, double now);
   void post_send(int rank, const Op& op, const Progress::Piece& piece, double now);
+  void post_multicast(int rank, const Op& op, const Progress::Piece& piece, double now);
+  MessageId copy_to(int rank, int member, const Op& op, double now);
+  void multicast_ended(MessageId id, double now);
+  void pass_on(MessageId id, double now);
   void post_recv(int rank, const Op& op, const Progress::Piece& piece, double now);
   Matching& matching(int to, int far, int tag);
   MessageId new_message();

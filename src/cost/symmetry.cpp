@@ -51,6 +51,8 @@ bool holds(const std::function<Schedule(int)>& build, const Symmetry& symmetry) 
 Symmetry find_symmetry(const std::function<Schedule(int rank)>& build, int ranks, int step) {
   const Symmetry all{ranks, ranks, false};
   if (step <= 0 || step >= ranks || ranks % step != 0) return all;
+  // Groups name ranks: nobody stands for another.
+  if (!build(0).groups().empty()) return all;
   const Symmetry rotation{ranks, step, false};
   if (holds(build, rotation)) return rotation;
   const bool powers = std::has_single_bit(static_cast<unsigned>(ranks)) && std::has_single_bit(static_cast<unsigned>(step));

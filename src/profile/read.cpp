@@ -198,6 +198,19 @@ Processors read_processors(const JsonNode& node) {
   return processors;
 }
 
+MulticastLink read_multicast(const JsonNode& node) {
+  node.allow_only({"works", "why_not", "latency_s", "g_s", "acknowledge_s", "loss", "bytes_per_s", "nodes", "details"});
+  MulticastLink link;
+  link.works = node.at("works").boolean();
+  if (!link.works) return link;
+  link.latency_s = node.at("latency_s").number(0, max_seconds);
+  const JsonNode gap = node.at("g_s");
+  link.gap = read_curve(gap);
+  link.acknowledge_s = number_or(node, "acknowledge_s", 0, 0, max_seconds);
+  link.loss = number_or(node, "loss", 0, 0, 1);
+  return link;
+}
+
 Concurrency read_concurrency(const JsonNode& node) {
   node.allow_only({"index", "two_destinations_ratio", "two_directions_ratio", "details"});
   Concurrency concurrency;
@@ -248,7 +261,7 @@ void check_format(const JsonNode& document) {
 Profile read(const JsonNode& document) {
   check_format(document);
   document.allow_only({"format", "version", "created", "tool", "machine", "link_classes", "topology", "contention", "processors",
-                       "concurrency", "codecs", "decisions", "measurements"});
+                       "concurrency", "multicast", "codecs", "decisions", "measurements"});
   Profile profile;
   const JsonNode machine = document.at("machine");
   const JsonNode links = document.at("link_classes");
@@ -259,6 +272,7 @@ Profile read(const JsonNode& document) {
   if (const auto node = document.find("contention")) profile.contention = read_contention(*node);
   if (const auto node = document.find("processors")) profile.processors = read_processors(*node);
   if (const auto node = document.find("concurrency")) profile.concurrency = read_concurrency(*node);
+  if (const auto node = document.find("multicast")) profile.multicast = read_multicast(*node);
   if (const auto node = document.find("codecs")) check_codecs(*node);
   return profile;
 }

@@ -36,6 +36,7 @@ struct Rule {
   }
 
   [[nodiscard]] bool supported(const Question& q) const {
+    if (choice.algorithm != nullptr && choice.algorithm->multicasts && !q.multicasts) return false;
     if (choice.algorithm == nullptr || choice.algorithm->supports == nullptr) return true;
     Problem asked = problem;
     asked.size = q.ranks;

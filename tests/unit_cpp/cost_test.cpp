@@ -157,7 +157,8 @@ TEST_CASE("one rank stands for all where everything repeats: the same time as al
 }
 
 TEST_CASE("a prediction for every algorithm, also for very many ranks, in a short time") {
-  const Profile profile = simple_profile(16, rate);
+  Profile profile = simple_profile(16, rate);
+  profile.multicast = {true, 40e-6, Curve::line(20e-6, rate), 100e-6};
   const auto begin = std::chrono::steady_clock::now();
   for (const Algorithm* a : algorithms()) {
     CAPTURE(a->name);
@@ -165,7 +166,7 @@ TEST_CASE("a prediction for every algorithm, also for very many ranks, in a shor
     REQUIRE(few);
     CHECK(few->seconds > 0);
     const auto many = predict({a->collective, 4096}, *a, {}, Machine::blocked(profile, 256, 1));
-    if (many) CHECK(many->seconds > few->seconds);
+    if (many) CHECK(many->seconds > few->seconds * (a->multicasts ? 0.99 : 1));  // one copy on the wire, whatever P
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   MESSAGE("all algorithms at 16 and 256 ranks: " << took.count() << " s");

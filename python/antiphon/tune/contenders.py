@@ -77,7 +77,9 @@ def choices(point: Point, machine: Machine, predictor: Predictor, most: int) -> 
     best = ranked[0][0] if ranked else 0.0
     reach = REACH if at.bytes > _SHORT_BYTES else REACH_WHEN_SHORT
     near = _varied([choice for time, choice in ranked if time <= reach * best], most)
-    unknown = [choice for choice in candidates if choice not in predicted]
+    # Multicasts have a prediction where a profile says that they work; elsewhere they are none of it.
+    multicasts = {algorithm.name for algorithm in core.algorithms(at.collective) if algorithm.multicasts}
+    unknown = [c for c in candidates if c not in predicted and c.partition(":")[0] not in multicasts]
     return list(dict.fromkeys([*first, *near, *unknown]))[:most]
 
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
-#include "patterns/tree.hpp"
+#include "patterns/reduce_up.hpp"
 
 namespace antiphon::allreduce_algorithms {
 
@@ -33,38 +31,11 @@ Tree tree_at(const Problem& p, int rank) {
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
-  const Cut local{cut.piece_bytes, 0};
   const Tree tree = tree_at(p, p.rank);
-  const std::int64_t pieces = pieces_of(p.bytes, cut);
-
-  // What comes is combined into where it came to, and is then the left operand of the next: two buffers in turns.
-  const Range buffers[2] = {tree.children.empty() ? Range{} : s.scratch(p.bytes), tree.children.size() < 2 ? Range{} : s.scratch(p.bytes)};
-  OpId free[2] = {no_op, no_op};
-  Range result = p.whole_input();
-  OpId combined = no_op;
-  OpId received = no_op;
-  int turn = 0;
-  std::vector<int> in_order = tree.children;
-  std::sort(in_order.begin(), in_order.end());
-  for (const int child : in_order) {
-    const Dep next = following(received, pieces, cut);
-    if (tree.children.size() > 1) s.send_token(child, {next}, up_tag);
-    received = s.recv(child, buffers[turn], {next, pipelined(free[turn])}, cut, up_tag);
-    combined = s.reduce(result, buffers[turn], {pipelined(received), pipelined(combined)}, local);
-    free[turn ^ 1] = combined;
-    result = buffers[turn];
-    turn ^= 1;
-  }
-  OpId have = no_op;
-  if (tree.parent < 0) {
-    have = s.copy(result, p.whole_output(), {pipelined(combined)}, local);
-  } else {
-    // A parent of several children asks one after the other. In place, the operand is overwritten after it was sent.
-    const bool asked = tree_at(p, tree.parent).children.size() > 1;
-    const OpId granted = asked ? s.recv_token(tree.parent, {}, up_tag) : no_op;
-    const OpId sent = s.send(tree.parent, result, {granted, pipelined(combined)}, cut, up_tag);
-    have = s.recv(tree.parent, p.whole_output(), {pipelined(sent)}, cut, down_tag);
-  }
+  const ReducedUp up = reduce_up(s, p, [&](int rank) { return tree_at(p, rank); }, p.whole_input(), cut, up_tag);
+  // In place, the operand is overwritten after it was sent.
+  const OpId have = tree.parent < 0 ? s.copy(up.result, p.whole_output(), {up.ready}, {cut.piece_bytes, 0})
+                                    : s.recv(tree.parent, p.whole_output(), {pipelined(up.sent)}, cut, down_tag);
   for (const int child : tree.children) s.send(child, p.whole_output(), {pipelined(have)}, cut, down_tag);
   return s;
 }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/algorithm.hpp"
+#include "patterns/multicast.hpp"
+#include "patterns/tree.hpp"
+
+namespace antiphon::barrier_algorithms {
+
+namespace {
+
+constexpr Parameter parameters[] = {
+    {"radix", 4, 2, 64, "a rank hears from up to radix−1 others in each round"},
+};
+
+/// Rank 0's children expect its release, which may come over the same way as tokens.
+constexpr int release_tag = 1;
+
+/// Tokens go up a k-nomial tree to rank 0, which lets all go by one multicast. Cost (pLogP): ⌈log_radix P⌉ (L + (radix−1) g(0)) + L: half
+/// the rounds of `tree`. Rank 0 alone waits for the acknowledgements of its release.
+Schedule build(const Problem& p) {
+  Schedule s;
+  const Tree tree = knomial_tree(p.rank, p.size, static_cast<int>(p.parameter("radix")));
+  std::vector<Dep> heard;
+  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) heard.push_back(s.recv_token(*child));
+  const int group = everybody(s, p);
+  if (tree.parent < 0) {
+    s.add({.kind = OpKind::multicast, .tag = release_tag, .from = {}, .to = {}, .group = group}, heard);
+    return s;
+  }
+  s.add({.kind = OpKind::send, .peer = tree.parent, .from = {}, .to = {}}, heard);
+  s.recv_multicast(0, group, {}, {}, {}, release_tag);
+  return s;
+}
+
+}  // namespace
+
+extern const Algorithm multicast{Collective::barrier, "multicast", "tokens up a k-nomial tree, one multicast to go on", parameters, nullptr, build,
+                                Knowledge::local, true};
+
+}  // namespace antiphon::barrier_algorithms

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multicasts in model time: one copy leaves the sender, one goes over each link between switches, one comes into each node, which passes
+// it on among its ranks.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "antiphon/error.hpp"
+#include "cost/simulation.hpp"
+
+namespace antiphon {
+
+namespace {
+
+/// Sends of at most so many bytes are copied by the transport: the sender goes on (mpi/multicast_lanes.cpp).
+constexpr std::int64_t most_copied_bytes = 65536;
+
+int multicast_tag(int tag) { return tag ^ (1 << 30); }
+
+}  // namespace
+
+/// One receiver's copy, matched with its receive if that is posted.
+CostSimulation::MessageId CostSimulation::copy_to(int rank, int member, const Op& op, double now) {
+  Matching& match = matching(member, symmetry_.distance(rank, member), multicast_tag(op.tag));
+  const bool expected = !match.posted.empty();
+  const MessageId id = expected ? match.posted.pop() : new_message();
+  if (!expected) match.sent.push(id);
+  Message& m = messages_[id];
+  m.from = rank;
+  m.to = member;
+  m.link = &machine_.link(rank, member);
+  m.multicast = true;
+  m.sent_s = m.begin_s = now;
+  return id;
+}
+
+void CostSimulation::post_multicast(int rank, const Op& op, const Progress::Piece& piece, double now) {
+  if (!symmetry_.whole()) throw InvalidArgument("multicasts have no symmetry");
+  const MulticastLink& way = machine_.profile().multicast;
+  if (!way.works) throw InvalidArgument("multicast does not work on this machine, by its profile");
+  const auto r = static_cast<std::size_t>(rank);
+  const auto& members = schedules_[r].groups()[static_cast<std::size_t>(op.group)];
+  result_.pieces += static_cast<std::int64_t>(members.size());
+  if (result_.pieces > options_.max_pieces) throw InvalidArgument("more than " + std::to_string(options_.max_pieces) + " pieces: too many to evaluate");
+  const std::int64_t bytes = op.piece_size(piece.index);
+  const int from_node = machine_.node(rank);
+  const double sent_s = cores_.run(r, now, machine_.profile().link_class(Scope::same_switch).send_overhead.at(bytes));
+  result_.rank_end_s[r] = std::max(result_.rank_end_s[r], sent_s);
+  std::map<int, MessageId> first_of_node;
+  std::set<int> switches{machine_.entry(from_node).switch_index};
+  const double gap_s = std::max(way.gap.at(bytes), 1e-9);
+  bool leads = true;
+  for (const int member : members) {
+    if (member == rank) continue;
+    const MessageId id = copy_to(rank, member, op, now);
+    Message& m = messages_[id];
+    m.bytes = bytes;
+    m.send = piece;
+    const int node = machine_.node(member);
+    const auto [leader, fresh] = first_of_node.try_emplace(node, id);
+    if (!fresh) {
+      messages_[leader->second].followers.push_back(id);
+      continue;
+    }
+    if (node == from_node) {
+      at(sent_s + m.link->latency_s + m.link->gap.at(bytes), What::arrive, id);
+      continue;
+    }
+    m.leads = leads;
+    const bool between = switches.insert(machine_.entry(node).switch_index).second;
+    const FlowId flow = ports_.network().start(ports_.volume(from_node, gap_s), ports_.multicast_route(from_node, node, leads, between), now);
+    if (message_of_flow_.size() <= flow) message_of_flow_.resize(flow + 1, none);
+    message_of_flow_[flow] = id;
+    leads = false;
+  }
+  // Nobody waits for it to be acknowledged, or nobody is to hear it over the wire.
+  if (bytes <= most_copied_bytes || leads) progress_[r]->complete(piece);
+}
+
+/// A copy is at its node's port. The sender of a long message goes on when all have acknowledged it.
+void CostSimulation::multicast_ended(MessageId id, double now) {
+  const Message& m = messages_[id];
+  const MulticastLink& way = machine_.profile().multicast;
+  at(now + way.latency_s, What::arrive, id);
+  if (!m.leads || m.bytes <= most_copied_bytes) return;
+  const int sender = m.from;
+  double& end = result_.rank_end_s[static_cast<std::size_t>(sender)];
+  end = std::max(end, now + way.latency_s + way.acknowledge_s);
+  progress_[static_cast<std::size_t>(sender)]->complete(m.send);
+  advance(sender, now);
+}
+
+/// The node's other ranks have it from its first, one after the other.
+void CostSimulation::pass_on(MessageId id, double now) {
+  const auto followers = std::move(messages_[id].followers);
+  double at_s = now;
+  for (const MessageId follower : followers) {
+    const LinkClass& link = machine_.link(messages_[id].to, messages_[follower].to);
+    at_s += link.gap.at(messages_[follower].bytes);
+    at(at_s + link.latency_s, What::arrive, follower);
+  }
+}
+
+}  // namespace antiphon

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multicasts in model time.
+#include <doctest/doctest.h>
+
+#include "antiphon/cost.hpp"
+#include "cost_machines.hpp"
+
+using namespace antiphon;
+
+namespace {
+
+constexpr double rate = 12e6;
+constexpr double latency_s = 40e-6;
+
+Profile multicast_profile(int nodes) {
+  Profile profile = simple_profile(nodes, rate);
+  profile.multicast = {true, latency_s, Curve::line(20e-6, rate), 100e-6};
+  return profile;
+}
+
+double seconds(Collective collective, const char* text, std::int64_t bytes, const Machine& machine) {
+  const Choice choice = parse_choice(collective, text);
+  const auto prediction = predict({collective, bytes}, *choice.algorithm, choice.parameters, machine);
+  return prediction ? prediction->seconds : -1;
+}
+
+}  // namespace
+
+TEST_CASE("a multicast takes g(m) + L, whatever the number of ranks, and its sender waits for acknowledgements of long messages") {
+  for (const int ranks : {2, 5, 16, 200}) {
+    const Machine machine = Machine::blocked(multicast_profile(ranks), ranks, 1);
+    CHECK(seconds(Collective::bcast, "multicast", 12000, machine) == doctest::Approx(20e-6 + 1e-3 + latency_s));
+    CHECK(seconds(Collective::bcast, "multicast", 1200000, machine) == doctest::Approx(20e-6 + 0.1 + latency_s + 100e-6));
+  }
+}
+
+TEST_CASE("without multicast on the machine there is no prediction, and no choice") {
+  const Profile profile = simple_profile(8, rate);
+  CHECK(seconds(Collective::bcast, "multicast", 4096, Machine::blocked(profile, 8, 1)) < 0);
+  for (const RankedChoice& choice : rank_candidates({Collective::bcast, 4096}, Machine::blocked(profile, 8, 1))) CHECK(!choice.algorithm->multicasts);
+  const auto ranked = rank_candidates({Collective::bcast, 4096}, Machine::blocked(multicast_profile(8), 8, 1));
+  CHECK(ranked.front().algorithm->multicasts);
+}
+
+TEST_CASE("several ranks of a node have it from the first of them") {
+  Profile profile = multicast_profile(4);
+  profile.link_classes.insert(profile.link_classes.begin(), {"node", Scope::node, 1e-6, Curve({{0, 0}}), Curve({{0, 0}}), Curve::line(1e-6, 1e9)});
+  const double one = seconds(Collective::bcast, "multicast", 12000, Machine::blocked(profile, 4, 1));
+  const double three = seconds(Collective::bcast, "multicast", 12000, Machine::blocked(profile, 12, 3));
+  CHECK(three == doctest::Approx(one + 2 * (1e-6 + 12e-6) + 1e-6));
+}
+
+TEST_CASE("an uplink carries each block of a multicast allgather once") {
+  Profile profile = multicast_profile(16);
+  profile.topology.switches = {{"a"}, {"b", 0, rate}};
+  for (int i = 8; i < 16; ++i) profile.topology.nodes[static_cast<std::size_t>(i)].switch_index = 1;
+  const Machine machine = Machine::blocked(profile, 16, 1);
+  constexpr std::int64_t block_bytes = 120000;  // 10 ms
+  // Every port takes in 15 blocks; the uplink carries 8 each way.
+  CHECK(seconds(Collective::allgather, "multicast:senders=2", block_bytes, machine) == doctest::Approx(0.16).epsilon(0.1));
+  CHECK(seconds(Collective::allgather, "multicast:senders=1", block_bytes, machine) == doctest::Approx(0.16).epsilon(0.03));
+}
