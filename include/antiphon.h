@@ -171,6 +171,72 @@ static inline int antiphon_alltoallv_init(const void* sendbuf, const int sendcou
   return function(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
 }
 
+/* ---- Multicast groups ------------------------------------------------------------------------------------------------------
+ *
+ * Compiled communication for one-to-many patterns: paper 1, §4.1, "compiler-assisted group management". MPI_Scatterv_open_group makes a
+ * multicast group of the root and those who receive something, and tells all what each receives; MPI_Scatterv_data_movement then needs
+ * one multicast among these only; MPI_Scatterv_close_group ends it. So the group is made once, outside of the loop. Here they are under our prefix, and
+ * the same for broadcasts to some of a communicator's ranks.
+ *
+ * Opening and closing are collective over the communicator. Data movement is called by those who take part (antiphon_group_member tells; others
+ * may call it too, and return at once). A group counts against the budget (ANTIPHON_MULTICAST_GROUPS) until it is closed, and is never closed to
+ * make room for others. Where multicast does not work, or there is no room, data go by point-to-point messages; antiphon_group_multicasts tells. */
+
+typedef struct antiphon_group_s* antiphon_group;
+
+/* Network control: MPI_Scatterv_open_group of paper 1 (§4.1). sendcounts and sendtype count at the root only. */
+static inline int antiphon_scatterv_open_group(const int sendcounts[], MPI_Datatype sendtype, int root, MPI_Comm comm, antiphon_group* group) {
+  int (*function)(const int[], MPI_Datatype, int, MPI_Comm, antiphon_group*);
+  *(void**)&function = antiphon_find("antiphon_impl_scatterv_open_group");
+  *group = NULL;
+  return function ? function(sendcounts, sendtype, root, comm, group) : ANTIPHON_ABSENT;
+}
+
+/* Data transmission: MPI_Scatterv_data_movement of paper 1 (§4.1). The counts must be those of the opening. */
+static inline int antiphon_scatterv_data_movement(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
+                                                  void* recvbuf, int recvcount, MPI_Datatype recvtype, antiphon_group group) {
+  int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, int, MPI_Datatype, antiphon_group);
+  *(void**)&function = antiphon_find("antiphon_impl_scatterv_data_movement");
+  if (!function) return ANTIPHON_ABSENT;
+  return function(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, group);
+}
+
+/* Network control for broadcasts: the root and all who say that they take part. */
+static inline int antiphon_bcast_open_group(int takes_part, int root, MPI_Comm comm, antiphon_group* group) {
+  int (*function)(int, int, MPI_Comm, antiphon_group*);
+  *(void**)&function = antiphon_find("antiphon_impl_bcast_open_group");
+  *group = NULL;
+  return function ? function(takes_part, root, comm, group) : ANTIPHON_ABSENT;
+}
+
+/* Data transmission for broadcasts: any size, alike on all who take part. */
+static inline int antiphon_bcast_data_movement(void* buffer, int count, MPI_Datatype datatype, antiphon_group group) {
+  int (*function)(void*, int, MPI_Datatype, antiphon_group);
+  *(void**)&function = antiphon_find("antiphon_impl_bcast_data_movement");
+  return function ? function(buffer, count, datatype, group) : ANTIPHON_ABSENT;
+}
+
+/* Whether this rank takes part in the group's data movement. */
+static inline int antiphon_group_member(antiphon_group group) {
+  int (*function)(antiphon_group);
+  *(void**)&function = antiphon_find("antiphon_impl_group_member");
+  return function && function(group);
+}
+
+/* Whether data really go by multicast. */
+static inline int antiphon_group_multicasts(antiphon_group group) {
+  int (*function)(antiphon_group);
+  *(void**)&function = antiphon_find("antiphon_impl_group_multicasts");
+  return function && function(group);
+}
+
+/* Network control: MPI_Scatterv_close_group of paper 1 (§4.1), for both kinds. */
+static inline int antiphon_close_group(antiphon_group* group) {
+  int (*function)(antiphon_group*);
+  *(void**)&function = antiphon_find("antiphon_impl_close_group");
+  return function ? function(group) : ANTIPHON_ABSENT;
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "compress/collectives.hpp"
+#include "describe.hpp"
 
 namespace antiphon::mpi {
 
@@ -81,11 +82,12 @@ CommState::CommState(MPI_Comm comm) : comm_(comm), overrides_(world.overrides) {
 }
 
 CommState::~CommState() {
+  if (groups_) groups_->close();
   if (own_ != MPI_COMM_NULL) PMPI_Comm_free(&own_);
 }
 
 /// Finds the nodes on the way.
-bool CommState::belongs_to_world() const {
+bool CommState::belongs_to_world() {
   MPI_Group group = MPI_GROUP_NULL;
   PMPI_Comm_group(comm_, &group);
   std::vector<int> here(static_cast<std::size_t>(size_));
@@ -98,13 +100,13 @@ bool CommState::belongs_to_world() const {
   for (const int rank : there) {
     if (rank == MPI_UNDEFINED) return false;
     ++ranks_on_node[node_of(rank)];
+    node_of_rank_.push_back(node_of(rank));
   }
-  auto* self = const_cast<CommState*>(this);
-  self->nodes_ = static_cast<int>(ranks_on_node.size());
+  nodes_ = static_cast<int>(ranks_on_node.size());
   int runs = 1;
   for (int i = 1; i < size_; ++i) runs += node_of(there[static_cast<std::size_t>(i)]) != node_of(there[static_cast<std::size_t>(i) - 1]) ? 1 : 0;
-  self->blocked_ = runs == self->nodes_;
-  for (const auto& [node, ranks] : ranks_on_node) self->max_ranks_per_node_ = std::max(self->max_ranks_per_node_, ranks);
+  blocked_ = runs == nodes_;
+  for (const auto& [node, ranks] : ranks_on_node) max_ranks_per_node_ = std::max(max_ranks_per_node_, ranks);
   return true;
 }
 
@@ -157,14 +159,20 @@ const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::
   fresh->element_bytes = element_bytes;
   fresh->commutative = commutative;
   fresh->encodable = encodable;
-  fresh->choice = choose(collective, {.collective = collective, .ranks = size_, .nodes = nodes_, .max_ranks_per_node = max_ranks_per_node_,
+  Question question{.collective = collective, .ranks = size_, .nodes = nodes_, .max_ranks_per_node = max_ranks_per_node_,
                                       .bytes = bytes, .element_bytes = element_bytes, .commutative = commutative,
-                                      .link_bits_per_s = world.settings.link_bits_per_s, .blocked = blocked_, .mpi = world.mpi});
+                                      .link_bits_per_s = world.settings.link_bits_per_s, .blocked = blocked_, .mpi = world.mpi};
+  fresh->choice = choose(collective, question);
+  if (!may_multicast(fresh->choice)) {
+    question.multicasts = false;
+    fresh->choice = choose(collective, question);
+  }
   if (collective == Collective::alltoallv && override_of(collective).mode == Override::Mode::automatic && knowledge().planned()) {
     if (fresh->choice.algorithm != credit_choice().algorithm) fresh->choice = credit_choice();
     fresh->choice.reason = "the plan has patterns for so many ranks";
   }
-  if (encodable && override_of(collective).mode != Override::Mode::fixed) {
+  const bool multicasts = fresh->choice.algorithm != nullptr && fresh->choice.algorithm->multicasts;
+  if (encodable && !multicasts && override_of(collective).mode != Override::Mode::fixed) {
     fresh->plain = fresh->choice;
     encode_messages(fresh->choice, nodes_);
     if (encodes(fresh->choice) && !framing_state.always) {
@@ -224,9 +232,41 @@ Plan* CommState::plan(const Problem& problem, const Choice& choice) {
     plans_.erase(oldest);
   }
   fresh->executor = std::make_unique<Executor>(build_schedule(*choice.algorithm, fresh->problem), own_comm(), world.yields);
+  if (choice.algorithm->multicasts) use_groups(*fresh);
   fresh->last_used = ++clock_;
   plans_.push_back(std::move(fresh));
   return plans_.back().get();
+}
+
+MulticastGroups& CommState::groups() {
+  if (!groups_) groups_ = std::make_unique<MulticastGroups>(own_comm(), rank_, node_of_rank_);
+  return *groups_;
+}
+
+bool CommState::may_multicast(const Choice& choice) {
+  if (choice.algorithm == nullptr || !choice.algorithm->multicasts) return true;
+  if (override_of(choice.algorithm->collective).mode == Override::Mode::fixed) return true;
+  return nodes_ > 1 && groups().work();
+}
+
+void CommState::use_groups(Plan& plan) {
+  std::int64_t senders = 1;
+  for (const ParameterValue& p : plan.problem.parameters) {
+    if (p.name == "senders") senders = p.value;
+    if (p.name == "members") plan.groups_for_one_call = p.value == 2;
+  }
+  plan.executor->use_groups(groups(), static_cast<int>(std::min<std::int64_t>(senders, size_)));
+}
+
+int CommState::share_counts(Problem& problem, const Choice& choice) {
+  if (!choice.algorithm->multicasts) return mpi::share_counts(problem, own_comm());
+  return mpi::share_counts(problem, [&](std::int64_t* sizes) {
+    static const Choice bcast = parse_choice(Collective::bcast, "multicast");
+    Problem all{Collective::bcast, rank_, size_, problem.root, static_cast<std::int64_t>(sizeof *sizes) * size_};
+    Binding binding;
+    binding.base[static_cast<std::size_t>(Space::output)] = reinterpret_cast<std::byte*>(sizes);
+    return plan(all, bcast)->executor->run(binding);
+  });
 }
 
 PatternKnowledge& CommState::knowledge() {

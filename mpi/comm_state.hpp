@@ -14,6 +14,7 @@
 #include "exchange.hpp"
 #include "executor.hpp"
 #include "knowledge.hpp"
+#include "multicast.hpp"
 #include "world.hpp"
 
 namespace antiphon::mpi {
@@ -43,6 +44,10 @@ struct Plan {
   const Algorithm* algorithm = nullptr;
   std::unique_ptr<Executor> executor;
   std::uint64_t last_used = 0;
+  /// The group that this plan's multicasts use was made for one call (scatterv:multicast with members=2).
+  bool groups_for_one_call = false;
+  /// For antiphon_chosen() and the summary, where multicasts had to be sent as messages to each receiver: why.
+  std::string without_groups;
 };
 
 /// Alltoallv under the credit protocol, with its defaults.
@@ -86,6 +91,12 @@ class CommState : public Staging {
   Plan* plan(const Problem& problem, const Choice& choice);
   /// Where the choice is the credit protocol (which is no schedule): what runs it. Else null.
   Exchange* exchange(const Choice& choice);
+  /// The communicator's multicast groups.
+  MulticastGroups& groups();
+  /// Whether a choice that multicasts may be used: it was asked for, or the ranks hear each other's multicasts. Collective the first time.
+  bool may_multicast(const Choice& choice);
+  /// scatterv, gatherv: the root tells all ranks the sizes of all blocks; by multicast, if that is how the data go.
+  int share_counts(Problem& problem, const Choice& choice);
   /// What is known of the pattern of this communicator's Alltoallv.
   PatternKnowledge& knowledge();
 
@@ -110,9 +121,10 @@ class CommState : public Staging {
     std::string plain_text;
   };
 
-  [[nodiscard]] bool belongs_to_world() const;
+  [[nodiscard]] bool belongs_to_world();
   const Choice& use(Decision& decision, Collective collective);
   Choice choose(Collective collective, const Question& question) const;
+  void use_groups(Plan& plan);
 
   MPI_Comm comm_;
   MPI_Comm own_ = MPI_COMM_NULL;
@@ -129,6 +141,8 @@ class CommState : public Staging {
   std::vector<std::unique_ptr<Plan>> plans_;
   std::unique_ptr<Exchange> exchange_;
   std::unique_ptr<PatternKnowledge> knowledge_;
+  std::unique_ptr<MulticastGroups> groups_;
+  std::vector<int> node_of_rank_;
   Parameters exchange_parameters_;
   CodingTrial* on_trial_ = nullptr;  ///< of the last decision
   std::uint64_t clock_ = 0;

@@ -2,6 +2,8 @@
 // From a call's arguments to a problem in bytes, and to the memory that a schedule works on.
 #pragma once
 
+#include <functional>
+
 #include "call.hpp"
 #include "comm_state.hpp"
 #include "datatype.hpp"
@@ -47,6 +49,8 @@ void make_problem(const Call& call, const Description& d, CommState& state, Prob
 
 /// scatterv, gatherv: the root tells all ranks the sizes of all blocks. Returns an MPI error code.
 int share_counts(Problem& problem, MPI_Comm comm);
+/// The same with the root's sizes told by `tell`, which returns an MPI error code.
+int share_counts(Problem& problem, const std::function<int(std::int64_t* sizes)>& tell);
 
 /// The memory for a plan's schedule; packs what does not lie plainly. finish() unpacks. Both return MPI error codes.
 class Workspace {

@@ -10,6 +10,7 @@
 
 #include "compress/collectives.hpp"
 #include "persistent.hpp"
+#include "settings.hpp"
 #include "summary.hpp"
 
 namespace antiphon::mpi {
@@ -18,6 +19,14 @@ namespace {
 
 /// A rank's messages to itself, which no schedule sends.
 constexpr int copy_tag = 32000;
+/// Messages between a multicast group's leader and its followers: one for each sender, above all tags of schedules.
+constexpr int follower_tag = 20000;
+constexpr int follower_tags = 8192;
+int tag_of_sender(int rank) { return follower_tag + rank % follower_tags; }
+/// Instead of a number of messages under way: the one that is to be passed on has not come.
+constexpr int to_relay = -1;
+/// Where nothing but multicasts is under way, a rank sleeps so long at a time for a packet.
+constexpr std::int64_t packet_patience_ns = 200'000;
 /// What a slot of encoded data begins with.
 constexpr std::int64_t frame_length_bytes = 8;
 static_assert(encoded_overhead_bytes == frame_length_bytes + static_cast<std::int64_t>(codec::frame_overhead_bytes));
@@ -75,11 +84,24 @@ Executor::Executor(Schedule schedule, MPI_Comm comm, bool yield, int tag_base)
   std::memcpy(&comm_key_, &comm_, std::min(sizeof comm_key_, sizeof comm_));
 }
 
+void Executor::use_groups(MulticastGroups& groups, int senders) {
+  if (schedule_.groups().empty()) return;
+  lanes_ = std::make_unique<MulticastLanes>(schedule_, rank_, groups, senders);
+  const std::size_t most = progress_.max_active_messages() + lanes_->most_messages();
+  requests_.resize(most, MPI_REQUEST_NULL);
+  owners_.resize(most);
+  completed_.resize(most);
+  if (!statuses_.empty()) statuses_.resize(most);
+  for (OpId id = 0; id < schedule_.ops().size(); ++id) {
+    if (schedule_.ops()[id].group >= 0) fan_out_[id].fill(0);
+  }
+}
+
 int Executor::run(const Binding& binding) {
   int rc = begin(binding);
   while (rc == MPI_SUCCESS && !progress_.done()) {
     // Not done and nothing under way would be a broken schedule, which the in-process verifier excludes; never spin on it.
-    if (active_ == 0) return MPI_ERR_INTERN;
+    if (stuck()) return MPI_ERR_INTERN;
     rc = wait_some();
     if (rc == MPI_SUCCESS) rc = start_all();
   }
@@ -90,16 +112,17 @@ int Executor::begin(const Binding& binding) {
   binding_ = &binding;
   progress_.reset();
   active_ = 0;
+  if (lanes_) lanes_->begin();
   return start_all();
 }
 
 int Executor::advance() {
   while (!progress_.done()) {
-    if (active_ == 0) return MPI_ERR_INTERN;
+    if (stuck()) return MPI_ERR_INTERN;
     int count = 0;
     if (const int rc = test_some(count); rc != MPI_SUCCESS) return rc;
     if (count == 0) return MPI_SUCCESS;
-    retire(count);
+    if (const int rc = retire(count); rc != MPI_SUCCESS) return rc;
     if (const int rc = start_all(); rc != MPI_SUCCESS) return rc;
   }
   return MPI_SUCCESS;
@@ -115,17 +138,18 @@ int Executor::start_all() {
 
 int Executor::start(const Progress::Piece& piece) {
   const Op& op = schedule_.ops()[piece.op];
+  if (op.group >= 0 && part(piece.op) != MulticastPart::fan_out) return start_multicast(op, piece);
   if (op.kind == OpKind::multicast) return multicast(op, piece);
-  if (op.is_message()) return post(op, piece, op.peer);
+  if (op.is_message()) return post(op, piece, op.peer, op.tag, op.kind == OpKind::send);
   const int rc = run_local(op, piece);
   progress_.complete(piece);
   return rc;
 }
 
-int Executor::post(const Op& op, const Progress::Piece& piece, int peer) {
+int Executor::post(const Op& op, const Progress::Piece& piece, int peer, int tag, bool sends) {
   const auto slot = static_cast<std::size_t>(active_);
-  const bool sends = op.kind != OpKind::recv;
-  std::byte* at = address(sends ? op.from_piece(piece.index) : op.to_piece(piece.index));
+  // What a multicast's receiver passes on lies where it came to.
+  std::byte* at = address(op.kind != OpKind::recv ? op.from_piece(piece.index) : op.to_piece(piece.index));
   std::int64_t count = op.piece_size(piece.index) / binding_->size_bytes;
   MPI_Datatype unit = binding_->type;
   if (op.encoded) {
@@ -136,8 +160,8 @@ int Executor::post(const Op& op, const Progress::Piece& piece, int peer) {
     at += frame_length_bytes;
   }
   const auto post_as = [&](int n, MPI_Datatype type) {
-    return sends ? PMPI_Isend(at, n, type, peer, tag_base_ + op.tag, comm_, &requests_[slot])
-                 : PMPI_Irecv(at, n, type, peer, tag_base_ + op.tag, comm_, &requests_[slot]);
+    return sends ? PMPI_Isend(at, n, type, peer, tag_base_ + tag, comm_, &requests_[slot])
+                 : PMPI_Irecv(at, n, type, peer, tag_base_ + tag, comm_, &requests_[slot]);
   };
   const int rc = count <= std::numeric_limits<int>::max() ? post_as(static_cast<int>(count), unit) : post_as(1, LongType(count, unit).get());
   if (rc != MPI_SUCCESS) return rc;
@@ -155,10 +179,62 @@ int Executor::multicast(const Op& op, const Progress::Piece& piece) {
   for (std::size_t i = 0; i < members.size(); ++i) {
     const int member = members[(i + static_cast<std::size_t>(piece.index)) % members.size()];
     if (member == rank_) continue;
-    if (const int rc = post(op, piece, member); rc != MPI_SUCCESS) return rc;
+    if (const int rc = post(op, piece, member, op.tag, true); rc != MPI_SUCCESS) return rc;
     ++under_way;
   }
   if (under_way == 0) progress_.complete(piece);
+  return MPI_SUCCESS;
+}
+
+/// This rank's first step in a multicast over the group; complete() and advance_multicasts() see to the others.
+int Executor::start_multicast(const Op& op, const Progress::Piece& piece) {
+  const MulticastPart mine = part(piece.op);
+  const MulticastRoles& roles = lanes_->roles(piece.op);
+  int& under_way = fan_out_[piece.op][static_cast<std::size_t>(piece.index % Progress::max_window)];
+  under_way = 1;
+  switch (mine) {
+    case MulticastPart::hand_in: return post(op, piece, roles.leader, tag_of_sender(rank_), true);
+    case MulticastPart::take: return post(op, piece, roles.leader, tag_of_sender(op.peer), false);
+    case MulticastPart::relay:
+      under_way = to_relay;
+      return post(op, piece, op.peer, tag_of_sender(op.peer), false);
+    default: break;
+  }
+  const bool sends = mine == MulticastPart::send;
+  lanes_->ready(piece, {address(sends ? op.from_piece(piece.index) : op.to_piece(piece.index)), static_cast<std::size_t>(op.piece_size(piece.index))});
+  return sends ? pass_on(op, piece) : MPI_SUCCESS;
+}
+
+/// To the followers, but for the one that it is from.
+int Executor::pass_on(const Op& op, const Progress::Piece& piece) {
+  const int from = op.kind == OpKind::multicast ? rank_ : op.peer;
+  int& under_way = fan_out_[piece.op][static_cast<std::size_t>(piece.index % Progress::max_window)];
+  for (const int follower : lanes_->roles(piece.op).followers) {
+    if (follower == from) continue;
+    if (const int rc = post(op, piece, follower, tag_of_sender(from), true); rc != MPI_SUCCESS) return rc;
+    ++under_way;
+  }
+  return MPI_SUCCESS;
+}
+
+int Executor::advance_multicasts(bool& moved) {
+  moved = false;
+  if (!lanes_ || !lanes_->busy()) return MPI_SUCCESS;
+  if (!lanes_->poll(active_ == 0 ? packet_patience_ns : 0)) {
+    if (const std::string wrong = lanes_->failure(); !wrong.empty()) {
+      warn("multicast: " + wrong);
+      return MPI_ERR_OTHER;
+    }
+    return MPI_SUCCESS;
+  }
+  Progress::Piece piece;
+  while (lanes_->next(piece)) {
+    moved = true;
+    if (part(piece.op) == MulticastPart::receive) {
+      if (const int rc = pass_on(schedule_.ops()[piece.op], piece); rc != MPI_SUCCESS) return rc;
+    }
+    if (const int rc = complete(piece); rc != MPI_SUCCESS) return rc;
+  }
   return MPI_SUCCESS;
 }
 
@@ -248,21 +324,24 @@ int Executor::wait_some() {
   int count = 0;
   while (true) {
     if (const int rc = test_some(count); rc != MPI_SUCCESS) return rc;
-    if (count > 0) break;
+    bool moved = false;
+    if (const int rc = advance_multicasts(moved); rc != MPI_SUCCESS) return rc;
+    if (count > 0 || moved) break;
     // Nothing moved: let the ranks that share this core move (MPICH's own waits for some of many do not).
     if (persistent::active()) persistent::progress();
     if (yield_) sched_yield();
   }
-  retire(count);
-  return MPI_SUCCESS;
+  return retire(count);
 }
 
 int Executor::test_some(int& count) {
+  count = 0;
+  if (active_ == 0) return MPI_SUCCESS;
   return PMPI_Testsome(active_, requests_.data(), &count, completed_.data(),
                        statuses_.empty() ? MPI_STATUSES_IGNORE : statuses_.data());
 }
 
-void Executor::retire(int count) {
+int Executor::retire(int count) {
   if (!statuses_.empty()) note_frames(count);
   // Free slots from the highest, so that the last active request can fill each hole.
   std::sort(completed_.begin(), completed_.begin() + count, std::greater<>());
@@ -273,8 +352,9 @@ void Executor::retire(int count) {
     requests_[slot] = requests_[static_cast<std::size_t>(active_)];
     owners_[slot] = owners_[static_cast<std::size_t>(active_)];
     requests_[static_cast<std::size_t>(active_)] = MPI_REQUEST_NULL;
-    complete(piece);
+    if (const int rc = complete(piece); rc != MPI_SUCCESS) return rc;
   }
+  return MPI_SUCCESS;
 }
 
 /// The lengths of frames that came, into their slots: whoever passes them on or decodes them finds it there.
@@ -290,12 +370,21 @@ void Executor::note_frames(int count) {
   }
 }
 
-void Executor::complete(const Progress::Piece& piece) {
-  if (schedule_.ops()[piece.op].kind == OpKind::multicast &&
-      --fan_out_[piece.op][static_cast<std::size_t>(piece.index % Progress::max_window)] > 0) {
-    return;
+int Executor::complete(const Progress::Piece& piece) {
+  const Op& op = schedule_.ops()[piece.op];
+  const MulticastPart mine = op.group >= 0 ? part(piece.op) : MulticastPart::fan_out;
+  if (op.kind != OpKind::multicast && mine == MulticastPart::fan_out) {
+    progress_.complete(piece);
+    return MPI_SUCCESS;
   }
-  progress_.complete(piece);
+  int& under_way = fan_out_[piece.op][static_cast<std::size_t>(piece.index % Progress::max_window)];
+  if (under_way == to_relay) {
+    under_way = 1;
+    lanes_->ready(piece, {address(op.to_piece(piece.index)), static_cast<std::size_t>(op.piece_size(piece.index))});
+    return pass_on(op, piece);
+  }
+  if (--under_way == 0) progress_.complete(piece);
+  return MPI_SUCCESS;
 }
 
 std::byte* Executor::address(const Range& range) const {

@@ -6,12 +6,14 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "antiphon/codec.hpp"
 #include "antiphon/progress.hpp"
 #include "antiphon/schedule.hpp"
+#include "multicast_lanes.hpp"
 
 namespace antiphon::mpi {
 
@@ -33,10 +35,15 @@ class Executor {
  public:
   /// `tag_base` is added to the schedule's tags: schedules that run at the same time on one communicator keep apart by it.
   Executor(Schedule schedule, MPI_Comm comm, bool yield, int tag_base = 0);
+  /// Multicasts as messages of this communicator's groups, where they can be opened, with so many senders at a time. Without, and where they
+  /// cannot, a multicast is a message to each receiver. Such a schedule must not run at the same time as another of its communicator.
+  void use_groups(MulticastGroups& groups, int senders);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
+  /// Why multicasts of the last run were messages to each receiver; empty where they were not.
+  [[nodiscard]] std::string why_no_groups() const { return lanes_ ? lanes_->why_not() : ""; }
   /// Returns an MPI error code. The communicator's error handler must be MPI_ERRORS_RETURN.
   int run(const Binding& binding);
   /// The same in steps that do not wait: begin() starts what can be started, and advance() goes on as far as it can. The
@@ -47,7 +54,12 @@ class Executor {
 
  private:
   int start(const Progress::Piece& piece);
-  int post(const Op& op, const Progress::Piece& piece, int peer);
+  int post(const Op& op, const Progress::Piece& piece, int peer, int tag, bool sends);
+  int start_multicast(const Op& op, const Progress::Piece& piece);
+  int pass_on(const Op& op, const Progress::Piece& piece);
+  int advance_multicasts(bool& moved);
+  [[nodiscard]] MulticastPart part(OpId op) const { return lanes_ ? lanes_->part(op) : MulticastPart::fan_out; }
+  [[nodiscard]] bool stuck() const { return active_ == 0 && !(lanes_ && lanes_->busy()); }
   int multicast(const Op& op, const Progress::Piece& piece);
   int run_local(const Op& op, const Progress::Piece& piece);
   int copy(const std::byte* from, std::byte* to, std::int64_t bytes);
@@ -56,9 +68,9 @@ class Executor {
   int start_all();
   int wait_some();
   int test_some(int& count);
-  void retire(int count);
+  int retire(int count);
   void note_frames(int count);
-  void complete(const Progress::Piece& piece);
+  int complete(const Progress::Piece& piece);
   [[nodiscard]] std::byte* address(const Range& range) const;
 
   Schedule schedule_;
@@ -74,10 +86,11 @@ class Executor {
   std::vector<int> completed_;
   std::vector<MPI_Status> statuses_;  ///< empty where no message carries encoded data
   int active_ = 0;
-  /// Multicasts: of each piece under way, by its index modulo the largest window, the messages that are.
+  /// Multicasts, and with groups their receives: of each piece under way, by its index modulo the largest window, the messages that are.
   std::unordered_map<OpId, std::array<int, Progress::max_window>> fan_out_;
   std::vector<std::byte> frame_;  ///< room in which to encode
   std::int64_t comm_key_ = 0;     ///< tells its data from other communicators'
+  std::unique_ptr<MulticastLanes> lanes_;  ///< where multicasts go through groups
 };
 
 }  // namespace antiphon::mpi

@@ -46,6 +46,17 @@ bool rotates(const Choice& choice, const CommState& state) {
   return choice.algorithm == rotated && !encodes(choice) && (mode == Override::Mode::automatic || mode == Override::Mode::own);
 }
 
+/// Dynamic groups (paper 1, §4.1) are gone with the call that they were made for; groups that could not be had are told of.
+void after_multicasts(Plan& plan, const Choice& choice, CommState& state) {
+  for (const auto& members : plan.executor->schedule().groups()) {
+    if (plan.groups_for_one_call) state.groups().close(members);
+    else if (!state.groups().of(members).is_open()) {
+      if (plan.without_groups.empty()) plan.without_groups = choice.to_string() + " without multicast: " + state.groups().of(members).reason();
+      state.note(choice.algorithm->collective, plan.without_groups);
+    }
+  }
+}
+
 /// Runs the schedule. False: the algorithm cannot solve this after all, and nothing was sent.
 bool run(const Call& call, const Description& d, const Choice& choice, CommState& state, int& rc) {
   Problem& problem = state.blank_problem(d.collective);
@@ -62,13 +73,14 @@ bool run(const Call& call, const Description& d, const Choice& choice, CommState
     rc = run_exchange(call, d, problem, *exchange, state);
     return true;
   }
-  if (choice.algorithm->knowledge == Knowledge::all_counts) rc = share_counts(problem, state.own_comm());
+  if (choice.algorithm->knowledge == Knowledge::all_counts) rc = state.share_counts(problem, choice);
   if (rc != MPI_SUCCESS) return true;
   Plan* plan = state.plan(problem, choice);
   if (plan == nullptr) return false;
   Workspace workspace(call, d, plan->problem, state);
   rc = workspace.prepare(plan->executor->schedule().scratch_bytes());
   if (rc == MPI_SUCCESS) rc = plan->executor->run(workspace.binding());
+  if (choice.algorithm->multicasts && rc == MPI_SUCCESS) after_multicasts(*plan, choice, state);
   if (rc == MPI_SUCCESS) rc = workspace.finish();
   return true;
 }
@@ -95,7 +107,8 @@ bool try_accelerate(const Call& call, int& result, double began_s) {
   }
   const Choice& choice = state->decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
   if (choice.algorithm == nullptr) return pass(began_s, d.own_bytes);
-  if (encodes(choice) && d.has_gaps()) {
+  // Elements with gaps between them can be neither encoded nor sent as one run of bytes.
+  if ((encodes(choice) || choice.algorithm->multicasts) && d.has_gaps()) {
     state->note(d.collective, library_text);
     return pass(began_s, d.own_bytes);
   }
@@ -115,10 +128,14 @@ bool try_accelerate(const Call& call, int& result, double began_s) {
 }  // namespace
 
 int share_counts(Problem& p, MPI_Comm comm) {
+  return share_counts(p, [&](std::int64_t* sizes) { return PMPI_Bcast(sizes, p.size, MPI_INT64_T, p.root, comm); });
+}
+
+int share_counts(Problem& p, const std::function<int(std::int64_t* sizes)>& tell) {
   auto& sizes = p.collective == Collective::scatterv ? p.send_bytes : p.recv_bytes;
   auto& offsets = p.collective == Collective::scatterv ? p.send_offsets : p.recv_offsets;
   sizes.resize(static_cast<std::size_t>(p.size));
-  const int rc = PMPI_Bcast(sizes.data(), p.size, MPI_INT64_T, p.root, comm);
+  const int rc = tell(sizes.data());
   if (p.rank != p.root) {
     offsets.resize(sizes.size());
     std::exclusive_scan(sizes.begin(), sizes.end(), offsets.begin(), std::int64_t{0});
@@ -170,6 +187,7 @@ void after_init() {
 
 void before_finalize() {
   if (!world.active) return;
+  stop_multicast();
   if (summary::enabled()) summary::write();
   trace::finish();
   persistent::release_all();

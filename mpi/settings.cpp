@@ -29,6 +29,39 @@ std::int64_t integer_variable(const char* name, std::int64_t otherwise) {
   return otherwise;
 }
 
+double share_variable(const char* name) {
+  const std::string text = variable(name);
+  if (text.empty()) return 0;
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (*end == '\0' && value >= 0 && value < 1) return value;
+  warn(std::string(name) + "=" + text + " is not a share from 0 to 1; ignored");
+  return 0;
+}
+
+/// One of the words, or the first of them with a warning.
+std::string word_variable(const char* name, std::initializer_list<const char*> words) {
+  const std::string text = variable(name);
+  std::string known;
+  for (const char* word : words) {
+    if (text == word) return text;
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  if (!text.empty()) warn(std::string(name) + "=" + text + " is none of " + known + "; taken as " + *words.begin());
+  return *words.begin();
+}
+
+void read_multicast(Settings& s) {
+  s.multicast = word_variable("ANTIPHON_MULTICAST", {"auto", "off"});
+  s.multicast_interface = variable("ANTIPHON_MULTICAST_INTERFACE");
+  s.multicast_groups = static_cast<int>(integer_variable("ANTIPHON_MULTICAST_GROUPS", s.multicast_groups));
+  s.multicast_timeout_ms = std::max<std::int64_t>(integer_variable("ANTIPHON_MULTICAST_TIMEOUT_MS", s.multicast_timeout_ms), 100);
+  s.multicast_strategy = word_variable("ANTIPHON_MULTICAST_STRATEGY", {"nack", "ack"});
+  s.multicast_keeper = integer_variable("ANTIPHON_MULTICAST_KEEPER", 1) != 0;
+  s.multicast_loss = share_variable("ANTIPHON_MULTICAST_LOSS");
+  s.multicast_seed = static_cast<std::uint64_t>(integer_variable("ANTIPHON_MULTICAST_SEED", 1));
+}
+
 std::string read_file(const std::string& path, const std::string& what) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
@@ -146,6 +179,7 @@ Settings read_settings() {
   if (s.compress_link_bits_per_s == 0) s.compress_link_bits_per_s = s.link_bits_per_s;
   s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;
   s.compress = compress_mode(measured);
+  read_multicast(s);
   s.compress_threshold_bytes = integer_variable("ANTIPHON_COMPRESS_MIN_BYTES", s.compress == "force" ? 64 : 1024);
   return s;
 }
@@ -157,7 +191,11 @@ std::string serialize(const Settings& s) {
                         {"compress", s.compress}, {"compress_threshold", s.compress_threshold_bytes},
                         {"compress_link", s.compress_link_bits_per_s},
                         {"reorder", s.reorder}, {"machine", s.machine}, {"nodes", s.nodes},
-                        {"placement", s.placement}, {"placement_strict", s.placement_strict}}
+                        {"placement", s.placement}, {"placement_strict", s.placement_strict},
+                        {"multicast", s.multicast}, {"multicast_interface", s.multicast_interface},
+                        {"multicast_groups", s.multicast_groups}, {"multicast_timeout_ms", s.multicast_timeout_ms},
+                        {"multicast_strategy", s.multicast_strategy}, {"multicast_keeper", s.multicast_keeper},
+                        {"multicast_loss", s.multicast_loss}, {"multicast_seed", s.multicast_seed}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -182,6 +220,14 @@ Settings deserialize(const std::string& text) {
   s.nodes = json.at("nodes");
   s.placement = json.at("placement");
   s.placement_strict = json.at("placement_strict");
+  s.multicast = json.at("multicast");
+  s.multicast_interface = json.at("multicast_interface");
+  s.multicast_groups = json.at("multicast_groups");
+  s.multicast_timeout_ms = json.at("multicast_timeout_ms");
+  s.multicast_strategy = json.at("multicast_strategy");
+  s.multicast_keeper = json.at("multicast_keeper");
+  s.multicast_loss = json.at("multicast_loss");
+  s.multicast_seed = json.at("multicast_seed");
   return s;
 }
 

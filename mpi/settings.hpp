@@ -26,6 +26,14 @@ struct Settings {
   std::string nodes;                    ///< ANTIPHON_NODES: names taken for the ranks' nodes, "a*4,b*4", to try a machine on another
   std::string placement;                ///< the text of the file that ANTIPHON_PLACEMENT names: where each rank was to be
   bool placement_strict = false;        ///< ANTIPHON_PLACEMENT_STRICT=1: end the job where a rank is elsewhere
+  std::string multicast = "auto";       ///< ANTIPHON_MULTICAST: auto (where a profile or a forced choice says so), off
+  std::string multicast_interface;      ///< ANTIPHON_MULTICAST_INTERFACE: "eth1" or "10.0.0.0/16"; empty: the one towards the other nodes
+  int multicast_groups = 20;            ///< ANTIPHON_MULTICAST_GROUPS: so many at a time on a node's card, at most (paper 1, §4.1)
+  std::int64_t multicast_timeout_ms = 6000;  ///< ANTIPHON_MULTICAST_TIMEOUT_MS: who answers nothing for so long is lost
+  std::string multicast_strategy = "nack";   ///< ANTIPHON_MULTICAST_STRATEGY: nack, or ack (paper 1's protocol, for comparison)
+  bool multicast_keeper = true;         ///< ANTIPHON_MULTICAST_KEEPER=0: no thread goes on while the program is elsewhere
+  double multicast_loss = 0;            ///< ANTIPHON_MULTICAST_LOSS, for tests: this share of the packets is thrown away on arrival
+  std::uint64_t multicast_seed = 1;     ///< ANTIPHON_MULTICAST_SEED: of that
   bool yield = true;                    ///< ANTIPHON_YIELD=0: poll without giving the core away
 };
 

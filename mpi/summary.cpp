@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "compress/report.hpp"
+#include "multicast_report.hpp"
 #include "world.hpp"
 
 namespace antiphon::mpi {
@@ -110,16 +111,18 @@ void print_table(std::FILE* out, const nlohmann::json& list) {
   }
 }
 
-void print(const nlohmann::json& list, const nlohmann::json& compression, int ranks) {
+void print(const nlohmann::json& list, const nlohmann::json& compression, const nlohmann::json& multicast, int ranks) {
   const std::string& where = world.settings.summary;
   if (where == "1") {
     print_table(stderr, list);
+    print_multicast(stderr, multicast);
     return print_compression(stderr, compression);
   }
   if (where.size() > 5 && where.substr(where.size() - 5) == ".json") {
     std::ofstream file(where);
     auto all = document(list, ranks);
     all["compression"] = compression;
+    if (!multicast.is_null()) all["multicast"] = multicast;
     file << all.dump(2) << '\n';
     if (!file) warn("cannot write the summary to " + where);
     return;
@@ -127,6 +130,7 @@ void print(const nlohmann::json& list, const nlohmann::json& compression, int ra
   std::FILE* file = std::fopen(where.c_str(), "w");
   if (file == nullptr) return warn("cannot write the summary to " + where);
   print_table(file, list);
+  print_multicast(file, multicast);
   print_compression(file, compression);
   std::fclose(file);
 }
@@ -161,7 +165,8 @@ void write() {
   const std::array<std::int64_t, 2> own{world.planned_calls.load(), world.unplanned_calls.load()};
   PMPI_Reduce(own.data(), planned_calls.data(), 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
   const auto compression = compression_rows();
-  if (rank == 0) print(rows(most_calls, all_bytes, all_seconds, most_seconds, ranks), compression, ranks);
+  const auto multicast = multicast_row();
+  if (rank == 0) print(rows(most_calls, all_bytes, all_seconds, most_seconds, ranks), compression, multicast, ranks);
 }
 
 }  // namespace summary

@@ -209,4 +209,8 @@ def summary_lines(document: dict[str, Any]) -> list[str]:
             f"concurrency: index {concurrency['index']}; two messages at once take "
             f"{concurrency['two_destinations_ratio']:.2f}× one"
         )
+    multicast = document.get("multicast")
+    if multicast:
+        works = f"{multicast['bytes_per_s'] / 1e6:.4g} MB/s" if multicast["works"] else "does not work"
+        lines.append(f"multicast: {works}" + ("" if multicast["works"] else f": {multicast['why_not']}"))
     return lines

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from antiphon import __version__, profile
-from antiphon.probe import clusters, contention, curves
+from antiphon.probe import clusters, contention, curves, multicast
 from antiphon.probe.curves import ClassCurves
 from antiphon.probe.session import Event, of_kind
 from antiphon.probe.survey import Survey
@@ -48,6 +48,9 @@ def build(survey: Survey, events: list[Event], source: Mapping[str, Any]) -> dic
         concurrency = contention.concurrency(events)
         if concurrency is not None:
             document["concurrency"] = concurrency
+        heard = multicast.describe(source.get("multicast"), document["link_classes"][-1]["latency_s"])
+        if heard is not None:
+            document["multicast"] = heard
     if source.get("codecs"):
         document["codecs"] = source["codecs"]
     document["measurements"] = quality(survey, classes, events)

@@ -12,7 +12,7 @@ from typing import Any
 
 from antiphon import profile
 from antiphon.errors import AntiphonError
-from antiphon.probe import codecs, document, survey
+from antiphon.probe import codecs, document, multicast, survey
 from antiphon.probe.session import Event, Replay, Session
 
 FORMAT, VERSION = "antiphon-samples", 1
@@ -51,6 +51,7 @@ def measured(session: Session, name: str) -> Recording:
         "budget_s": session.budget_s,
         "elapsed_s": round(session.elapsed_s, 1),
         "codecs": codecs.measure(),
+        "multicast": multicast.measure(session.place, session.mpi, session.ranks),
     }
     return Recording(source, session.launches)
 
