@@ -111,6 +111,8 @@ bool plan(Operation& op, CommState& state, bool always) {
   const Choice& choice = state.decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
   const bool compiles = d.collective == Collective::alltoallv && state.size() <= most_ranks_to_compile;
   if (choice.algorithm == nullptr && !(always && compiles)) return false;
+  // Messages to a group match by their number: operations that are under way at the same time cannot share it.
+  if (choice.algorithm != nullptr && choice.algorithm->multicasts) return false;
   int tag_base = 0;
   if (!take_tags(state, tag_base)) return false;
   op.problem = state.blank_problem(d.collective);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collectives of changing sizes and roots, every byte checked: multicast OPERATIONS [LONGEST_BYTES] [COLLECTIVES]. Collectives are letters of
+ * "bsvaAmrk": bcast, scatter, scatterv, allgather, allgatherv, allreduce, reduce_scatter_block, barrier. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size;
+static long wrong;
+static unsigned char *in, *out;
+static int *counts, *displs;
+
+static unsigned char byte_of(int call, int from, int to, long at) {
+  unsigned x = (unsigned)call * 2654435761u ^ (unsigned)from * 40503u ^ (unsigned)to * 7919u ^ (unsigned)at * 31u;
+  return (unsigned char)(x ^ (x >> 11));
+}
+static void fill(unsigned char* p, long n, int call, int from, int to) {
+  for (long i = 0; i < n; ++i) p[i] = byte_of(call, from, to, i);
+}
+static void expect(const unsigned char* p, long n, int call, int from, int to) {
+  for (long i = 0; i < n; ++i) wrong += p[i] != byte_of(call, from, to, i);
+}
+/* The same on every rank. */
+static unsigned next_random(unsigned* state) { return (*state = *state * 1664525u + 1013904223u) >> 8; }
+
+static void vectors(unsigned* state, int longest) {
+  int at = 0;
+  for (int i = 0; i < size; ++i) {
+    counts[i] = next_random(state) % 3 == 0 ? 0 : (int)(next_random(state) % (unsigned)(longest + 1));
+    displs[i] = at;
+    at += counts[i];
+  }
+}
+
+static void one(char what, int call, unsigned* state, int longest) {
+  const int bytes = 1 + (int)(next_random(state) % (unsigned)longest);
+  const int root = (int)(next_random(state) % (unsigned)size);
+  const int block = 1 + bytes / size;
+  memset(out, 0xee, (size_t)longest * (size_t)size);
+  switch (what) {
+    case 'b':
+      if (rank == root) fill(out, bytes, call, root, 0);
+      MPI_Bcast(out, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+      expect(out, bytes, call, root, 0);
+      break;
+    case 's':
+      for (int i = 0; i < size && rank == root; ++i) fill(in + (long)i * block, block, call, root, i);
+      MPI_Scatter(in, block, MPI_BYTE, out, block, MPI_BYTE, root, MPI_COMM_WORLD);
+      expect(out, block, call, root, rank);
+      break;
+    case 'v':
+      vectors(state, block);
+      for (int i = 0; i < size && rank == root; ++i) fill(in + displs[i], counts[i], call, root, i);
+      MPI_Scatterv(in, counts, displs, MPI_BYTE, out, counts[rank], MPI_BYTE, root, MPI_COMM_WORLD);
+      expect(out, counts[rank], call, root, rank);
+      break;
+    case 'a':
+      fill(in, block, call, rank, 0);
+      MPI_Allgather(in, block, MPI_BYTE, out, block, MPI_BYTE, MPI_COMM_WORLD);
+      for (int i = 0; i < size; ++i) expect(out + (long)i * block, block, call, i, 0);
+      break;
+    case 'A':
+      vectors(state, block);
+      fill(in, counts[rank], call, rank, 0);
+      MPI_Allgatherv(in, counts[rank], MPI_BYTE, out, counts, displs, MPI_BYTE, MPI_COMM_WORLD);
+      for (int i = 0; i < size; ++i) expect(out + displs[i], counts[i], call, i, 0);
+      break;
+    case 'm': case 'r': {
+      const int n = 1 + block / 8;
+      long* const a = (long*)in;
+      long* const b = (long*)out;
+      const int all = what == 'm' ? n : n * size;
+      for (int i = 0; i < all; ++i) a[i] = (long)call * 1000003 + (long)rank * 17 + i;
+      if (what == 'm') MPI_Allreduce(a, b, n, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+      else MPI_Reduce_scatter_block(a, b, n, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+      const int first = what == 'm' ? 0 : rank * n;
+      for (int i = 0; i < n; ++i) {
+        wrong += b[i] != (long)size * ((long)call * 1000003 + first + i) + 17L * size * (size - 1) / 2;
+      }
+      break;
+    }
+    default: MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
+int main(int argc, char** argv) {
+  const int operations = argc > 1 ? atoi(argv[1]) : 100;
+  const int longest = argc > 2 ? atoi(argv[2]) : 20000;
+  const char* const which = argc > 3 ? argv[3] : "bsvaAmrk";
+  unsigned state = 7;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  in = calloc((size_t)size + 1, (size_t)longest + 64);
+  out = calloc((size_t)size + 1, (size_t)longest + 64);
+  counts = calloc((size_t)size, sizeof *counts);
+  displs = calloc((size_t)size, sizeof *displs);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double began = MPI_Wtime();
+  for (int call = 0; call < operations; ++call) one(which[call % (int)strlen(which)], call, &state, longest);
+  const double seconds = MPI_Wtime() - began;
+  long all = 0;
+  MPI_Reduce(&wrong, &all, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("operations %d wrong %ld ms_each %.4f\n", operations, all, 1e3 * seconds / operations);
+  MPI_Finalize();
+  return all != 0;
+}
