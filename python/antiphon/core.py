@@ -61,7 +61,7 @@ class Algorithm:
     #: Every rank must have the root's counts, which are exchanged first (scatterv, gatherv).
     needs_all_counts: bool
     #: It is only worth while where multicast works between the nodes.
-    multicasts: bool
+    multicasts: bool = False
 
 
 @dataclass(frozen=True)
