@@ -132,7 +132,8 @@ struct Constraints {
   int max_ranks_per_node = 0;    ///< 0: as many as there are places
 };
 
-/// One place for one rank. A machine's slots are numbered node by node; where cores are shared, a node's slot s is its core s mod cores.
+/// One place for one rank. A machine's slots are numbered node by node; where cores are shared, a node's slot s is its core
+/// s mod cores.
 struct Slots {
   std::vector<int> first;  ///< of a node; one more at the end
   std::vector<int> node;   ///< of a slot
@@ -154,7 +155,8 @@ enum class Objective : std::uint8_t {
 };
 std::string_view name(Objective objective);
 
-/// All that a method needs to know. Holds what it was given; the constructor throws InvalidArgument with a hint where the ranks do not fit the machine.
+/// All that a method needs to know. Holds what it was given; the constructor throws InvalidArgument with a hint where the
+/// ranks do not fit the machine.
 class Task {
  public:
   Task(TrafficGraph traffic, Machine machine, Constraints constraints = {}, Objective objective = Objective::automatic);
@@ -212,7 +214,8 @@ double objective_value(const Task& task, const Assignment& assignment);
 /// Every link with traffic, the most loaded first.
 std::vector<LinkLoad> link_loads(const Task& task, const Assignment& assignment);
 
-/// Where a placement that others made puts the ranks, by node: the lowest free slot each. Throws InvalidArgument where they do not fit.
+/// Where a placement that others made puts the ranks, by node: the lowest free slot each. Throws InvalidArgument where they
+/// do not fit.
 Assignment assignment_of_nodes(const Task& task, std::span<const int> node_of_rank);
 
 struct Budget {

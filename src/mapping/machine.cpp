@@ -36,13 +36,17 @@ int depth(const std::vector<Switch>& switches, int index) {
 void check_kinds(const Machine& m) {
   for (const NodeKind& kind : m.kinds) {
     if (kind.cores < 1) wrong("a node needs at least one core");
-    if (!kind.between.empty() && kind.between.size() != at(kind.cores) * at(kind.cores)) wrong("a node's matrix does not have as many rows as the node cores");
+    if (!kind.between.empty() && kind.between.size() != at(kind.cores) * at(kind.cores)) {
+      wrong("a node's matrix does not have as many rows as the node cores");
+    }
     int width = 0;
     for (const Level& level : kind.levels) {
       if (level.width <= width) wrong("a node's levels must be wider one by one");
       width = level.width;
     }
-    if (!kind.levels.empty() && width < kind.cores) wrong("the last level of a node with " + std::to_string(kind.cores) + " cores spans only " + std::to_string(width));
+    if (!kind.levels.empty() && width < kind.cores) {
+      wrong("the last level of a node with " + std::to_string(kind.cores) + " cores spans only " + std::to_string(width));
+    }
   }
 }
 
@@ -73,7 +77,9 @@ void check_torus(const Machine& m) {
     if (d < 1 || places > m.node_count()) wrong("the torus has other dimensions than nodes");
     places *= d;
   }
-  if (places != m.node_count()) wrong("the torus has " + std::to_string(places) + " places for " + std::to_string(m.node_count()) + " nodes");
+  if (places != m.node_count()) {
+    wrong("the torus has " + std::to_string(places) + " places for " + std::to_string(m.node_count()) + " nodes");
+  }
 }
 
 }  // namespace
@@ -145,8 +151,12 @@ void Machine::check() const {
   for (const Node& n : nodes) {
     if (n.switch_index < 0 || at(n.switch_index) >= switches.size()) wrong("node " + n.name + " is on a switch that is not there");
   }
-  if (!between_nodes.empty() && between_nodes.size() != nodes.size() * nodes.size()) wrong("the matrix between nodes does not have as many rows as there are nodes");
-  if (!between_cores.empty() && between_cores.size() != at(cores()) * at(cores())) wrong("the matrix between cores does not have as many rows as there are cores");
+  if (!between_nodes.empty() && between_nodes.size() != nodes.size() * nodes.size()) {
+    wrong("the matrix between nodes does not have as many rows as there are nodes");
+  }
+  if (!between_cores.empty() && between_cores.size() != at(cores()) * at(cores())) {
+    wrong("the matrix between cores does not have as many rows as there are cores");
+  }
 }
 
 Machine Machine::of_profile(const Profile& profile, int cores_per_node, double message_bytes) {

@@ -15,7 +15,8 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 template <class Take>
 void each_entry(const TrafficGraph& g, Take take) {
   for (int r = 0; r < g.ranks; ++r) {
-    for (auto e = static_cast<std::size_t>(g.first[at(r)]); e < static_cast<std::size_t>(g.first[at(r) + 1]); ++e) take(r, g.to[e], g.messages[e], g.bytes[e]);
+    const auto end = static_cast<std::size_t>(g.first[at(r) + 1]);
+    for (auto e = static_cast<std::size_t>(g.first[at(r)]); e < end; ++e) take(r, g.to[e], g.messages[e], g.bytes[e]);
   }
 }
 

@@ -48,10 +48,14 @@ std::vector<int> pins_by_rank(const Constraints& constraints, const Machine& mac
     const std::string whose = "pin of rank " + std::to_string(pin.rank) + ": ";
     if (pin.rank < 0 || pin.rank >= ranks) throw InvalidArgument(whose + "there are ranks 0 to " + std::to_string(ranks - 1));
     if (pin.node < 0 || pin.node >= machine.node_count()) throw InvalidArgument(whose + "there is no node " + std::to_string(pin.node));
-    if (pin.core >= machine.cores(pin.node)) throw InvalidArgument(whose + "node " + machine.nodes[at(pin.node)].name + " has " + std::to_string(machine.cores(pin.node)) + " cores");
+    if (pin.core >= machine.cores(pin.node)) {
+      throw InvalidArgument(whose + "node " + machine.nodes[at(pin.node)].name + " has " + std::to_string(machine.cores(pin.node)) + " cores");
+    }
     if (by_rank[at(pin.rank)] >= 0) throw InvalidArgument(whose + "it is pinned twice");
     const int room = slots.first[at(pin.node) + 1] - slots.first[at(pin.node)];
-    if (++pinned[at(pin.node)] > room) throw InvalidArgument(whose + "node " + machine.nodes[at(pin.node)].name + " has places for only " + std::to_string(room) + " ranks");
+    if (++pinned[at(pin.node)] > room) {
+      throw InvalidArgument(whose + "node " + machine.nodes[at(pin.node)].name + " has places for only " + std::to_string(room) + " ranks");
+    }
     by_rank[at(pin.rank)] = static_cast<int>(i);
   }
   return by_rank;
@@ -98,7 +102,9 @@ const Distance& Task::distance(int slot, int other) const {
 }
 
 std::optional<std::string> Task::check(const Assignment& assignment) const {
-  if (assignment.slot_of_rank.size() != at(ranks())) return "it places " + std::to_string(assignment.slot_of_rank.size()) + " ranks, not " + std::to_string(ranks());
+  if (assignment.slot_of_rank.size() != at(ranks())) {
+    return "it places " + std::to_string(assignment.slot_of_rank.size()) + " ranks, not " + std::to_string(ranks());
+  }
   std::vector<char> used(at(slots_.count()));
   for (int r = 0; r < ranks(); ++r) {
     const int slot = assignment.slot_of_rank[at(r)];
@@ -121,8 +127,12 @@ Assignment assignment_of_nodes(const Task& task, std::span<const int> node_of_ra
   Places places(task);
   for (int r = 0; r < task.ranks(); ++r) {
     const int node = node_of_rank[at(r)];
-    if (node < 0 || node >= task.machine().node_count()) throw InvalidArgument("rank " + std::to_string(r) + ": there is no node " + std::to_string(node));
-    if (!places.put(r, node)) throw InvalidArgument("rank " + std::to_string(r) + ": node " + task.machine().nodes[at(node)].name + " is full");
+    if (node < 0 || node >= task.machine().node_count()) {
+      throw InvalidArgument("rank " + std::to_string(r) + ": there is no node " + std::to_string(node));
+    }
+    if (!places.put(r, node)) {
+      throw InvalidArgument("rank " + std::to_string(r) + ": node " + task.machine().nodes[at(node)].name + " is full");
+    }
   }
   return places.assignment();
 }

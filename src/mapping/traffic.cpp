@@ -53,7 +53,9 @@ std::vector<T> take(std::string_view& data, std::size_t count) {
 
 /// What the arrays of a file must be, so that nothing reads beyond them.
 void check_rows(const TrafficGraph& g) {
-  if (g.first.front() != 0 || g.first.back() != static_cast<std::int64_t>(g.to.size())) throw FormatError("the traffic file's rows do not span its entries");
+  if (g.first.front() != 0 || g.first.back() != static_cast<std::int64_t>(g.to.size())) {
+    throw FormatError("the traffic file's rows do not span its entries");
+  }
   for (int r = 0; r < g.ranks; ++r) {
     const auto begin = g.first[static_cast<std::size_t>(r)];
     const auto end = g.first[static_cast<std::size_t>(r) + 1];
@@ -109,7 +111,9 @@ TrafficGraph TrafficGraph::of_binary(std::string_view data) {
   if (!data.starts_with(magic)) throw FormatError("not a binary traffic file: it does not begin with \"" + std::string(magic) + "\"");
   data.remove_prefix(magic.size());
   const auto sizes = take<std::int64_t>(data, 2);
-  if (sizes[0] < 1 || sizes[0] > max_ranks) throw FormatError("the traffic file's number of ranks is not in 1 to " + std::to_string(max_ranks));
+  if (sizes[0] < 1 || sizes[0] > max_ranks) {
+    throw FormatError("the traffic file's number of ranks is not in 1 to " + std::to_string(max_ranks));
+  }
   if (sizes[1] < 0 || sizes[1] > max_entries) throw FormatError("the traffic file's number of entries makes no sense");
   TrafficGraph g;
   g.ranks = static_cast<int>(sizes[0]);

@@ -11,9 +11,12 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// The heuristic k-way graph partitioning of MPIPP (Chen et al., ICS 2006), which paper 2, Section 3 uses: from a random placement, the
-/// exchange of two ranks that gains most is made, gain or loss, and both are locked, until all are; the first exchanges that gained most
-/// together stay; again until nothing is gained. Ten random beginnings, the best result. With point-to-point traffic alone it is MPIPP, with
+/// The heuristic k-way graph partitioning of MPIPP (Chen et al., ICS 2006), which paper 2, Section 3 uses: from a random
+/// placement, the
+/// exchange of two ranks that gains most is made, gain or loss, and both are locked, until all are; the first exchanges that
+/// gained most
+/// together stay; again until nothing is gained. Ten random beginnings, the best result. With point-to-point traffic alone
+/// it is MPIPP, with
 /// decomposed collectives OPP. Only the gains that an exchange changes are computed again: the same result, sooner.
 class PairwiseExchange {
  public:

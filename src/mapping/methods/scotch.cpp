@@ -12,8 +12,10 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// Scotch's graph mapping (dual recursive bipartitioning). It takes one weight an edge and one distance a pair, and fills its terminals only nearly
-/// evenly: edges get what their messages cost between the farthest nodes, and what is too much for a node goes where it costs least.
+/// Scotch's graph mapping (dual recursive bipartitioning). It takes one weight an edge and one distance a pair, and fills
+/// its terminals only nearly
+/// evenly: edges get what their messages cost between the farthest nodes, and what is too much for a node goes where it
+/// costs least.
 class ByScotch {
  public:
   explicit ByScotch(const Task& task) : model_(task), domains_(model_) {}

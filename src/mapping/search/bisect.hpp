@@ -27,7 +27,8 @@ struct Range {
 
 using Sides = std::vector<signed char>;
 
-/// Cuts a graph in two with little weight between: coarsened by matching neighbours, cut by growing, refined by Fiduccia and Mattheyses' moves level by
+/// Cuts a graph in two with little weight between: coarsened by matching neighbours, cut by growing, refined by Fiduccia and
+/// Mattheyses' moves level by
 /// level. The range holds exactly on return, unless fixed vertices make that impossible.
 Sides bisect(const CutGraph& graph, Range range, Random& random);
 

@@ -8,7 +8,8 @@
 
 namespace antiphon::mapping {
 
-/// Regular placements: a rank's number is written in mixed radix, along the strides that the traffic shows, and the digits are put in another order; the
+/// Regular placements: a rank's number is written in mixed radix, along the strides that the traffic shows, and the digits
+/// are put in another order; the
 /// ranks in that order then fill the machine. Covers blocks of Cartesian grids, rows and columns, recursive doubling.
 class Digits {
  public:

@@ -166,7 +166,8 @@ std::pair<Domains::Nodes, Domains::Nodes> Domains::split_tree(const Nodes& nodes
     }
     groups[at(group)].second.push_back(n);
   }
-  if (groups.size() == 1) return {{nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(nodes.size() / 2)}, {nodes.begin() + static_cast<std::ptrdiff_t>(nodes.size() / 2), nodes.end()}};
+  const auto middle = nodes.begin() + static_cast<std::ptrdiff_t>(nodes.size() / 2);
+  if (groups.size() == 1) return {{nodes.begin(), middle}, {middle, nodes.end()}};
   const int all = capacity(nodes);
   std::pair<Nodes, Nodes> halves;
   int left = 0;

@@ -54,7 +54,8 @@ class Domains {
   std::vector<int> grid_;
 };
 
-/// Dimensions of a grid with wrap-around whose hops explain the distances between nodes, which are numbered row by row; empty if none does.
+/// Dimensions of a grid with wrap-around whose hops explain the distances between nodes, which are numbered row by row;
+/// empty if none does.
 std::vector<int> detect_grid(const Model& model);
 
 }  // namespace antiphon::mapping

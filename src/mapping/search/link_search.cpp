@@ -18,7 +18,8 @@ constexpr std::size_t memory = 400;
 class LinkSearch {
  public:
   LinkSearch(const Model& model, const Domains& domains, Model::Placement placement, Random& random)
-      : model_(model), order_(domains.order()), links_(model.task().machine()), random_(random), slot_of_(std::move(placement)), item_at_(slot_of_.size()),
+      : model_(model), order_(domains.order()), links_(model.task().machine()), random_(random),
+        slot_of_(std::move(placement)), item_at_(slot_of_.size()),
         position_(slot_of_.size()), times_(at(links_.count() / 2 + model.ranks()), 0) {
     for (std::size_t i = 0; i < slot_of_.size(); ++i) item_at_[at(slot_of_[i])] = static_cast<int>(i);
     for (std::size_t i = 0; i < order_.size(); ++i) position_[at(order_[i])] = static_cast<int>(i);

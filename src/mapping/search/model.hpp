@@ -9,7 +9,8 @@
 namespace antiphon::mapping {
 
 /// A task in the form that searching wants: traffic of both directions in one, costs in tables of single precision, in
-/// microseconds. Items are the ranks and, behind them, one empty item for every slot that is left over; placements are slots by item.
+/// microseconds. Items are the ranks and, behind them, one empty item for every slot that is left over; placements are slots
+/// by item.
 class Model {
  public:
   using Placement = std::vector<int>;

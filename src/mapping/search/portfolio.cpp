@@ -72,7 +72,8 @@ class Portfolio {
     const double begin = thread_seconds();
     const double end = std::max(begin_ + budget_.seconds, begin);
     for (int n = 0; n < beginnings; ++n) {
-      Candidate found{search_links(model_, domains_, candidates_[static_cast<std::size_t>(n)].placement, random_, begin + (end - begin) * (n + 1) / beginnings), 0};
+      const double until = begin + (end - begin) * (n + 1) / beginnings;
+      Candidate found{search_links(model_, domains_, candidates_[static_cast<std::size_t>(n)].placement, random_, until), 0};
       found.cost = predicted(found.placement);
       if (found.cost < least.cost) least = std::move(found);
     }
@@ -109,7 +110,8 @@ class Portfolio {
     }
   }
 
-  /// Every beginning gets its nodes ordered and its ranks exchanged; new ones as long as there is time: many quick ones find more than
+  /// Every beginning gets its nodes ordered and its ranks exchanged; new ones as long as there is time: many quick ones find
+  /// more than
   /// one slow one.
   void explore() {
     const double until = at_part(0.7);

@@ -17,7 +17,8 @@ using Pair = Model::Pair;
 class Bisection {
  public:
   Bisection(const Model& model, const Domains& domains, Random& random, float near_share, const Model::Placement* earlier)
-      : model_(model), domains_(domains), random_(random), near_share_(near_share), earlier_(earlier), domain_of_(at(model.ranks()), 0), local_(at(model.ranks()), -1) {
+      : model_(model), domains_(domains), random_(random), near_share_(near_share), earlier_(earlier),
+        domain_of_(at(model.ranks()), 0), local_(at(model.ranks()), -1) {
     const Machine& machine = model.task().machine();
     // In a tree of switches all that lies outside is equally far from both halves.
     pulled_ = !machine.between_nodes.empty() || !machine.between_cores.empty();
