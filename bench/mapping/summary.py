@@ -41,7 +41,7 @@ def losses(cells: Cells) -> list[str]:
     """Instances where somebody else was more than 1 % better."""
     found = []
     for (pattern, machine), cell in sorted(cells.items()):
-        best = min(cell, key=lambda m: cell[m]["cost"])
+        best = min((m for m in cell if m != "unaided"), key=lambda m: cell[m]["cost"])
         ratio = cell["antiphon"]["cost"] / cell[best]["cost"]
         if ratio > 1.01:
             found.append(f"{pattern} on {machine} ({best}: {ratio:.3f})")
