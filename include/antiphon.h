@@ -171,6 +171,38 @@ static inline int antiphon_alltoallv_init(const void* sendbuf, const int sendcou
   return function(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
 }
 
+/* The same with a type for each block, and for the neighbours in a communicator's topology. ANTIPHON_BAD_COMM where some rank has a
+ * neighbour twice (a periodic grid that is two wide). */
+static inline int antiphon_alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
+                                          void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[],
+                                          MPI_Comm comm, MPI_Request* request) {
+  int (*function)(const void*, const int[], const int[], const MPI_Datatype[], void*, const int[], const int[], const MPI_Datatype[], MPI_Comm,
+                  MPI_Request*);
+  *(void**)&function = antiphon_find("antiphon_impl_alltoallw_init");
+  if (!function) return ANTIPHON_ABSENT;
+  return function(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+}
+
+static inline int antiphon_neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
+                                                   void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+                                                   MPI_Comm comm, MPI_Request* request) {
+  int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype, MPI_Comm, MPI_Request*);
+  *(void**)&function = antiphon_find("antiphon_impl_neighbor_alltoallv_init");
+  if (!function) return ANTIPHON_ABSENT;
+  return function(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+}
+
+static inline int antiphon_neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                                   const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                                   const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                                   MPI_Request* request) {
+  int (*function)(const void*, const int[], const MPI_Aint[], const MPI_Datatype[], void*, const int[], const MPI_Aint[], const MPI_Datatype[],
+                  MPI_Comm, MPI_Request*);
+  *(void**)&function = antiphon_find("antiphon_impl_neighbor_alltoallw_init");
+  if (!function) return ANTIPHON_ABSENT;
+  return function(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+}
+
 /* ---- Multicast groups ------------------------------------------------------------------------------------------------------
  *
  * Compiled communication for one-to-many patterns: paper 1, §4.1, "compiler-assisted group management". MPI_Scatterv_open_group makes a

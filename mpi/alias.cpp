@@ -37,7 +37,8 @@ bool refused_as_alias(const Call& call, const Description& d, int rank) {
   if (!refuses_movement || call.sendtype != call.recvtype) return false;
   switch (d.collective) {
     case Collective::alltoall: return call.sendbuf == call.recvbuf && call.sendcount == call.recvcount;
-    case Collective::alltoallv: return call.sendbuf == call.recvbuf && call.sendcounts.same_as(call.recvcounts);
+    case Collective::alltoallv:
+      return call.sendbuf == call.recvbuf && call.sendcounts.same_as(call.recvcounts) && call.sendtypes == call.recvtypes;
     case Collective::scatter: case Collective::scatterv: return same_block(d.output, d.input, rank);
     default: return same_block(d.input, d.output, rank);
   }

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <string_view>
 
 #include "antiphon/problem.hpp"
 
@@ -23,6 +24,8 @@ class Integers {
   [[nodiscard]] std::int64_t operator[](std::int64_t i) const { return small_ != nullptr ? small_[i] : large_[i]; }
   /// Null for large counts.
   [[nodiscard]] const int* small() const { return small_; }
+  /// Null for small ones.
+  [[nodiscard]] const long* large() const { return large_; }
   [[nodiscard]] bool same_as(const Integers& other) const { return small_ == other.small_ && large_ == other.large_; }
   [[nodiscard]] bool present() const { return small_ != nullptr || large_ != nullptr; }
 
@@ -31,11 +34,21 @@ class Integers {
   const long* large_ = nullptr;
 };
 
+/// What an exchange is called in MPI. All but the first are an alltoallv with other arguments (Collective::alltoallv), and run as one:
+/// with a type for each block and displacements in bytes, or with blocks for the neighbours in the communicator's topology alone.
+enum class Form : std::uint8_t {
+  plain, alltoallw, neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, neighbor_alltoallv, neighbor_alltoallw,
+};
+inline constexpr int form_count = 7;
+inline bool has_neighbours(Form form) { return form > Form::alltoallw; }
+inline bool has_types(Form form) { return form == Form::alltoallw || form == Form::neighbor_alltoallw; }
+
 /// Fields that a collective does not have keep their defaults. `send*` and `recv*` are the standard's arguments; bcast's
 /// buffer is both, its count and type are sendcount and sendtype; reductions have `count` and `datatype` in sendcount and sendtype, and recvcounts for reduce_scatter;
 /// reduce_scatter_block's recvcount is recvcount.
 struct Call {
   Collective collective;
+  Form form = Form::plain;
   MPI_Comm comm;
   const void* sendbuf = nullptr;
   void* recvbuf = nullptr;
@@ -44,9 +57,19 @@ struct Call {
   MPI_Datatype sendtype = MPI_DATATYPE_NULL;
   MPI_Datatype recvtype = MPI_DATATYPE_NULL;
   Integers sendcounts, senddispls, recvcounts, recvdispls;
+  const MPI_Datatype* sendtypes = nullptr;
+  const MPI_Datatype* recvtypes = nullptr;
   MPI_Op op = MPI_OP_NULL;
   int root = 0;
 };
+
+/// What summaries and traces tell apart: collectives, then the forms of alltoallv.
+inline constexpr int kind_count = collective_count + form_count - 1;
+inline int kind_of(const Call& call) {
+  return call.form == Form::plain ? static_cast<int>(call.collective) : collective_count + static_cast<int>(call.form) - 1;
+}
+/// "alltoallw", as the standard spells it in small letters.
+std::string_view kind_name(int kind);
 
 /// Runs the call as a schedule if that was decided. True: done, `result` is what the MPI function returns. False: nothing has
 /// been done or said; the caller calls the library. The answer is the same on every rank of the communicator.

@@ -274,6 +274,17 @@ PatternKnowledge& CommState::knowledge() {
   return *knowledge_;
 }
 
+const Call* CommState::as_exchange(const Call& call) {
+  if (!has_neighbours(call.form)) return &call;
+  if (!neighbours_) {
+    neighbours_ = std::make_unique<Neighbours>(comm_);
+    int distinct = neighbours_->distinct() ? 1 : 0;
+    PMPI_Allreduce(MPI_IN_PLACE, &distinct, 1, MPI_INT, MPI_MIN, own_comm());
+    distinct_neighbours_ = distinct != 0;
+  }
+  return distinct_neighbours_ ? neighbours_->spread(call, size_) : nullptr;
+}
+
 const Choice& credit_choice() {
   static const Choice choice = parse_choice(Collective::alltoallv, "credit");
   return choice;

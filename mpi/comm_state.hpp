@@ -15,6 +15,7 @@
 #include "executor.hpp"
 #include "knowledge.hpp"
 #include "multicast.hpp"
+#include "neighbours.hpp"
 #include "world.hpp"
 
 namespace antiphon::mpi {
@@ -100,6 +101,10 @@ class CommState : public Staging {
   /// What is known of the pattern of this communicator's Alltoallv.
   PatternKnowledge& knowledge();
 
+  /// A neighbour collective as an alltoallw of all ranks; any other call as it is. Null, on every rank alike, where some rank has a
+  /// neighbour twice. The first call of this communicator asks all ranks.
+  const Call* as_exchange(const Call& call);
+
   /// What the last call of each collective used, for antiphon_chosen().
   void note(Collective collective, const std::string& used) { used_[static_cast<std::size_t>(collective)] = &used; }
   [[nodiscard]] const std::string* used(Collective collective) const { return used_[static_cast<std::size_t>(collective)]; }
@@ -143,6 +148,8 @@ class CommState : public Staging {
   std::unique_ptr<PatternKnowledge> knowledge_;
   std::unique_ptr<MulticastGroups> groups_;
   std::vector<int> node_of_rank_;
+  std::unique_ptr<Neighbours> neighbours_;
+  bool distinct_neighbours_ = false;  ///< on all ranks
   Parameters exchange_parameters_;
   CodingTrial* on_trial_ = nullptr;  ///< of the last decision
   std::uint64_t clock_ = 0;

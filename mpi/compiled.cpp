@@ -134,6 +134,13 @@ Call alltoallv_call(const void* sendbuf, const int* sendcounts, const int* sdisp
           .recvtype = recvtype, .sendcounts = sendcounts, .senddispls = sdispls, .recvcounts = recvcounts, .recvdispls = rdispls};
 }
 
+int init(const Call& call, MPI_Request* request) {
+  if (!world.active || !world.restarts_requests) return ANTIPHON_ABSENT;
+  int result = MPI_SUCCESS;
+  if (!persistent::init(call, request, result, true)) return ANTIPHON_BAD_COMM;
+  return result == MPI_SUCCESS ? ANTIPHON_OK : ANTIPHON_MPI_ERROR;
+}
+
 }  // namespace
 
 extern "C" {
@@ -226,11 +233,32 @@ ANTIPHON_EXPORT int antiphon_impl_data_trans2(const void* sendbuf, const int sen
 ANTIPHON_EXPORT int antiphon_impl_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
                                                  void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
                                                  MPI_Comm comm, MPI_Request* request) {
-  if (!world.active || !world.restarts_requests) return ANTIPHON_ABSENT;
-  int result = MPI_SUCCESS;
-  const Call call = alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
-  if (!persistent::init(call, request, result, true)) return ANTIPHON_BAD_COMM;
-  return result == MPI_SUCCESS ? ANTIPHON_OK : ANTIPHON_MPI_ERROR;
+  return init(alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), request);
+}
+
+ANTIPHON_EXPORT int antiphon_impl_neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                          MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                                                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call = alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  call.form = Form::neighbor_alltoallv;
+  return init(call, request);
+}
+
+ANTIPHON_EXPORT int antiphon_impl_alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                 const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[],
+                                                 const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+  return init({.collective = Collective::alltoallv, .form = Form::alltoallw, .comm = comm, .sendbuf = sendbuf, .recvbuf = recvbuf,
+               .sendcounts = sendcounts, .senddispls = sdispls, .recvcounts = recvcounts, .recvdispls = rdispls, .sendtypes = sendtypes,
+               .recvtypes = recvtypes}, request);
+}
+
+ANTIPHON_EXPORT int antiphon_impl_neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                                          const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                                          const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                                          MPI_Request* request) {
+  return init({.collective = Collective::alltoallv, .form = Form::neighbor_alltoallw, .comm = comm, .sendbuf = sendbuf, .recvbuf = recvbuf,
+               .sendcounts = sendcounts, .senddispls = sdispls, .recvcounts = recvcounts, .recvdispls = rdispls, .sendtypes = sendtypes,
+               .recvtypes = recvtypes}, request);
 }
 
 }  // extern "C"

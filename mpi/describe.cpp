@@ -28,7 +28,34 @@ bool set_side(Side& side, const void* buffer, MPI_Datatype type, std::int64_t co
   return true;
 }
 
+/// A side of alltoallw.
+bool set_typed_side(Side& side, const void* buffer, const MPI_Datatype* types, Integers counts, Integers displs, std::int64_t blocks) {
+  side = {};
+  side.buffer = static_cast<std::byte*>(const_cast<void*>(buffer));
+  side.types = types;
+  side.counts = counts;
+  side.displs = displs;
+  side.blocks = blocks;
+  side.used = true;
+  side.info.contiguous = true;
+  side.infos.resize(static_cast<std::size_t>(blocks));
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (counts[i] < 0) return false;
+    if (counts[i] == 0) continue;
+    if (i > 0 && types[i] == types[i - 1] && counts[i - 1] > 0) side.infos[at] = side.infos[at - 1];
+    else if (!inspect(types[i], side.infos[at])) return false;
+    side.info.contiguous &= side.infos[at].contiguous;
+  }
+  return true;
+}
+
 std::int64_t total_bytes(const Side& side) {
+  if (side.types != nullptr) {
+    std::int64_t bytes = 0;
+    for (std::int64_t i = 0; i < side.blocks; ++i) bytes += side.block_bytes(i);
+    return bytes;
+  }
   std::int64_t elements = 0;
   for (std::int64_t i = 0; side.counts.present() && i < side.blocks; ++i) elements += side.counts[i];
   if (!side.counts.present()) elements = side.count * side.blocks;
@@ -75,6 +102,14 @@ bool describe_movement(const Call& call, const CommState& state, Description& d)
       if (!d.in_place) ok = set_side(d.input, call.sendbuf, call.sendtype, call.sendcount, {}, {}, 1);
       if (ok && root) ok = set_side(d.output, call.recvbuf, call.recvtype, call.recvcount, call.recvcounts, call.recvdispls, all);
       break;
+    case Collective::alltoallv:
+      d.in_place = call.sendbuf == MPI_IN_PLACE;
+      if (call.form != Form::plain) {
+        ok = set_typed_side(d.output, call.recvbuf, call.recvtypes, call.recvcounts, call.recvdispls, all) &&
+             (d.in_place || set_typed_side(d.input, call.sendbuf, call.sendtypes, call.sendcounts, call.senddispls, all));
+        break;
+      }
+      [[fallthrough]];
     default: {
       const bool to_all = d.collective == Collective::allgather || d.collective == Collective::allgatherv;
       d.in_place = call.sendbuf == MPI_IN_PLACE;
@@ -104,9 +139,10 @@ std::int64_t common_block_bytes(const Description& d, const CommState& state) {
 void sizes_and_offsets(const Side& side, std::vector<std::int64_t>& bytes, std::vector<std::int64_t>& offsets, bool packed) {
   std::int64_t at = 0;
   for (std::int64_t i = 0; i < side.blocks; ++i) {
-    const std::int64_t size = side.block_count(i) * side.info.size_bytes;
+    const std::int64_t size = side.block_bytes(i);
     bytes.push_back(size);
-    offsets.push_back(packed ? at : side.block_place(i) * side.info.extent_bytes);
+    // What an empty block's displacement says means nothing.
+    offsets.push_back(packed || size == 0 ? at : side.offset_bytes(i));
     at += size;
   }
 }
@@ -192,14 +228,15 @@ int Workspace::prepare_reduction(std::int64_t scratch_bytes) {
 }
 
 int Workspace::pack_block(const Side& side, int block, std::byte* to) const {
-  const std::byte* from = side.buffer + side.block_place(block) * side.info.extent_bytes;
   const std::int64_t count = side.block_count(block);
   if (count == 0) return MPI_SUCCESS;
-  if (side.info.contiguous) {
-    std::memcpy(to, from, static_cast<std::size_t>(count * side.info.size_bytes));
+  const std::byte* from = side.buffer + side.offset_bytes(block);
+  const TypeInfo& info = side.block_info(block);
+  if (info.contiguous) {
+    std::memcpy(to, from, static_cast<std::size_t>(count * info.size_bytes));
     return MPI_SUCCESS;
   }
-  return pack(from, count, side.type, side.info, to);
+  return pack(from, count, side.block_type(block), info, to);
 }
 
 int Workspace::place_output() {
@@ -251,7 +288,7 @@ int Workspace::finish() {
     const std::int64_t count = side.block_count(i);
     // The program's own block is where it was.
     if (count == 0 || (problem_.in_place && i == problem_.rank)) continue;
-    const int rc = unpack(base + offset, side.buffer + side.block_place(i) * side.info.extent_bytes, count, side.type, side.info);
+    const int rc = unpack(base + offset, side.buffer + side.offset_bytes(i), count, side.block_type(i), side.block_info(i));
     if (rc != MPI_SUCCESS) return rc;
   }
   return MPI_SUCCESS;

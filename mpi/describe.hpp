@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "call.hpp"
 #include "comm_state.hpp"
@@ -19,9 +20,17 @@ struct Side {
   Integers counts, displs;    ///< where blocks differ
   std::int64_t blocks = 0;
   bool used = false;          ///< this rank has this side in this call
+  /// alltoallw: a type for each block, displacements in bytes. Of `info` only `contiguous` means something then: all blocks are.
+  const MPI_Datatype* types = nullptr;
+  std::vector<TypeInfo> infos;
 
   [[nodiscard]] std::int64_t block_count(std::int64_t i) const { return counts.present() ? counts[i] : count; }
+  /// In elements; not of alltoallw.
   [[nodiscard]] std::int64_t block_place(std::int64_t i) const { return displs.present() ? displs[i] : i * count; }
+  [[nodiscard]] const TypeInfo& block_info(std::int64_t i) const { return types == nullptr ? info : infos[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] MPI_Datatype block_type(std::int64_t i) const { return types == nullptr ? type : types[i]; }
+  [[nodiscard]] std::int64_t block_bytes(std::int64_t i) const { return block_count(i) * block_info(i).size_bytes; }
+  [[nodiscard]] std::int64_t offset_bytes(std::int64_t i) const { return types == nullptr ? block_place(i) * info.extent_bytes : displs[i]; }
 };
 
 /// What a call comes to. Filled without communication and, for a repeated call, without allocation.
@@ -41,6 +50,7 @@ struct Description {
   }
 };
 
+/// `call` is no neighbour collective (Neighbours::spread).
 /// False where the call must be left to the library: wrong or unusual arguments, nothing to move. `state` gives rank and size.
 bool describe(const Call& call, const CommState& state, Description& d);
 

@@ -3,6 +3,10 @@
 
 #if ANTIPHON_ABI_OPENMPI || ANTIPHON_ABI_MPICH
 
+#include <deque>
+#include <mutex>
+
+#include "neighbours.hpp"
 #include "reorder_order.hpp"
 #include "sentinel.hpp"
 
@@ -26,6 +30,32 @@ void* buffer_from_fortran(void* buffer) {
   if (in_place.is(buffer)) return MPI_IN_PLACE;
   if (bottom.is(buffer)) return MPI_BOTTOM;
   return buffer;
+}
+
+int block_count_from_fortran(MPI_Fint comm, bool neighbours, void* sendbuf) {
+  const bool sends = sendbuf != nullptr;
+  if (sends && buffer_from_fortran(sendbuf) == MPI_IN_PLACE) return 0;
+  const MPI_Comm c_comm = comm_from_fortran(comm);
+  if (neighbours) {
+    const NeighbourLists lists = neighbours_of(c_comm);
+    return static_cast<int>((sends ? lists.destinations : lists.sources).size());
+  }
+  int inter = 0;
+  int size = 0;
+  PMPI_Comm_test_inter(c_comm, &inter);
+  if (inter != 0) PMPI_Comm_remote_size(c_comm, &size);
+  else PMPI_Comm_size(c_comm, &size);
+  return size;
+}
+
+FortranTypes::FortranTypes(const MPI_Fint* types, int count, bool kept)
+    : types_(std::make_shared<std::vector<MPI_Datatype>>()) {
+  for (int i = 0; i < count; ++i) types_->push_back(datatype_from_fortran(types[i]));
+  if (!kept) return;
+  static std::mutex mutex;
+  static std::deque<std::shared_ptr<std::vector<MPI_Datatype>>> all;
+  const std::lock_guard lock(mutex);
+  all.push_back(types_);
 }
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 
+#include <memory>
 #include <vector>
 
 #include "library.hpp"
@@ -40,6 +41,19 @@ inline MPI_Fint comm_to_fortran(MPI_Comm comm) { return PMPI_Comm_c2f(comm); }
 inline MPI_Datatype datatype_from_fortran(MPI_Fint datatype) { return PMPI_Type_f2c(datatype); }
 inline MPI_Op op_from_fortran(MPI_Fint op) { return PMPI_Op_f2c(op); }
 inline MPI_Info info_from_fortran(MPI_Fint info) { return PMPI_Info_f2c(info); }
+
+/// How many blocks an exchange on `comm` has: to (with `sendbuf`, not in place) or from all ranks, or neighbours.
+int block_count_from_fortran(MPI_Fint comm, bool neighbours, void* sendbuf);
+
+/// An array of types. Those of a persistent call are `kept`: the library may look at them again when it is started.
+class FortranTypes {
+ public:
+  FortranTypes(const MPI_Fint* types, int count, bool kept);
+  [[nodiscard]] const MPI_Datatype* get() const { return types_->data(); }
+
+ private:
+  std::shared_ptr<std::vector<MPI_Datatype>> types_;
+};
 
 /// mpif.h and `use mpi`: whatever a compiler makes of the name. `use mpi_f08`: the specific procedure's name, same arguments.
 #define ANTIPHON_FORTRAN_NAMES(name, NAME, parameters)                      \

@@ -97,9 +97,30 @@ bool pass(double began_s, std::int64_t bytes) {
   return false;
 }
 
-bool try_accelerate(const Call& call, int& result, double began_s) {
-  CommState* state = CommState::of(call.comm);
+/// What a rank hands in to a neighbour collective that the library does.
+std::int64_t bytes_handed_in(const Call& call) {
+  std::vector<std::int64_t> to;
+  std::vector<std::int64_t> from;
+  if (!summary::enabled() || !bytes_by_rank(call, to, from)) return 0;
+  return std::accumulate(to.begin(), to.end(), std::int64_t{0});
+}
+
+/// A neighbour collective as an alltoallw; any other call as it is. Null: for the library.
+const Call* as_exchange(const Call& given, CommState& state) {
+  if (!has_neighbours(given.form)) return &given;
+  // Nothing is looked at where the library is to do it anyway.
+  if (state.decide(given.collective, -1, 1, true, false).algorithm == nullptr) return nullptr;
+  const Call* const call = state.as_exchange(given);
+  if (call == nullptr) state.note(given.collective, library_text);
+  return call;
+}
+
+bool try_accelerate(const Call& given, int& result, double began_s) {
+  CommState* state = CommState::of(given.comm);
   if (state == nullptr) return pass(began_s, 0);
+  const Call* const exchange = as_exchange(given, *state);
+  if (exchange == nullptr) return pass(began_s, bytes_handed_in(given));
+  const Call& call = *exchange;
   Description d;
   if (!describe(call, *state, d)) {
     state->note(call.collective, library_text);
@@ -118,8 +139,8 @@ bool try_accelerate(const Call& call, int& result, double began_s) {
     return pass(began_s, d.own_bytes);
   }
   state->carried_out();
-  if (summary::enabled()) summary::count(d.collective, d.own_bytes, now_s() - began_s, how(d.collective, choice, *state));
-  if (trace::on()) trace::collective(call, began_s, true, rc != MPI_SUCCESS);
+  if (summary::enabled()) summary::count(kind_of(given), d.own_bytes, now_s() - began_s, how(d.collective, choice, *state));
+  if (trace::on()) trace::collective(given, began_s, true, rc != MPI_SUCCESS);
   result = rc == MPI_SUCCESS ? MPI_SUCCESS : PMPI_Comm_call_errhandler(call.comm, rc);
   if (rc != MPI_SUCCESS && result == MPI_SUCCESS) result = rc;
   return true;
@@ -156,7 +177,7 @@ bool accelerate(const Call& call, int& result) {
     return true;
   } catch (const std::exception& e) {
     // Out of memory, in all likelihood. Others may already be waiting for this rank's messages, so the library cannot help.
-    warn(std::string(name(call.collective)) + ": " + e.what());
+    warn(std::string(kind_name(kind_of(call))) + ": " + e.what());
     PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
     result = MPI_ERR_NO_MEM;
     return true;
@@ -165,7 +186,7 @@ bool accelerate(const Call& call, int& result) {
 
 void passed_on(const Call& call) {
   if (!world.active.load(std::memory_order_relaxed)) return;
-  if (summary::enabled()) summary::count(call.collective, passed_bytes, now_s() - passed_since_s, library_text);
+  if (summary::enabled()) summary::count(kind_of(call), passed_bytes, now_s() - passed_since_s, library_text);
   if (trace::on()) trace::collective(call, passed_since_s, false, false);
 }
 

@@ -16,6 +16,7 @@
 #include "comm_state.hpp"
 #include "describe.hpp"
 #include "knowledge.hpp"
+#include "owned.hpp"
 #include "watch.hpp"
 #include "world.hpp"
 
@@ -29,23 +30,9 @@ constexpr int tags_each = 64;
 /// Above this many ranks scheduling a pattern takes longer than users expect of an init call.
 constexpr int most_ranks_to_compile = 256;
 
-/// The caller's arrays: they may be gone when the operation is started.
-class OwnedCounts {
- public:
-  Integers keep(const Integers& given, int size) {
-    if (!given.present()) return {};
-    auto& copy = kept_.emplace_back(std::make_unique<long[]>(static_cast<std::size_t>(size)));
-    for (int i = 0; i < size; ++i) copy[static_cast<std::size_t>(i)] = given[i];
-    return {copy.get()};
-  }
-
- private:
-  std::vector<std::unique_ptr<long[]>> kept_;
-};
-
 struct Operation {
-  Call call;
-  OwnedCounts counts;
+  OwnedCall owned;
+  const Call& call;
   Description description;
   Problem problem;
   Staging staging;
@@ -56,17 +43,13 @@ struct Operation {
   bool orphan = false;  ///< freed while it was active
   int rc = MPI_SUCCESS;
 
-  Operation(const Call& given, int size) : call(given) {
-    call.sendcounts = counts.keep(given.sendcounts, size);
-    call.senddispls = counts.keep(given.senddispls, size);
-    call.recvcounts = counts.keep(given.recvcounts, size);
-    call.recvdispls = counts.keep(given.recvdispls, size);
-  }
+  Operation(const Call& given, int rank, int size) : owned(given, rank, size), call(owned.get()) {}
 };
 
 std::recursive_mutex mutex;
-std::unordered_map<std::uintptr_t, std::unique_ptr<Operation>> operations;
-std::vector<std::unique_ptr<Operation>> orphans;
+/// Never destroyed: a program that ends without MPI_Finalize leaves them to the system, and MPI alone.
+auto& operations = *new std::unordered_map<std::uintptr_t, std::unique_ptr<Operation>>;
+auto& orphans = *new std::vector<std::unique_ptr<Operation>>;
 std::vector<Operation*> started;
 MPI_Comm self;  ///< of one rank, for the messages that complete requests; set before the first operation
 bool have_self = false;
@@ -103,6 +86,11 @@ Schedule compiled_schedule(const Problem& p, MPI_Comm comm) {
     throw Error("the counts cannot be gathered");
   }
   return schedule_of(compile_pattern(Pattern::of_counts(p.size, table), fabric_of(comm, p.size)), p);
+}
+
+/// Whether an exchange is not for the library; the same on every rank.
+bool may_compile(const Call& call, CommState& state, bool always) {
+  return always || state.decide(call.collective, -1, 1, true, false).algorithm != nullptr;
 }
 
 /// False, on every rank alike: the library is to do it.
@@ -248,7 +236,9 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
   CommState* const state = CommState::of(call.comm);
   if (state == nullptr) return false;
   try {
-    auto op = std::make_unique<Operation>(call, state->size());
+    const Call* const exchange = has_neighbours(call.form) && !may_compile(call, *state, always) ? nullptr : state->as_exchange(call);
+    if (exchange == nullptr) return false;
+    auto op = std::make_unique<Operation>(*exchange, state->rank(), state->size());
     if (!describe(op->call, *state, op->description) || !plan(*op, *state, always)) return false;
     const std::lock_guard lock(mutex);
     result = make_request(*op, request);
@@ -257,7 +247,7 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
     ++detail::existing;
     watching::any.store(true, std::memory_order_relaxed);
   } catch (const std::exception& e) {
-    warn(std::string(name(call.collective)) + "_init: " + e.what());
+    warn(std::string(kind_name(kind_of(call))) + "_init: " + e.what());
     result = PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
     if (result == MPI_SUCCESS) result = MPI_ERR_NO_MEM;
   }
@@ -296,44 +286,7 @@ void progress() {
   }
 }
 
-bool run_aside(const Call& c, int& result) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  const auto sn = static_cast<int>(c.sendcount);
-  const auto rn = static_cast<int>(c.recvcount);
-  const auto large = [](const Integers& given) { return given.present() && given.small() == nullptr; };
-  if (sn != c.sendcount || rn != c.recvcount || large(c.sendcounts) || large(c.recvcounts)) return false;
-  const int *scounts = c.sendcounts.small(), *sdispls = c.senddispls.small(), *rcounts = c.recvcounts.small(), *rdispls = c.recvdispls.small();
-  switch (c.collective) {
-    case Collective::barrier: result = PMPI_Ibarrier(c.comm, &request); break;
-    case Collective::bcast: result = PMPI_Ibcast(c.recvbuf, sn, c.sendtype, c.root, c.comm, &request); break;
-    case Collective::scatter: result = PMPI_Iscatter(c.sendbuf, sn, c.sendtype, c.recvbuf, rn, c.recvtype, c.root, c.comm, &request); break;
-    case Collective::scatterv:
-      result = PMPI_Iscatterv(c.sendbuf, scounts, sdispls, c.sendtype, c.recvbuf, rn, c.recvtype, c.root, c.comm, &request);
-      break;
-    case Collective::gather: result = PMPI_Igather(c.sendbuf, sn, c.sendtype, c.recvbuf, rn, c.recvtype, c.root, c.comm, &request); break;
-    case Collective::gatherv:
-      result = PMPI_Igatherv(c.sendbuf, sn, c.sendtype, c.recvbuf, rcounts, rdispls, c.recvtype, c.root, c.comm, &request);
-      break;
-    case Collective::allgather: result = PMPI_Iallgather(c.sendbuf, sn, c.sendtype, c.recvbuf, rn, c.recvtype, c.comm, &request); break;
-    case Collective::allgatherv:
-      result = PMPI_Iallgatherv(c.sendbuf, sn, c.sendtype, c.recvbuf, rcounts, rdispls, c.recvtype, c.comm, &request);
-      break;
-    case Collective::alltoall: result = PMPI_Ialltoall(c.sendbuf, sn, c.sendtype, c.recvbuf, rn, c.recvtype, c.comm, &request); break;
-    case Collective::alltoallv:
-      result = PMPI_Ialltoallv(c.sendbuf, scounts, sdispls, c.sendtype, c.recvbuf, rcounts, rdispls, c.recvtype, c.comm, &request);
-      break;
-    case Collective::reduce: result = PMPI_Ireduce(c.sendbuf, c.recvbuf, sn, c.sendtype, c.op, c.root, c.comm, &request); break;
-    case Collective::allreduce: result = PMPI_Iallreduce(c.sendbuf, c.recvbuf, sn, c.sendtype, c.op, c.comm, &request); break;
-    case Collective::reduce_scatter: result = PMPI_Ireduce_scatter(c.sendbuf, c.recvbuf, rcounts, c.sendtype, c.op, c.comm, &request); break;
-    case Collective::reduce_scatter_block:
-      result = PMPI_Ireduce_scatter_block(c.sendbuf, c.recvbuf, rn, c.sendtype, c.op, c.comm, &request);
-      break;
-    case Collective::scan: result = PMPI_Iscan(c.sendbuf, c.recvbuf, sn, c.sendtype, c.op, c.comm, &request); break;
-    case Collective::exscan: result = PMPI_Iexscan(c.sendbuf, c.recvbuf, sn, c.sendtype, c.op, c.comm, &request); break;
-  }
-  if (result == MPI_SUCCESS) result = finish_request(request, MPI_STATUS_IGNORE);
-  return true;
-}
+int wait_for(MPI_Request& request) { return finish_request(request, MPI_STATUS_IGNORE); }
 
 void release_all() {
   const std::lock_guard lock(mutex);

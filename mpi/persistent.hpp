@@ -39,6 +39,8 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always = fal
 bool handle(const P2pCall& call, int& result);
 /// Goes on with all that is started, as far as it can without waiting.
 void progress();
+/// Waits for a request of the library, and goes on with all that is started meanwhile. Returns an MPI error code.
+int wait_for(MPI_Request& request);
 /// A blocking collective that the library is to do, as a nonblocking one beside which schedules go on. All ranks must do it this
 /// way, or none. False: there is none for it.
 bool run_aside(const Call& call, int& result);

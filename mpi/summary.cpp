@@ -37,7 +37,7 @@ constexpr std::array<SizeClass, 6> classes{{{256, "≤ 256 B"},
                                             {262144, "≤ 256 KiB"},
                                             {2097152, "≤ 2 MiB"},
                                             {INT64_MAX, "> 2 MiB"}}};
-constexpr std::size_t cells = collective_count * classes.size();
+constexpr std::size_t cells = kind_count * classes.size();
 
 std::mutex mutex;
 std::array<double, cells> calls{};
@@ -74,7 +74,7 @@ nlohmann::json rows(const std::array<double, cells>& most_calls, const std::arra
   auto list = nlohmann::json::array();
   for (std::size_t i = 0; i < cells; ++i) {
     if (most_calls[i] == 0) continue;
-    list.push_back({{"collective", name(static_cast<Collective>(i / classes.size()))},
+    list.push_back({{"collective", kind_name(static_cast<int>(i / classes.size()))},
                     {"size_class", classes[i % classes.size()].name},
                     {"calls", static_cast<std::int64_t>(most_calls[i])},
                     {"bytes", static_cast<std::int64_t>(all_bytes[i])},
@@ -139,8 +139,8 @@ void print(const nlohmann::json& list, const nlohmann::json& compression, const 
 
 bool enabled() { return !world.settings.summary.empty(); }
 
-void count(Collective collective, std::int64_t bytes, double time_s, const std::string& used) {
-  const std::size_t cell = static_cast<std::size_t>(collective) * classes.size() + class_of(bytes);
+void count(int kind, std::int64_t bytes, double time_s, const std::string& used) {
+  const std::size_t cell = static_cast<std::size_t>(kind) * classes.size() + class_of(bytes);
   const std::lock_guard lock(mutex);
   calls[cell] += 1;
   bytes_moved[cell] += static_cast<double>(bytes);

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "antiphon/problem.hpp"
+#include "call.hpp"
 
 namespace antiphon::mpi {
 
@@ -18,8 +18,8 @@ namespace summary {
 
 /// Whether calls are counted at all.
 bool enabled();
-/// Counts one call. `bytes`: what this rank hands in (or, at a receiver, gets). Thread-safe.
-void count(Collective collective, std::int64_t bytes, double time_s, const std::string& used);
+/// Counts one call of a kind (kind_of). `bytes`: what this rank hands in (or, at a receiver, gets). Thread-safe.
+void count(int kind, std::int64_t bytes, double time_s, const std::string& used);
 /// Collective over MPI_COMM_WORLD: adds up all ranks and writes to where the settings say, on rank 0.
 void write();
 

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "datatype.hpp"
+#include "neighbours.hpp"
 #include "summary.hpp"
 #include "trace.hpp"
 #include "trace_stream.hpp"
@@ -19,7 +20,7 @@ namespace {
 /// Kinds of fields (docs/reference/trace.md).
 enum Field : std::uint64_t {
   root = 1, peer = 2, tag = 3, send_count = 4, send_size = 5, recv_count = 6, recv_size = 7, send_counts = 8, recv_counts = 9,
-  flags = 10, source = 11, source_tag = 12, requests = 13,
+  flags = 10, source = 11, source_tag = 12, requests = 13, bytes_to = 14, bytes_from = 15,
 };
 enum Flag : std::uint64_t { in_place = 1, as_schedule = 2, failed = 4, recv_gaps = 8, send_gaps = 16 };
 
@@ -141,8 +142,22 @@ void add_side(Shape& shape, bool sends, const Call& call, bool many, std::int64_
   else shape.elements(sends, sends ? call.sendcount : call.recvcount, type);
 }
 
+/// Calls whose blocks have types of their own, or are for neighbours: bytes by rank.
+void add_bytes(Shape& shape, const Call& call) {
+  std::vector<std::int64_t> to;
+  std::vector<std::int64_t> from;
+  int inter = 0;
+  PMPI_Comm_test_inter(call.comm, &inter);
+  if (call.sendbuf == MPI_IN_PLACE) shape.flag(in_place);
+  if (inter != 0 || !bytes_by_rank(call, to, from)) return;
+  const auto size = static_cast<std::int64_t>(to.size());
+  shape.list(bytes_to, size, [&](std::int64_t i) { return to[static_cast<std::size_t>(i)]; });
+  shape.list(bytes_from, size, [&](std::int64_t i) { return from[static_cast<std::size_t>(i)]; });
+}
+
 /// What MPI lets a rank look at: the root's arguments at the root, nothing of a side that is in place.
 void add_arguments(Shape& shape, const Call& call) {
+  if (call.form != Form::plain) return add_bytes(shape, call);
   int size = 0;
   int rank = 0;
   int inter = 0;
@@ -224,12 +239,14 @@ P2pTrace p2p_trace;
 
 std::vector<std::string> function_names() {
   std::vector<std::string> names;
-  for (int c = 0; c < collective_count; ++c) {
-    std::string text(name(static_cast<Collective>(c)));
+  const auto add = [&](int kind) {
+    std::string text(kind_name(kind));
     text[0] = static_cast<char>(text[0] - 'a' + 'A');
     names.push_back("MPI_" + text);
-  }
+  };
+  for (int c = 0; c < collective_count; ++c) add(c);
   names.insert(names.end(), p2p_names.begin(), p2p_names.end());
+  for (int kind = collective_count; kind < kind_count; ++kind) add(kind);
   return names;
 }
 
@@ -249,7 +266,8 @@ void collective(const Call& call, double began_s, bool scheduled, bool has_faile
     if (scheduled) shape.flag(as_schedule);
     if (has_failed) shape.flag(failed);
     else add_arguments(shape, call);
-    shape.write(static_cast<std::uint64_t>(call.collective), has_failed ? MPI_COMM_NULL : call.comm, began_s);
+    const auto kind = static_cast<std::uint64_t>(kind_of(call));
+    shape.write(call.form == Form::plain ? kind : kind + p2p_names.size(), has_failed ? MPI_COMM_NULL : call.comm, began_s);
   } catch (const std::exception&) {
     // Out of memory: the program goes on, and this call is not in the trace.
   }

@@ -9,6 +9,7 @@
 #pragma weak PMPI_Allreduce_init
 #pragma weak PMPI_Alltoall_init
 #pragma weak PMPI_Alltoallv_init
+#pragma weak PMPI_Alltoallw_init
 #pragma weak PMPI_Barrier_init
 #pragma weak PMPI_Bcast_init
 #pragma weak PMPI_Exscan_init
@@ -16,6 +17,11 @@
 #pragma weak PMPI_Gatherv_init
 #pragma weak PMPI_Isendrecv
 #pragma weak PMPI_Isendrecv_replace
+#pragma weak PMPI_Neighbor_allgather_init
+#pragma weak PMPI_Neighbor_allgatherv_init
+#pragma weak PMPI_Neighbor_alltoall_init
+#pragma weak PMPI_Neighbor_alltoallv_init
+#pragma weak PMPI_Neighbor_alltoallw_init
 #pragma weak PMPI_Reduce_init
 #pragma weak PMPI_Reduce_scatter_block_init
 #pragma weak PMPI_Reduce_scatter_init

@@ -279,6 +279,121 @@ ANTIPHON_EXPORT int MPI_Exscan(const void* sendbuf, void* recvbuf, int count, MP
   return result;
 }
 
+ANTIPHON_EXPORT int MPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::alltoallw,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls,
+                  .sendtypes = sendtypes,
+                  .recvtypes = recvtypes};
+  int result = MPI_SUCCESS;
+  if (accelerate(call, result)) return result;
+  result = PMPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  passed_on(call);
+  return result;
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_allgather,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype};
+  int result = MPI_SUCCESS;
+  if (accelerate(call, result)) return result;
+  result = PMPI_Neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  passed_on(call);
+  return result;
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_allgatherv,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .recvcounts = recvcounts,
+                  .recvdispls = displs};
+  int result = MPI_SUCCESS;
+  if (accelerate(call, result)) return result;
+  result = PMPI_Neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  passed_on(call);
+  return result;
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoall,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype};
+  int result = MPI_SUCCESS;
+  if (accelerate(call, result)) return result;
+  result = PMPI_Neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  passed_on(call);
+  return result;
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoallv,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls};
+  int result = MPI_SUCCESS;
+  if (accelerate(call, result)) return result;
+  result = PMPI_Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  passed_on(call);
+  return result;
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoallw,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls,
+                  .sendtypes = sendtypes,
+                  .recvtypes = recvtypes};
+  int result = MPI_SUCCESS;
+  if (accelerate(call, result)) return result;
+  result = PMPI_Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  passed_on(call);
+  return result;
+}
+
 ANTIPHON_EXPORT int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::barrier,
@@ -530,6 +645,115 @@ ANTIPHON_EXPORT int MPI_Exscan_init(const void* sendbuf, void* recvbuf, int coun
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
   return PMPI_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+}
+
+ANTIPHON_EXPORT int MPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::alltoallw,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls,
+                  .sendtypes = sendtypes,
+                  .recvtypes = recvtypes};
+  int result = MPI_SUCCESS;
+  static_cast<void>(info);
+  if (persistent::init(call, request, result)) return result;
+  return PMPI_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_allgather,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype};
+  int result = MPI_SUCCESS;
+  static_cast<void>(info);
+  if (persistent::init(call, request, result)) return result;
+  return PMPI_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_allgatherv,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .recvcounts = recvcounts,
+                  .recvdispls = displs};
+  int result = MPI_SUCCESS;
+  static_cast<void>(info);
+  if (persistent::init(call, request, result)) return result;
+  return PMPI_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoall,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype};
+  int result = MPI_SUCCESS;
+  static_cast<void>(info);
+  if (persistent::init(call, request, result)) return result;
+  return PMPI_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoallv,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls};
+  int result = MPI_SUCCESS;
+  static_cast<void>(info);
+  if (persistent::init(call, request, result)) return result;
+  return PMPI_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoallw,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls,
+                  .sendtypes = sendtypes,
+                  .recvtypes = recvtypes};
+  int result = MPI_SUCCESS;
+  static_cast<void>(info);
+  if (persistent::init(call, request, result)) return result;
+  return PMPI_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
 }
 
 ANTIPHON_EXPORT int MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
@@ -855,6 +1079,121 @@ ANTIPHON_EXPORT int MPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count c
   return result;
 }
 
+ANTIPHON_EXPORT int MPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::alltoallw,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls,
+                  .sendtypes = sendtypes,
+                  .recvtypes = recvtypes};
+  int result = MPI_SUCCESS;
+  if (accelerate(call, result)) return result;
+  result = PMPI_Alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  passed_on(call);
+  return result;
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_allgather,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype};
+  int result = MPI_SUCCESS;
+  if (accelerate(call, result)) return result;
+  result = PMPI_Neighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  passed_on(call);
+  return result;
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_allgatherv,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .recvcounts = recvcounts,
+                  .recvdispls = displs};
+  int result = MPI_SUCCESS;
+  if (accelerate(call, result)) return result;
+  result = PMPI_Neighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  passed_on(call);
+  return result;
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoall,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype};
+  int result = MPI_SUCCESS;
+  if (accelerate(call, result)) return result;
+  result = PMPI_Neighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  passed_on(call);
+  return result;
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoallv,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls};
+  int result = MPI_SUCCESS;
+  if (accelerate(call, result)) return result;
+  result = PMPI_Neighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  passed_on(call);
+  return result;
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoallw,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls,
+                  .sendtypes = sendtypes,
+                  .recvtypes = recvtypes};
+  int result = MPI_SUCCESS;
+  if (accelerate(call, result)) return result;
+  result = PMPI_Neighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  passed_on(call);
+  return result;
+}
+
 ANTIPHON_EXPORT int MPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::bcast,
@@ -1096,6 +1435,115 @@ ANTIPHON_EXPORT int MPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Co
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
   return PMPI_Exscan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+}
+
+ANTIPHON_EXPORT int MPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::alltoallw,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls,
+                  .sendtypes = sendtypes,
+                  .recvtypes = recvtypes};
+  int result = MPI_SUCCESS;
+  static_cast<void>(info);
+  if (persistent::init(call, request, result)) return result;
+  return PMPI_Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_allgather,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype};
+  int result = MPI_SUCCESS;
+  static_cast<void>(info);
+  if (persistent::init(call, request, result)) return result;
+  return PMPI_Neighbor_allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_allgatherv,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .recvcounts = recvcounts,
+                  .recvdispls = displs};
+  int result = MPI_SUCCESS;
+  static_cast<void>(info);
+  if (persistent::init(call, request, result)) return result;
+  return PMPI_Neighbor_allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoall,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype};
+  int result = MPI_SUCCESS;
+  static_cast<void>(info);
+  if (persistent::init(call, request, result)) return result;
+  return PMPI_Neighbor_alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoallv,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls};
+  int result = MPI_SUCCESS;
+  static_cast<void>(info);
+  if (persistent::init(call, request, result)) return result;
+  return PMPI_Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+}
+
+ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  find_library();
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoallw,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls,
+                  .sendtypes = sendtypes,
+                  .recvtypes = recvtypes};
+  int result = MPI_SUCCESS;
+  static_cast<void>(info);
+  if (persistent::init(call, request, result)) return result;
+  return PMPI_Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
 }
 
 #endif

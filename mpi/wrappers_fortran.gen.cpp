@@ -203,6 +203,52 @@ static void exscan_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, M
 }
 ANTIPHON_FORTRAN_NAMES(exscan, EXSCAN, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* ierror))
 
+static void alltoallw_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* ierror) {
+  find_library();
+  const FortranTypes c_sendtypes(sendtypes, block_count_from_fortran(*comm, false, sendbuf), false);
+  const FortranTypes c_recvtypes(recvtypes, block_count_from_fortran(*comm, false, nullptr), false);
+  const int result = MPI_Alltoallw(buffer_from_fortran(sendbuf), sendcounts, sdispls, c_sendtypes.get(), buffer_from_fortran(recvbuf), recvcounts, rdispls, c_recvtypes.get(), comm_from_fortran(*comm));
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(alltoallw, ALLTOALLW, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* ierror))
+
+static void neighbor_allgather_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror) {
+  find_library();
+  const int result = MPI_Neighbor_allgather(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm));
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(neighbor_allgather, NEIGHBOR_ALLGATHER, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
+
+static void neighbor_allgatherv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror) {
+  find_library();
+  const int result = MPI_Neighbor_allgatherv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype), comm_from_fortran(*comm));
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(neighbor_allgatherv, NEIGHBOR_ALLGATHERV, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
+
+static void neighbor_alltoall_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror) {
+  find_library();
+  const int result = MPI_Neighbor_alltoall(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm));
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(neighbor_alltoall, NEIGHBOR_ALLTOALL, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
+
+static void neighbor_alltoallv_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror) {
+  find_library();
+  const int result = MPI_Neighbor_alltoallv(buffer_from_fortran(sendbuf), sendcounts, sdispls, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, rdispls, datatype_from_fortran(*recvtype), comm_from_fortran(*comm));
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(neighbor_alltoallv, NEIGHBOR_ALLTOALLV, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
+
+static void neighbor_alltoallw_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Aint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Aint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* ierror) {
+  find_library();
+  const FortranTypes c_sendtypes(sendtypes, block_count_from_fortran(*comm, true, sendbuf), false);
+  const FortranTypes c_recvtypes(recvtypes, block_count_from_fortran(*comm, true, nullptr), false);
+  const int result = MPI_Neighbor_alltoallw(buffer_from_fortran(sendbuf), sendcounts, sdispls, c_sendtypes.get(), buffer_from_fortran(recvbuf), recvcounts, rdispls, c_recvtypes.get(), comm_from_fortran(*comm));
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(neighbor_alltoallw, NEIGHBOR_ALLTOALLW, (void* sendbuf, MPI_Fint* sendcounts, MPI_Aint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Aint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* ierror))
+
 static void bcast_init_from_fortran(void* buffer, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
@@ -322,6 +368,58 @@ static void exscan_init_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* cou
   if (ierror != nullptr) *ierror = result;
 }
 ANTIPHON_FORTRAN_NAMES(exscan_init, EXSCAN_INIT, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+
+static void alltoallw_init_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const FortranTypes c_sendtypes(sendtypes, block_count_from_fortran(*comm, false, sendbuf), true);
+  const FortranTypes c_recvtypes(recvtypes, block_count_from_fortran(*comm, false, nullptr), true);
+  const int result = MPI_Alltoallw_init(buffer_from_fortran(sendbuf), sendcounts, sdispls, c_sendtypes.get(), buffer_from_fortran(recvbuf), recvcounts, rdispls, c_recvtypes.get(), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(alltoallw_init, ALLTOALLW_INIT, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+
+static void neighbor_allgather_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Neighbor_allgather_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(neighbor_allgather_init, NEIGHBOR_ALLGATHER_INIT, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+
+static void neighbor_allgatherv_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Neighbor_allgatherv_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(neighbor_allgatherv_init, NEIGHBOR_ALLGATHERV_INIT, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+
+static void neighbor_alltoall_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Neighbor_alltoall_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(neighbor_alltoall_init, NEIGHBOR_ALLTOALL_INIT, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+
+static void neighbor_alltoallv_init_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Neighbor_alltoallv_init(buffer_from_fortran(sendbuf), sendcounts, sdispls, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, rdispls, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(neighbor_alltoallv_init, NEIGHBOR_ALLTOALLV_INIT, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+
+static void neighbor_alltoallw_init_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Aint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Aint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const FortranTypes c_sendtypes(sendtypes, block_count_from_fortran(*comm, true, sendbuf), true);
+  const FortranTypes c_recvtypes(recvtypes, block_count_from_fortran(*comm, true, nullptr), true);
+  const int result = MPI_Neighbor_alltoallw_init(buffer_from_fortran(sendbuf), sendcounts, sdispls, c_sendtypes.get(), buffer_from_fortran(recvbuf), recvcounts, rdispls, c_recvtypes.get(), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(neighbor_alltoallw_init, NEIGHBOR_ALLTOALLW_INIT, (void* sendbuf, MPI_Fint* sendcounts, MPI_Aint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Aint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
 
 #endif
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the patterns of MPI_Alltoallv that repeat in a trace."""
+"""Finds the patterns of MPI_Alltoallv and its kin that repeat in a trace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from antiphon.patterns import Pattern
 from antiphon.trace import Call, Communicator, RankTrace, Trace
 
 #: Calls that a plan is used for: blocking, and started ones of the same name with _init.
-FUNCTIONS = ("MPI_Alltoallv", "MPI_Alltoallv_c", "MPI_Alltoallv_init", "MPI_Alltoallv_init_c")
+NAMES = (
+    "Alltoallv",
+    "Alltoallw",
+    *(f"Neighbor_{kind}" for kind in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")),
+)
+FUNCTIONS = frozenset(f"MPI_{name}{kind}{large}" for name in NAMES for kind in ("", "_init") for large in ("", "_c"))
 
 Members = tuple[int | None, ...]
 

@@ -15,7 +15,7 @@ from antiphon.mpi import Mpi
 Check = Callable[..., Any]
 
 COLLECTIVES = [c.name for c in core.collectives()]
-AROUND = ["intercommunicators", "bottom", "wildcards"]
+AROUND = ["alltoallw", "neighbours", "intercommunicators", "bottom", "wildcards"]
 
 
 def rounds() -> list[list[core.Algorithm]]:

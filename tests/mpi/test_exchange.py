@@ -93,8 +93,29 @@ def test_trace_holds_the_calls(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_pa
         assert hot.send_bytes() == [300000, 300000, 0]
         assert hot.receive_bytes() == ([300000] * 3 if rank.rank < 2 else [0, 0, 0])
         assert sum(c.function == "MPI_Allreduce" for c in rank.calls) == 1
+        with_types = [c.shape for c in rank.calls if c.function == "MPI_Alltoallw"]
+        assert len(with_types) == 9
+        assert with_types[2].send_bytes() == [300000, 300000, 0]
         starts = [c.start_ns for c in rank.calls]
         assert starts == sorted(starts)
+
+
+def test_neighbours_are_traced(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN a neighbour collective THEN the trace has its bytes by rank, whoever does it."""
+    source = tmp_path / "ring.c"
+    source.write_text(
+        "#include <mpi.h>\nint main(int c, char** v) { int n, p = 1, x[8] = {0}, y[8]; MPI_Comm ring; MPI_Init(&c, &v);"
+        " MPI_Comm_size(MPI_COMM_WORLD, &n); MPI_Cart_create(MPI_COMM_WORLD, 1, &n, &p, 0, &ring);"
+        " MPI_Neighbor_alltoall(x, 3, MPI_INT, y, 3, MPI_INT, ring); MPI_Comm_free(&ring); MPI_Finalize(); }\n"
+    )
+    path = tmp_path / "run.trace"
+    for n, wanted in ((3, [[0, 12, 12], [12, 0, 12], [12, 12, 0]]), (2, [[0, 24], [24, 0]])):
+        path.unlink(missing_ok=True)
+        result = run_ranks(wheel, n, [compiled(wheel, [source])], ANTIPHON_TRACE=str(path))
+        assert result.returncode == 0, result.text
+        calls = [c for rank in Trace.load(path).ranks for c in rank.calls if c.function == "MPI_Neighbor_alltoall"]
+        assert [call.shape.send_bytes() for call in calls] == wanted
+        assert [call.shape.receive_bytes() for call in calls] == wanted
 
 
 def test_point_to_point_is_traced(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:

@@ -68,6 +68,10 @@ void check_movement(const char* collective, MPI_Comm comm, const char* comm_name
 void check_reduction(const char* collective, MPI_Comm comm, const char* comm_name, int large, int thorough);
 int is_reduction(const char* collective);
 
+/* Types of their own for each block; neighbours of grids and graphs. */
+void check_alltoallw(MPI_Comm comm, const char* comm_name, int large);
+void check_neighbours(void);
+
 void check_barrier(MPI_Comm comm);
 void check_intercommunicators(void);
 void check_bottom(void);

@@ -7,14 +7,16 @@
 
 static const char* const collectives[] = {"bcast",     "scatter",   "scatterv",       "gather",               "gatherv",
                                           "allgather", "allgatherv", "alltoall",      "alltoallv",            "reduce",
-                                          "allreduce", "reduce_scatter", "reduce_scatter_block", "scan",      "exscan"};
+                                          "allreduce", "reduce_scatter", "reduce_scatter_block", "scan",      "exscan", "alltoallw"};
 static const char* const everything[] = {"barrier",     "bcast",         "scatter", "scatterv", "gather", "gatherv", "allgather",
                                          "allgatherv",  "alltoall",      "alltoallv", "reduce", "allreduce", "reduce_scatter",
-                                         "reduce_scatter_block", "scan", "exscan", "intercommunicators", "bottom", "wildcards",
+                                         "reduce_scatter_block", "scan", "exscan", "alltoallw", "neighbours", "intercommunicators", "bottom", "wildcards",
                                          "threads", "communicators=40", "errors"};
 
 static void on(const char* collective, MPI_Comm comm, const char* name, int large, int thorough) {
-  if (is_reduction(collective)) {
+  if (strcmp(collective, "alltoallw") == 0) {
+    check_alltoallw(comm, name, large);
+  } else if (is_reduction(collective)) {
     check_reduction(collective, comm, name, large, thorough);
   } else {
     check_movement(collective, comm, name, large, thorough);
@@ -45,6 +47,7 @@ static int check(const char* what, int quick) {
     if (strcmp(what, collectives[i]) == 0) return check_collective(what, quick), 1;
   }
   if (strcmp(what, "barrier") == 0) return check_barrier(MPI_COMM_WORLD), 1;
+  if (strcmp(what, "neighbours") == 0) return check_neighbours(), 1;
   if (strcmp(what, "intercommunicators") == 0) return check_intercommunicators(), 1;
   if (strcmp(what, "bottom") == 0) return check_bottom(), 1;
   if (strcmp(what, "wildcards") == 0) return check_wildcards(), 1;
