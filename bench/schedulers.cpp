@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
       }
       const double all_ms = median_ms(repetitions, [&] { antiphon::compile_pattern(pattern, fabric); });
       std::printf("%4d ranks, %s: %-15s %10.3f ms\n", ranks, equal ? "equal " : "random", "best of all", all_ms);
+      std::fflush(stdout);
     }
   }
 }

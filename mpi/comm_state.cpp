@@ -6,6 +6,7 @@
 #include <map>
 #include <new>
 
+#include "antiphon/credit.hpp"
 #include "compress/collectives.hpp"
 #include "describe.hpp"
 
@@ -286,7 +287,7 @@ const Call* CommState::as_exchange(const Call& call) {
 }
 
 const Choice& credit_choice() {
-  static const Choice choice = parse_choice(Collective::alltoallv, "credit");
+  static const Choice choice = parse_choice(Collective::alltoallv, "credit" + credit_parameters(world.settings.credit_bytes));
   return choice;
 }
 

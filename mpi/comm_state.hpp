@@ -51,7 +51,7 @@ struct Plan {
   std::string without_groups;
 };
 
-/// Alltoallv under the credit protocol, with its defaults.
+/// Alltoallv under the credit protocol, with what the profile says of credit, or the defaults.
 const Choice& credit_choice();
 
 class CommState : public Staging {

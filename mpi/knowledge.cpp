@@ -52,6 +52,7 @@ Fabric fabric_of(MPI_Comm comm, int size) {
   Fabric fabric;
   constexpr double payload_share = 1448.0 / 1514 / 8;  // of an Ethernet link's bits
   if (world.settings.link_bits_per_s > 0) fabric.link_bytes_per_s = payload_share * static_cast<double>(world.settings.link_bits_per_s);
+  if (world.settings.credit_bytes > 0) fabric.port_buffer_bytes = world.settings.credit_bytes / 2;
   MPI_Group group = MPI_GROUP_NULL;
   PMPI_Comm_group(comm, &group);
   std::vector<int> here(static_cast<std::size_t>(size));

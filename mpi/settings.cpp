@@ -89,10 +89,11 @@ std::string machine_of(const std::string& text) {
   return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// What a profile says that compression needs: whether codecs were measured, and a node's rate.
+/// What a profile says that is needed here: whether codecs were measured, a node's rate, and the bytes that may be under way to it.
 struct Measured {
   bool codecs = false;
   std::int64_t link_bits_per_s = 0;
+  std::int64_t credit_bytes = 0;
 };
 
 Measured measured_by(const std::string& profile) {
@@ -101,6 +102,11 @@ Measured measured_by(const std::string& profile) {
   if (!document.is_object()) return m;
   const auto codecs = document.find("codecs");
   m.codecs = codecs != document.end() && codecs->is_array() && !codecs->empty();
+  const auto contention = document.find("contention");
+  if (contention != document.end() && contention->is_object() && contention->contains("credit_bytes") &&
+      (*contention)["credit_bytes"].is_number_integer()) {
+    m.credit_bytes = std::max<std::int64_t>(0, (*contention)["credit_bytes"].get<std::int64_t>());
+  }
   const auto topology = document.find("topology");
   if (topology == document.end() || !topology->is_object() || !topology->contains("nodes")) return m;
   for (const auto& node : (*topology)["nodes"]) {
@@ -172,6 +178,7 @@ Settings read_settings() {
   s.link_bits_per_s = integer_variable("ANTIPHON_LINK_BITS_PER_S", 0);
   s.compress_link_bits_per_s = s.link_bits_per_s != 0 ? s.link_bits_per_s : measured.link_bits_per_s;
   if (s.link_bits_per_s == 0) s.link_bits_per_s = system_link_bits_per_s();
+  s.credit_bytes = integer_variable("ANTIPHON_CREDIT_BYTES", measured.credit_bytes);
   const std::string plan = variable("ANTIPHON_PLAN");
   if (!plan.empty()) s.plan = read_file(plan, "plan");
   s.trace = variable("ANTIPHON_TRACE");
@@ -187,6 +194,7 @@ Settings read_settings() {
 std::string serialize(const Settings& s) {
   return nlohmann::json{{"enabled", s.enabled}, {"verbose", s.verbose}, {"force", s.force},   {"summary", s.summary},
                         {"profile", s.profile}, {"link", s.link_bits_per_s}, {"yield", s.yield},
+                        {"credit", s.credit_bytes},
                         {"plan", s.plan},       {"trace", s.trace},     {"trace_bytes", s.trace_bytes},
                         {"compress", s.compress}, {"compress_threshold", s.compress_threshold_bytes},
                         {"compress_link", s.compress_link_bits_per_s},
@@ -209,6 +217,7 @@ Settings deserialize(const std::string& text) {
   s.profile = json.at("profile");
   s.link_bits_per_s = json.at("link");
   s.yield = json.at("yield");
+  s.credit_bytes = json.at("credit");
   s.plan = json.at("plan");
   s.trace = json.at("trace");
   s.trace_bytes = json.at("trace_bytes");

@@ -15,6 +15,7 @@ struct Settings {
   std::string summary;                  ///< ANTIPHON_SUMMARY: "" none, "1" standard error, else a file (.json: JSON)
   std::string profile;                  ///< the text of the file that ANTIPHON_PROFILE names
   std::int64_t link_bits_per_s = 0;     ///< ANTIPHON_LINK_BITS_PER_S, else the speed the system reports for rank 0's link
+  std::int64_t credit_bytes = 0;        ///< ANTIPHON_CREDIT_BYTES, else the profile's: what may be under way to one node; 0: unknown
   std::string plan;                     ///< the text of the file that ANTIPHON_PLAN names: patterns with their schedules
   std::string trace;                    ///< ANTIPHON_TRACE: the file that the run is recorded in; empty: not recorded
   std::int64_t trace_bytes = 64 << 20;  ///< ANTIPHON_TRACE_BYTES: memory of a rank for it, at most

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "alias.hpp"
+#include "antiphon/credit.hpp"
 #include "antiphon/error.hpp"
 #include "host_names.hpp"
 
@@ -110,6 +111,10 @@ Override parse_override(Collective collective, std::string_view text) {
   if (text == "auto") return {Override::Mode::automatic, {}};
   if (text == "library" || text == "off") return {Override::Mode::library, {}};
   if (text == "on") return {Override::Mode::own, {}};
+  // Without parameters: as Antiphon itself would use it.
+  if (collective == Collective::alltoallv && text == "credit") {
+    return {Override::Mode::fixed, parse_choice(collective, "credit" + credit_parameters(world.settings.credit_bytes))};
+  }
   return {Override::Mode::fixed, parse_choice(collective, text)};
 }
 

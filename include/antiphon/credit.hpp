@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace antiphon {
@@ -18,6 +19,11 @@ struct CreditLimits {
   /// All positive, a piece not above the two credits. Throws InvalidArgument.
   void check() const;
 };
+
+/// Limits for a node to which `credit_bytes` may be under way before its port loses any, as parameters of the algorithm ("credit"):
+/// ":piece_bytes=…,…". Half of that is granted, since short messages and other traffic share the port; four senders share it, each with two
+/// pieces. 0, unknown: "", the defaults.
+std::string credit_parameters(std::int64_t credit_bytes);
 
 /// In which order a receiver grants: `bytes` of what is still to come from `peer` (fewer where fewer are left).
 struct GrantStep {

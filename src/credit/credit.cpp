@@ -18,6 +18,13 @@ void CreditLimits::check() const {
   }
 }
 
+std::string credit_parameters(std::int64_t credit_bytes) {
+  if (credit_bytes <= 0) return "";
+  constexpr std::int64_t unit = 1024;
+  const std::int64_t piece = std::clamp<std::int64_t>(credit_bytes / 16 / unit * unit, 2 * unit, 64 * unit);
+  return ":piece_bytes=" + std::to_string(piece) + ",credit_bytes=" + std::to_string(8 * piece) + ",sender_bytes=" + std::to_string(2 * piece);
+}
+
 CreditExchange::CreditExchange(int rank, int size, const CreditLimits& limits)
     : rank_(rank), size_(size), limits_(limits), peers_(static_cast<std::size_t>(size)) {
   limits_.check();

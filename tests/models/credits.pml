@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The credit protocol of Alltoallv: receivers grant pieces, senders serve any grant they hold (docs/concepts/credits.md).
+/* The credit protocol of Alltoallv: receivers grant pieces, senders serve any grant they hold (docs/concepts/credit.md).
  *
  * N ranks make CALLS calls one after the other; no barrier lies between. How many pieces each has for each other is chosen freely
  * (0 … MOST), call by call, and only its two ends know it. Ranks grant, serve and take in in any order. Channels are unbounded

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,18 @@ def test_patterns(wheel: Mpi, n: int, choice: str, compiled: Run, run_ranks: Run
     assert "fine" in result.text.split()
     if choice != "auto":
         assert "credit" in result.used("alltoallv")
+
+
+def test_credit_of_the_profile(wheel: Mpi, compiled: Run, run_ranks: Run) -> None:
+    """GIVEN a profile that says what may be under way to a node THEN half of that is granted."""
+    data = HERE.parent / "data"
+    profile = data / f"ethernet-16.{'openmpi' if wheel.family == 'openmpi' else 'mpich'}.json"
+    piece = json.loads(profile.read_text())["contention"]["credit_bytes"] // 16 // 1024 * 1024
+    variables = {"ANTIPHON_PROFILE": str(profile), "ANTIPHON_FORCE": "alltoallv:credit", "ANTIPHON_COMPRESS": "off"}
+    result = run_ranks(wheel, 3, [compiled(wheel, [PATTERNS]), 1], **variables)
+    assert result.returncode == 0, result.text
+    wanted = f"credit:piece_bytes={piece},credit_bytes={8 * piece},sender_bytes={2 * piece},"
+    assert any(wanted in row["algorithm"] for row in result.calls("alltoallv")), result.summary
 
 
 UNEVEN = """

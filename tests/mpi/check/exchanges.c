@@ -159,8 +159,8 @@ static void check_neighbourhood(MPI_Comm comm, const char* name, const Blocks* s
     Case c = {.comm = comm, .comm_name = name, .large = large};
     MPI_Comm_rank(comm, &c.rank);
     MPI_Comm_size(comm, &c.size);
-    for (size_t n = 0; n < sizeof counts / sizeof *counts; n++) {
-      for (int t = 0; t < type_count; t += 2) {
+    for (size_t n = large ? 2 : 0; n < (large ? 3 : sizeof counts / sizeof *counts); n++) {
+      for (int t = (int)n; t < type_count; t += 4) {
         for (Function f = NEIGHBOR_ALLGATHER; f <= NEIGHBOR_ALLTOALL; f++) {
           Blocks out = *s, in = *r;
           regular(&c, f, &out, &in, counts[n], &types[t]);

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a recorded run to a run by plan: `antiphon trace`, `antiphon compile`, `antiphon run --plan`, from a shell."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.mpi import Mpi
+
+HALO = Path(__file__).resolve().parent / "programs" / "halo.c"
+RANKS, STEPS = 3, 6
+LIMIT_S = 120
+
+
+def antiphon(folder: Path, mpi: Mpi, *words: object, ranks: bool = True) -> str:
+    """What a command of ours prints; it must succeed."""
+    where = ["--mpi", str(mpi.prefix), "-n", str(RANKS)] if ranks else []
+    command = [sys.executable, "-m", "antiphon", str(words[0]), *where, *(str(word) for word in words[1:])]
+    env = {key: value for key, value in os.environ.items() if not key.startswith("ANTIPHON")}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def checksum(text: str) -> str:
+    return next(line for line in text.splitlines() if line.startswith("checksum"))
+
+
+def test_trace_compile_run(wheel: Mpi, compiled: Callable[..., Path], tmp_path: Path) -> None:
+    """GIVEN a recorded run THEN its plan fits the next one, and where a call does not, on some ranks, nobody waits."""
+    if wheel.abi == "mpiabi":
+        pytest.skip("the same library as mpich")
+    program = compiled(wheel, [HALO])
+    told = antiphon(tmp_path, wheel, "trace", "-o", "run.trace", program, STEPS)
+    antiphon(tmp_path, wheel, "compile", "run.trace", "-o", "plan.json", ranks=False)
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    assert [(pattern["size"], pattern["calls"]) for pattern in plan["patterns"]] == [(RANKS, STEPS)]
+    summary = tmp_path / "summary.json"
+
+    def planned(*arguments: object) -> tuple[str, dict[str, Any]]:
+        text = antiphon(tmp_path, wheel, "run", "--plan", "plan.json", f"--summary={summary}", program, *arguments)
+        return checksum(text), json.loads(summary.read_text())["plan"]
+
+    assert planned(STEPS) == (checksum(told), {"matched_calls": RANKS * STEPS, "other_calls": 0})
+    # Ranks 0 and 1 have other counts in step 3; rank 2 cannot know.
+    odd = antiphon(tmp_path, wheel, "run", "--off", program, STEPS, 3)
+    assert planned(STEPS, 3) == (checksum(odd), {"matched_calls": RANKS * STEPS - 2, "other_calls": 2})
+    # A plan for other numbers of bytes fits nowhere.
+    text = (tmp_path / "plan.json").read_text()
+    (tmp_path / "plan.json").write_text(text.replace("10456", "10464"))
+    assert planned(STEPS)[0] == checksum(told)
