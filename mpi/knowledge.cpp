@@ -74,25 +74,32 @@ double lockstep_drag(const Pattern& pattern) {
   const auto ranks = static_cast<std::size_t>(pattern.size);
   std::vector<std::int64_t> sent(ranks);
   std::vector<std::int64_t> received(ranks);
-  std::vector<std::int64_t> out(ranks * ranks);  // by rank and phase
-  std::vector<std::int64_t> in(ranks * ranks);
+  std::vector<std::int64_t> out(ranks * ranks);  // by phase and sender
   for (const PatternMessage& m : pattern.messages) {
     const auto from = static_cast<std::size_t>(m.from);
     const auto to = static_cast<std::size_t>(m.to);
-    const std::size_t phase = (to + ranks - from) % ranks;
     sent[from] += m.bytes;
     received[to] += m.bytes;
-    out[from * ranks + phase] = in[to * ranks + phase] = m.bytes;
+    out[(to + ranks - from) % ranks * ranks + from] = m.bytes;
   }
-  std::int64_t busiest = 1;
-  std::int64_t slowest = 0;
-  for (std::size_t r = 0; r < ranks; ++r) {
-    std::int64_t sum = 0;
-    for (std::size_t phase = 1; phase < ranks; ++phase) sum += std::max(out[r * ranks + phase], in[r * ranks + phase]);
-    slowest = std::max(slowest, sum);
-    busiest = std::max({busiest, sent[r], received[r]});
+  // When each rank is through with the phases so far, in bytes: a message begins when both its ranks are.
+  std::vector<std::int64_t> through(ranks);
+  std::vector<std::int64_t> next(ranks);
+  for (std::size_t phase = 1; phase < ranks; ++phase) {
+    next = through;
+    for (std::size_t from = 0; from < ranks; ++from) {
+      const std::int64_t bytes = out[phase * ranks + from];
+      if (bytes == 0) continue;
+      const std::size_t to = (from + phase) % ranks;
+      const std::int64_t end = std::max(through[from], through[to]) + bytes;
+      next[from] = std::max(next[from], end);
+      next[to] = std::max(next[to], end);
+    }
+    through.swap(next);
   }
-  return static_cast<double>(slowest) / static_cast<double>(busiest);
+  const std::int64_t busiest = std::max({std::int64_t{1}, *std::max_element(sent.begin(), sent.end()),
+                                         *std::max_element(received.begin(), received.end())});
+  return static_cast<double>(*std::max_element(through.begin(), through.end())) / static_cast<double>(busiest);
 }
 
 PatternKnowledge::PatternKnowledge(int rank, int size) : rank_(rank), size_(size) {
