@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the executor asks of the preload object, for a program that has the executor in it: no persistent requests to go on
-// with, and no compression.
+// with, no compression, and no groups for multicasts (nobody calls Executor::use_groups()).
 #include <mpi.h>
 
 #include <ctime>
+#include <string>
 
 #include "compress/control.hpp"
+#include "multicast_lanes.hpp"
 #include "persistent.hpp"
 #include "summary.hpp"
 
@@ -22,5 +24,15 @@ double now_s() {
 namespace persistent {
 void progress() {}
 }  // namespace persistent
+
+void warn(const std::string& /*text*/) {}
+
+MulticastLanes::MulticastLanes(const Schedule& schedule, int rank, MulticastGroups& /*groups*/, int senders)
+    : schedule_(schedule), rank_(rank), senders_(senders) {}
+void MulticastLanes::begin() {}
+void MulticastLanes::ready(const Progress::Piece& /*piece*/, std::span<std::byte> /*at*/) {}
+bool MulticastLanes::poll(std::int64_t /*patience_ns*/) { return false; }
+bool MulticastLanes::next(Progress::Piece& /*piece*/) { return false; }
+std::string MulticastLanes::failure() const { return {}; }
 
 }  // namespace antiphon::mpi
