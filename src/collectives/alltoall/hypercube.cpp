@@ -20,20 +20,25 @@ Schedule build(const Problem& p) {
   for (int distance = 1; distance < p.size; distance *= 2) {
     const Range out = s.scratch(p.size / 2 * p.bytes);
     const Range in = s.scratch(p.size / 2 * p.bytes);
-    std::vector<int> crossing;
-    for (int j = 0; j < p.size; ++j) {
-      if ((j & distance) != 0) crossing.push_back(j);
-    }
-    const auto slot = [&](const Range& range, std::size_t i) { return range.sub(static_cast<std::int64_t>(i) * p.bytes, p.bytes); };
+    // What crosses are runs of `distance` places.
+    const std::int64_t run_bytes = distance * p.bytes;
+    const auto slot = [&](const Range& range, int run) { return range.sub(run * run_bytes, run_bytes); };
+    const auto places_of = [&](int run) { return places.sub((2 * run + 1) * run_bytes, run_bytes); };
+    const int runs = p.size / (2 * distance);
     std::vector<OpId> packed;
-    for (std::size_t i = 0; i < crossing.size(); ++i) {
-      packed.push_back(s.copy(place(crossing[i]), slot(out, i), {at[static_cast<std::size_t>(crossing[i])]}));
+    for (int run = 0; run < runs; ++run) {
+      packed.push_back(s.copy(places_of(run), slot(out, run)));
+      OpId last = no_op;
+      for (int j = (2 * run + 1) * distance; j < (2 * run + 2) * distance; ++j) {
+        if (at[static_cast<std::size_t>(j)] != last) s.after(last = at[static_cast<std::size_t>(j)]);
+      }
     }
     s.send(p.rank ^ distance, out);
     for (const OpId op : packed) s.after(op);
     const OpId received = s.recv(p.rank ^ distance, in);
-    for (std::size_t i = 0; i < crossing.size(); ++i) {
-      at[static_cast<std::size_t>(crossing[i])] = s.copy(slot(in, i), place(crossing[i]), {received, packed[i]});
+    for (int run = 0; run < runs; ++run) {
+      const OpId unpacked = s.copy(slot(in, run), places_of(run), {received, packed[static_cast<std::size_t>(run)]});
+      for (int j = (2 * run + 1) * distance; j < (2 * run + 2) * distance; ++j) at[static_cast<std::size_t>(j)] = unpacked;
     }
   }
   for (int j = 0; j < p.size; ++j) s.copy(place(j), p.output_block(p.rank ^ j), {at[static_cast<std::size_t>(j)]});
