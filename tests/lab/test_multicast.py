@@ -60,8 +60,13 @@ def test_every_byte_right_with_loss(
     assert found["multicast"]["refused"] == 0
     assert found["multicast"]["data_packets_sent"] > 100
     assert found["multicast"]["repaired_packets"] > 0
-    used = {row["collective"]: row["algorithm"] for row in found["collectives"] if row["bytes"]}
-    assert all("multicast" in text and "without" not in text for text in used.values()), used
+    # The program's own reduction of what was wrong has no multicast in it.
+    used = {
+        row["collective"]: row["algorithm"]
+        for row in found["collectives"]
+        if row["bytes"] and row["collective"] != "reduce"
+    }
+    assert {name: text for name, text in used.items() if "multicast" not in text or "without" in text} == {}
 
 
 def test_several_ranks_of_a_node(cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path) -> None:
@@ -70,7 +75,9 @@ def test_several_ranks_of_a_node(cluster: Callable[..., ClusterSpec], built: tup
         found = run(
             lab, built, 4, "80", "20000", tmp_path=tmp_path, ANTIPHON_FORCE=f"{FORCE};scatterv:multicast:members=1"
         )
-    assert found["multicast"]["refused"] == 0
+    assert found["multicast"]["opened"] > 0
+    # Of scatterv's groups of some ranks, those whose ranks share a node.
+    assert found["multicast"].get("refusal", "all ranks are on one node") == "all ranks are on one node"
 
 
 def test_one_node_or_switched_off(cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path) -> None:

@@ -18,15 +18,18 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antiphon import benchmark, core, output, places, tables
 from antiphon import mpi as mpis
 from antiphon import profile as profiles
 from antiphon.commands import _options, bench
 from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, AntiphonError
-from antiphon.tune import document, driver, grid, modelled, predictors
+from antiphon.tune import document, driver, grid, predictors
 from antiphon.tune.state import State
+
+if TYPE_CHECKING:
+    from antiphon.tune import modelled
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,6 +101,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _decide_by_model(args: argparse.Namespace, request: driver.Request) -> int:
     """Decisions that rest on the probe's measurements only."""
+    from antiphon.tune import modelled
+
     profile = profiles.load(args.profile)
     subject = modelled.subject(profile, args.n, args.mpi)
     with _progress(subject.library.name) as (_say, advance):
