@@ -60,6 +60,8 @@ void keep(Buffer* buffer);
 void judge(const Case* c, const char* collective, int result, const Buffer* sent, const Buffer* received);
 void judge_value(const char* what, long is, long wanted);
 
+/* MPICH 4.0 puts the two messages of a pair with two edges in the wrong order. */
+int library_mixes_double_edges(void);
 /* Errors of the libraries themselves, seen without Antiphon: by version, and no wider than they are. */
 int library_fails(const Case* c, const char* collective);
 
