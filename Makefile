@@ -33,7 +33,7 @@ sanitize: setup ## The core's unit tests under the address and undefined-behavio
 	done
 	@$(MAKE) --no-print-directory -j $(JOBS) sanitize-run-asan sanitize-run-tsan
 
-sanitize-run-asan: export ANTIPHON_TEST_MAX_RANKS = 9
+sanitize-run-asan: export ANTIPHON_TEST_MAX_RANKS = 7
 sanitize-run-asan:
 	@ctest --test-dir build/asan --output-on-failure
 
