@@ -64,6 +64,8 @@ def test_an_interrupted_tuning_goes_on(namespaces: None, tmp_path: Path) -> None
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
+        # Whoever runs the tests in the background of a shell has it ignored, and so have all children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         deadline = time.monotonic() + 90
