@@ -238,3 +238,13 @@ def test_concurrency_index(two: float, four: float, index: int) -> None:
         pytest.approx(two),
         2.0,
     )
+
+
+def test_gamma_is_not_taken_from_bounds_that_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GIVEN a link on which handing a message over takes as long as the wire THEN nothing is said of γ."""
+    found = curves.collect([point(size) for size in SIZES], "switch")
+    event = {"event": "all_to_all", "ranks": 4, "bytes": 65536, "ns": [9_000_000]}
+    assert contention.gamma([event], found)
+    for upper_s in (1e-3, 1.01e-3, 0.9e-3):
+        monkeypatch.setattr(contention, "bounds_s", lambda *_, upper_s=upper_s: (1e-3, upper_s))
+        assert contention.gamma([event], found) == []

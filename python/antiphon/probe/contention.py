@@ -12,6 +12,8 @@ from typing import Any
 from antiphon.probe.curves import ClassCurves, at
 from antiphon.probe.session import Event, of_kind
 
+#: Where the bounds are nearer than this share of the upper one, where between them a time lies says nothing.
+TELLING = 0.1
 #: Messages at once are worth it if each takes that much less of the time.
 WORTH = 0.93
 
@@ -34,6 +36,8 @@ def gamma(events: Sequence[Event], curves: ClassCurves) -> list[dict[str, Any]]:
         by_size = []
         for size, seconds in measured:
             lower, upper = bounds_s(curves, ranks, size)
+            if upper - lower < TELLING * upper:
+                continue
             top += (seconds - lower) * (upper - lower) / upper**2
             bottom += ((upper - lower) / upper) ** 2
             by_size.append(
