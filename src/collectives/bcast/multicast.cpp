@@ -7,8 +7,8 @@ namespace antiphon::bcast_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 0, 0, 1 << 30, "bytes per message to the group; 0 sends all as one, which the transport cuts into packets"},
-    {"window", 4, 1, 64, "messages under way"},
+    {"segment_bytes", 32768, 0, 1 << 30, "bytes per message to the group; 0 sends all as one, which the transport cuts into packets"},
+    {"window", 2, 1, 64, "messages under way"},
 };
 
 /// The root sends one message to all (paper 1, §4.1). Cost: os(m) + g(m) + L + or(m), whatever P; the acknowledgements that come back
