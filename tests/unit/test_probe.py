@@ -66,23 +66,44 @@ def test_nodes_are_found_by_latency(nodes: int, ranks_per_node: int, chance: ran
         for a, b in itertools.combinations(ranks, 2)
     }
     expected = sorted([rank for rank in ranks if home[rank] == node] for node in range(nodes))
-    assert clusters.near_groups(ranks, latency) == expected
+    assert next(clusters.groupings(ranks, latency)) == expected
+    assert clusters.node_groups(ranks, latency, latency, named=[[rank] for rank in ranks]) == expected
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(2, 6), st.integers(2, 4), st.booleans(), st.randoms(use_true_random=False))
+def test_nodes_are_found_on_busy_machines(nodes: int, ranks_per_node: int, told: bool, chance: random.Random) -> None:
+    """Programs that share the processors hold some pairs up, near ones far more than by their own latency."""
+    ranks = list(range(nodes * ranks_per_node))
+    home = [rank % nodes for rank in ranks]
+    pairs = list(itertools.combinations(ranks, 2))
+    near = [pair for pair in pairs if home[pair[0]] == home[pair[1]]]
+    late = set(chance.sample(near, len(near) // 2))
+    least = {(a, b): (0.4e-6 if home[a] == home[b] else 90e-6) * chance.uniform(1, 1.7) for a, b in pairs}
+    least |= {pair: chance.uniform(10e-6, 40e-6) for pair in late}
+    bulk = {(a, b): (0.1e-3 if home[a] == home[b] else 6e-3) * chance.uniform(1, 1.7) for a, b in pairs}
+    expected = sorted([rank for rank in ranks if home[rank] == node] for node in range(nodes))
+    named = expected if told else [[rank] for rank in ranks]
+    assert clusters.node_groups(ranks, least, bulk, named) == expected
 
 
 def test_groups_by_bulk_count_only_if_latency_agrees() -> None:
-    groups = [[0, 1], [2, 3]]
+    groups, alone = [[0, 1], [2, 3]], [[0], [1], [2], [3]]
     pairs = list(itertools.combinations(range(4), 2))
+    bulk = {pair: 1e-3 if pair in ((0, 1), (2, 3)) else 9e-3 for pair in pairs}
     busy = {pair: 4e-6 if pair in ((0, 1), (2, 3)) else 9e-6 for pair in pairs}
-    assert clusters.confirmed(groups, busy) == groups
-    assert clusters.confirmed(groups, dict.fromkeys(pairs, 9e-6)) is None, "two switches, not two nodes"
-    assert clusters.confirmed(None, busy) is None
+    flat = dict.fromkeys(pairs, 9e-6)
+    assert clusters.node_groups(range(4), busy, bulk, alone) == groups
+    assert clusters.node_groups(range(4), flat, bulk, alone) is None, "two switches, not two nodes"
+    assert clusters.node_groups(range(4), flat, bulk, groups) == groups, "the names say so, too"
+    assert clusters.node_groups(range(4), flat, flat, groups) is None, "names alone say nothing"
 
 
 @settings(deadline=None, max_examples=40)
 @given(st.integers(3, 16), st.randoms(use_true_random=False))
 def test_no_nodes_are_made_up_where_all_are_alike(count: int, chance: random.Random) -> None:
     latency = {pair: 10e-6 * chance.uniform(1, 1.7) for pair in itertools.combinations(range(count), 2)}
-    assert clusters.near_groups(range(count), latency) is None
+    assert not list(clusters.groupings(range(count), latency))
 
 
 @settings(deadline=None, max_examples=40)

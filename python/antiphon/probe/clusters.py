@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 Pair = tuple[int, int]
 Groups = list[list[int]]
@@ -43,8 +44,8 @@ def components(members: Iterable[int], near: Iterable[Pair]) -> Groups:
     return sorted(groups.values())
 
 
-def near_groups(members: Sequence[int], latency_s: Mapping[Pair, float]) -> Groups | None:
-    """Groups whose members are much nearer to one another than to others; None if there are no such groups.
+def groupings(members: Sequence[int], latency_s: Mapping[Pair, float]) -> Iterator[Groups]:
+    """Groups whose members are much nearer to one another than to others, widest gap first.
 
     A border counts if the pairs below it form complete groups: all members of a group are near one another.
     """
@@ -53,19 +54,47 @@ def near_groups(members: Sequence[int], latency_s: Mapping[Pair, float]) -> Grou
         groups = components(members, near)
         inside = sum(len(group) * (len(group) - 1) // 2 for group in groups)
         if len(groups) > 1 and inside >= len(near) >= 0.9 * inside and near:
-            return groups
-    return None
+            yield groups
 
 
-def confirmed(groups: Groups | None, latency_s: Mapping[Pair, float]) -> Groups | None:
-    """Groups found by other means, if their members' latencies are lower too: as a whole, not pair by pair."""
-    if groups is None:
-        return None
+def sides(groups: Groups, latency_s: Mapping[Pair, float]) -> tuple[list[float], list[float]]:
+    """Latencies of pairs inside groups, and of pairs between them."""
     home = {member: i for i, group in enumerate(groups) for member in group}
     inside = [value for (a, b), value in latency_s.items() if home[a] == home[b]]
-    between = [value for (a, b), value in latency_s.items() if home[a] != home[b]]
-    near = inside and between and statistics.median(inside) < statistics.median(between) / LEVEL_RATIO
-    return groups if near else None
+    return inside, [value for (a, b), value in latency_s.items() if home[a] != home[b]]
+
+
+def confirmed(groups: Groups, latency_s: Mapping[Pair, float]) -> bool:
+    """Whether members of groups found by other means are nearer to one another: as a whole, not pair by pair."""
+    inside, between = sides(groups, latency_s)
+    return bool(inside and between and statistics.median(inside) < statistics.median(between) / LEVEL_RATIO)
+
+
+def misfit(groups: Groups, latency_s: Mapping[Pair, float]) -> float:
+    """How far pairs are from the median of their side, mean over all pairs, as the logarithm of the factor."""
+    return statistics.fmean(
+        abs(math.log(value / middle))
+        for side in sides(groups, latency_s)
+        if side and (middle := statistics.median(side)) > 0
+        for value in side
+        if value > 0
+    )
+
+
+def node_groups(
+    members: Sequence[int], least_s: Mapping[Pair, float], bulk_s: Mapping[Pair, float], named: Groups
+) -> Groups | None:
+    """Ranks of a node, from round trips of short and of long messages; None if there is one level only.
+
+    On busy machines single pairs are far from what they should be, so of all candidates, the hosts' names among them,
+    the one that fits all pairs best is taken. Latency must agree with it: two switches differ in bulk alone. Names are
+    evidence of their own: for them, either will do.
+    """
+    candidates = [*groupings(members, least_s)]
+    candidates += [groups for groups in groupings(members, bulk_s) if confirmed(groups, least_s)]
+    candidates += [named] if confirmed(named, least_s) or confirmed(named, bulk_s) else []
+    fit = lambda groups: misfit(groups, least_s) + misfit(groups, bulk_s)  # noqa: E731
+    return min(candidates, key=fit, default=None)
 
 
 def switch_groups(members: Sequence[int], rate: Mapping[Pair, float]) -> Groups:

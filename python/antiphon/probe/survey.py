@@ -102,7 +102,7 @@ def _find_nodes(session: Session | Replay, survey: Survey) -> None:
     hosts = survey.identity["hosts"]
     named = clusters.components(members, [(a, b) for a, b in samples if hosts[a] == hosts[b]])
     bulk = {pair: min(values) / 2e9 for pair, values in pair_samples(events, "bulk").items()}
-    found = clusters.near_groups(members, least) or clusters.confirmed(clusters.near_groups(members, bulk), least)
+    found = clusters.node_groups(members, least, bulk, named)
     if found is None:
         # One level only: all on one node, or each on its own. Latency alone cannot tell which.
         found = [members] if len(set(hosts)) == 1 else [[rank] for rank in members]
@@ -168,7 +168,7 @@ def _parts_of_nodes(survey: Survey) -> list[Groups] | None:
     found = []
     for group in survey.nodes:
         own = {pair: value for pair, value in survey.least_s.items() if set(pair) <= set(group)}
-        parts = clusters.near_groups(group, own) if len(group) >= 4 else None
+        parts = next(clusters.groupings(group, own), None) if len(group) >= 4 else None
         if parts is None or min(len(part) for part in parts) < 2:
             return None
         found.append(parts)
