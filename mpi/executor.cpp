@@ -82,17 +82,16 @@ class LongType {
 Executor::Executor(Schedule schedule, MPI_Comm comm, bool yield, int tag_base)
     : schedule_(std::move(schedule)), progress_(schedule_), comm_(comm), yield_(yield), tag_base_(tag_base) {
   PMPI_Comm_rank(comm_, &rank_);
-  const std::size_t most = progress_.max_active_messages();
-  requests_.resize(most, MPI_REQUEST_NULL);
-  owners_.resize(most);
-  completed_.resize(most);
+  bool encoded = false;
   std::int64_t longest = 0;
   for (OpId id = 0; id < schedule_.ops().size(); ++id) {
     const Op& op = schedule_.ops()[id];
-    if (op.encoded) statuses_.resize(most);
+    encoded = encoded || op.encoded;
     if (op.kind == OpKind::multicast) fan_out_[id].fill(0);
     if (op.kind == OpKind::encode) longest = std::max(longest, op.piece_size(0));
   }
+  make_room(progress_.max_active_messages(), encoded);
+  message_pieces_ = message_pieces(schedule_);
   if (longest > 0) frame_.resize(codec::bound(static_cast<std::size_t>(longest)));
   std::memcpy(&comm_key_, &comm_, std::min(sizeof comm_key_, sizeof comm_));
 }
@@ -100,21 +99,24 @@ Executor::Executor(Schedule schedule, MPI_Comm comm, bool yield, int tag_base)
 void Executor::use_groups(MulticastGroups& groups, int senders) {
   if (schedule_.groups().empty()) return;
   lanes_ = std::make_unique<MulticastLanes>(schedule_, rank_, groups, senders);
-  const std::size_t most = progress_.max_active_messages() + lanes_->most_messages();
-  requests_.resize(most, MPI_REQUEST_NULL);
-  owners_.resize(most);
-  completed_.resize(most);
-  if (!statuses_.empty()) statuses_.resize(most);
+  make_room(progress_.max_active_messages() + lanes_->most_messages(), !statuses_.empty());
   for (OpId id = 0; id < schedule_.ops().size(); ++id) {
     if (schedule_.ops()[id].group >= 0) fan_out_[id].fill(0);
   }
+}
+
+void Executor::make_room(std::size_t messages, bool encoded) {
+  requests_.resize(messages, MPI_REQUEST_NULL);
+  owners_.resize(messages);
+  completed_.resize(messages);
+  if (encoded) statuses_.resize(messages);
 }
 
 int Executor::run(const Binding& binding) {
   int rc = begin(binding);
   // When every message is under way, all that is left is to wait, which the library does best. Only where there are many: it
   // may keep the core meanwhile.
-  if (rc == MPI_SUCCESS && active_ >= many_messages && active_ == message_pieces(schedule_) && !persistent::active()) {
+  if (rc == MPI_SUCCESS && active_ >= many_messages && active_ == message_pieces_ && !persistent::active()) {
     rc = PMPI_Waitall(active_, requests_.data(), statuses_.empty() ? MPI_STATUSES_IGNORE : statuses_.data());
     if (rc != MPI_SUCCESS) return rc;
     std::iota(completed_.begin(), completed_.begin() + active_, 0);

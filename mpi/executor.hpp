@@ -42,8 +42,8 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
-  /// Why multicasts of the last run were messages to each receiver; empty where they were not.
-  [[nodiscard]] std::string why_no_groups() const { return lanes_ ? lanes_->why_not() : ""; }
+  /// Why multicasts of the last run were messages to each receiver; null where they were not.
+  [[nodiscard]] const std::string* why_no_groups() const { return lanes_ ? lanes_->why_not() : nullptr; }
   /// Returns an MPI error code. The communicator's error handler must be MPI_ERRORS_RETURN.
   int run(const Binding& binding);
   /// The same in steps that do not wait: begin() starts what can be started, and advance() goes on as far as it can. The
@@ -53,6 +53,7 @@ class Executor {
   [[nodiscard]] bool done() const { return progress_.done(); }
 
  private:
+  void make_room(std::size_t messages, bool encoded);
   int start(const Progress::Piece& piece);
   int post(const Op& op, const Progress::Piece& piece, int peer, int tag, bool sends);
   int start_multicast(const Op& op, const Progress::Piece& piece);
@@ -86,6 +87,7 @@ class Executor {
   std::vector<int> completed_;
   std::vector<MPI_Status> statuses_;  ///< empty where no message carries encoded data
   int active_ = 0;
+  std::int64_t message_pieces_ = 0;  ///< all messages of a run; −1: not counted
   /// Multicasts, and with groups their receives: of each piece under way, by its index modulo the largest window, the messages that are.
   std::unordered_map<OpId, std::array<int, Progress::max_window>> fan_out_;
   std::vector<std::byte> frame_;  ///< room in which to encode

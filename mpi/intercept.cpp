@@ -48,13 +48,14 @@ bool rotates(const Choice& choice, const CommState& state) {
 
 /// Dynamic groups (paper 1, §4.1) are gone with the call that they were made for; groups that could not be had are told of.
 void after_multicasts(Plan& plan, const Choice& choice, CommState& state) {
-  for (const auto& members : plan.executor->schedule().groups()) {
-    if (plan.groups_for_one_call) state.groups().close(members);
-    else if (!state.groups().of(members).is_open()) {
-      if (plan.without_groups.empty()) plan.without_groups = choice.to_string() + " without multicast: " + state.groups().of(members).reason();
-      state.note(choice.algorithm->collective, plan.without_groups);
-    }
+  if (plan.groups_for_one_call) {
+    for (const auto& members : plan.executor->schedule().groups()) state.groups().close(members);
+    return;
   }
+  const std::string* const why = plan.executor->why_no_groups();
+  if (why == nullptr) return;
+  if (plan.without_groups.empty()) plan.without_groups = choice.to_string() + " without multicast: " + *why;
+  state.note(choice.algorithm->collective, plan.without_groups);
 }
 
 /// Runs the schedule. False: the algorithm cannot solve this after all, and nothing was sent.

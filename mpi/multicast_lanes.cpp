@@ -195,12 +195,9 @@ bool MulticastLanes::next(Progress::Piece& piece) {
   return true;
 }
 
-const std::string& MulticastLanes::why_not() const {
-  static const std::string none;
-  for (const MulticastGroup* group : groups_) {
-    if (!group->is_open()) return group->reason();
-  }
-  return none;
+const std::string* MulticastLanes::why_not() const {
+  const auto shut = std::find_if(groups_.begin(), groups_.end(), [](const MulticastGroup* group) { return !group->is_open(); });
+  return shut == groups_.end() ? nullptr : &(*shut)->reason();
 }
 
 std::string MulticastLanes::failure() const {

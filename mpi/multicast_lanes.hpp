@@ -45,8 +45,8 @@ class MulticastLanes {
   /// Goes on. True: something came to its end, take it with next(). With patience: may sleep so long.
   bool poll(std::int64_t patience_ns);
   bool next(Progress::Piece& piece);
-  /// Why a group of the schedule could not be opened, or empty.
-  [[nodiscard]] const std::string& why_not() const;
+  /// Why a group of the schedule could not be opened; null where all are open.
+  [[nodiscard]] const std::string* why_not() const;
   /// What has gone wrong for good, or empty.
   [[nodiscard]] std::string failure() const;
 
