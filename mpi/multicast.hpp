@@ -57,10 +57,10 @@ class MulticastGroup {
   [[nodiscard]] bool has_transport() const { return transport_ != nullptr; }
   /// Why it could not be opened.
   [[nodiscard]] const std::string& reason() const { return reason_; }
-  /// Stays open until it is closed: never makes room for others.
-  void pin() { pinned_ = true; }
-  void unpin() { pinned_ = false; }
-  [[nodiscard]] bool pinned() const { return pinned_; }
+  /// Stays open until as many have let go of it: never makes room for others, nor ends with a call.
+  void pin() { ++pins_; }
+  void unpin() { --pins_; }
+  [[nodiscard]] bool pinned() const { return pins_ > 0; }
   /// The same number on all members, different for all groups that are open on a rank.
   [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] std::uint64_t last_used() const { return last_used_; }
@@ -76,7 +76,7 @@ class MulticastGroup {
   const MulticastGroup* whole_;
   bool open_ = false;
   bool refused_ = false; ///< for good
-  bool pinned_ = false;
+  int pins_ = 0;
   std::uint64_t number_ = 0;
   std::uint64_t last_used_ = 0;
   std::string reason_;
@@ -96,7 +96,7 @@ class MulticastGroups {
   MulticastGroup& everybody();
   /// Whether multicast works among all ranks of the communicator. Collective over it the first time.
   bool work() { return everybody().open(); }
-  /// Closes the group of these ranks, which are all here; the next use opens it again.
+  /// Closes the group of these ranks, which are all here, unless it is pinned; the next use opens it again.
   void close(const std::vector<std::int32_t>& members);
   /// Closes all; collective over the communicator.
   void close();

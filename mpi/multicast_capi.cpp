@@ -197,7 +197,9 @@ ANTIPHON_EXPORT int antiphon_impl_close_group(antiphon_group* group) {
   if (world.active && (*group)->group != nullptr) {
     (*group)->group->unpin();
     // All ranks taking part make the communicator's own group: it is not this one's to close.
-    if (CommState* const state = CommState::of((*group)->comm); state != nullptr && (*group)->group != &state->groups().everybody()) (*group)->group->close();
+    if (CommState* const state = CommState::of((*group)->comm); state != nullptr && (*group)->group != &state->groups().everybody()) {
+      state->groups().close((*group)->members);
+    }
   }
   delete *group;
   *group = nullptr;

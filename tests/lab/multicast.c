@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collectives of changing sizes and roots, every byte checked: multicast OPERATIONS [LONGEST_BYTES] [COLLECTIVES]. Collectives are letters of
- * "bsvaAmrk": bcast, scatter, scatterv, allgather, allgatherv, allreduce, reduce_scatter_block, barrier. */
+/* Collectives of changing sizes and roots, every byte checked: multicast OPERATIONS [LONGEST_BYTES] [COLLECTIVES] [DIES_AFTER_MS].
+ * Collectives are letters of "bsvaAmrk": bcast, scatter, scatterv, allgather, allgatherv, allreduce, reduce_scatter_block, barrier. The last rank
+ * kills itself after so many milliseconds, wherever it is then. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 static int rank, size;
 static long wrong;
@@ -84,10 +87,16 @@ static void one(char what, int call, unsigned* state, int longest) {
   }
 }
 
+static void die(int number) {
+  (void)number;
+  raise(SIGKILL);
+}
+
 int main(int argc, char** argv) {
   const int operations = argc > 1 ? atoi(argv[1]) : 100;
   const int longest = argc > 2 ? atoi(argv[2]) : 20000;
   const char* const which = argc > 3 ? argv[3] : "bsvaAmrk";
+  const long dies_after_ms = argc > 4 ? atol(argv[4]) : 0;
   unsigned state = 7;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -97,6 +106,11 @@ int main(int argc, char** argv) {
   counts = calloc((size_t)size, sizeof *counts);
   displs = calloc((size_t)size, sizeof *displs);
   MPI_Barrier(MPI_COMM_WORLD);
+  if (dies_after_ms > 0 && rank == size - 1) {
+    const struct itimerval after = {{0, 0}, {dies_after_ms / 1000, dies_after_ms % 1000 * 1000}};
+    signal(SIGALRM, die);
+    setitimer(ITIMER_REAL, &after, NULL);
+  }
   const double began = MPI_Wtime();
   for (int call = 0; call < operations; ++call) one(which[call % (int)strlen(which)], call, &state, longest);
   const double seconds = MPI_Wtime() - began;

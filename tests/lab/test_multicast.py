@@ -4,17 +4,22 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
+import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from antiphon import launch
-from antiphon.lab import ClusterSpec, Lab
+from antiphon.lab import ClusterSpec, Lab, network
+from antiphon.lab.spec import Loss
 from antiphon.mpi import Mpi, discover
 
 LIBRARIES = [mpi for mpi in discover() if mpi.prefix.parent.name == "mpi" and mpi.abi == mpi.family]
@@ -30,10 +35,12 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     mpicc = shutil.which("mpicc", path=str(mpi.launcher.parent))
     if mpicc is None or not launch.preload_object(mpi.abi).is_file():
         pytest.skip(f"{mpi.label} has no mpicc, or there is no preload object for it")
-    program = tmp_path_factory.mktemp(mpi.family) / "multicast"
-    source = Path(__file__).with_name("multicast.c")
-    subprocess.run([mpicc, "-O1", "-o", program, source], check=True, timeout=60)
-    return mpi, program
+    folder = tmp_path_factory.mktemp(mpi.family)
+    include = Path(__file__).parents[2] / "include"
+    for name in ("multicast", "multicast_groups"):
+        source = Path(__file__).with_name(f"{name}.c")
+        subprocess.run([mpicc, "-O1", f"-I{include}", "-o", folder / name, source, "-ldl"], check=True, timeout=60)
+    return mpi, folder / "multicast"
 
 
 def run(lab: Lab, built: tuple[Mpi, Path], ranks: int, *argv: str, tmp_path: Path, **env: str) -> dict[str, Any]:
@@ -87,3 +94,103 @@ def test_one_node_or_switched_off(cluster: Callable[..., ClusterSpec], built: tu
     assert "switched off" in found["multicast"]["refusal"]
     bcast = [row["algorithm"] for row in found["collectives"] if row["collective"] == "bcast"]
     assert all("without multicast" in text for text in bcast), bcast
+
+
+def test_budget_and_groups_by_hand(
+    cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path
+) -> None:
+    """GIVEN room for two groups a node THEN communicators take turns, and groups by hand stay."""
+    mpi, program = built
+    with Lab(cluster(nodes=4)) as lab:
+        found = run(
+            lab, (mpi, program.with_name("multicast_groups")), 4, tmp_path=tmp_path,
+            ANTIPHON_FORCE="bcast:multicast", ANTIPHON_MULTICAST_GROUPS="2",
+        )["multicast"]  # fmt: skip
+    assert found["evicted"] >= 4 * 2
+    assert found["refused"] > 0
+    assert "the budget of 2 groups is used up" in found["refusal"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="loss on links needs root")
+def test_loss_on_the_wire(cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path) -> None:
+    """GIVEN 5 % of the packets to one node lost on its link THEN all broadcasts are right, and some were repaired."""
+    spec = cluster(nodes=3)
+    spec = replace(spec, loss=Loss(5.0, "udp", (2,)))
+    with Lab(spec) as lab:
+        found = run(lab, built, 3, "400", "30000", "b", tmp_path=tmp_path, ANTIPHON_FORCE="bcast:multicast")
+    assert found["multicast"]["repaired_packets"] > 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="overhearing packets needs root")
+def test_forged_packets(cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path) -> None:
+    """GIVEN forgeries of overheard packets on the wire THEN all are thrown away, and every byte is right."""
+    count, operations = (1_000_000, 60_000) if os.environ.get("ANTIPHON_SLOW") else (20_000, 3_000)
+    sent: list[str] = []
+    with Lab(cluster(nodes=3)) as lab:
+        forger = [sys.executable, str(Path(__file__).with_name("forger.py")), str(count)]
+        thread = threading.Thread(target=lambda: sent.append(lab.execute(2, forger, timeout_s=300).check().stdout))
+        thread.start()
+        found = run(lab, built, 3, str(operations), "2000", "b", tmp_path=tmp_path, ANTIPHON_FORCE="bcast:multicast")
+        thread.join()
+    assert [int(text) for text in sent] == [count]
+    multicast = found["multicast"]
+    print({name: multicast[name] for name in ("forged", "replayed", "foreign", "malformed", "socket_overflows")})
+    assert multicast["malformed"] == 0  # nothing wrong ever came past the tag
+    for reason in ("forged", "replayed", "foreign"):
+        assert multicast[reason] > count // 50, reason
+
+
+def test_killed_receiver(cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path) -> None:
+    """GIVEN a receiver killed, and a launcher that lets the others go on, THEN these get an MPI error."""
+    mpi, program = built
+    goes_on = {"openmpi": "--enable-recovery", "mpich": "-disable-auto-cleanup"}[mpi.family]
+    launcher = tmp_path / "mpirun"
+    launcher.write_text(f'#!/bin/sh\nexec {mpi.launcher} {goes_on} "$@"\n', encoding="utf-8")
+    launcher.chmod(0o755)
+    env = {"ANTIPHON_FORCE": "bcast:multicast", "ANTIPHON_MULTICAST_TIMEOUT_MS": "1000"}
+    argv = [program, "100000", "1000000", "b", "400"]
+    with Lab(cluster(nodes=3)) as lab:
+        preload = [launch.preload_object(mpi.abi)]
+        result = lab.mpirun(replace(mpi, launcher=launcher), 3, argv, env=env, preload=preload, timeout_s=60)
+    # Whether such a launcher makes an exit code of it is its own business.
+    assert not result.timed_out
+    assert "has not answered for 1.0 s" in result.stderr, result.stderr
+    assert re.search("MPI_ERR_OTHER|Other MPI error", result.stderr), result.stderr
+
+
+PROFILE = {
+    "decisions": {
+        "version": 1,
+        "rules": [
+            {"collective": "bcast", "use": "multicast", "why": "measured"},
+            {"collective": "bcast", "use": "binomial", "why": "measured, without multicast"},
+        ],
+    }
+}
+
+
+def stop_multicast(lab: Lab) -> None:
+    """As in a network where switches snoop, and nobody asks for members."""
+    quiet = ["type", "bridge", "mcast_querier", "0"]
+    lab.execute("switch", ["ip", "link", "set", network.bridge(lab.spec.switches[0].name), *quiet]).check()
+    for number in range(1, lab.spec.nodes + 1):
+        lab.execute("switch", ["bridge", "link", "set", "dev", network.port(number), "mcast_flood", "off"]).check()
+
+
+@pytest.mark.parametrize("passes", [True, False])
+def test_a_profile_s_choice_holds_where_multicast_passes(
+    cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path, passes: bool
+) -> None:
+    """GIVEN rules for multicast THEN it is used, and where a switch drops it the next rule is."""
+    profile = tmp_path / "machine.json"
+    profile.write_text(json.dumps(PROFILE))
+    with Lab(cluster(nodes=3)) as lab:
+        if not passes:
+            stop_multicast(lab)
+        found = run(lab, built, 3, "30", "5000", "b", tmp_path=tmp_path, ANTIPHON_PROFILE=str(profile))
+    used = {row["algorithm"] for row in found["collectives"] if row["collective"] == "bcast" and row["bytes"]}
+    if passes:
+        assert used == {"multicast:segment_bytes=32768,window=2"}
+    else:
+        assert {text.partition(":")[0] for text in used} == {"binomial"}
+        assert "hears no multicast" in found["multicast"]["refusal"]
