@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from antiphon import checks
-from antiphon.checks import machine
+from antiphon.checks import machine, multicast
 from antiphon.checks import mpi as mpi_checks
 
 
@@ -104,9 +104,40 @@ def test_links_are_tried_and_nothing_is_left():
 
 
 def test_multicast_on_an_address_that_is_not_there():
-    line = machine.multicast("nowhere", "203.0.113.1")
+    line = multicast.round_trip("nowhere", "203.0.113.1")
     assert line.status == checks.WARN and "203.0.113.1" in line.detail and line.hint
 
 
 def test_multicast_on_loopback():
-    assert machine.multicast("loopback", "127.0.0.1").status == checks.OK
+    assert multicast.round_trip("loopback", "127.0.0.1").status == checks.OK
+
+
+@pytest.mark.parametrize(
+    ("found", "status", "said"),
+    [
+        ({"works": True, "nodes": 16, "latency_s": 1e-4, "g_s": [[0, 0]], "bytes_per_s": 11.9e6}, checks.OK, "all 16"),
+        ({"works": False, "why_not": "rank 3 hears no multicast of rank 0"}, checks.WARN, "rank 3 hears no multicast"),
+        (None, checks.WARN, "does not say"),
+    ],
+)
+def test_multicast_between_nodes_is_told_from_a_profile(
+    tmp_path: Path, found: dict[str, object] | None, status: str, said: str
+) -> None:
+    profile = tmp_path / "machine.json"
+    profile.write_text(json.dumps({} if found is None else {"multicast": found}))
+    line = multicast.between_nodes(profile)
+    assert line.status == status and said in line.detail
+    assert (line.hint is None) == (status == checks.OK)
+
+
+def test_interfaces_and_bridges_that_stop_multicast_are_told(tmp_path: Path) -> None:
+    """GIVEN an interface without the multicast flag, and a bridge without a querier, THEN both are warned of."""
+    for name, flags in (("lo", "0x9"), ("eth0", "0x1003"), ("tun0", "0x1"), ("down0", "0x0"), ("br0", "0x1003")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "flags").write_text(f"{flags}\n")
+    bridge = tmp_path / "br0" / "bridge"
+    bridge.mkdir()
+    (bridge / "multicast_snooping").write_text("1\n")
+    (bridge / "multicast_querier").write_text("0\n")
+    lines = list(multicast.interfaces(tmp_path))
+    assert [(line.name, line.status) for line in lines] == [("br0", checks.WARN), ("tun0", checks.WARN)]

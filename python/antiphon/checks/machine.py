@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the emulated cluster and the accelerator want of the machine: namespaces, traffic control, multicast, CPU."""
+"""What the emulated cluster and the accelerator want of the machine: namespaces, traffic control, CPU."""
 
 from __future__ import annotations
 
 import os
 import platform
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -48,10 +47,6 @@ def checks() -> Iterator[Check]:
     yield namespaces(user)
     if user is not None:
         yield from traffic_control(user)
-    yield multicast("loopback", "127.0.0.1")
-    address = outgoing_address()
-    if address:
-        yield multicast("network interface", address)
     yield cpu()
     yield scheduling()
 
@@ -95,36 +90,6 @@ def traffic_control(user: bool) -> Iterator[Check]:
         reason = result.stderr.strip().splitlines()[:1]
         yield check("cluster", name, result.returncode == 0, what if result.returncode == 0 else "".join(reason),
                     f"the kernel lacks what {what} needs, or it may not be loaded here: try `modprobe`")  # fmt: skip
-
-
-def outgoing_address() -> str | None:
-    """The address of the interface that traffic to other machines would leave by (nothing is sent)."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-        except OSError:
-            return None
-        return str(probe.getsockname()[0])
-
-
-def multicast(name: str, address: str) -> Check:
-    """Sends a datagram to a group on the interface and receives it; time to live 0 keeps it on this machine."""
-    group, text = "239.255.77.77", os.urandom(16)
-    try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver, \
-             socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:  # fmt: skip
-            receiver.bind((group, 0))
-            membership = socket.inet_aton(group) + socket.inet_aton(address)
-            receiver.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, membership)
-            receiver.settimeout(1.0)
-            sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(address))
-            sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
-            sender.sendto(text, (group, receiver.getsockname()[1]))
-            received = receiver.recv(64) == text
-        return check("multicast", name, received, f"{address}, group {group}", "another program sends to this group")
-    except OSError as error:
-        return Check("multicast", name, WARN, f"{address}: {error}",
-                     "a firewall drops it, or the interface has none: `ip link set DEV multicast on`")  # fmt: skip
 
 
 def cpu() -> Check:

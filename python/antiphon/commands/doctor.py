@@ -2,7 +2,8 @@
 """Check the machine: MPI libraries, preload objects, launchers, namespaces, multicast
 
 Every line says ok, warn (something is limited) or fail (something needed does not work), and what to do about it.
-The exit code is 1 if a line says fail. MPI libraries are tried by running a program of two ranks with each.
+The exit code is 1 if a line says fail. MPI libraries are tried by running a program of two ranks with each. With
+--profile it also tells whether multicast works between the nodes, as `antiphon probe` found it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
+from pathlib import Path
 
 from antiphon import output
 from antiphon.checks import FAIL, Check
@@ -19,18 +21,19 @@ COLORS = {"ok": "32", "warn": "33", "fail": "31"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon doctor`."""
+    parser.add_argument("--profile", type=Path, metavar="FILE", help="what `antiphon probe` wrote of the cluster")
     parser.add_argument("--json", action="store_true", help="as JSON: {ok, mpi: […], checks: [{group, name, status…}]}")
 
 
 def run(args: argparse.Namespace) -> int:
     """Shows each line as soon as it is known."""
-    from antiphon.checks import machine
+    from antiphon.checks import machine, multicast
     from antiphon.checks import mpi as mpi_checks
     from antiphon.mpi import discover
 
     mpis = discover()
     found = []
-    for line in itertools.chain(mpi_checks.checks(mpis), machine.checks()):
+    for line in itertools.chain(mpi_checks.checks(mpis), machine.checks(), multicast.checks(args.profile)):
         found.append(line)
         if not args.json:
             show(line)

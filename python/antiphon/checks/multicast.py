@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether multicast works on this machine, and, where a profile says so, between the nodes; and if not, why not."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+from antiphon.checks import WARN, Check, check
+from antiphon.errors import AntiphonError
+
+GROUP = "multicast"
+_UP, _LOOPBACK, _MULTICAST = 0x1, 0x8, 0x1000
+#: What groups ask for (include/antiphon/multicast.hpp), and what a window of 64 KiB takes with all that is around it.
+ASKED_BYTES, ENOUGH_BYTES = 4 << 20, 256 << 10
+INTERFACES = Path("/sys/class/net")
+
+
+def checks(profile: Path | None = None) -> Iterator[Check]:
+    """All lines about multicast."""
+    yield round_trip("loopback", "127.0.0.1")
+    address = outgoing_address()
+    if address:
+        yield round_trip("network interface", address)
+    yield from interfaces()
+    yield receive_buffer()
+    if profile is not None:
+        yield between_nodes(profile)
+
+
+def outgoing_address() -> str | None:
+    """The address of the interface that traffic to other machines would leave by (nothing is sent)."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return None
+        return str(probe.getsockname()[0])
+
+
+def round_trip(name: str, address: str) -> Check:
+    """Sends a datagram to a group on the interface and receives it; time to live 0 keeps it on this machine."""
+    group, text = "239.255.77.77", os.urandom(16)
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver, \
+             socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:  # fmt: skip
+            receiver.bind((group, 0))
+            membership = socket.inet_aton(group) + socket.inet_aton(address)
+            receiver.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, membership)
+            receiver.settimeout(1.0)
+            sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(address))
+            sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+            sender.sendto(text, (group, receiver.getsockname()[1]))
+            received = receiver.recv(64) == text
+        return check(GROUP, name, received, f"{address}, group {group}", "another program sends to this group")
+    except OSError as error:
+        return Check(GROUP, name, WARN, f"{address}: {error}",
+                     "a firewall drops it, or the interface has none: `ip link set DEV multicast on`")  # fmt: skip
+
+
+def interfaces(folder: Path = INTERFACES) -> Iterator[Check]:
+    """What stands in the way on this machine's own interfaces and bridges; nothing where there is nothing."""
+    for interface in sorted(folder.iterdir()) if folder.is_dir() else ():
+        flags = int(_read(interface / "flags") or "0", 16)
+        if flags & _UP and not flags & (_LOOPBACK | _MULTICAST):
+            yield Check(GROUP, interface.name, WARN, "the interface is up and takes no multicast",
+                        f"`ip link set {interface.name} multicast on`")  # fmt: skip
+        bridge = interface / "bridge"
+        if _read(bridge / "multicast_snooping") == "1" and _read(bridge / "multicast_querier") == "0":
+            yield Check(GROUP, interface.name, WARN, "the bridge snoops IGMP and asks nobody itself: without another "
+                        "querier it forgets groups after some minutes",
+                        f"`ip link set {interface.name} type bridge mcast_querier 1`")  # fmt: skip
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+
+
+def receive_buffer() -> Check:
+    """What a socket gets of what groups ask for: it bounds the packets under way."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, ASKED_BYTES)
+        granted = receiver.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+    return check(GROUP, "receive buffer", granted >= ENOUGH_BYTES, f"{granted >> 10} KiB a socket",
+                 f"`sysctl net.core.rmem_max={ASKED_BYTES}`: long messages wait for small buffers")  # fmt: skip
+
+
+def between_nodes(profile: Path) -> Check:
+    """What the probe found between the nodes."""
+    try:
+        found = json.loads(profile.read_text(encoding="utf-8")).get("multicast")
+    except (OSError, ValueError, AttributeError) as error:
+        raise AntiphonError(f"{profile}: no profile that can be read ({error})") from None
+    if found is None:
+        return Check(GROUP, "between nodes", WARN, "the profile does not say: one node, or an older probe",
+                     "`antiphon probe --hostfile …` finds out")  # fmt: skip
+    if not found["works"]:
+        return Check(GROUP, "between nodes", WARN, found["why_not"],
+                     "switches that snoop need an IGMP querier, storm control limits multicast, clouds and many "
+                     "virtual networks drop it; other algorithms are used")  # fmt: skip
+    rate = f", {found['bytes_per_s'] / 1e6:.4g} MB/s" if "bytes_per_s" in found else ""
+    return check(GROUP, "between nodes", True, f"all {found.get('nodes', '')} nodes hear each other{rate}")
