@@ -21,14 +21,29 @@ OpId multicast_from(Schedule& s, const Problem& p, int group, int from, const Ra
   return p.rank == from ? s.multicast(group, range, {ready}, cut) : s.recv_multicast(from, group, range, {ready}, cut);
 }
 
-std::vector<OpId> multicast_allgather(Schedule& s, const Problem& p, std::span<const Range> blocks, Dep own, int senders, Cut cut,
-                                      std::span<const OpId> free) {
-  std::vector<OpId> brought(blocks.size(), no_op);
-  std::vector<std::size_t> turns;  // whose blocks are not empty
+namespace {
+
+/// Whose blocks are not empty, in the order in which they are sent: those who send at the same time are as far apart as can be. Where ranks
+/// lie on their switches in order, the links between these are used both ways at once.
+std::vector<std::size_t> turns_of(std::span<const Range> blocks, std::size_t senders) {
+  std::vector<std::size_t> all;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    if (blocks[i].bytes > 0) turns.push_back(i);
+    if (blocks[i].bytes > 0) all.push_back(i);
   }
+  const std::size_t stride = (all.size() + senders - 1) / senders;
+  std::vector<std::size_t> turns;
+  for (std::size_t first = 0; first < stride; ++first) {
+    for (std::size_t i = first; i < all.size(); i += stride) turns.push_back(all[i]);
+  }
+  return turns;
+}
+
+}  // namespace
+
+void multicast_allgather(Schedule& s, const Problem& p, std::span<const Range> blocks, Dep own, int senders, Cut cut, std::span<const OpId> free) {
+  std::vector<OpId> brought(blocks.size(), no_op);
   const auto ahead = static_cast<std::size_t>(senders);
+  const std::vector<std::size_t> turns = turns_of(blocks, ahead);
   const int group = everybody(s, p);
   for (std::size_t turn = 0; turn < turns.size(); ++turn) {
     const std::size_t from = turns[turn];
@@ -42,7 +57,6 @@ std::vector<OpId> multicast_allgather(Schedule& s, const Problem& p, std::span<c
       s.after(following(brought[before], pieces_of(blocks[before].bytes, cut), cut.window == 0 ? Cut{cut.piece_bytes, 1} : cut));
     }
   }
-  return brought;
 }
 
 Schedule allgather_multicast(const Problem& p) {

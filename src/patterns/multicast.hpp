@@ -25,9 +25,8 @@ OpId multicast_from(Schedule& s, const Problem& p, int group, int from, const Ra
 
 /// Block after block comes to all ranks: blocks[rank] is in place after `own`, and in the end all blocks are. At most `senders` send
 /// at a time: whoever is that many places behind begins when a block has come. Empty blocks are not sent. `free`: per block, the
-/// operation of this rank that last used its memory (empty: none). Returns per block the operation that brings it.
-std::vector<OpId> multicast_allgather(Schedule& s, const Problem& p, std::span<const Range> blocks, Dep own, int senders, Cut cut,
-                                      std::span<const OpId> free = {});
+/// operation of this rank that last used its memory (empty: none).
+void multicast_allgather(Schedule& s, const Problem& p, std::span<const Range> blocks, Dep own, int senders, Cut cut, std::span<const OpId> free = {});
 
 /// allgather, allgatherv: parameters senders, segment_bytes, window.
 Schedule allgather_multicast(const Problem& p);
