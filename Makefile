@@ -6,7 +6,7 @@ ARGS ?=
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup demo test test-cpp test-python sanitize sanitize-mpi conformance verify-models bench docs lint clean
+.PHONY: help setup demo test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance verify-models bench docs lint clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,25 +22,20 @@ test: test-cpp test-python ## All tests
 test-cpp: setup ## The core's unit tests (in the tree that setup built, so that the core is compiled once)
 	@cmake -S . -B build/wheel -DANTIPHON_BUILD_TESTS=ON >/dev/null
 	@cmake --build build/wheel -j $(JOBS) --target antiphon_unit_tests
-	@ctest --test-dir build/wheel --output-on-failure
+	@ctest --test-dir build/wheel -j $(JOBS) --output-on-failure
 
 test-python: setup ## Command line, MPI and cluster tests (ARGS="-k name")
 	@.venv/bin/python -m pytest $(ARGS)
 
 sanitize: setup ## The core's unit tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
-	@for preset in asan tsan; do \
-	  cmake --preset $$preset >/dev/null && cmake --build --preset $$preset -j $(JOBS) --target antiphon_unit_tests || exit 1; \
-	done
-	@$(MAKE) --no-print-directory -j $(JOBS) sanitize-run-asan sanitize-run-tsan
+	@$(MAKE) --no-print-directory -j $(JOBS) sanitize-asan sanitize-tsan
 
-sanitize-run-asan: export ANTIPHON_TEST_MAX_RANKS = 7
-sanitize-run-asan:
-	@ctest --test-dir build/asan --output-on-failure
-
-# Of those tests that have threads; all others run in one.
-sanitize-run-tsan: export ANTIPHON_TEST_MAX_RANKS = 4
-sanitize-run-tsan:
-	@ctest --test-dir build/tsan --output-on-failure
+sanitize-asan: export ANTIPHON_TEST_MAX_RANKS = 7
+sanitize-tsan: export ANTIPHON_TEST_MAX_RANKS = 4
+sanitize-asan sanitize-tsan: sanitize-%:
+	@cmake --preset $* >/dev/null
+	@cmake --build --preset $* -j $(JOBS) --target antiphon_unit_tests
+	@ctest --test-dir build/$* -j $(JOBS) --output-on-failure
 
 sanitize-mpi: setup ## The preload object under address and undefined-behaviour sanitizers, on MPICH: collectives, compressed messages
 	@cmake -S . -B build/asan-mpi -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O1 -DANTIPHON_BUILD_TESTS=OFF \

@@ -42,7 +42,7 @@ typedef struct {
   double dx, compute_s, exchange_s;
 } Gas;
 
-static Row* rows(int n) { return grid_allocate(sizeof(Row) * (size_t)n); }
+static Row* rows(int n) { return allocate(sizeof(Row) * (size_t)n); }
 
 /* 1 in the middle, 0 from a distance of 1 on. */
 static double bump(double x, double y, double z) {

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base.h"
+
 typedef struct {
   double re, im;
 } Complex;
@@ -46,15 +48,6 @@ typedef struct {
   Complex *slab, *turned, *buffer;          /* [planes][ny][nx]; [nz][rows][nx] */
   Phases phases;
 } Transform;
-
-static void* allocate(size_t bytes) {
-  void* memory = malloc(bytes ? bytes : 1);
-  if (memory == NULL) {
-    fprintf(stderr, "fft3d: out of memory (%zu bytes)\n", bytes);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  return memory;
-}
 
 static Plan make_plan(int n) {
   Plan plan = {n, allocate(sizeof(Complex) * (size_t)n), allocate(sizeof(int) * (size_t)n), allocate(sizeof(Complex) * (size_t)n)};

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base.h"
+
 typedef struct {
   int rank, size, n;
   uint64_t seed;
@@ -29,22 +31,6 @@ typedef struct {
   double value;
   int row;
 } Candidate; /* MPI_DOUBLE_INT */
-
-static void* allocate(size_t bytes) {
-  void* memory = malloc(bytes ? bytes : 1);
-  if (memory == NULL) {
-    fprintf(stderr, "gauss: out of memory (%zu bytes)\n", bytes);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  return memory;
-}
-
-static uint64_t scramble(uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
 
 /* Column n is the right side. Uniform in [-1, 1). */
 static double coefficient(const System* s, int row, int column) {

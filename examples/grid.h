@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base.h"
+
 typedef struct {
   MPI_Comm comm;
   int rank, size;
@@ -31,16 +33,7 @@ typedef struct {
   const char* method; /* --method NAME, in programs that have several */
 } Options;
 
-static void* grid_allocate(size_t bytes) {
-  void* memory = calloc(bytes ? bytes : 1, 1);
-  if (memory == NULL) {
-    fprintf(stderr, "out of memory (%zu bytes)\n", bytes);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  return memory;
-}
-
-static double* grid_values(size_t count) { return grid_allocate(sizeof(double) * count); }
+static double* grid_values(size_t count) { return allocate(sizeof(double) * count); }
 
 static int grid_read_size(const char* text, int out[3]) {
   char end;
@@ -89,18 +82,11 @@ static int grid_set_up(Grid* g, const Options* o, const int periodic[3], const i
   return right;
 }
 
-static uint64_t grid_scramble(uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
-
 /* One value's part of the hash. */
 static uint64_t grid_hash_of(uint64_t place, double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
-  return grid_scramble(bits ^ grid_scramble(place));
+  return scramble(bits ^ scramble(place));
 }
 
 static uint64_t grid_place(const Grid* g, int x, int y, int z) {

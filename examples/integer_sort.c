@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base.h"
+
 enum { max_buckets = 1024 };
 
 typedef struct {
@@ -38,23 +40,6 @@ typedef struct {
   int *send_counts, *send_offsets, *recv_counts, *recv_offsets;
   int bucket_sizes[max_buckets], all_sizes[max_buckets], owner[max_buckets], first_of[max_buckets];
 } Sort;
-
-static void* allocate(size_t bytes) {
-  void* memory = malloc(bytes ? bytes : 1);
-  if (memory == NULL) {
-    fprintf(stderr, "integer_sort: out of memory (%zu bytes)\n", bytes);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  return memory;
-}
-
-/* A random function of the key's number: the same keys whatever the number of ranks. */
-static uint64_t scramble(uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
 
 static void make_keys(Sort* s, int64_t total) {
   const int64_t first = total * s->rank / s->size;

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base.h"
+
 enum { none = 1 << 28, checked_rows = 2 }; /* two of `none` can be added */
 
 typedef struct {
@@ -24,22 +26,6 @@ typedef struct {
   int* via; /* row k */
   double bcast_s, relax_s;
 } Paths;
-
-static void* allocate(size_t bytes) {
-  void* memory = malloc(bytes ? bytes : 1);
-  if (memory == NULL) {
-    fprintf(stderr, "shortest_paths: out of memory (%zu bytes)\n", bytes);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  return memory;
-}
-
-static uint64_t scramble(uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
 
 /* Of the edge from one vertex to another: every eighth pair has one, so that most shortest paths have several edges. */
 static int weight(const Paths* p, int from, int to) {

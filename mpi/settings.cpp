@@ -71,22 +71,15 @@ std::string read_file(const std::string& path, const std::string& what) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Of a profile, what runs need: its measurements would make every start carry them to all ranks. A text that is no profile stays
-/// as it is, for whoever reads it to say what is wrong with it.
-std::string decisions_of(const std::string& text) {
-  const auto document = nlohmann::json::parse(text, nullptr, false);
-  if (!document.is_object() || !document.contains("decisions")) return text;
-  return nlohmann::json{{"decisions", document["decisions"]}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+/// What is no Unicode is replaced: paths and files may hold anything.
+std::string text_of(const nlohmann::json& json) { return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
 
 /// Of a profile, what placing ranks needs.
-std::string machine_of(const std::string& text) {
-  auto document = nlohmann::json::parse(text, nullptr, false);
-  if (!document.is_object()) return text;
-  for (const char* part : {"decisions", "measurements", "codecs"}) document.erase(part);
-  const auto topology = document.find("topology");
-  if (topology != document.end() && topology->is_object()) topology->erase("pairs");
-  return document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+nlohmann::json machine_of(nlohmann::json profile) {
+  for (const char* part : {"decisions", "measurements", "codecs"}) profile.erase(part);
+  const auto topology = profile.find("topology");
+  if (topology != profile.end() && topology->is_object()) topology->erase("pairs");
+  return profile;
 }
 
 /// What a profile says that is needed here: whether codecs were measured, a node's rate, and the bytes that may be under way to it.
@@ -96,10 +89,8 @@ struct Measured {
   std::int64_t credit_bytes = 0;
 };
 
-Measured measured_by(const std::string& profile) {
-  const auto document = nlohmann::json::parse(profile, nullptr, false);
+Measured measured_by(const nlohmann::json& document) {
   Measured m;
-  if (!document.is_object()) return m;
   const auto codecs = document.find("codecs");
   m.codecs = codecs != document.end() && codecs->is_array() && !codecs->empty();
   const auto contention = document.find("contention");
@@ -115,6 +106,17 @@ Measured measured_by(const std::string& profile) {
     if (bits > 0) m.link_bits_per_s = m.link_bits_per_s == 0 ? bits : std::min(m.link_bits_per_s, bits);
   }
   return m;
+}
+
+/// Of a profile, what runs need: its measurements would make every start carry them to all ranks. A text that is no profile stays
+/// as it is, for whoever reads it to say what is wrong with it.
+Measured take_profile(Settings& s, std::string text) {
+  const auto document = nlohmann::json::parse(text, nullptr, false);
+  const bool is_object = document.is_object();
+  if (s.reorder) s.machine = is_object ? text_of(machine_of(document)) : text;
+  const bool decides = is_object && document.contains("decisions");
+  s.profile = decides ? text_of(nlohmann::json::object({{"decisions", document["decisions"]}})) : std::move(text);
+  return is_object ? measured_by(document) : Measured{};
 }
 
 /// "auto", the default with a profile, is "on" where the profile has measured codecs and links.
@@ -169,12 +171,7 @@ Settings read_settings() {
   s.placement_strict = integer_variable("ANTIPHON_PLACEMENT_STRICT", 0) != 0;
   const std::string profile = variable("ANTIPHON_PROFILE");
   Measured measured;
-  if (!profile.empty()) {
-    const std::string text = read_file(profile, "profile");
-    s.profile = decisions_of(text);
-    if (s.reorder) s.machine = machine_of(text);
-    measured = measured_by(text);
-  }
+  if (!profile.empty()) measured = take_profile(s, read_file(profile, "profile"));
   s.link_bits_per_s = integer_variable("ANTIPHON_LINK_BITS_PER_S", 0);
   s.compress_link_bits_per_s = s.link_bits_per_s != 0 ? s.link_bits_per_s : measured.link_bits_per_s;
   if (s.link_bits_per_s == 0) s.link_bits_per_s = system_link_bits_per_s();
@@ -191,53 +188,13 @@ Settings read_settings() {
   return s;
 }
 
-std::string serialize(const Settings& s) {
-  return nlohmann::json{{"enabled", s.enabled}, {"verbose", s.verbose}, {"force", s.force},   {"summary", s.summary},
-                        {"profile", s.profile}, {"link", s.link_bits_per_s}, {"yield", s.yield},
-                        {"credit", s.credit_bytes},
-                        {"plan", s.plan},       {"trace", s.trace},     {"trace_bytes", s.trace_bytes},
-                        {"compress", s.compress}, {"compress_threshold", s.compress_threshold_bytes},
-                        {"compress_link", s.compress_link_bits_per_s},
-                        {"reorder", s.reorder}, {"machine", s.machine}, {"nodes", s.nodes},
-                        {"placement", s.placement}, {"placement_strict", s.placement_strict},
-                        {"multicast", s.multicast}, {"multicast_interface", s.multicast_interface},
-                        {"multicast_groups", s.multicast_groups}, {"multicast_timeout_ms", s.multicast_timeout_ms},
-                        {"multicast_strategy", s.multicast_strategy}, {"multicast_keeper", s.multicast_keeper},
-                        {"multicast_loss", s.multicast_loss}, {"multicast_seed", s.multicast_seed}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Settings, enabled, verbose, force, summary, profile, link_bits_per_s, credit_bytes, plan, trace,
+                                   trace_bytes, compress, compress_link_bits_per_s, compress_threshold_bytes, reorder, machine, nodes,
+                                   placement, placement_strict, multicast, multicast_interface, multicast_groups, multicast_timeout_ms,
+                                   multicast_strategy, multicast_keeper, multicast_loss, multicast_seed, yield)
 
-Settings deserialize(const std::string& text) {
-  const auto json = nlohmann::json::parse(text);
-  Settings s;
-  s.enabled = json.at("enabled");
-  s.verbose = json.at("verbose");
-  s.force = json.at("force");
-  s.summary = json.at("summary");
-  s.profile = json.at("profile");
-  s.link_bits_per_s = json.at("link");
-  s.yield = json.at("yield");
-  s.credit_bytes = json.at("credit");
-  s.plan = json.at("plan");
-  s.trace = json.at("trace");
-  s.trace_bytes = json.at("trace_bytes");
-  s.compress = json.at("compress");
-  s.compress_threshold_bytes = json.at("compress_threshold");
-  s.compress_link_bits_per_s = json.at("compress_link");
-  s.reorder = json.at("reorder");
-  s.machine = json.at("machine");
-  s.nodes = json.at("nodes");
-  s.placement = json.at("placement");
-  s.placement_strict = json.at("placement_strict");
-  s.multicast = json.at("multicast");
-  s.multicast_interface = json.at("multicast_interface");
-  s.multicast_groups = json.at("multicast_groups");
-  s.multicast_timeout_ms = json.at("multicast_timeout_ms");
-  s.multicast_strategy = json.at("multicast_strategy");
-  s.multicast_keeper = json.at("multicast_keeper");
-  s.multicast_loss = json.at("multicast_loss");
-  s.multicast_seed = json.at("multicast_seed");
-  return s;
-}
+std::string serialize(const Settings& s) { return text_of(s); }
+
+Settings deserialize(const std::string& text) { return nlohmann::json::parse(text).get<Settings>(); }
 
 }  // namespace antiphon::mpi

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "patterns/lane.hpp"
+#include "patterns/partition.hpp"
 
 namespace antiphon {
 
@@ -95,6 +96,19 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
   done.result = reduced;
   if (memory.operands[ring.wrap(ring.rank)].bytes == 0) done.result = no_op;
   return done;
+}
+
+RingReducedVector ring_reduce_vector(Schedule& s, const Ring& ring, const Problem& p) {
+  const Partition parts(p.bytes, p.element_bytes, p.size);
+  std::vector<Range> inputs;
+  std::vector<Range> outputs;
+  for (int i = 0; i < p.size; ++i) {
+    outputs.push_back(parts.of(p.whole_output(), i));
+    inputs.push_back(p.in_place ? outputs.back() : parts.of(p.whole_input(), i));
+  }
+  const std::vector<Range> landing = p.in_place ? std::vector<Range>{} : outputs;
+  RingReduced reduced = ring_reduce_scatter(s, ring, {inputs, landing, outputs[ring.wrap(p.rank)]});
+  return {std::move(outputs), std::move(reduced)};
 }
 
 }  // namespace antiphon

@@ -44,4 +44,13 @@ struct RingReduced {
 /// in and passes them on. Needs a commutative operation. Empty blocks are not sent.
 RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperands& memory, OpId ready = no_op);
 
+/// An allreduce's first half: its vector in P blocks, of which block `rank` is complete here.
+struct RingReducedVector {
+  std::vector<Range> blocks;  ///< of the output
+  RingReduced reduced;
+};
+
+/// Cuts the vector into P blocks as even as possible and reduces each on its way round the ring. P > 1.
+RingReducedVector ring_reduce_vector(Schedule& s, const Ring& ring, const Problem& p);
+
 }  // namespace antiphon

@@ -7,7 +7,7 @@ from typing import Any
 
 from antiphon import output
 from antiphon.placement.compute import WORTH_IT, Result, Row
-from antiphon.tables import bytes_text, new_table, ratio_text, time_text
+from antiphon.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 
 NAMES = {"predicted_s": "the predicted time of each kind of call", "messages_s": "the sum of all messages' times"}
 
@@ -33,10 +33,7 @@ def show(result: Result) -> None:
     totals = [time_text(result.total(name)) for name in (*arrangements, "chosen")]
     table.add_section()
     table.add_row("all together", "", "", "", *totals, ratio_text(result.gain(result.reference)))
-    console = output.stdout()
-    if not console.is_terminal:
-        console.width = 160  # nothing is cut off in a log file
-    console.print(table)
+    print_wide(table)
     for line in verdict(result):
         output.stdout().print(line, soft_wrap=True, markup=False)
     for note in result.notes:

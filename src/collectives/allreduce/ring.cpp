@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
-#include "patterns/partition.hpp"
 #include "patterns/ring.hpp"
 
 namespace antiphon::allreduce_algorithms {
@@ -24,16 +23,8 @@ Schedule build(const Problem& p) {
     s.copy(p.whole_input(), p.whole_output());
     return s;
   }
-  const Partition parts(p.bytes, p.element_bytes, p.size);
-  std::vector<Range> inputs;
-  std::vector<Range> outputs;
-  for (int i = 0; i < p.size; ++i) {
-    outputs.push_back(parts.of(p.whole_output(), i));
-    inputs.push_back(p.in_place ? outputs.back() : parts.of(p.whole_input(), i));
-  }
-  const std::vector<Range> landing = p.in_place ? std::vector<Range>{} : outputs;
-  const auto reduced = ring_reduce_scatter(s, ring, {inputs, landing, outputs[ring.wrap(p.rank)]});
-  ring_allgather(s, ring, outputs, pipelined(reduced.result), reduced.last_use);
+  const auto [blocks, reduced] = ring_reduce_vector(s, ring, p);
+  ring_allgather(s, ring, blocks, pipelined(reduced.result), reduced.last_use);
   return s;
 }
 

@@ -2,7 +2,6 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
 #include "patterns/multicast.hpp"
-#include "patterns/partition.hpp"
 #include "patterns/ring.hpp"
 
 namespace antiphon::allreduce_algorithms {
@@ -25,16 +24,8 @@ Schedule build(const Problem& p) {
     s.copy(p.whole_input(), p.whole_output());
     return s;
   }
-  const Partition parts(p.bytes, p.element_bytes, p.size);
-  std::vector<Range> inputs;
-  std::vector<Range> outputs;
-  for (int i = 0; i < p.size; ++i) {
-    outputs.push_back(parts.of(p.whole_output(), i));
-    inputs.push_back(p.in_place ? outputs.back() : parts.of(p.whole_input(), i));
-  }
-  const std::vector<Range> landing = p.in_place ? std::vector<Range>{} : outputs;
-  const auto reduced = ring_reduce_scatter(s, ring, {inputs, landing, outputs[ring.wrap(p.rank)]});
-  multicast_allgather(s, p, outputs, reduced.result, static_cast<int>(p.parameter("senders")), {}, reduced.last_use);
+  const auto [blocks, reduced] = ring_reduce_vector(s, ring, p);
+  multicast_allgather(s, p, blocks, reduced.result, static_cast<int>(p.parameter("senders")), {}, reduced.last_use);
   return s;
 }
 

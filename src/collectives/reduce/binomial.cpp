@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
+#include "patterns/reduce_up.hpp"
 #include "patterns/tree.hpp"
 
 namespace antiphon::reduce_algorithms {
@@ -25,34 +26,20 @@ Schedule build(const Problem& p) {
   const Tree tree = binomial_tree((p.rank - top + p.size) % p.size, p.size);
   const bool root = p.rank == p.root;
   const bool asked = p.bytes > p.parameter("eager_bytes");
-  const std::int64_t pieces = pieces_of(p.bytes, cut);
-
-  // What comes is combined into where it came to, and is then the left operand of the next: no operand is ever copied.
-  const Range buffers[2] = {tree.children.empty() ? Range{} : s.scratch(p.bytes), tree.children.size() < 2 ? Range{} : s.scratch(p.bytes)};
-  Range result = p.whole_input();
-  OpId combined = no_op;
-  OpId received = no_op;
-  OpId free[2] = {no_op, no_op};  // when each buffer has been read
-  int turn = 0;
-  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child, turn ^= 1) {
-    const Dep next = following(received, pieces, cut);
-    if (asked) s.send_token(rank_at(*child), {next});
-    received = s.recv(rank_at(*child), buffers[turn], {next, pipelined(free[turn])}, cut);
-    combined = s.reduce(result, buffers[turn], {pipelined(received), pipelined(combined)}, cut);
-    free[turn ^ 1] = combined;
-    result = buffers[turn];
-  }
+  std::vector<int> children;
+  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) children.push_back(rank_at(*child));
+  const auto [result, ready] = combine_children(s, children, p.whole_input(), asked, cut);
   const bool at_top = tree.parent < 0;
   OpId sent = no_op;
   if (!at_top) {
     const OpId granted = asked ? s.recv_token(rank_at(tree.parent)) : no_op;
-    sent = s.send(rank_at(tree.parent), result, {granted, pipelined(combined)}, cut);
+    sent = s.send(rank_at(tree.parent), result, {granted, pipelined(ready)}, cut);
   }
-  if (at_top && root) s.copy(result, p.whole_output(), {pipelined(combined)}, cut);
-  if (at_top && !root) s.send(p.root, result, {pipelined(combined)}, cut, 1);
+  if (at_top && root) s.copy(result, p.whole_output(), {pipelined(ready)}, cut);
+  if (at_top && !root) s.send(p.root, result, {pipelined(ready)}, cut, 1);
   if (!at_top && root) {
     // In place, the operand is overwritten only after its last use.
-    s.recv(top, p.whole_output(), {p.in_place ? Dep(combined) : Dep(no_op), p.in_place ? Dep(sent) : Dep(no_op)}, cut, 1);
+    s.recv(top, p.whole_output(), {p.in_place ? Dep(ready) : Dep(no_op), p.in_place ? Dep(sent) : Dep(no_op)}, cut, 1);
   }
   return s;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
+#include "patterns/reduce_up.hpp"
 #include "patterns/tree.hpp"
 
 namespace antiphon::reduce_algorithms {
@@ -22,27 +23,14 @@ Schedule build(const Problem& p) {
   const Cut cut = cut_of(p);
   const Tree tree = kary_tree(p.relative(p.rank), p.size, static_cast<int>(p.parameter("radix")));
   const bool asked = p.bytes > p.parameter("eager_bytes");
-  const std::int64_t pieces = pieces_of(p.bytes, cut);
-
-  const Range buffers[2] = {tree.children.empty() ? Range{} : s.scratch(p.bytes), tree.children.size() < 2 ? Range{} : s.scratch(p.bytes)};
-  Range result = p.whole_input();
-  OpId combined = no_op;
-  OpId received = no_op;
-  OpId free[2] = {no_op, no_op};  // when each buffer has been read
-  int turn = 0;
-  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child, turn ^= 1) {
-    const Dep next = following(received, pieces, cut);
-    if (asked) s.send_token(p.absolute(*child), {next});
-    received = s.recv(p.absolute(*child), buffers[turn], {next, pipelined(free[turn])}, cut);
-    combined = s.reduce(result, buffers[turn], {pipelined(received), pipelined(combined)}, cut);
-    free[turn ^ 1] = combined;
-    result = buffers[turn];
-  }
+  std::vector<int> children;
+  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) children.push_back(p.absolute(*child));
+  const auto [result, ready] = combine_children(s, children, p.whole_input(), asked, cut);
   if (tree.parent < 0) {
-    s.copy(result, p.whole_output(), {pipelined(combined)}, cut);
+    s.copy(result, p.whole_output(), {pipelined(ready)}, cut);
   } else {
     const OpId granted = asked ? s.recv_token(p.absolute(tree.parent)) : no_op;
-    s.send(p.absolute(tree.parent), result, {granted, pipelined(combined)}, cut);
+    s.send(p.absolute(tree.parent), result, {granted, pipelined(ready)}, cut);
   }
   return s;
 }
