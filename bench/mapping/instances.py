@@ -131,6 +131,51 @@ def mesh(t: Traffic, seed: int = 2) -> None:
         t.add(source + first, target, 60000 * np.exp(-2 * apart[source, target] / reach) + 200, 100)
 
 
+def everywhere(t: Traffic, ranks: np.ndarray, size: float, count: int) -> None:
+    """All to all, a message a pair."""
+    source, target = np.meshgrid(ranks, ranks)
+    t.add(source, target, size, count)
+
+
+def nas_cg(t: Traffic, n: int = 150000, count: int = 19) -> None:
+    """Sums along the rows of a grid of processes, then everybody with the transposed one."""
+    rows, across = grid_of(t.ranks, 2)
+    index = np.arange(t.ranks).reshape(rows, across)
+    for row in index:
+        doubling(t, row, lambda mask: n / rows * 8 + 24, count)
+    t.add(np.arange(t.ranks), index.T.ravel(), n / across * 8, count)
+
+
+def nas_lu(t: Traffic, n: int = 408, count: int = 25) -> None:
+    """A pipelined sweep: many thin messages to four neighbours."""
+    dims = grid_of(t.ranks, 2)
+    side = n / dims[0]
+    stencil(t, dims, (40 * side + 16 * side * n / (n - 1),) * 2, count * (n - 1))
+
+
+def nas_mg(t: Traffic, n: int = 1024, count: int = 20) -> None:
+    """Halos on ever coarser grids, of which ever fewer ranks have a part; they wrap around."""
+    dims = grid_of(t.ranks, 3)
+    level = n
+    while level > 1:
+        steps = tuple(slice(None, None, max(1, d // level)) for d in dims)
+        active = np.arange(t.ranks).reshape(dims)[steps]
+        local = [max(1.0, level / d) + 2 for d in dims]
+        for axis in range(3):
+            area = 8 * math.prod(local) / local[axis]
+            for way in (-1, 1):
+                t.add(active, np.roll(active, way, axis), area, count * (4 if level < n else 3))
+        level //= 2
+
+
+def nas_ft(t: Traffic, n: int = 1024, count: int = 20) -> None:
+    """All to all within rows, then within columns."""
+    index = np.arange(t.ranks).reshape(grid_of(t.ranks, 2))
+    for lines in (index, index.T):
+        for ranks in lines:
+            everywhere(t, ranks, 16.0 * n**3 / t.ranks / len(ranks) / t.ranks, count)
+
+
 def columns(t: Traffic) -> Iterator[np.ndarray]:
     """The columns of the two-dimensional grid."""
     yield from np.arange(t.ranks).reshape(grid_of(t.ranks, 2)).T
@@ -188,6 +233,10 @@ PATTERNS: dict[str, Pattern] = {
         lambda t: doubling(t, everyone(t), lambda mask: max(mask, 1) * 458752 / t.ranks, 20),
     ),
     "coupled": coupled,
+    "nas-cg": nas_cg,
+    "nas-lu": nas_lu,
+    "nas-mg": nas_mg,
+    "nas-ft": nas_ft,
 }
 
 
@@ -199,6 +248,12 @@ def flat(ranks: int, cores: int) -> dict[str, Any]:
     """One switch, nodes of two sockets; paper 2's cluster."""
     inside = [{"width": cores // 2, **level(0.5, 4000)}, {"width": cores, **level(0.8, 2500)}]
     return {"nodes": ranks // cores, "cores_per_node": cores, "levels": inside, **level(5, 800)}
+
+
+def fat(ranks: int, cores: int) -> dict[str, Any]:
+    """One switch, large nodes of four sockets."""
+    inside = [{"width": cores // 4, **level(0.3, 8000)}, {"width": cores, **level(0.6, 5000)}]
+    return {"nodes": ranks // cores, "cores_per_node": cores, "levels": inside, **level(2, 500)}
 
 
 def racks(ranks: int, cores: int, leaf: int) -> dict[str, Any]:
@@ -280,17 +335,33 @@ MACHINES: dict[int, dict[str, Callable[[], dict[str, Any]]]] = {
         "racks": lambda: racks(64, 4, 4),
         "torus": lambda: torus((4, 2, 2), 4),
         "racks-measured": lambda: noisy(racks(64, 4, 4), 4, 16),
+        "fat": lambda: fat(64, 16),
         "uneven": lambda: uneven(64),
     },
-    96: {"flat": lambda: flat(96, 12), "racks": lambda: racks(96, 4, 6), "torus": lambda: torus((4, 3, 2), 4)},
+    96: {
+        "flat": lambda: flat(96, 12),
+        "racks": lambda: racks(96, 4, 6),
+        "torus": lambda: torus((4, 3, 2), 4),
+        "uneven": lambda: uneven(96),
+    },
     512: {
         "flat": lambda: flat(512, 64),
         "racks": lambda: racks(512, 16, 4),
         "torus": lambda: torus((8, 4, 4), 4),
         "torus-measured": lambda: noisy(torus((8, 4, 4), 4), 0, 128),
         "racks-measured": lambda: noisy(racks(512, 16, 4), 4, 32),
+        "fat": lambda: fat(512, 64),
         "uneven": lambda: uneven(512),
     },
-    600: {"flat": lambda: flat(600, 24), "racks": lambda: racks(600, 20, 5), "torus": lambda: torus((6, 5, 5), 4)},
-    4096: {"flat": lambda: flat(4096, 64), "racks": lambda: racks(4096, 64, 8), "torus": lambda: torus((8, 8, 8), 8)},
+    600: {
+        "flat": lambda: flat(600, 24),
+        "racks": lambda: racks(600, 20, 5),
+        "torus": lambda: torus((6, 5, 5), 4),
+        "uneven": lambda: uneven(600),
+    },
+    4096: {
+        "flat": lambda: flat(4096, 64),
+        "racks": lambda: racks(4096, 64, 8),
+        "torus": lambda: torus((8, 8, 8), 8),
+    },
 }

@@ -21,7 +21,7 @@ class Kahip:
 
     def place(self, traffic: Traffic, domain: int, tree: list[int], costs: list[float]) -> tuple[list[int], float]:
         """Slots by rank, and processor time. `domain`: cores that are alike; `tree`: branches above, from below."""
-        first, to, weight = _undirected(traffic)
+        first, to, weight = undirected(traffic)
         n, depth = ctypes.c_int(traffic.ranks), len(tree)
         sizes = (ctypes.c_int * depth)(*tree)
         distances = (ctypes.c_int * depth)(*(max(1, round(4 * c / costs[0])) for c in costs))
@@ -39,7 +39,7 @@ class Kahip:
         return _slots(np.array(part), domain, first, to, weight), seconds
 
 
-def _undirected(traffic: Traffic) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def undirected(traffic: Traffic) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows with one whole number an edge: what it costs between far nodes, the heaviest 20,000."""
     rows = np.concatenate(traffic.entries)
     rows = rows[rows[:, 0] != rows[:, 1]]

@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 import instances
 from kahip import Kahip
+from treematch import TreeMatch
 
 from antiphon import core
 
@@ -24,34 +25,40 @@ from antiphon import core
 SECONDS = {64: 0.01, 96: 0.01, 512: 0.1, 600: 0.1, 4096: 1.0, 65536: 60.0}
 #: Exchanging all pairs takes minutes beyond.
 MOST_RANKS = {"mpipp": 96}
-KAHIP_TREES = {
+#: Machines as trees with equal nodes: cores that are alike, branches above from below, costs against those within.
+TREES = {
     (64, "flat"): (2, [2, 16], [2.1, 6.3]), (64, "racks"): (4, [4, 4], [13.7, 23]),
     (96, "flat"): (6, [2, 8], [2.1, 6.3]), (96, "racks"): (4, [6, 4], [13.7, 23]),
     (512, "flat"): (32, [2, 8], [2.1, 6.3]), (512, "racks"): (16, [4, 8], [13.7, 23]),
     (600, "flat"): (12, [2, 25], [2.1, 6.3]), (600, "racks"): (20, [5, 6], [13.7, 23]),
+    (64, "fat"): (4, [4, 4], [1.4, 10.2]), (512, "fat"): (16, [4, 8], [1.4, 10.2]),
     (4096, "flat"): (32, [2, 64], [2.1, 6.3]), (4096, "racks"): (64, [8, 8], [13.7, 23]),
 }  # fmt: skip
 
 
 def rows_of(options: argparse.Namespace, folder: Path) -> Iterator[dict[str, Any]]:
     """All results, one after the other."""
-    kahip = Kahip(options.kahip) if options.kahip else None
+    of_trees = {"kahip": Kahip(options.kahip)} if options.kahip else {}
+    of_trees |= {"treematch": TreeMatch(options.treematch)} if options.treematch else {}
     for ranks in options.ranks:
         machines = {
             name: _written(folder / f"{ranks}-{name}.json", make()) for name, make in instances.MACHINES[ranks].items()
         }
-        for pattern, build in instances.PATTERNS.items():
+        for pattern in options.patterns:
             traffic = instances.Traffic(ranks)
-            build(traffic)
+            instances.PATTERNS[pattern](traffic)
             file = folder / f"{ranks}-{pattern}.traffic"
             traffic.write(file)
             for machine, document in machines.items():
                 for method in options.methods:
                     if ranks <= MOST_RANKS.get(method, ranks):
                         yield from _placed(ranks, pattern, machine, file, document, method)
-                if kahip and (ranks, machine) in KAHIP_TREES:
-                    slots, seconds = kahip.place(traffic, *KAHIP_TREES[ranks, machine])
-                    yield _scored(ranks, pattern, machine, file, document, slots, seconds)
+                for name, tool in of_trees.items() if (ranks, machine) in TREES else ():
+                    slots, seconds = tool.place(traffic, *TREES[ranks, machine])
+                    yield {
+                        **_scored(ranks, file, document, slots), "pattern": pattern, "machine": machine, "method": name,
+                        "cpu_seconds": round(seconds, 6),
+                    }  # fmt: skip
 
 
 def _written(path: Path, machine: dict[str, Any]) -> Path:
@@ -72,16 +79,11 @@ def _placed(
     }  # fmt: skip
 
 
-def _scored(
-    ranks: int, pattern: str, machine: str, file: Path, document: Path, slots: list[int], seconds: float
-) -> dict[str, Any]:
+def _scored(ranks: int, file: Path, document: Path, slots: list[int]) -> dict[str, Any]:
     fields = {"traffic_file": str(file), "machine_file": str(document), "objective": "messages"}
     found = core.query("score_mapping", slot_of_rank=slots, links=False, **fields)["costs"]["messages_s"]
     block = core.query("score_mapping", slot_of_rank=list(range(ranks)), links=False, **fields)["costs"]["messages_s"]
-    return {
-        "ranks": ranks, "pattern": pattern, "machine": machine, "method": "kahip", "cost": found / block,
-        "block_s": block, "cpu_seconds": round(seconds, 6),
-    }  # fmt: skip
+    return {"ranks": ranks, "cost": found / block, "block_s": block}
 
 
 def _options() -> argparse.Namespace:
@@ -91,6 +93,8 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--methods", nargs="+", default=["antiphon", "scotch", "greedy", "mpipp"])
     parser.add_argument("--kahip", type=Path, help="libkahip.so of PyPI's kahip; left out if not given")
+    parser.add_argument("--treematch", type=Path, help="libtreematch.so; left out if not given")
+    parser.add_argument("--patterns", nargs="+", default=list(instances.PATTERNS), choices=list(instances.PATTERNS))
     parser.add_argument("--out", type=Path, help="raw results, one JSON object a line; default: standard output")
     return parser.parse_args()
 

@@ -76,6 +76,22 @@ def test_a_placement_and_its_reasons(tmp_path: Path) -> None:
     assert "Expected of communication" in shown and "Not worth it" not in shown
 
 
+def test_a_phase(tmp_path: Path) -> None:
+    """GIVEN a phase of the run, or of traffic that was cut THEN the placement is for that part alone."""
+    trace, where, cut = recorded(tmp_path), machine(tmp_path), tmp_path / "cut.traffic"
+    antiphon("traffic", trace, "--phases", 2, "-o", cut)
+
+    def calls(file: Path, *arguments: object) -> dict[str, int]:
+        told = json.loads(antiphon("map", file, where, *arguments, "--json").stdout)
+        return {row["name"]: row["calls"] for row in told["calls"]}
+
+    # The run lasts 100 µs; its 20 messages a rank are gone after 20, the barrier follows.
+    assert calls(trace)["point-to-point"] == 20 * RANKS
+    assert calls(trace, "--phase", "1/20")["point-to-point"] == 5 * RANKS
+    assert calls(trace, "--between", "0:0.00001") == {"point-to-point": 10 * RANKS}
+    assert calls(cut, "--phase", "0") == calls(trace)
+
+
 def test_not_worth_it(tmp_path: Path) -> None:
     """GIVEN ranks that are where they should be THEN that is said; GIVEN unknown nodes, so is that."""
     good = antiphon("map", recorded(tmp_path), machine(tmp_path, nodes=1, cores=8))
@@ -134,6 +150,10 @@ def test_a_run_is_told(tmp_path: Path) -> None:
         (["{trace}", "{trace}"], "pairs.trace"),
         (["{trace}", "missing.json"], "No such file"),
         (["missing.trace", "{machine}"], "No such file"),
+        (["{trace}", "{machine}", "--phase", "1"], "as K/N"),
+        (["{trace}", "{machine}", "--phase", "second"], "expected K"),
+        (["{trace}", "{machine}", "--phase", "7/8"], "no rank sends anything"),
+        (["{trace}", "{machine}", "--between", "now"], "expected A:B"),
         (["{machine}", "--launcher", "hydra", "-o", "x"], "this is not a placement"),
         ([], "no TRACE"),
     ],

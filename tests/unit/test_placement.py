@@ -13,6 +13,12 @@ import pytest
 from antiphon import launchers
 from antiphon.errors import AntiphonError
 from antiphon.placement import Node, Placement, machine
+from antiphon.placement.compute import Wishes, compute
+from antiphon.placement.stages import MOST_CALLS, regular_orders, sampled
+from antiphon.traffic import libraries
+from antiphon.traffic.decompose import Decomposer
+from antiphon.traffic.graph import Made, Part, Traffic
+from antiphon.traffic.libraries import Call
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 
@@ -143,3 +149,36 @@ def test_broken_machines(tmp_path: Path) -> None:
             machine.load(path, message_bytes=1)
     with pytest.raises(AntiphonError, match="No such file"):
         machine.load(tmp_path / "none", message_bytes=1)
+
+
+def test_regular_orders() -> None:
+    """GIVEN any number of ranks THEN all are in each order, and no order comes twice."""
+    for ranks in (2, 33, 64):
+        orders = list(regular_orders(ranks, 50))
+        assert all(sorted(order) == list(range(ranks)) for order in orders)
+        assert len({tuple(order) for order in orders}) == len(orders) <= 50
+    assert [0, 4, 1, 5, 2, 6, 3, 7] in list(regular_orders(8, 50))
+
+
+def test_few_calls_stand_for_all() -> None:
+    """GIVEN calls with many roots THEN a few are predicted, and none is forgotten."""
+    made = [Made(Call("bcast", 64, 100, root), "chain", tuple(range(64)), 3) for root in range(64)]
+    few = list(sampled(made))
+    assert len(few) <= MOST_CALLS and sum(calls for _, calls in few) == 3 * 64
+
+
+def test_the_order_of_messages_counts() -> None:
+    """GIVEN a gather along a tree, as many bytes at each link in block as in cyclic order THEN the better one is known, and
+    something at least as good is found."""
+    call = Call("gather", 64, 8192)
+    decomposer = Decomposer(libraries.load("openmpi-5.0-tuned"))
+    done = decomposer.decompose(call)
+    assert done.schedule.startswith("binomial")
+    part = Part("gather", done.edges, made=[Made(call, done.schedule, tuple(range(64)), 1)], calls=1)
+    where = machine.load(DATA / "paper2-16x4.openmpi.json", message_bytes=8192, cores_per_node=4)
+    result = compute(lambda nodes: Traffic(64, [part]), where, Wishes(seconds=0.01))
+    assert result.measure == "stages_s" and result.rows[0].costs["block"] == result.total("block")
+    block, cyclic = result.total("block") or 0, result.total("cyclic") or 0
+    assert result.costs["block"]["predicted_s"] == pytest.approx(result.costs["cyclic"]["predicted_s"])
+    assert cyclic < 0.95 * block
+    assert (result.gain("cyclic") or 0) >= 1 and (result.gain("block") or 0) > 1.05

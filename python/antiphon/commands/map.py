@@ -8,6 +8,7 @@ gain over block, cyclic and the run's own placement, and writes it: for `antipho
   antiphon map solver.trace machine.json -o placement.json               for `antiphon run --placement placement.json`
   antiphon map solver.trace machine.json -o ranks --launcher openmpi5    a rankfile, and how mpirun is told of it
   antiphon map placement.json -o hosts --launcher hydra                  a placement for another launcher
+  antiphon map solver.trace machine.json --phase 1/4                     for the second quarter of the run
   antiphon map solver.trace machine.json --hostfile nodes --pin 0:node3 --method scotch
 """
 
@@ -55,6 +56,8 @@ def add_wishes(parser: argparse.ArgumentParser) -> None:
     )
     add("--library", default="", metavar="L", help="whose collectives are assumed (default: the trace's MPI)")
     add("--own", action="store_true", help="assume Antiphon's collectives wherever its profile would use them")
+    add("--between", default="", metavar="A:B", help="only what began between these seconds of the recorded run")
+    add("--phase", default="", metavar="K[/N]", help="only that phase, from 0: of a trace as K/N, of N equally long")
     add("--ignore-collectives", action="store_true", help="look at point-to-point messages alone")
     add(
         "--cores-per-node", type=int, default=0, metavar="N", help="ranks a node takes (default: what the machine says)"
@@ -105,6 +108,8 @@ def sources_of(args: argparse.Namespace, traffic: Path, machine: Path, hostfile:
         library=args.library,
         own=args.own,
         ignore_collectives=args.ignore_collectives,
+        between=args.between,
+        phase=args.phase,
         cores_per_node=max(0, args.cores_per_node),
         bind=not args.no_bind,
     )

@@ -77,21 +77,11 @@ def read(args: argparse.Namespace) -> Any:
     trace = Trace.load(args.file)
     windows: list[Window] = []
     if args.between is not None:
-        windows = [_window(args.between)]
+        windows = [Window.parse(args.between)]
     elif args.phases > 1:
         windows = phases_of(trace, args.phases)
     profile = args.profile.read_text(encoding="utf-8") if args.profile is not None else None
     return of_trace(trace, args.library, profile=profile, own=args.antiphon, windows=windows)
-
-
-def _window(text: str) -> Any:
-    from antiphon.traffic.of_trace import Window
-
-    try:
-        begin, end = (float(part) for part in text.split(":"))
-    except ValueError:
-        raise AntiphonError(f"--between {text}: expected A:B, in seconds", hint="--between 0.5:2") from None
-    return Window(int(begin * 1e9), int(end * 1e9))
 
 
 def _libraries(as_json: bool) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from antiphon import core
 from antiphon.errors import AntiphonError
 from antiphon.placement.document import Placement
 from antiphon.placement.machine import Machine, short
+from antiphon.placement.stages import MOST_CALLS, MOST_PREDICTIONS, Stages, regular_orders
 
 if TYPE_CHECKING:
     from antiphon.traffic import Edges, Part, Traffic
@@ -78,7 +79,7 @@ class Result:
     """A placement with its reasons."""
 
     placement: Placement
-    #: "predicted_s" or "messages_s": which cost was minimised.
+    #: What it is judged by: "messages_s", "predicted_s", or "stages_s", as that, but collectives message after message.
     measure: str
     #: All costs of "chosen", "block", "cyclic" and, where it is known, "current".
     costs: Mapping[str, Mapping[str, Any]]
@@ -119,6 +120,7 @@ class Scorer:
         self.common = _constraints(machine, wishes, ranks)
         self.wishes = wishes
         self.measure = "predicted_s"
+        self._stages = Stages(machine.profile, machine.profile_nodes) if machine.profile else None
         self._file = folder / "traffic"
         self._ranks = ranks
 
@@ -132,8 +134,10 @@ class Scorer:
             message, _, hint = error.message.partition("; hint: ")
             raise AntiphonError(message, hint=hint or None) from None
         self.measure = "predicted_s" if found["objective"] == "time" else "messages_s"
+        if self._stages and self.measure == "predicted_s":
+            self.measure = "stages_s"
         where = (found["slot_of_rank"], found["node_of_rank"], found["core_of_rank"])
-        return Arrangement(*where, traffic, found["costs"]["chosen"])
+        return self._judged(Arrangement(*where, traffic, found["costs"]["chosen"]))
 
     def costs(self, edges: Edges, arrangement: Arrangement) -> Mapping[str, Any]:
         """What those messages cost there."""
@@ -152,7 +156,53 @@ class Scorer:
     def with_traffic(self, arrangement: Arrangement, traffic: Traffic) -> Arrangement:
         """The same places, with the traffic that ranks there have."""
         place = (arrangement.slot_of_rank, arrangement.node_of_rank, arrangement.core_of_rank)
-        return Arrangement(*place, traffic, self.costs(traffic.total()[0], arrangement))
+        return self._judged(Arrangement(*place, traffic, self.costs(traffic.total()[0], arrangement)))
+
+    def part_cost(self, parts: Sequence[Part], arrangement: Arrangement) -> float:
+        """Of one kind of call."""
+        if self.measure != "stages_s":
+            return float(self.costs(_listed(parts), arrangement)[self.measure])
+        return self._by_stages(parts, arrangement)
+
+    def _judged(self, arrangement: Arrangement) -> Arrangement:
+        """With what the model of schedules says, where there is one."""
+        if self._stages is None:
+            return arrangement
+        seconds = self._by_stages(arrangement.traffic.parts, arrangement)
+        return replace(arrangement, costs={**arrangement.costs, "stages_s": seconds})
+
+    def _by_stages(self, parts: Sequence[Part], arrangement: Arrangement) -> float:
+        """Collectives one by one; all other messages together, by their sum."""
+        assert self._stages is not None
+        alone = [(part, self._stages.seconds(part, arrangement.node_of_rank)) for part in parts]
+        rest = _listed([part for part, seconds in alone if seconds is None])
+        seconds = sum(s for _, s in alone if s is not None)
+        return seconds + (float(self.costs(rest, arrangement)["predicted_s"]) if len(rest) else 0.0)
+
+    def regular(self, bases: Sequence[Arrangement], decompose: Decompose) -> list[Arrangement]:
+        """Ranks in regular orders on the places of these, where the order of messages counts."""
+        traffic = bases[0].traffic
+        predictions = sum(min(len(part.made), MOST_CALLS) for part in traffic.parts)
+        if self.measure != "stages_s" or not predictions or self.wishes.pins:
+            return []
+        most = int(MOST_PREDICTIONS * min(1.0, (64 / traffic.ranks) ** 2) / predictions / len(bases))
+        found = []
+        for base in bases:
+            by_node = sorted(range(traffic.ranks), key=lambda r: (base.node_of_rank[r], base.core_of_rank[r]))
+            for order in regular_orders(traffic.ranks, most):
+                place = dict(zip(order, by_node, strict=True))
+                columns = [[column[place[r]] for r in range(traffic.ranks)]
+                           for column in (base.slot_of_rank or [], base.node_of_rank, base.core_of_rank)]  # fmt: skip
+                found.append(self.with_traffic(Arrangement(*columns, traffic, {}), decompose(columns[1])))
+        return found
+
+
+def _listed(parts: Sequence[Part]) -> Edges:
+    """All messages of parts, those of large groups left out."""
+    from antiphon.traffic import Edges
+
+    groups = [g.edges() for p in parts for g in p.uniform if g.pairs() <= 1 << 22]
+    return Edges.merge([p.edges for p in parts] + groups)
 
 
 def compute(decompose: Decompose, machine: Machine, wishes: Wishes) -> Result:
@@ -176,6 +226,10 @@ def compute(decompose: Decompose, machine: Machine, wishes: Wishes) -> Result:
         if wishes.method == "antiphon":
             # Pins hold in all of them but the current one.
             chosen = min([chosen, found["block"], found["cyclic"]], key=scorer.cost)
+            bases = [found["block"], found["cyclic"]]
+            if sorted(bases[0].node_of_rank) == sorted(bases[1].node_of_rank):
+                bases = bases[:1]
+            chosen = min([chosen, *scorer.regular(bases, decompose)], key=scorer.cost)
         found["chosen"] = chosen
         rows = _rows(found, scorer)
     if groups:
@@ -267,8 +321,6 @@ def _current(traffic: Traffic, machine: Machine, scorer: Scorer, notes: list[str
 
 def _rows(found: Mapping[str, Arrangement], scorer: Scorer) -> list[Row]:
     """Each kind of call by itself, the most expensive first."""
-    from antiphon.traffic import Edges
-
     by_kind: dict[tuple[str, str], dict[str, list[Part]]] = {}
     for name, arrangement in found.items():
         for part in arrangement.traffic.parts:
@@ -277,8 +329,7 @@ def _rows(found: Mapping[str, Arrangement], scorer: Scorer) -> list[Row]:
     for (call, algorithm), arranged in by_kind.items():
         costs = dict.fromkeys(found, 0.0)
         for name, parts in arranged.items():
-            listed = [p.edges for p in parts] + [g.edges() for p in parts for g in p.uniform if g.pairs() <= 1 << 22]
-            costs[name] = float(scorer.costs(Edges.merge(listed), found[name])[scorer.measure])
+            costs[name] = scorer.part_cost(parts, found[name])
         parts = arranged.get("chosen") or next(iter(arranged.values()))
         calls, seconds = sum(p.calls for p in parts), sum(p.seconds for p in parts)
         rows.append(Row(call, algorithm, calls, sum(p.total_bytes() for p in parts), seconds, costs))

@@ -22,6 +22,9 @@ class Machine:
     #: In the plain form, each node by itself.
     document: Mapping[str, Any]
     nodes: Sequence[Node]
+    #: The profile's text, and the number of each node in it; "": there is none.
+    profile: str = ""
+    profile_nodes: Sequence[int] = ()
 
     @property
     def name(self) -> str:
@@ -59,14 +62,17 @@ def load(
         )["machine"]
     except core.CoreError as error:
         raise AntiphonError(f"{path}: {error.message}", hint="`antiphon probe` writes a profile of a machine") from None
+    known = {short(node["name"]): i for i, node in enumerate(found["nodes"])}
     if hosts is not None:
         found = restricted(found, hosts, path)
-    return Machine(found, [Node(n["name"], n["cores"], cores) for n, cores in _processors(found, text)])
+    nodes = [Node(n["name"], n["cores"], cores) for n, cores in _processors(found, text)]
+    profile = text if json.loads(text).get("format") == "antiphon-profile" else ""
+    return Machine(found, nodes, profile, [known[short(node.name)] for node in nodes])
 
 
 def unbound(machine: Machine) -> Machine:
     """The same, its processors left for the system to share out."""
-    return Machine(machine.document, [replace(node, cores=0) for node in machine.nodes])
+    return replace(machine, nodes=[replace(node, cores=0) for node in machine.nodes])
 
 
 def _processors(document: Mapping[str, Any], text: str) -> list[tuple[Mapping[str, Any], int]]:

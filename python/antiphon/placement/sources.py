@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from antiphon import launch, trace
 from antiphon.errors import AntiphonError
@@ -16,6 +16,7 @@ from antiphon.placement.compute import Decompose, Result, Wishes, compute
 
 if TYPE_CHECKING:
     from antiphon.traffic import Traffic
+    from antiphon.traffic.of_trace import Window
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,10 @@ class Sources:
     #: Point-to-point messages alone, as MPIPP sees them.
     ignore_collectives: bool = False
     cores_per_node: int = 0
+    #: Only what began in these seconds of a recorded run, as A:B.
+    between: str = ""
+    #: Only that phase: its number from 0, of a trace as K/N: of N equally long ones.
+    phase: str = ""
     #: Ranks get a core of their own where the launcher can say so.
     bind: bool = True
 
@@ -71,8 +76,43 @@ def _reader_of_traffic(sources: Sources) -> Decompose:
     if sources.library or sources.own:
         raise AntiphonError("--library and --own say how a trace is read; this is traffic already",
                             hint="`antiphon traffic` has the same options")  # fmt: skip
+    if sources.between:
+        raise AntiphonError("--between needs a trace; this is traffic already",
+                            hint="`antiphon traffic` has the same option")  # fmt: skip
     traffic = Traffic.load(sources.traffic)
+    if sources.phase:
+        phase, _ = _phase(sources.phase)
+        count = 1 + max((part.phase for part in traffic.parts), default=0)
+        if phase >= count:
+            raise AntiphonError(f"--phase {sources.phase}: {sources.traffic} has phases 0 to {count - 1}",
+                                hint="`antiphon traffic TRACE --phases N -o FILE` cuts a run")  # fmt: skip
+        traffic = traffic.selected(lambda part: part.phase == phase)
     return lambda nodes: traffic
+
+
+def _phase(text: str) -> tuple[int, int]:
+    """The number of a phase, and of how many."""
+    number, _, count = text.partition("/")
+    if not number.isdigit() or not (count or "1").isdigit():
+        raise AntiphonError(f"--phase {text}: expected K, or K/N for a trace", hint="--phase 1/4: the second of four")
+    return int(number), int(count or 0)
+
+
+def _windows(sources: Sources, recorded: trace.Trace) -> list[Window]:
+    """The part of the run that counts; none: all of it."""
+    from antiphon.traffic.of_trace import Window, phases_of
+
+    if sources.between and sources.phase:
+        raise AntiphonError("--between and --phase both say which part of the run counts", hint="give one of them")
+    if sources.between:
+        return [Window.parse(sources.between)]
+    if not sources.phase:
+        return []
+    phase, count = _phase(sources.phase)
+    if phase >= count:
+        raise AntiphonError(f"--phase {sources.phase}: a trace is cut into equally long phases, as K/N",
+                            hint="--phase 1/4: the second of four")  # fmt: skip
+    return [phases_of(recorded, count)[phase]]
 
 
 def _reader_of_trace(sources: Sources) -> Decompose:
@@ -80,13 +120,17 @@ def _reader_of_trace(sources: Sources) -> Decompose:
 
     recorded = trace.Trace.load(sources.traffic)
     profile = sources.machine.read_text(encoding="utf-8") if sources.own and sources.machine.is_file() else None
+    windows = _windows(sources, recorded)
     run_s = max((r.ended_ns or 0 for r in recorded.ranks), default=0) / 1e9
+    if windows:
+        run_s = min(windows[0].end_ns / 1e9, run_s) - windows[0].begin_ns / 1e9
     known: dict[tuple[int, ...] | None, Traffic] = {}
 
     def read(nodes: Sequence[int] | None) -> Traffic:
         key = None if nodes is None else _by_first_rank(nodes)
         if key not in known:
-            known[key] = of_trace(recorded, sources.library, profile=profile, own=sources.own, nodes=key)
+            how: dict[str, Any] = {"profile": profile, "own": sources.own, "windows": windows, "nodes": key}
+            known[key] = of_trace(recorded, sources.library, **how)
             known[key].header["run_s"] = run_s
         return known[key]
 

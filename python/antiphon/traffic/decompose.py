@@ -48,6 +48,8 @@ class Decomposed:
     #: The library's name of the algorithm; our schedules that send the same.
     algorithm: str = ""
     schedules: list[str] = field(default_factory=list)
+    #: The schedule that it is; "": it is made of several.
+    schedule: str = ""
     notes: set[str] = field(default_factory=set)
 
     def mapped(self, members: Array, times: int = 1) -> tuple[Edges, list[Uniform]]:
@@ -76,7 +78,7 @@ class Decomposer:
         if call.ranks < 2:
             return Decomposed(Edges.empty(), algorithm=choice.name, schedules=["nothing"])
         if not choice.steps:
-            done = by_schedule(call, choice.schedule)
+            done = dataclasses.replace(by_schedule(call, choice.schedule), schedule=choice.schedule)
         else:
             done = joined(self._step(call, nodes, step) for step in choice.steps)
         done.algorithm = choice.name

@@ -15,6 +15,7 @@ import numpy as np
 
 from antiphon.errors import AntiphonError
 from antiphon.traffic.edges import Array, Edges, Uniform
+from antiphon.traffic.libraries import Call
 
 FORMAT = "antiphon-traffic"
 VERSION = 1
@@ -23,6 +24,16 @@ POINT_TO_POINT = "point-to-point"
 MOST_LISTED_PAIRS = 1 << 24
 #: Of such a group, each member's partners that stand for all in a mapping file.
 MOST_PARTNERS = 64
+
+
+@dataclass(frozen=True)
+class Made:
+    """Equal calls of one communicator that run as one schedule."""
+
+    call: Call
+    schedule: str
+    members: tuple[int, ...]
+    calls: int
 
 
 @dataclass
@@ -47,6 +58,8 @@ class Part:
     phase: int = 0
     #: Why it is not exact; "": it is.
     approximation: str = ""
+    #: The calls, where all of them are known as schedules; not kept in files.
+    made: list[Made] = field(default_factory=list)
 
     @property
     def collective(self) -> bool:
@@ -183,7 +196,7 @@ class Traffic:
 
 
 #: Fields of a part that are said in words and numbers.
-_WORDS = tuple(name for name in Part.__dataclass_fields__ if name not in ("edges", "uniform"))
+_WORDS = tuple(name for name in Part.__dataclass_fields__ if name not in ("edges", "uniform", "made"))
 
 
 def _described(parts: Sequence[Part]) -> list[dict[str, Any]]:
@@ -225,4 +238,4 @@ def _assembled(document: Mapping[str, Any], arrays: Mapping[str, Array]) -> Traf
     return Traffic(ranks, parts, {key: value for key, value in document.items() if key not in known})
 
 
-__all__ = ["FORMAT", "POINT_TO_POINT", "VERSION", "Edges", "Part", "Traffic", "Uniform"]
+__all__ = ["FORMAT", "POINT_TO_POINT", "VERSION", "Edges", "Made", "Part", "Traffic", "Uniform"]

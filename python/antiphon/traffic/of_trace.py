@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from antiphon.errors import AntiphonError
 from antiphon.trace import AS_SCHEDULE, FAILED, Communicator, RankTrace, Shape, Trace
 from antiphon.traffic import libraries
 from antiphon.traffic.decompose import Decomposed, Decomposer, Own
 from antiphon.traffic.edges import Array, Edges
-from antiphon.traffic.graph import POINT_TO_POINT, Part, Traffic
+from antiphon.traffic.graph import POINT_TO_POINT, Made, Part, Traffic
 from antiphon.traffic.libraries import Call
 
 SENDS = frozenset(f"MPI_{name}" for name in ("Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend"))
@@ -36,6 +37,15 @@ class Window:
 
     begin_ns: int
     end_ns: int
+
+    @classmethod
+    def parse(cls, text: str) -> Window:
+        """A:B, in seconds of the run."""
+        try:
+            begin, end = (float(part) for part in text.split(":"))
+        except ValueError:
+            raise AntiphonError(f"--between {text}: expected A:B, in seconds", hint="--between 0.5:2") from None
+        return cls(int(begin * 1e9), int(end * 1e9))
 
     def holds(self, start_ns: int) -> bool:
         """Whether a call belongs to it."""
@@ -145,6 +155,11 @@ def _part(collective: str, algorithm: str, schedules: str, comm: tuple[str, int]
         more, groups = one.done.mapped(one.members, one.call.calls)
         edges.append(more)
         uniform += groups
+    made = [
+        Made(one.call.call, one.done.schedule, tuple(one.members.tolist()), one.call.calls)
+        for one in many
+        if one.done.schedule
+    ]
     notes = {note for one in many for note in one.done.notes}
     return Part(
         collective,
@@ -157,6 +172,7 @@ def _part(collective: str, algorithm: str, schedules: str, comm: tuple[str, int]
         calls=sum(one.call.calls for one in many),
         seconds=sum(one.call.seconds for one in many) / max(1, len({one.members.tobytes() for one in many})),
         approximation="; ".join(sorted(notes)),
+        made=made if len(made) == len(many) else [],
     )
 
 

@@ -6,6 +6,7 @@
 #include "antiphon/error.hpp"
 #include "mapping/fill.hpp"
 #include "mapping/search/digits.hpp"
+#include "mapping/search/exchange.hpp"
 #include "mapping/search/link_search.hpp"
 #include "mapping/search/recursive.hpp"
 #include "mapping/search/swaps.hpp"
@@ -16,7 +17,11 @@ namespace {
 
 /// Regular orders that cost so many times what a first cut does are given up.
 constexpr double hopeless = 1.5;
-/// And this only where there is nothing better to begin with.
+/// Methods that are quick with few ranks are not tried with more.
+constexpr int most_ranks_of_others = 8192;
+/// With more places, exchanging all pairs takes longer than it is worth.
+constexpr int most_slots_of_pairs = 160;
+/// A beginning that costs so many times what the best one does is left out.
 constexpr double worth_improving = 1.12;
 
 struct Candidate {
@@ -35,9 +40,13 @@ class Portfolio {
     begin_with(model_.placement(cyclic_assignment(model_.task())));
     // A first cut tells whether regular orders are worth their time.
     begin_with(recursive_bisection(model_, domains_, random_, 0));
-    if (with_scotch_) scotch();
+    if (model_.ranks() <= most_ranks_of_others) {
+      if (with_scotch_) begin_as("scotch");
+      begin_as("greedy");
+    }
     regular();
     explore();
+    exchange_all_pairs();
     anneal();
     return model_.task().objective() == Objective::time ? quickest() : best_.placement;
   }
@@ -80,11 +89,10 @@ class Portfolio {
     return least.placement;
   }
 
-  /// One more beginning, where that library is installed and quick enough.
-  void scotch() {
-    constexpr int most_ranks = 8192;
-    const Method* method = find_method("scotch");
-    if (method == nullptr || model_.ranks() > most_ranks || !method->unavailable().empty()) return;
+  /// Another method's result as a beginning, where that method can be used.
+  void begin_as(const char* name) {
+    const Method* method = find_method(name);
+    if (method == nullptr || !method->unavailable().empty()) return;
     try {
       begin_with(model_.placement(method->place(model_.task(), budget_)));
     } catch (const Error&) {
@@ -153,6 +161,20 @@ class Portfolio {
     constexpr std::size_t most = 6;
     if (candidates_.size() <= most) return;
     candidates_.erase(std::max_element(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; }));
+  }
+
+  /// MPIPP's exchange goes through what is worse for a while, which single exchanges do not: from the best, then from anywhere.
+  void exchange_all_pairs() {
+    if (model_.slots() > most_slots_of_pairs) return;
+    PairwiseExchange exchange(model_);
+    const double until = at_part(0.85);
+    std::vector<Candidate> left = candidates_;
+    left.push_back(best_);
+    std::sort(left.begin(), left.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+    for (std::size_t n = 0; thread_seconds() < until; ++n) {
+      const Model::Placement found = exchange.run(n < left.size() ? left[n].placement : random_placement(model_, random_), until);
+      keep(found, model_.total(found));
+    }
   }
 
   void anneal() {

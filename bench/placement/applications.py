@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Applications under placements: each run is launched for itself, with the launcher's own file."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from common import PLACEMENTS, Setting, append, lines_of
+
+from antiphon import launch
+from antiphon.lab import Lab, load_cluster
+from antiphon.mpi import Mpi
+from antiphon.placement import Placement, sources
+from antiphon.placement.compute import Arrangement, Scorer, Wishes
+from antiphon.placement.tables import to_json
+from antiphon.places import program
+
+LIMIT_S = 60.0
+#: What a run is thought to take before one was seen.
+FIRST_S = 8.0
+
+
+def argv_of(application: str, mpi: Mpi) -> list[str]:
+    """ "gauss:512" → the program with its arguments."""
+    name, *arguments = application.split(":")
+    return [str(program(f"demo-{name}", mpi.abi)), *arguments]
+
+
+def file_of(work: Path, setting: Setting, application: str, what: str) -> Path:
+    """Where something of an application is kept."""
+    return setting.folder(work) / f"{application.replace(':', '_')}.{what}"
+
+
+def samples_file(work: Path, setting: Setting) -> Path:
+    """A line a run."""
+    return setting.folder(work) / "applications.jsonl"
+
+
+def seconds_of(text: str) -> float:
+    """What the program says that it took; an error if its result is wrong."""
+    if "result: verified" not in text:
+        raise SystemExit(f"the program failed:\n{text}")
+    return float(re.search(r"^time: ([\d.]+) s", text, re.MULTILINE)[1])
+
+
+def record(work: Path, setting: Setting, applications: list[str]) -> None:
+    """Traces in block order, all collectives the library's."""
+    mpi = setting.mpi
+    with Lab(load_cluster(setting.cluster)) as lab:
+        for application in applications:
+            trace = file_of(work, setting, application, "trace")
+            trace.unlink(missing_ok=True)
+            env = launch.rank_environment(mpi, launch.Settings(force="*:library"), {"ANTIPHON_TRACE": str(trace)})
+            argv = argv_of(application, mpi)
+            done = lab.mpirun(mpi, None, argv, env={**env, **setting.rank_env}, map_by="slot", timeout_s=LIMIT_S)
+            print(
+                application,
+                f"{seconds_of(done.check().stdout):.2f} s, with launching {done.elapsed_s:.1f} s",
+                flush=True,
+            )
+
+
+def prepare(work: Path, setting: Setting, applications: list[str]) -> None:
+    """Records and maps."""
+    record(work, setting, applications)
+    for application in applications:
+        trace = file_of(work, setting, application, "trace")
+        for name, method, collectives in PLACEMENTS:
+            source = sources.Sources(trace, setting.profile, library=setting.table, ignore_collectives=not collectives)
+            try:
+                result = sources.place(source, Wishes(method))
+            except Exception as error:  # MPIPP sees nothing where there are collectives only
+                print(f"{application} {name}: {error}", file=sys.stderr)
+                continue
+            result.placement.save(file_of(work, setting, application, f"{name}.json"))
+            costs = predicted(work, setting, application, result.placement)
+            file_of(work, setting, application, f"{name}.result").write_text(
+                json.dumps({"costs": costs, "told": to_json(result)})
+            )
+            print(setting.name, application, name, f"{1e3 * costs['predicted_s']:.1f} ms", flush=True)
+
+
+def predicted(work: Path, setting: Setting, application: str, placement: Placement) -> dict[str, float]:
+    """What all traffic costs there: also where the placement was made for a part of it."""
+    trace = file_of(work, setting, application, "trace")
+    traffic = sources.reader(sources.Sources(trace, setting.profile, library=setting.table))(placement.node_of_rank)
+    messages, size = sum(p.total_messages() for p in traffic.parts), sum(p.total_bytes() for p in traffic.parts)
+    machine = sources.machine.load(setting.profile, message_bytes=size / max(1, messages))
+    scorer = Scorer(machine, Wishes(), traffic.ranks, setting.folder(work))
+    return dict(scorer.costs(traffic.total()[0], Arrangement(None, placement.node_of_rank, [], traffic, {})))
+
+
+def prepared(work: Path, setting: Setting) -> list[tuple[str, str]]:
+    """Every application with each of its placements."""
+    traces = sorted(setting.folder(work).glob("*.trace"))
+    names = [trace.stem.replace("_", ":") for trace in traces]
+    # Programs whose names have that character.
+    names = [name.replace("shortest:paths", "shortest_paths") for name in names]
+    return [(a, p) for a in names for p, _, _ in PLACEMENTS if file_of(work, setting, a, f"{p}.json").is_file()]
+
+
+def missing(work: Path, setting: Setting, rounds: int) -> list[tuple[str, str]]:
+    """Runs that are left, those first that have been made least often."""
+    seen = Counter((row["application"], row["placement"]) for row in lines_of(samples_file(work, setting)))
+    pairs = prepared(work, setting)
+    return [pair for so_many in range(rounds) for pair in pairs if seen[pair] <= so_many]
+
+
+def measure(work: Path, setting: Setting, rounds: int, seconds: float) -> None:
+    """As many runs as there is time for."""
+    runs = missing(work, setting, rounds)
+    results = samples_file(work, setting)
+    began, longest, mpi = time.monotonic(), FIRST_S, setting.mpi
+    if seconds < 2 * longest or not runs:
+        return
+    with Lab(load_cluster(setting.cluster)) as lab:
+        for application, name in runs:
+            if time.monotonic() - began + 1.3 * longest > seconds:
+                return
+            start = time.monotonic()
+            placement = Placement.load(file_of(work, setting, application, f"{name}.json"))
+            done = lab.mpirun(mpi, None, argv_of(application, mpi), env=setting.rank_env, placement=placement,
+                              timeout_s=LIMIT_S).check()  # fmt: skip
+            row = {"application": application, "placement": name, "seconds": seconds_of(done.stdout)}
+            append(results, row)
+            longest = max(longest, time.monotonic() - start)
+            print(f"{time.monotonic() - began:.0f} s", setting.name, *row.values(), flush=True)

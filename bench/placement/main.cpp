@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Times calls under several placements of the ranks, by turns in one run: a communicator whose rank i is the process on the
+/// place that a launcher would have given to rank i.
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "../collectives/measure.hpp"
+#include "../collectives/report.hpp"
+#include "antiphon.h"
+
+namespace {
+
+using nlohmann::json;
+
+const char* const usage =
+    "usage: mpirun … antiphon-placements PLAN.json        (normally started by bench/placement/collectives.py)\n"
+    "PLAN: {\"cells\": [{\"name\": …, \"steps\": [STEP…], \"ways\": [WAY…]}…], \"budget_s\": of a cell, \"deadline_s\": of all}\n"
+    "STEP: {\"collective\": …, \"bytes\": …, \"root\": 0, \"over\": \"all\", \"rows\" or \"columns\", \"width\": of a row}, or\n"
+    "      {\"shift\": by so many ranks, \"bytes\": …}\n"
+    "WAY:  {\"name\": …, \"ranks\": [of MPI_COMM_WORLD, in the new order], \"choices\": [what antiphon_force takes, of each step]}\n"
+    "Prints a JSON object a cell: the slowest rank's time of all steps, one sample after a barrier each.\n";
+
+constexpr int calls_a_turn = 3, least_rounds = 3, most_rounds = 40;
+
+/// A group of ranks in an order, and communicators made from it.
+class Arrangement {
+ public:
+  Arrangement(const std::vector<int>& ranks, MPI_Comm world) {
+    MPI_Group all, chosen;
+    PMPI_Comm_group(world, &all);
+    PMPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &chosen);
+    MPI_Comm_create(world, chosen, &comm_);
+    PMPI_Group_free(&all);
+    PMPI_Group_free(&chosen);
+    if (!member()) return;
+    PMPI_Comm_rank(comm_, &rank_);
+    PMPI_Comm_size(comm_, &size_);
+    stopwatch_ = std::make_unique<bench::Stopwatch>(comm_);
+  }
+
+  [[nodiscard]] bool member() const { return comm_ != MPI_COMM_NULL; }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] bench::Stopwatch& stopwatch() { return *stopwatch_; }
+
+  /// What a step's calls go through, its algorithm forced if one is named.
+  MPI_Comm comm(const json& step, const std::string& choice) {
+    const std::string over = step.value("over", "all"), collective = step.value("collective", "");
+    const int width = step.value("width", 1);
+    auto [found, fresh] = parts_.try_emplace(over + std::to_string(width) + collective + choice, MPI_COMM_NULL);
+    if (fresh) {
+      MPI_Comm_split(comm_, over == "rows" ? rank_ / width : over == "columns" ? rank_ % width : 0, rank_, &found->second);
+      if (!choice.empty()) antiphon_force(found->second, collective.c_str(), choice.c_str());
+    }
+    return found->second;
+  }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0, size_ = 0;
+  std::unique_ptr<bench::Stopwatch> stopwatch_;
+  std::map<std::string, MPI_Comm> parts_;
+};
+
+/// One call of a cell, with its buffers.
+class Step {
+ public:
+  Step(const json& step, const std::string& choice, Arrangement& where) : shift_(step.value("shift", 0)), bytes_(step.value("bytes", 0)) {
+    comm_ = where.comm(step, choice);
+    if (shift_ == 0) {
+      work_ = std::make_unique<bench::Workload>(step.at("collective").get<std::string>(), bytes_, step.value("root", 0), comm_);
+      return;
+    }
+    to_ = (where.rank() + shift_) % where.size();
+    from_ = (where.rank() - shift_ + where.size()) % where.size();
+    buffer_.resize(2 * static_cast<std::size_t>(bytes_));
+  }
+
+  void call() {
+    if (work_) {
+      work_->call(comm_);
+    } else {
+      MPI_Sendrecv(buffer_.data(), bytes_, MPI_BYTE, to_, 0, buffer_.data() + bytes_, bytes_, MPI_BYTE, from_, 0, comm_, MPI_STATUS_IGNORE);
+    }
+  }
+
+  /// Calls once, and counts what is wrong in the result.
+  std::int64_t check() {
+    if (work_) work_->prepare();
+    call();
+    return work_ ? work_->wrong_elements() : 0;
+  }
+
+ private:
+  int shift_, bytes_, to_ = 0, from_ = 0;
+  MPI_Comm comm_;
+  std::unique_ptr<bench::Workload> work_;
+  std::vector<char> buffer_;
+};
+
+class Session {
+ public:
+  Session(json plan, MPI_Comm world) : plan_(std::move(plan)), world_(world) { PMPI_Comm_rank(world, &rank_); }
+
+  int run() {
+    const double start_s = PMPI_Wtime();
+    for (const json& cell : plan_.at("cells")) {
+      if (agreed(PMPI_Wtime() - start_s > plan_.value("deadline_s", 1e9))) break;
+      if (!run_cell(cell)) return 1;
+    }
+    return 0;
+  }
+
+ private:
+  /// What rank 0 thinks.
+  bool agreed(bool mine) {
+    int value = mine ? 1 : 0;
+    PMPI_Bcast(&value, 1, MPI_INT, 0, world_);
+    return value != 0;
+  }
+
+  /// Ranks that take no part in a turn wait without using the processor.
+  void meet(bool took_part) {
+    MPI_Request all_here = MPI_REQUEST_NULL;
+    PMPI_Ibarrier(world_, &all_here);
+    for (int done = took_part ? PMPI_Wait(&all_here, MPI_STATUS_IGNORE) == MPI_SUCCESS : 0; done == 0;) {
+      PMPI_Test(&all_here, &done, MPI_STATUS_IGNORE);
+      if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+
+  Arrangement& arrangement(const json& way) {
+    const auto ranks = way.at("ranks").get<std::vector<int>>();
+    auto& known = arrangements_[ranks];
+    if (!known) known = std::make_unique<Arrangement>(ranks, world_);
+    return *known;
+  }
+
+  struct Entrant {
+    Arrangement* where;
+    std::vector<Step> steps;
+    std::vector<double> samples;
+  };
+
+  bool run_cell(const json& cell) {
+    std::vector<Entrant> entrants;
+    std::int64_t wrong = 0;
+    for (const json& way : cell.at("ways")) {
+      Entrant entrant{&arrangement(way), {}, {}};
+      if (entrant.where->member()) {
+        const json& steps = cell.at("steps");
+        const auto choices = way.value("choices", std::vector<std::string>(steps.size()));
+        for (std::size_t i = 0; i < steps.size(); ++i) entrant.steps.emplace_back(steps[i], choices.at(i), *entrant.where);
+        for (Step& step : entrant.steps) wrong += step.check();
+      }
+      meet(entrant.where->member());
+      entrants.push_back(std::move(entrant));
+    }
+    PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, world_);
+    if (wrong != 0) {
+      if (rank_ == 0) std::fprintf(stderr, "error: %s: %lld wrong elements\n", cell.at("name").get<std::string>().c_str(), static_cast<long long>(wrong));
+      return false;
+    }
+    measure(entrants);
+    if (rank_ == 0) print(cell, entrants);
+    return true;
+  }
+
+  void measure(std::vector<Entrant>& entrants) {
+    const double start_s = PMPI_Wtime(), budget_s = plan_.value("budget_s", 3.0);
+    for (std::size_t round = 0; round < most_rounds; ++round) {
+      const double spent_s = PMPI_Wtime() - start_s;
+      if (agreed(round >= least_rounds && spent_s * static_cast<double>(round + 1) > budget_s * static_cast<double>(round))) break;
+      // Another one begins in each round: who follows whom is no advantage.
+      for (std::size_t i = 0; i < entrants.size(); ++i) turn(entrants[(i + round) % entrants.size()]);
+    }
+  }
+
+  void turn(Entrant& entrant) {
+    std::vector<double> samples(calls_a_turn);
+    if (entrant.where->member()) {
+      samples = entrant.where->stopwatch().turn(bench::Mode::sync, [&] {
+        for (Step& step : entrant.steps) step.call();
+      }, calls_a_turn);
+    }
+    meet(entrant.where->member());
+    PMPI_Allreduce(MPI_IN_PLACE, samples.data(), calls_a_turn, MPI_DOUBLE, MPI_MAX, world_);
+    entrant.samples.insert(entrant.samples.end(), samples.begin(), samples.end());
+  }
+
+  static void print(const json& cell, const std::vector<Entrant>& entrants) {
+    json seconds = json::object();
+    for (std::size_t i = 0; i < entrants.size(); ++i) seconds[cell.at("ways")[i].at("name").get<std::string>()] = entrants[i].samples;
+    bench::print_line({{"name", cell.at("name")}, {"seconds", seconds}});
+  }
+
+  json plan_;
+  MPI_Comm world_;
+  int rank_ = 0;
+  std::map<std::vector<int>, std::unique_ptr<Arrangement>> arrangements_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int code = 2;
+  try {
+    std::ifstream file(argc == 2 ? argv[1] : "");
+    if (file) {
+      code = Session(json::parse(file), MPI_COMM_WORLD).run();
+    } else {
+      std::fputs(usage, stderr);
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    PMPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Finalize();
+  return code;
+}

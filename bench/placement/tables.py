@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of docs/measurements/placement.md from the samples that slices have left."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import applications
+import collectives
+import joint
+from common import NAMES, PLACEMENTS, Setting, lines_of
+
+#: Times that are nearer than this to one another say nothing about an order.
+APART = 1.05
+Times = Mapping[str, float]
+
+
+def text(work: Path) -> str:
+    """All settings."""
+    parts: list[str] = []
+    for setting in Setting.load_all(work):
+        parts += [f"## {setting.name}", ""]
+        for ranks in collectives.CASES:
+            parts += of_collectives(work, setting, ranks)
+        parts += of_applications(work, setting) + of_joint(work, setting)
+    return "\n".join(parts)
+
+
+def of_collectives(work: Path, setting: Setting, ranks: int) -> list[str]:
+    """One line a collective and size."""
+    plan = collectives.plan_file(work, setting, ranks)
+    samples = {row["name"]: row["seconds"] for row in lines_of(collectives.samples_file(work, setting, ranks))}
+    if not samples:
+        return []
+    rows = []
+    for cell in json.loads(plan.read_text(encoding="utf-8"))["cells"]:
+        if cell["name"] in samples:
+            told = {way["name"]: way["predicted_s"] for way in cell["ways"]}
+            rows.append((f"`{cell['name']}`", samples[cell["name"]], told))
+    return [f"### {ranks} ranks, collectives", "", *table(rows, 1e3, "ms")]
+
+
+def of_applications(work: Path, setting: Setting) -> list[str]:
+    """One line an application."""
+    samples: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in lines_of(applications.samples_file(work, setting)):
+        samples[row["application"]][row["placement"]].append(row["seconds"])
+    rows = []
+    for application, seconds in samples.items():
+        files = {n: applications.file_of(work, setting, application, f"{n}.result") for n in seconds}
+        told = {n: json.loads(file.read_text(encoding="utf-8"))["costs"]["predicted_s"] for n, file in files.items()}
+        rows.append((f"`{application.replace(':', ' ')}`", seconds, told))
+    return ["### Applications", "", *table(rows, 1, "s")] if rows else []
+
+
+def of_joint(work: Path, setting: Setting) -> list[str]:
+    """One line a program and recorded placement."""
+    samples = {row["name"]: row["seconds"] for row in lines_of(joint.samples_file(work, setting))}
+    if not samples:
+        return []
+    heads = ["", *(f"{title}, ms" for title in joint.STATES), "both over the better alone", "predicted"]
+    lines = ["### Placement and algorithms", "", f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
+    for cell in json.loads(joint.plan_file(work, setting).read_text(encoding="utf-8"))["cells"]:
+        if cell["name"] not in samples:
+            continue
+        seconds = samples[cell["name"]]
+        told = {way["name"]: way["predicted_s"] for way in cell["ways"]}
+        gains = [
+            f"{min(t['algorithms alone'], t['placement alone']) / t['both']:.2f}×"
+            for t in ({title: statistics.median(s) for title, s in seconds.items()}, told)
+        ]
+        lines.append(f"| {' | '.join([cell['name'], *(spread(seconds[t], 1e3) for t in joint.STATES), *gains])} |")
+    return [*lines, ""]
+
+
+def table(rows: Sequence[tuple[str, Mapping[str, Sequence[float]], Times]], unit: float, name: str) -> list[str]:
+    """Medians with their quartiles, what is gained, and the predicted time of each against block's."""
+    ways = [way for way, _, _ in PLACEMENTS if any(way in seconds for _, seconds, _ in rows)]
+    heads = ["", *(f"{NAMES[way]}, {name}" for way in ways), "OPP over better", "Antiphon over better",
+             "Antiphon over block", "predicted: block / each"]  # fmt: skip
+    lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
+    agree = [0, 0]
+    for title, seconds, told in rows:
+        medians = {way: statistics.median(seconds[way]) for way in seconds}
+        better = min(medians["block"], medians["cyclic"])
+        cells = [spread(seconds[way], unit) if way in seconds else "–" for way in ways]
+        cells += [f"{better / medians['opp']:.2f}×", f"{better / medians['antiphon']:.2f}×",
+                  f"{medians['block'] / medians['antiphon']:.2f}×"]  # fmt: skip
+        cells.append(" / ".join(f"{told['block'] / told[way]:.2f}" if way in told else "–" for way in ways[1:]))
+        lines.append(f"| {' | '.join([title, *cells])} |")
+        for same in order(medians, told):
+            agree[same] += 1
+    return [*lines, "", f"Predicted and measured order: {agree[1]} of {sum(agree)} pairs alike.", ""]
+
+
+def spread(samples: Sequence[float], unit: float) -> str:
+    """The median, and between which values the middle half lies."""
+    low, middle, high = statistics.quantiles(samples, n=4) if len(samples) > 1 else [samples[0]] * 3
+    return f"{unit * middle:.3g} ({unit * low:.3g}–{unit * high:.3g})"
+
+
+def order(medians: Times, told: Times) -> list[bool]:
+    """Of each two placements that differ in both, whether they do in the same direction."""
+    found = []
+    for one, other in itertools.combinations([way for way in medians if way in told], 2):
+        measured, expected = medians[one] / medians[other], told[one] / told[other]
+        if max(measured, 1 / measured) > APART and max(expected, 1 / expected) > APART:
+            found.append((measured > 1) == (expected > 1))
+    return found
