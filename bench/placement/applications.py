@@ -20,7 +20,7 @@ from antiphon.placement.compute import Arrangement, Scorer, Wishes
 from antiphon.placement.tables import to_json
 from antiphon.places import program
 
-LIMIT_S = 60.0
+LIMIT_S = 25.0
 #: What a run is thought to take before one was seen.
 FIRST_S = 8.0
 
@@ -49,12 +49,13 @@ def seconds_of(text: str) -> float:
 
 
 def record(work: Path, setting: Setting, applications: list[str]) -> None:
-    """Traces in block order, all collectives the library's."""
+    """Traces in block order, all collectives the library's, where there are none yet."""
     mpi = setting.mpi
     with Lab(load_cluster(setting.cluster)) as lab:
         for application in applications:
             trace = file_of(work, setting, application, "trace")
-            trace.unlink(missing_ok=True)
+            if trace.is_file():
+                continue
             env = launch.rank_environment(mpi, launch.Settings(force="*:library"), {"ANTIPHON_TRACE": str(trace)})
             argv = argv_of(application, mpi)
             done = lab.mpirun(mpi, None, argv, env={**env, **setting.rank_env}, map_by="slot", timeout_s=LIMIT_S)
@@ -79,10 +80,9 @@ def prepare(work: Path, setting: Setting, applications: list[str]) -> None:
                 continue
             result.placement.save(file_of(work, setting, application, f"{name}.json"))
             costs = predicted(work, setting, application, result.placement)
-            file_of(work, setting, application, f"{name}.result").write_text(
-                json.dumps({"costs": costs, "told": to_json(result)})
-            )
-            print(setting.name, application, name, f"{1e3 * costs['predicted_s']:.1f} ms", flush=True)
+            file = file_of(work, setting, application, f"{name}.result")
+            file.write_text(json.dumps({"costs": costs, "told": to_json(result)}), encoding="utf-8")
+            print(setting.name, application, name, f"{1e3 * told(file):.1f} ms", flush=True)
 
 
 def predicted(work: Path, setting: Setting, application: str, placement: Placement) -> dict[str, float]:
@@ -92,7 +92,12 @@ def predicted(work: Path, setting: Setting, application: str, placement: Placeme
     messages, size = sum(p.total_messages() for p in traffic.parts), sum(p.total_bytes() for p in traffic.parts)
     machine = sources.machine.load(setting.profile, message_bytes=size / max(1, messages))
     scorer = Scorer(machine, Wishes(), traffic.ranks, setting.folder(work))
-    return dict(scorer.costs(traffic.total()[0], Arrangement(None, placement.node_of_rank, [], traffic, {})))
+    return dict(scorer.with_traffic(Arrangement(None, placement.node_of_rank, [], traffic, {}), traffic).costs)
+
+
+def told(file: Path) -> float:
+    """The predicted time in what `prepare` left."""
+    return float(json.loads(file.read_text(encoding="utf-8"))["costs"]["predicted_s"])
 
 
 def prepared(work: Path, setting: Setting) -> list[tuple[str, str]]:
@@ -124,8 +129,12 @@ def measure(work: Path, setting: Setting, rounds: int, seconds: float) -> None:
                 return
             start = time.monotonic()
             placement = Placement.load(file_of(work, setting, application, f"{name}.json"))
-            done = lab.mpirun(mpi, None, argv_of(application, mpi), env=setting.rank_env, placement=placement,
-                              timeout_s=LIMIT_S).check()  # fmt: skip
+            argv = argv_of(application, mpi)
+            done = lab.mpirun(mpi, None, argv, env=setting.rank_env, placement=placement, timeout_s=LIMIT_S)
+            if done.timed_out:
+                print(setting.name, application, name, "took too long", flush=True)
+                continue
+            done.check()
             row = {"application": application, "placement": name, "seconds": seconds_of(done.stdout)}
             append(results, row)
             longest = max(longest, time.monotonic() - start)

@@ -28,7 +28,7 @@ CASES: dict[int, tuple[tuple[str, int], ...]] = {
     64: (
         ("bcast", 1024), ("bcast", 16384), ("bcast", 65536), ("gather", 1024), ("gather", 8192),
         ("allgather", 256), ("allgather", 4096), ("reduce", 1024), ("reduce", 65536), ("allreduce", 1024),
-        ("allreduce", 65536), ("scatter", 256), ("scatter", 8192), ("alltoall", 512), ("alltoall", 4096),
+        ("allreduce", 16384), ("scatter", 256), ("scatter", 8192), ("alltoall", 512), ("alltoall", 2048),
         ("reduce_scatter_block", 1024), ("barrier", 0),
     ),
     33: (
@@ -36,7 +36,7 @@ CASES: dict[int, tuple[tuple[str, int], ...]] = {
         ("allgather", 256), ("allgather", 4096), ("reduce", 65536),
     ),
 }  # fmt: skip
-LAUNCH_S = 25.0
+LAUNCH_S = 15.0
 CELL_S = 4.0
 
 

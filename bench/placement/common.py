@@ -68,10 +68,10 @@ class Setting:
 
     def remember(self, work: Path) -> None:
         """Adds it to those that slices go through."""
-        known = [s for s in self.load_all(work) if s.name != self.name]
+        known = {s.name: s for s in self.load_all(work)} | {self.name: self}
         rows = [
             {"cluster": s.cluster, "profile": str(s.profile), "mpi": s.mpi_name, "without_han": s.without_han}
-            for s in [*known, self]
+            for s in known.values()
         ]
         (work / "settings.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
 

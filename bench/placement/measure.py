@@ -31,7 +31,7 @@ LAB_S = 3.0
 
 def prepare(args: argparse.Namespace) -> None:
     """One setting."""
-    setting = Setting(args.cluster, args.profile.absolute(), args.mpi, args.without_han)
+    setting = Setting(args.cluster, args.profile.resolve(), args.mpi, args.without_han)
     setting.folder(args.work).mkdir(parents=True, exist_ok=True)
     for ranks in args.ranks:
         collectives.prepare(args.work, setting, ranks)

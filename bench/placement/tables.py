@@ -52,8 +52,10 @@ def of_applications(work: Path, setting: Setting) -> list[str]:
         samples[row["application"]][row["placement"]].append(row["seconds"])
     rows = []
     for application, seconds in samples.items():
+        if not {"block", "cyclic", "opp", "antiphon"} <= seconds.keys():
+            continue
         files = {n: applications.file_of(work, setting, application, f"{n}.result") for n in seconds}
-        told = {n: json.loads(file.read_text(encoding="utf-8"))["costs"]["predicted_s"] for n, file in files.items()}
+        told = {name: applications.told(file) for name, file in files.items()}
         rows.append((f"`{application.replace(':', ' ')}`", seconds, told))
     return ["### Applications", "", *table(rows, 1, "s")] if rows else []
 

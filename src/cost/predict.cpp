@@ -62,7 +62,7 @@ class Predictor {
     const std::int64_t all = total_pieces(machine.ranks());
     if (machine.ranks() <= few_ranks && all <= few_pieces) return {evaluate_all(machine, sync), Method::evaluated};
     const auto build = [&](int rank) { return schedule(rank, machine.ranks()); };
-    const Symmetry symmetry = find_symmetry(build, machine.ranks(), machine.period());
+    const Symmetry symmetry = find_symmetry(build, machine.ranks(), machine.period(), call_.root);
     if (!symmetry.whole() && all / machine.ranks() * symmetry.period <= most_pieces) {
       return {evaluate_period(machine, symmetry), Method::symmetric};
     }

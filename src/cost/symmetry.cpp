@@ -26,19 +26,20 @@ bool alike(const Schedule& a, int ra, const Schedule& b, int rb, const Symmetry&
   }
 }
 
-/// Ranks far from one another and from the ends, the first and the last.
-std::vector<int> sample(int ranks) {
-  std::vector<int> chosen{1, 2, 3, ranks / 3, ranks / 2 - 1, ranks / 2, ranks * 5 / 7, ranks - 2, ranks - 1};
+/// Ranks far from one another and from the ends, the first and the last; the root, which mostly is like no other, and another
+/// that it would stand for.
+std::vector<int> sample(int ranks, int root, int period) {
+  std::vector<int> chosen{1, 2, 3, ranks / 3, ranks / 2 - 1, ranks / 2, ranks * 5 / 7, ranks - 2, ranks - 1, root, (root + period) % ranks};
   std::sort(chosen.begin(), chosen.end());
   chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   std::erase_if(chosen, [&](int r) { return r < 1 || r >= ranks; });
   return chosen;
 }
 
-bool holds(const std::function<Schedule(int)>& build, const Symmetry& symmetry) {
+bool holds(const std::function<Schedule(int)>& build, const Symmetry& symmetry, int root) {
   std::vector<Schedule> first;
   for (int r = 0; r < symmetry.period; ++r) first.push_back(build(r));
-  for (const int r : sample(symmetry.ranks)) {
+  for (const int r : sample(symmetry.ranks, root, symmetry.period)) {
     if (r < symmetry.period) continue;
     const int stands = r % symmetry.period;
     if (!alike(first[static_cast<std::size_t>(stands)], stands, build(r), r, symmetry)) return false;
@@ -48,16 +49,16 @@ bool holds(const std::function<Schedule(int)>& build, const Symmetry& symmetry) 
 
 }  // namespace
 
-Symmetry find_symmetry(const std::function<Schedule(int rank)>& build, int ranks, int step) {
+Symmetry find_symmetry(const std::function<Schedule(int rank)>& build, int ranks, int step, int root) {
   const Symmetry all{ranks, ranks, false};
   if (step <= 0 || step >= ranks || ranks % step != 0) return all;
   // Groups name ranks: nobody stands for another.
   if (!build(0).groups().empty()) return all;
   const Symmetry rotation{ranks, step, false};
-  if (holds(build, rotation)) return rotation;
+  if (holds(build, rotation, root)) return rotation;
   const bool powers = std::has_single_bit(static_cast<unsigned>(ranks)) && std::has_single_bit(static_cast<unsigned>(step));
   const Symmetry exchange{ranks, step, true};
-  return powers && holds(build, exchange) ? exchange : all;
+  return powers && holds(build, exchange, root) ? exchange : all;
 }
 
 }  // namespace antiphon

@@ -30,6 +30,7 @@ struct Symmetry {
 
 /// The symmetry that schedules have, as far as a sample of ranks shows: renaming leaves the messages' order,
 /// peers, lengths and cuts as they are (places in memory and copies may differ). `step`: the network repeats after so many ranks.
-Symmetry find_symmetry(const std::function<Schedule(int rank)>& build, int ranks, int step);
+/// `root`: of a collective that has one.
+Symmetry find_symmetry(const std::function<Schedule(int rank)>& build, int ranks, int step, int root = 0);
 
 }  // namespace antiphon

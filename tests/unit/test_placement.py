@@ -168,8 +168,8 @@ def test_few_calls_stand_for_all() -> None:
 
 
 def test_the_order_of_messages_counts() -> None:
-    """GIVEN a gather along a tree, as many bytes at each link in block as in cyclic order THEN the better one is known, and
-    something at least as good is found."""
+    """GIVEN a gather along a tree, as many bytes at each link in block as in cyclic order THEN the better one is known,
+    and something at least as good is found."""
     call = Call("gather", 64, 8192)
     decomposer = Decomposer(libraries.load("openmpi-5.0-tuned"))
     done = decomposer.decompose(call)
@@ -177,8 +177,7 @@ def test_the_order_of_messages_counts() -> None:
     part = Part("gather", done.edges, made=[Made(call, done.schedule, tuple(range(64)), 1)], calls=1)
     where = machine.load(DATA / "paper2-16x4.openmpi.json", message_bytes=8192, cores_per_node=4)
     result = compute(lambda nodes: Traffic(64, [part]), where, Wishes(seconds=0.01))
-    assert result.measure == "stages_s" and result.rows[0].costs["block"] == result.total("block")
-    block, cyclic = result.total("block") or 0, result.total("cyclic") or 0
-    assert result.costs["block"]["predicted_s"] == pytest.approx(result.costs["cyclic"]["predicted_s"])
-    assert cyclic < 0.95 * block
-    assert (result.gain("cyclic") or 0) >= 1 and (result.gain("block") or 0) > 1.05
+    assert result.total("chosen") == pytest.approx(result.total("block"), rel=0.02)
+    stages = {name: costs["stages_s"] for name, costs in result.costs.items()}
+    assert stages["cyclic"] < 0.95 * stages["block"]
+    assert stages["chosen"] <= 1.02 * stages["cyclic"]

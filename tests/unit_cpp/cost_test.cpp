@@ -156,6 +156,20 @@ TEST_CASE("one rank stands for all where everything repeats: the same time as al
   }
 }
 
+TEST_CASE("a root stands for nobody, wherever it is") {
+  const Profile profile = simple_profile(64, rate);
+  for (const int per_node : {4, 16}) {
+    for (const int root : {0, 1, 3, 7, 15, 16, 44, 60, 63}) {
+      CAPTURE(root);
+      const Choice choice = parse_choice(Collective::bcast, "knomial:radix=4");
+      Call call{Collective::bcast, 1000};
+      call.root = root;
+      const auto build = [&](int rank) { return choice.algorithm->build(problem_of(call, rank, 64, *choice.algorithm, choice.parameters)); };
+      CHECK(find_symmetry(build, 64, per_node, root).whole());
+    }
+  }
+}
+
 TEST_CASE("a prediction for every algorithm, also for very many ranks, in a short time") {
   Profile profile = simple_profile(16, rate);
   profile.multicast = {true, 40e-6, Curve::line(20e-6, rate), 100e-6};

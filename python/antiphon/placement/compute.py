@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: A gain below that is within what the prediction may be wrong by.
 WORTH_IT = 0.02
+#: Predictions that differ by less say nothing.
+NEAR = 0.02
 #: A placement changes the traffic that it was made for; so many times it is made anew.
 ROUNDS = 3
 
@@ -79,7 +81,7 @@ class Result:
     """A placement with its reasons."""
 
     placement: Placement
-    #: What it is judged by: "messages_s", "predicted_s", or "stages_s", as that, but collectives message after message.
+    #: "predicted_s" or "messages_s": which cost was minimised.
     measure: str
     #: All costs of "chosen", "block", "cyclic" and, where it is known, "current".
     costs: Mapping[str, Mapping[str, Any]]
@@ -134,8 +136,6 @@ class Scorer:
             message, _, hint = error.message.partition("; hint: ")
             raise AntiphonError(message, hint=hint or None) from None
         self.measure = "predicted_s" if found["objective"] == "time" else "messages_s"
-        if self._stages and self.measure == "predicted_s":
-            self.measure = "stages_s"
         where = (found["slot_of_rank"], found["node_of_rank"], found["core_of_rank"])
         return self._judged(Arrangement(*where, traffic, found["costs"]["chosen"]))
 
@@ -158,32 +158,35 @@ class Scorer:
         place = (arrangement.slot_of_rank, arrangement.node_of_rank, arrangement.core_of_rank)
         return self._judged(Arrangement(*place, traffic, self.costs(traffic.total()[0], arrangement)))
 
-    def part_cost(self, parts: Sequence[Part], arrangement: Arrangement) -> float:
-        """Of one kind of call."""
-        if self.measure != "stages_s":
-            return float(self.costs(_listed(parts), arrangement)[self.measure])
-        return self._by_stages(parts, arrangement)
-
     def _judged(self, arrangement: Arrangement) -> Arrangement:
         """With what the model of schedules says, where there is one."""
         if self._stages is None:
             return arrangement
-        seconds = self._by_stages(arrangement.traffic.parts, arrangement)
-        return replace(arrangement, costs={**arrangement.costs, "stages_s": seconds})
-
-    def _by_stages(self, parts: Sequence[Part], arrangement: Arrangement) -> float:
-        """Collectives one by one; all other messages together, by their sum."""
-        assert self._stages is not None
-        alone = [(part, self._stages.seconds(part, arrangement.node_of_rank)) for part in parts]
+        alone = [(part, self._stages.seconds(part, arrangement.node_of_rank)) for part in arrangement.traffic.parts]
         rest = _listed([part for part, seconds in alone if seconds is None])
         seconds = sum(s for _, s in alone if s is not None)
-        return seconds + (float(self.costs(rest, arrangement)["predicted_s"]) if len(rest) else 0.0)
+        seconds += float(self.costs(rest, arrangement)["predicted_s"]) if len(rest) else 0.0
+        return replace(arrangement, costs={**arrangement.costs, "stages_s": seconds})
+
+    def choose(self, plain: Sequence[Arrangement], others: Sequence[Arrangement]) -> Arrangement:
+        """The one that costs least; of those that cost nearly the same, that whose messages come in the better order,
+        or a plain one if that is about as good."""
+        least = min(self.cost(one) for one in [*plain, *others])
+        if self._stages is None:
+            return next(one for one in [*plain, *others] if self.cost(one) == least)
+        near = [one for one in [*plain, *others] if self.cost(one) <= least * (1 + NEAR)]
+
+        def stages(one: Arrangement) -> float:
+            return float(one.costs["stages_s"])
+
+        best = min(near, key=stages)
+        return next((one for one in near if one in plain and stages(one) <= stages(best) * (1 + NEAR)), best)
 
     def regular(self, bases: Sequence[Arrangement], decompose: Decompose) -> list[Arrangement]:
         """Ranks in regular orders on the places of these, where the order of messages counts."""
         traffic = bases[0].traffic
         predictions = sum(min(len(part.made), MOST_CALLS) for part in traffic.parts)
-        if self.measure != "stages_s" or not predictions or self.wishes.pins:
+        if self._stages is None or not predictions or self.wishes.pins:
             return []
         most = int(MOST_PREDICTIONS * min(1.0, (64 / traffic.ranks) ** 2) / predictions / len(bases))
         found = []
@@ -225,11 +228,9 @@ def compute(decompose: Decompose, machine: Machine, wishes: Wishes) -> Result:
         chosen = _search(decompose, scorer, recorded, found)
         if wishes.method == "antiphon":
             # Pins hold in all of them but the current one.
-            chosen = min([chosen, found["block"], found["cyclic"]], key=scorer.cost)
-            bases = [found["block"], found["cyclic"]]
-            if sorted(bases[0].node_of_rank) == sorted(bases[1].node_of_rank):
-                bases = bases[:1]
-            chosen = min([chosen, *scorer.regular(bases, decompose)], key=scorer.cost)
+            plain = [found["block"], found["cyclic"]]
+            alike = sorted(plain[0].node_of_rank) == sorted(plain[1].node_of_rank)
+            chosen = scorer.choose(plain, [chosen, *scorer.regular(plain[:1] if alike else plain, decompose)])
         found["chosen"] = chosen
         rows = _rows(found, scorer)
     if groups:
@@ -329,7 +330,7 @@ def _rows(found: Mapping[str, Arrangement], scorer: Scorer) -> list[Row]:
     for (call, algorithm), arranged in by_kind.items():
         costs = dict.fromkeys(found, 0.0)
         for name, parts in arranged.items():
-            costs[name] = scorer.part_cost(parts, found[name])
+            costs[name] = float(scorer.costs(_listed(parts), found[name])[scorer.measure])
         parts = arranged.get("chosen") or next(iter(arranged.values()))
         calls, seconds = sum(p.calls for p in parts), sum(p.seconds for p in parts)
         rows.append(Row(call, algorithm, calls, sum(p.total_bytes() for p in parts), seconds, costs))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collectives predicted message after message, which the sum of all messages cannot tell.
+"""Collectives predicted message after message: what the sum of all messages cannot tell.
 
 A gather along a tree brings as many bytes to every link in block as in cyclic order; but who passes on half of all
-blocks had better be near the root. So placements that were made for the sum are judged by the model of schedules.
+blocks had better be near the root. So placements that cost the same by the sum are judged by the model of schedules.
 """
 
 from __future__ import annotations
@@ -45,17 +45,18 @@ class Stages:
         if call.ranks > MOST_RANKS or call.counts is not None:
             return None
         if key not in self._known:
-            request = {"collective": call.collective, "ranks": call.ranks, "bytes": [call.bytes], "root": call.root}
-            answer = core.query(
-                "predict",
-                **request,
-                element_bytes=call.element_bytes,
-                node_of_rank=list(nodes),
-                profile=self._profile,
-                choices=[made.schedule],
-            )["sizes"][0]["candidates"]
-            self._known[key] = float(answer[0]["seconds"]) if answer else None
+            self._known[key] = self._predicted(made, nodes)
         return self._known[key]
+
+    def _predicted(self, made: Made, nodes: tuple[int, ...]) -> float | None:
+        call = made.call
+        request = {"collective": call.collective, "ranks": call.ranks, "bytes": [call.bytes], "root": call.root}
+        request |= {"element_bytes": call.element_bytes, "node_of_rank": list(nodes), "choices": [made.schedule]}
+        try:
+            found = core.query("predict", profile=self._profile, **request)["sizes"][0]["candidates"]
+        except core.CoreError:  # too many messages to go through
+            return None
+        return float(found[0]["seconds"]) if found else None
 
 
 def sampled(made: Sequence[Made]) -> Iterator[tuple[Made, float]]:

@@ -9,11 +9,7 @@ from antiphon import output
 from antiphon.placement.compute import WORTH_IT, Result, Row
 from antiphon.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 
-NAMES = {
-    "stages_s": "the predicted time of each kind of call",
-    "predicted_s": "the predicted time of each kind of call",
-    "messages_s": "the sum of all messages' times",
-}
+NAMES = {"predicted_s": "the predicted time of each kind of call", "messages_s": "the sum of all messages' times"}
 
 
 def show(result: Result) -> None:

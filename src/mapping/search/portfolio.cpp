@@ -92,7 +92,7 @@ class Portfolio {
   /// Another method's result as a beginning, where that method can be used.
   void begin_as(const char* name) {
     const Method* method = find_method(name);
-    if (method == nullptr || !method->unavailable().empty()) return;
+    if (method == nullptr || (method->unavailable != nullptr && !method->unavailable().empty())) return;
     try {
       begin_with(model_.placement(method->place(model_.task(), budget_)));
     } catch (const Error&) {
