@@ -24,6 +24,14 @@ int delete_state(MPI_Comm, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
+/// How long a rank in step bears that nothing moves: many times as long as what it may be ahead takes, a few messages of usual length.
+double patience_s(const CreditLimits& limits) {
+  constexpr double least_s = 1e-3;
+  constexpr double times = 16;
+  const double bits_per_s = static_cast<double>(std::max<std::int64_t>(world.settings.link_bits_per_s, 1'000'000));
+  return std::max(least_s, times * 8 * static_cast<double>(limits.sender_bytes) / bits_per_s);
+}
+
 /// Equal in everything that a builder sees, but for the parameters.
 bool same_problem(const Problem& a, const Problem& b) {
   return a.collective == b.collective && a.bytes == b.bytes && a.root == b.root && a.in_place == b.in_place &&
@@ -291,18 +299,22 @@ const Choice& credit_choice() {
   return choice;
 }
 
-Exchange* CommState::exchange(const Choice& choice) {
+Exchange* CommState::exchange(const Choice& choice, bool in_step) {
   const Algorithm* const credit = credit_choice().algorithm;
   // What is more than the algorithm's own parameters asks for encoded messages, which only schedules have.
-  if (choice.algorithm != credit || choice.parameters.size() > credit->parameters.size()) return nullptr;
+  if (!in_step && (choice.algorithm != credit || choice.parameters.size() > credit->parameters.size())) return nullptr;
   if (!exchange_ || exchange_parameters_ != choice.parameters) {
     Problem p;
-    p.parameters = choice.parameters;
-    const CreditLimits limits{.piece_bytes = p.parameter("piece_bytes"), .credit_bytes = p.parameter("credit_bytes"),
-                              .sender_bytes = p.parameter("sender_bytes"), .short_bytes = p.parameter("short_bytes"),
-                              .short_window_bytes = p.parameter("window_bytes")};
+    p.parameters = in_step ? credit_choice().parameters : choice.parameters;
     if (!supports(*credit, p)) return nullptr;  // then the schedule says that it does not either
-    exchange_ = std::make_unique<Exchange>(own_comm(), rank_, size_, limits, world.yields);
+    CreditLimits limits{.piece_bytes = p.parameter("piece_bytes"), .credit_bytes = p.parameter("credit_bytes"),
+                        .sender_bytes = p.parameter("sender_bytes"), .short_bytes = p.parameter("short_bytes"),
+                        .short_window_bytes = p.parameter("window_bytes")};
+    if (in_step) {  // pieces under way as in the phases
+      p.parameters = choice.parameters;
+      limits.sender_bytes = std::min(limits.credit_bytes, limits.piece_bytes * p.parameter("window"));
+    }
+    exchange_ = std::make_unique<Exchange>(own_comm(), rank_, size_, limits, patience_s(limits), world.yields);
     exchange_parameters_ = choice.parameters;
   }
   return exchange_.get();

@@ -90,8 +90,9 @@ class CommState : public Staging {
   /// The plan for this problem (its parameters come from the choice), made if it is not there. Null, on every rank alike,
   /// where the algorithm cannot solve it.
   Plan* plan(const Problem& problem, const Choice& choice);
-  /// Where the choice is the credit protocol (which is no schedule): what runs it. Else null.
-  Exchange* exchange(const Choice& choice);
+  /// Where the choice is the credit protocol (which is no schedule): what runs it. Else null. `in_step`: the choice is rotated phases, which
+  /// the protocol does by keeping in step.
+  Exchange* exchange(const Choice& choice, bool in_step);
   /// The communicator's multicast groups.
   MulticastGroups& groups();
   /// Whether a choice that multicasts may be used: it was asked for, or the ranks hear each other's multicasts. Collective the first time.

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "persistent.hpp"
+#include "summary.hpp"
 
 namespace antiphon::mpi {
 
@@ -17,18 +18,21 @@ namespace {
 /// some are run as schedules may follow one another without a pause.
 constexpr int data_tag = 30000;
 constexpr int grant_tag = 30001;
+constexpr std::size_t many_messages = 8;
 
 }  // namespace
 
-Exchange::Exchange(MPI_Comm comm, int rank, int size, const CreditLimits& limits, bool yield)
-    : protocol_(rank, size, limits), comm_(comm), yield_(yield) {}
+Exchange::Exchange(MPI_Comm comm, int rank, int size, const CreditLimits& limits, double patience_s, bool yield)
+    : protocol_(rank, size, limits), comm_(comm), least_patience_s_(patience_s), yield_(yield) {}
 
-int Exchange::run(const Problem& problem, const std::byte* input, std::byte* output, std::span<const GrantStep> advice) {
+int Exchange::run(const Problem& problem, const std::byte* input, std::byte* output, const Way& way) {
   problem_ = &problem;
   input_ = input;
   output_ = output;
   active_ = 0;
-  protocol_.reset(problem.send_bytes, problem.recv_bytes, advice);
+  stalled_ = false;
+  patience_s_ = std::max(least_patience_s_, way.patience_s);
+  protocol_.reset(problem.send_bytes, problem.recv_bytes, way.steps, way.in_step);
   const Range own_in = problem.input_block(problem.rank);
   const Range own_out = problem.output_block(problem.rank);
   bool copied = own_out.bytes == 0;
@@ -40,7 +44,8 @@ int Exchange::run(const Problem& problem, const std::byte* input, std::byte* out
     if (!copied) std::memmove(output + own_out.offset_bytes, input + own_in.offset_bytes, static_cast<std::size_t>(own_out.bytes));
     copied = true;
     if (protocol_.done()) return MPI_SUCCESS;
-    if (protocol_.all_started()) {
+    // All that is left is to wait, which the library does best where there are many; it may keep the core meanwhile.
+    if (active_ >= many_messages && protocol_.all_started() && !persistent::active()) {
       const int rc = PMPI_Waitall(static_cast<int>(active_), requests_.data(), MPI_STATUSES_IGNORE);
       active_ = 0;
       return rc;
@@ -92,10 +97,20 @@ int Exchange::start(const Action& action) {
 
 int Exchange::wait_some() {
   int count = 0;
+  double idle_since_s = 0;
   while (true) {
     const int rc = PMPI_Testsome(static_cast<int>(active_), requests_.data(), &count, completed_.data(), MPI_STATUSES_IGNORE);
     if (rc != MPI_SUCCESS) return rc;
     if (count > 0) break;
+    if (protocol_.in_step()) {
+      const double now = now_s();
+      if (idle_since_s == 0) idle_since_s = now;
+      if (now - idle_since_s > patience_s_) {
+        protocol_.lose_patience();
+        stalled_ = true;
+        return MPI_SUCCESS;
+      }
+    }
     if (persistent::active()) persistent::progress();
     if (yield_) sched_yield();
   }

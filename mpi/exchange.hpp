@@ -14,16 +14,24 @@
 
 namespace antiphon::mpi {
 
+/// How a rank goes through an exchange: its steps, and whether it keeps in step as long as it has patience.
+struct Way {
+  std::span<const ExchangeStep> steps;
+  bool in_step = false;
+  double patience_s = 0;  ///< at least; by itself an exchange has as much as suits messages of usual length
+};
+
 /// Made once for a communicator and used for all its calls of any sizes; allocates only when something grows.
 class Exchange {
  public:
-  Exchange(MPI_Comm comm, int rank, int size, const CreditLimits& limits, bool yield);
+  Exchange(MPI_Comm comm, int rank, int size, const CreditLimits& limits, double patience_s, bool yield);
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
   /// The blocks of `problem` (an alltoallv) between `input` and `output`. Returns an MPI error code.
-  int run(const Problem& problem, const std::byte* input, std::byte* output, std::span<const GrantStep> advice);
-  [[nodiscard]] const CreditLimits& limits() const { return protocol_.limits(); }
+  int run(const Problem& problem, const std::byte* input, std::byte* output, const Way& way);
+  /// Whether this rank lost its patience in the last run.
+  [[nodiscard]] bool stalled() const { return stalled_; }
 
  private:
   using Action = CreditExchange::Action;
@@ -40,6 +48,9 @@ class Exchange {
 
   CreditExchange protocol_;
   MPI_Comm comm_;
+  double least_patience_s_;
+  double patience_s_ = 0;  ///< in step, so long nothing may move
+  bool stalled_ = false;
   bool yield_;
   const Problem* problem_ = nullptr;
   const std::byte* input_ = nullptr;

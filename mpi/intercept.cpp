@@ -21,20 +21,23 @@ namespace antiphon::mpi {
 namespace {
 
 const std::string library_text = "library";
-const std::string uneven_text = "credit for an uneven pattern";
 
 /// When the call that this thread is now passing on to the library began; for the summary.
 thread_local double passed_since_s = 0;
 thread_local std::int64_t passed_bytes = 0;
 
 /// The credit protocol: any sizes, nothing known of other ranks'.
-int run_exchange(const Call& call, const Description& d, const Problem& problem, Exchange& exchange, CommState& state) {
+int run_exchange(const Call& call, const Description& d, const Problem& problem, Exchange& exchange, bool in_step, CommState& state) {
   Workspace workspace(call, d, problem, state);
-  const auto advice = state.knowledge().advice(problem, state.own_comm());
+  PatternKnowledge& knowledge = state.knowledge();
+  knowledge.before_call(problem, state.own_comm());
+  const Way way = knowledge.way(problem, state.own_comm(), in_step);
+  if (knowledge.used() != nullptr) state.note(d.collective, *knowledge.used());
   int rc = workspace.prepare(0);
   const auto& base = workspace.binding().base;
   if (rc == MPI_SUCCESS) {
-    rc = exchange.run(problem, base[static_cast<std::size_t>(Space::input)], base[static_cast<std::size_t>(Space::output)], advice);
+    rc = exchange.run(problem, base[static_cast<std::size_t>(Space::input)], base[static_cast<std::size_t>(Space::output)], way);
+    knowledge.after_call(exchange.stalled());
   }
   return rc == MPI_SUCCESS ? workspace.finish() : rc;
 }
@@ -63,15 +66,9 @@ bool run(const Call& call, const Description& d, const Choice& choice, CommState
   Problem& problem = state.blank_problem(d.collective);
   make_problem(call, d, state, problem);
   rc = MPI_SUCCESS;
-  Exchange* exchange = state.exchange(choice);
-  const bool may_change_over = exchange == nullptr && rotates(choice, state);
-  if (exchange != nullptr || may_change_over) state.knowledge().before_call(problem, state.own_comm());
-  if (may_change_over && state.knowledge().uneven()) {
-    exchange = state.exchange(credit_choice());
-    state.note(d.collective, uneven_text);
-  }
-  if (exchange != nullptr) {
-    rc = run_exchange(call, d, problem, *exchange, state);
+  const bool in_step = rotates(choice, state);
+  if (Exchange* const exchange = state.exchange(choice, in_step); exchange != nullptr) {
+    rc = run_exchange(call, d, problem, *exchange, in_step, state);
     return true;
   }
   if (choice.algorithm->knowledge == Knowledge::all_counts) rc = state.share_counts(problem, choice);
@@ -84,12 +81,6 @@ bool run(const Call& call, const Description& d, const Choice& choice, CommState
   if (choice.algorithm->multicasts && rc == MPI_SUCCESS) after_multicasts(*plan, choice, state);
   if (rc == MPI_SUCCESS) rc = workspace.finish();
   return true;
-}
-
-/// For the summary.
-const std::string& how(Collective collective, const Choice& choice, CommState& state) {
-  const std::string* const known = state.exchange(choice) != nullptr ? state.knowledge().used() : nullptr;
-  return known != nullptr ? *known : *state.used(collective);
 }
 
 bool pass(double began_s, std::int64_t bytes) {
@@ -140,7 +131,7 @@ bool try_accelerate(const Call& given, int& result, double began_s) {
     return pass(began_s, d.own_bytes);
   }
   state->carried_out();
-  if (summary::enabled()) summary::count(kind_of(given), d.own_bytes, now_s() - began_s, how(d.collective, choice, *state));
+  if (summary::enabled()) summary::count(kind_of(given), d.own_bytes, now_s() - began_s, *state->used(d.collective));
   if (trace::on()) trace::collective(given, began_s, true, rc != MPI_SUCCESS);
   result = rc == MPI_SUCCESS ? MPI_SUCCESS : PMPI_Comm_call_errhandler(call.comm, rc);
   if (rc != MPI_SUCCESS && result == MPI_SUCCESS) result = rc;

@@ -2,7 +2,10 @@
 #include "knowledge.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
+#include "persistent.hpp"
 #include "world.hpp"
 
 namespace antiphon::mpi {
@@ -12,32 +15,55 @@ namespace {
 const std::string by_plan = "credit as planned";
 const std::string not_as_planned = "credit not as planned";
 const std::string by_pattern = "credit with a known pattern";
+const std::string by_steps = "credit in step";
+const std::string by_credit = "credit";
 
 /// With more ranks the schedulers take longer than they can win, and so does the gathering.
 constexpr int most_ranks_to_gather = 64;
+/// What gathering may take of the time that all calls take, and how seldom it is done at most.
+constexpr double gathering_share = 0.005;
 constexpr std::uint64_t gather_every = 128;
 
-/// Rotated phases are given up for the credit protocol where they take so much longer than the busiest rank's bytes. The protocol
-/// itself takes about 1.2 times these (docs/measurements/exchange.md).
-constexpr double most_drag = 1.3;
-/// Less than that all ranks send at once, whatever the pattern.
-constexpr std::int64_t least_uneven_bytes = 1 << 20;
+/// A pattern of more messages takes long to schedule: only one that comes again is.
+constexpr std::size_t few_messages = 1024;
 
-/// Calls before which all ranks gather. Counted alike on all ranks, since collective calls have the same order everywhere.
-bool gathers_before(std::uint64_t call) { return call == 2 || call == 8 || call == 32 || call % gather_every == 0; }
+/// After how many calls of this pattern all ranks gather again: the longer a call takes, the sooner. The same on every rank.
+std::uint64_t calls_between(const Pattern& pattern, const Fabric& fabric, std::uint64_t calls) {
+  const double call_s = lower_bound(pattern, fabric).seconds;
+  const double ranks = pattern.size;
+  const double gathering_s = 1e-9 * static_cast<double>(fabric.latency_ns) * std::log2(ranks) + 8 * ranks * ranks / fabric.link_bytes_per_s;
+  const double affordable = gathering_s / (gathering_share * std::max(call_s, 1e-9));
+  // Soon again where a communicator is young.
+  const auto most = std::min(gather_every, 3 * calls);
+  return affordable < static_cast<double>(most) ? static_cast<std::uint64_t>(std::ceil(affordable)) : most;
+}
 
 }  // namespace
 
 Advice::Advice(const CompiledPattern& compiled, int rank)
-    : send_bytes(static_cast<std::size_t>(compiled.phases.size)), recv_bytes(send_bytes.size()) {
+    : send_bytes(static_cast<std::size_t>(compiled.phases.size)), recv_bytes(send_bytes.size()),
+      in_step(compiled.synchronisation != Synchronisation::none && compiled.synchronisation != Synchronisation::grants) {
   for (const PhaseOfParts& phase : compiled.phases.phases) {
+    ExchangeStep step;
+    const auto take = [&](int& peer, std::int64_t& bytes, const Part& part, int other) {
+      if (bytes > 0) steps.push_back(std::exchange(step, {}));  // several that go together
+      peer = other;
+      bytes = part.bytes;
+    };
     for (const Part& part : phase.parts) {
-      if (part.from == rank) send_bytes[static_cast<std::size_t>(part.to)] += part.bytes;
-      if (part.to != rank) continue;
-      recv_bytes[static_cast<std::size_t>(part.from)] += part.bytes;
-      order.push_back({part.from, part.bytes});
+      if (part.from == rank) {
+        send_bytes[static_cast<std::size_t>(part.to)] += part.bytes;
+        take(step.to, step.send_bytes, part, part.to);
+      }
+      if (part.to == rank) {
+        recv_bytes[static_cast<std::size_t>(part.from)] += part.bytes;
+        take(step.from, step.receive_bytes, part, part.from);
+      }
     }
+    if (step != ExchangeStep{}) steps.push_back(step);
   }
+  // Where a rank's counts are others after all, the ranks that keep to the schedule bear that for half a call.
+  patience_s = 0.5e-9 * static_cast<double>(compiled.expected_ns);
 }
 
 bool Advice::fits(const Problem& p) const {
@@ -70,38 +96,6 @@ Fabric fabric_of(MPI_Comm comm, int size) {
   return fabric;
 }
 
-double lockstep_drag(const Pattern& pattern) {
-  const auto ranks = static_cast<std::size_t>(pattern.size);
-  std::vector<std::int64_t> sent(ranks);
-  std::vector<std::int64_t> received(ranks);
-  std::vector<std::int64_t> out(ranks * ranks);  // by phase and sender
-  for (const PatternMessage& m : pattern.messages) {
-    const auto from = static_cast<std::size_t>(m.from);
-    const auto to = static_cast<std::size_t>(m.to);
-    sent[from] += m.bytes;
-    received[to] += m.bytes;
-    out[(to + ranks - from) % ranks * ranks + from] = m.bytes;
-  }
-  // When each rank is through with the phases so far, in bytes: a message begins when both its ranks are.
-  std::vector<std::int64_t> through(ranks);
-  std::vector<std::int64_t> next(ranks);
-  for (std::size_t phase = 1; phase < ranks; ++phase) {
-    next = through;
-    for (std::size_t from = 0; from < ranks; ++from) {
-      const std::int64_t bytes = out[phase * ranks + from];
-      if (bytes == 0) continue;
-      const std::size_t to = (from + phase) % ranks;
-      const std::int64_t end = std::max(through[from], through[to]) + bytes;
-      next[from] = std::max(next[from], end);
-      next[to] = std::max(next[to], end);
-    }
-    through.swap(next);
-  }
-  const std::int64_t busiest = std::max({std::int64_t{1}, *std::max_element(sent.begin(), sent.end()),
-                                         *std::max_element(received.begin(), received.end())});
-  return static_cast<double>(*std::max_element(through.begin(), through.end())) / static_cast<double>(busiest);
-}
-
 PatternKnowledge::PatternKnowledge(int rank, int size) : rank_(rank), size_(size) {
   for (const CompiledPattern& pattern : world.plan.patterns) {
     if (pattern.phases.size == size) known_.push_back(std::make_unique<Advice>(pattern, rank));
@@ -123,26 +117,45 @@ void PatternKnowledge::before_call(const Problem& p, MPI_Comm own) {
   ++calls_;
   used_ = nullptr;
   // A plan that fits makes gathering needless, but whether it fits everywhere no rank knows: with a plan none gathers.
-  if (!planned() && size_ <= most_ranks_to_gather && gathers_before(calls_)) gather(p, own);
+  if (!planned() && size_ <= most_ranks_to_gather && calls_ == next_gathering_) gather(p, own);
 }
 
-std::span<const GrantStep> PatternKnowledge::advice(const Problem& p, MPI_Comm own) {
-  if (known_.size() == planned_ && !gathered_.messages.empty()) {
+Way PatternKnowledge::way(const Problem& p, MPI_Comm own, bool in_step) {
+  if (known_.size() == planned_ && !gathered_.messages.empty() && (repeats_ || gathered_.messages.size() <= few_messages)) {
     known_.push_back(std::make_unique<Advice>(compile_pattern(gathered_, fabric_of(own, size_)), rank_));
   }
   const Advice* const advice = known_.empty() ? nullptr : find(p);
   if (planned()) world.count_planned(advice != nullptr);
-  used_ = advice == nullptr ? (planned() ? &not_as_planned : nullptr) : planned() ? &by_plan : &by_pattern;
-  return advice == nullptr ? std::span<const GrantStep>{} : advice->order;
+  if (advice != nullptr) {
+    used_ = planned() ? &by_plan : &by_pattern;
+    return {advice->steps, advice->in_step, advice->patience_s};
+  }
+  if (counts_are_new(p)) stalled_ = false;
+  const bool steps = in_step && !stalled_;
+  used_ = planned() ? &not_as_planned : steps ? &by_steps : in_step ? &by_credit : nullptr;
+  return {{}, steps};
+}
+
+/// Remembers them.
+bool PatternKnowledge::counts_are_new(const Problem& p) {
+  if (sent_ == p.send_bytes && received_ == p.recv_bytes) return false;
+  sent_ = p.send_bytes;
+  received_ = p.recv_bytes;
+  return true;
 }
 
 void PatternKnowledge::gather(const Problem& p, MPI_Comm own) {
   table_.resize(static_cast<std::size_t>(size_) * static_cast<std::size_t>(size_));
-  if (PMPI_Allgather(p.send_bytes.data(), size_, MPI_INT64_T, table_.data(), size_, MPI_INT64_T, own) != MPI_SUCCESS) return;
+  // Not a blocking one: persistent operations, for which others may wait, go on meanwhile.
+  MPI_Request request = MPI_REQUEST_NULL;
+  int rc = PMPI_Iallgather(p.send_bytes.data(), size_, MPI_INT64_T, table_.data(), size_, MPI_INT64_T, own, &request);
+  if (rc == MPI_SUCCESS) rc = persistent::active() ? persistent::wait_for(request) : PMPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (rc != MPI_SUCCESS) return;
   Pattern pattern = Pattern::of_counts(size_, table_);
-  if (pattern == gathered_) return;
+  next_gathering_ = calls_ + calls_between(pattern, fabric_of(own, size_), calls_);
+  repeats_ = pattern == gathered_;
+  if (repeats_) return;
   gathered_ = std::move(pattern);
-  uneven_ = gathered_.total_bytes() >= least_uneven_bytes && lockstep_drag(gathered_) > most_drag;
   known_.resize(planned_);
 }
 

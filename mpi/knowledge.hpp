@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of the whole pattern of a communicator's Alltoallv calls: from a plan file, or gathered now and then.
 //
-// It only advises the credit protocol in which order to grant, so ranks need not agree on it: one whose counts are not those of
+// It only advises a rank on its way through an exchange, so ranks need not agree on it: one whose counts are not those of
 // the pattern ignores it, and the exchange goes on. docs/concepts/credit.md says why that is enough.
 #pragma once
 
@@ -16,22 +16,21 @@
 #include "antiphon/credit.hpp"
 #include "antiphon/phases.hpp"
 #include "antiphon/problem.hpp"
+#include "exchange.hpp"
 
 namespace antiphon::mpi {
 
-/// One rank's part of a scheduled pattern: what it sends and receives, and the order in which to grant.
+/// One rank's part of a scheduled pattern: what it sends and receives, and its way through the phases.
 struct Advice {
   std::vector<std::int64_t> send_bytes, recv_bytes;  ///< by rank; nothing to oneself
-  std::vector<GrantStep> order;
+  std::vector<ExchangeStep> steps;
+  bool in_step = false;
+  double patience_s = 0;  ///< in step
 
   Advice(const CompiledPattern& compiled, int rank);
   /// Whether these are this call's counts.
   [[nodiscard]] bool fits(const Problem& p) const;
 };
-
-/// How much longer rotated phases in lock-step take than the busiest rank's bytes: in a phase a rank is done when both its send
-/// and its receive are, and nobody is ahead by more than a window. 1: nothing waits.
-double lockstep_drag(const Pattern& pattern);
 
 /// What is known of the machine, for schedulers.
 Fabric fabric_of(MPI_Comm comm, int size);
@@ -43,29 +42,32 @@ class PatternKnowledge {
 
   /// Whether a plan file has patterns for so many ranks: the same on every rank.
   [[nodiscard]] bool planned() const { return planned_ > 0; }
-  /// Once before each call that uses any of the following. On calls 2, 8, 32 and every 128th of the communicator all ranks gather
-  /// their counts; `own` is for that.
+  /// Once before each call that uses the following. Before call 2, and after so many calls that it costs next to nothing, all
+  /// ranks gather their counts; `own` is for that.
   void before_call(const Problem& p, MPI_Comm own);
-  /// Whether rotated phases would wait for each other, by the pattern that was gathered last. The same on every rank, since all
-  /// know the same pattern.
-  [[nodiscard]] bool uneven() const { return uneven_; }
-  /// The advice for this call, if there is any.
-  std::span<const GrantStep> advice(const Problem& p, MPI_Comm own);
-  /// What advice the last call had, for the summary: a text, or null.
+  /// The way of this call: by what is known, if this rank's counts are those of a known pattern; `in_step`: else.
+  Way way(const Problem& p, MPI_Comm own, bool in_step);
+  /// `stalled`: this rank lost its patience. With the same counts it is free from the beginning next time.
+  void after_call(bool stalled) { stalled_ = stalled; }
+  /// What the last way was by, for the summary: a text, or null.
   [[nodiscard]] const std::string* used() const { return used_; }
 
  private:
   void gather(const Problem& p, MPI_Comm own);
   const Advice* find(const Problem& p);
+  bool counts_are_new(const Problem& p);
 
   int rank_, size_;
   std::uint64_t calls_ = 0;
+  std::uint64_t next_gathering_ = 2;
   std::vector<std::unique_ptr<Advice>> known_;  ///< the first planned_ are from the plan, then the one of the gathered pattern
-  Pattern gathered_;  ///< scheduled when advice is first asked for
+  Pattern gathered_;
+  bool repeats_ = false;  ///< the gathered pattern was gathered twice
   std::size_t planned_ = 0;
   std::size_t last_ = 0;
-  bool uneven_ = false;
   std::vector<std::int64_t> table_;
+  std::vector<std::int64_t> sent_, received_;  ///< counts of the last call that nothing was known of
+  bool stalled_ = false;
   const std::string* used_ = nullptr;
 };
 

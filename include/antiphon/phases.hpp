@@ -138,7 +138,7 @@ struct TimedPart {
 std::vector<TimedPart> time_line(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut);
 
 /// How a part is cut and how many pieces a receiver lets be under way to it.
-inline constexpr Cut default_phase_cut{16384, 3};
+inline constexpr Cut default_phase_cut{8192, 2};
 
 /// All that is needed to run a pattern.
 struct CompiledPattern {

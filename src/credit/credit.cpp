@@ -10,7 +10,8 @@ namespace antiphon {
 
 void CreditLimits::check() const {
   const auto positive = [](std::int64_t bytes) { return bytes > 0; };
-  if (!positive(piece_bytes) || !positive(credit_bytes) || !positive(sender_bytes) || short_bytes < 0 || !positive(short_window_bytes)) {
+  if (!positive(piece_bytes) || !positive(credit_bytes) || !positive(sender_bytes) || short_bytes < 0 || !positive(short_window_bytes) ||
+      !positive(step_bytes)) {
     throw InvalidArgument("credit: sizes must be positive");
   }
   if (piece_bytes > sender_bytes || sender_bytes > credit_bytes) {
@@ -31,14 +32,15 @@ CreditExchange::CreditExchange(int rank, int size, const CreditLimits& limits)
 }
 
 void CreditExchange::reset(std::span<const std::int64_t> send_bytes, std::span<const std::int64_t> recv_bytes,
-                           std::span<const GrantStep> advice) {
+                           std::span<const ExchangeStep> advice, bool in_step) {
   ready_.clear();
   ready_begin_ = 0;
   next_short_phase_ = in_phase_ = 1;
-  ahead_bytes_ = outstanding_bytes_ = unfinished_ = 0;
+  ahead_bytes_ = outstanding_bytes_ = received_bytes_ = sending_bytes_ = unfinished_ = 0;
   any_long_ = false;
+  in_step_ = in_step;
   for (int i = 0; i < size_; ++i) {
-    Peer& p = peers_[static_cast<std::size_t>(i)];
+    Peer& p = peer(i);
     p = {};
     if (i == rank_) continue;
     p.to_send = send_bytes[static_cast<std::size_t>(i)];
@@ -46,33 +48,57 @@ void CreditExchange::reset(std::span<const std::int64_t> send_bytes, std::span<c
     p.short_in = p.to_receive == 0 || is_long(p.to_receive);
     any_long_ = any_long_ || is_long(p.to_send) || is_long(p.to_receive);
   }
-  // Receives first, so that what arrives finds its place.
+  start_messages();
+  plan_steps(advice);
+  grant();
+  release_short();
+}
+
+/// Receives first, so that what arrives finds its place.
+void CreditExchange::start_messages() {
   for (int phase = 1; phase < size_; ++phase) {
     const int from = (rank_ - phase + size_) % size_;
     const Peer& in = from_phase(phase);
     if (!in.short_in) push(Kind::recv_short, from, 0, in.to_receive);
     const int to = (rank_ + phase) % size_;
-    const std::int64_t out = peers_[static_cast<std::size_t>(to)].to_send;
+    const std::int64_t out = peer(to).to_send;
     if (is_long(out)) push(Kind::recv_grant, to, 0, 8);
     else if (out > 0) ++unfinished_;  // its send comes when release_short() says so
   }
-  plan_order(advice);
-  grant();
-  release_short();
 }
 
-void CreditExchange::plan_order(std::span<const GrantStep> advice) {
-  order_.clear();
-  order_begin_ = 0;
-  for (const GrantStep& step : advice) {
-    const bool known = step.peer >= 0 && step.peer < size_ && step.peer != rank_ && step.bytes > 0;
-    if (known && is_long(peers_[static_cast<std::size_t>(step.peer)].to_receive)) order_.push_back(step);
+/// Every long message is in the steps exactly once, whatever advice says.
+void CreditExchange::plan_steps(std::span<const ExchangeStep> advice) {
+  steps_.clear();
+  grants_begin_ = sends_begin_ = 0;
+  if (!any_long_) return;
+  const auto ranks = static_cast<std::size_t>(size_);
+  left_.resize(2 * ranks);
+  for (std::size_t i = 0; i < ranks; ++i) {
+    left_[i] = is_long(peers_[i].to_send) ? peers_[i].to_send : 0;
+    left_[ranks + i] = is_long(peers_[i].to_receive) ? peers_[i].to_receive : 0;
   }
-  // A step that finds its peer's message granted already is passed over; so these complete whatever came before.
+  for (const ExchangeStep& step : advice) add_step(step);
   for (int phase = 1; phase < size_; ++phase) {
-    const Peer& p = from_phase(phase);
-    if (is_long(p.to_receive)) order_.push_back({(rank_ - phase + size_) % size_, p.to_receive});
+    add_step({(rank_ + phase) % size_, INT64_MAX, (rank_ - phase + size_) % size_, INT64_MAX});
   }
+}
+
+/// What there is of it. Both sides cut messages into the same pieces, so a step has whole pieces.
+void CreditExchange::add_step(const ExchangeStep& wanted) {
+  const auto take = [&](int rank, std::int64_t bytes, std::size_t direction) -> std::int64_t {
+    if (rank < 0 || rank >= size_ || rank == rank_ || bytes <= 0) return 0;
+    std::int64_t& rest = left_[direction * static_cast<std::size_t>(size_) + static_cast<std::size_t>(rank)];
+    const std::int64_t piece = limits_.piece_bytes;
+    const std::int64_t taken = bytes >= rest ? rest : std::min(rest, (bytes + piece - 1) / piece * piece);
+    rest -= taken;
+    return taken;
+  };
+  const std::int64_t out = take(wanted.to, wanted.send_bytes, 0);
+  const std::int64_t in = take(wanted.from, wanted.receive_bytes, 1);
+  if (out == 0 && in == 0) return;
+  const std::int64_t begin = steps_.empty() ? 0 : steps_.back().end;
+  steps_.push_back({wanted.to, wanted.from, out, in, 0, begin, begin + in});
 }
 
 void CreditExchange::push(Kind kind, int peer, std::int64_t offset, std::int64_t bytes) {
@@ -102,37 +128,100 @@ void CreditExchange::release_short() {
   }
 }
 
-/// Grants in the order of steps while there is credit. A sender that has all it may have is passed over for the next.
-void CreditExchange::grant() {
-  std::size_t i = order_begin_;
-  for (; i < order_.size() && outstanding_bytes_ < limits_.credit_bytes; ++i) {
-    Peer& p = peers_[static_cast<std::size_t>(order_[i].peer)];
+void CreditExchange::grant() { in_step_ ? grant_in_step() : grant_freely(); }
+
+/// In the order of steps while there is credit. A sender that has all it may have is passed over for the next.
+void CreditExchange::grant_freely() {
+  std::size_t i = grants_begin_;
+  for (; i < steps_.size() && outstanding_bytes_ < limits_.credit_bytes; ++i) {
+    Step& step = steps_[i];
+    if (step.receive_bytes == 0) continue;
+    Peer& p = peer(step.from);
     if (p.blocked) continue;
-    while (grant_from(order_[i])) {}
+    while (grant_from(step, limits_.piece_bytes)) {}
     // What is left of this step comes before anything of the same peer in later steps.
-    p.blocked = order_[i].bytes > 0;
+    p.blocked = step.receive_bytes > 0;
     // Credit is left, but too little for a piece of the one whose turn it is: nobody overtakes.
-    const std::int64_t piece = std::min(order_[i].bytes, limits_.piece_bytes);
+    const std::int64_t piece = std::min(step.receive_bytes, limits_.piece_bytes);
     if (p.blocked && p.outstanding + piece <= limits_.sender_bytes) break;
   }
-  for (std::size_t k = order_begin_; k < order_.size() && k <= i; ++k) peers_[static_cast<std::size_t>(order_[k].peer)].blocked = false;
-  while (order_begin_ < order_.size() && order_[order_begin_].bytes == 0) ++order_begin_;
+  for (std::size_t k = grants_begin_; k < steps_.size() && k <= i; ++k) {
+    if (steps_[k].receive_bytes > 0) peer(steps_[k].from).blocked = false;
+  }
+  while (grants_begin_ < steps_.size() && steps_[grants_begin_].receive_bytes == 0) ++grants_begin_;
 }
 
-/// One piece of the step, if the credits allow it.
-bool CreditExchange::grant_from(GrantStep& step) {
-  Peer& p = peers_[static_cast<std::size_t>(step.peer)];
-  step.bytes = std::min(step.bytes, p.to_receive - p.granted);
-  if (step.bytes == 0) return false;
-  const std::int64_t piece = std::min(step.bytes, limits_.piece_bytes);
-  if (p.outstanding + piece > limits_.sender_bytes || outstanding_bytes_ + piece > limits_.credit_bytes) return false;
-  push(Kind::recv_piece, step.peer, p.granted, piece);
-  push(Kind::send_grant, step.peer, p.granted, piece);
-  p.granted += piece;
-  p.outstanding += piece;
-  outstanding_bytes_ += piece;
-  step.bytes -= piece;
+/// A sender may begin when almost all of the steps before has come in; to one that has begun, the next grant comes in good time.
+void CreditExchange::grant_in_step() {
+  for (; grants_begin_ < steps_.size(); ++grants_begin_) {
+    Step& step = steps_[grants_begin_];
+    while (step.receive_bytes > 0) {
+      const std::int64_t next = step.end - step.receive_bytes;
+      const std::int64_t ahead = next == step.begin ? limits_.sender_bytes : std::max(limits_.sender_bytes, limits_.step_bytes / 2);
+      if (next - received_bytes_ >= ahead || !grant_from(step, std::max(limits_.step_bytes, limits_.piece_bytes))) return;
+    }
+  }
+}
+
+/// At most so many bytes of the step, in whole pieces, if the credits allow it.
+bool CreditExchange::grant_from(Step& step, std::int64_t most_bytes) {
+  if (step.receive_bytes == 0) return false;
+  Peer& p = peer(step.from);
+  const std::int64_t piece = limits_.piece_bytes;
+  const std::int64_t bytes = std::min(step.receive_bytes, most_bytes / piece * piece);
+  if (!in_step_ && p.outstanding + bytes > limits_.sender_bytes) return false;
+  const std::int64_t more = std::min(bytes, std::max<std::int64_t>(0, limits_.sender_bytes - p.outstanding));
+  if (outstanding_bytes_ + more > limits_.credit_bytes) return false;
+  for (std::int64_t at = 0; at < bytes; at += piece) push(Kind::recv_piece, step.from, p.granted + at, std::min(piece, bytes - at));
+  push(Kind::send_grant, step.from, p.granted, bytes);
+  p.granted += bytes;
+  count_outstanding(p, bytes);
+  step.receive_bytes -= bytes;
   return true;
+}
+
+void CreditExchange::count_outstanding(Peer& p, std::int64_t bytes) {
+  outstanding_bytes_ -= std::min(p.outstanding, limits_.sender_bytes);
+  p.outstanding += bytes;
+  outstanding_bytes_ += std::min(p.outstanding, limits_.sender_bytes);
+}
+
+/// Step after step, as far as there are grants, no further ahead of what has come in than a few pieces; a step that receives less
+/// than it sends does not wait for more than it receives.
+void CreditExchange::send_in_step() {
+  for (; sends_begin_ < steps_.size(); ++sends_begin_) {
+    Step& step = steps_[sends_begin_];
+    while (step.send_bytes > 0) {
+      const Peer& p = peer(step.to);
+      const std::int64_t at = std::min(step.begin + step.sent_bytes, step.end + limits_.sender_bytes - 1);
+      if (p.sent == p.allowed || sending_bytes_ >= limits_.sender_bytes || at - received_bytes_ >= limits_.sender_bytes) return;
+      const std::int64_t piece = std::min({limits_.piece_bytes, p.to_send - p.sent, step.send_bytes});
+      send_piece(step.to);
+      step.send_bytes -= piece;
+      step.sent_bytes += piece;
+    }
+  }
+}
+
+void CreditExchange::send_piece(int to) {
+  Peer& p = peer(to);
+  const std::int64_t bytes = std::min(limits_.piece_bytes, p.allowed - p.sent);
+  push(Kind::send_piece, to, p.sent, bytes);
+  --unfinished_;  // counted in take_grant()
+  p.sent += bytes;
+  sending_bytes_ += bytes;
+}
+
+/// All that is granted.
+void CreditExchange::send_all(int to) {
+  while (peer(to).sent < peer(to).allowed) send_piece(to);
+}
+
+void CreditExchange::lose_patience() {
+  if (!in_step_) return;
+  in_step_ = false;
+  for (int phase = 1; phase < size_; ++phase) send_all((rank_ + phase) % size_);
+  grant();
 }
 
 bool CreditExchange::next(Action& action) {
@@ -146,29 +235,39 @@ bool CreditExchange::next(Action& action) {
 }
 
 void CreditExchange::complete(const Action& action, std::int64_t granted_bytes) {
-  Peer& p = peers_[static_cast<std::size_t>(action.peer)];
+  Peer& p = peer(action.peer);
   switch (action.kind) {
     case Kind::recv_short:
       p.short_in = true;
       release_short();
       break;
-    case Kind::recv_grant:
-      if (granted_bytes <= 0 || granted_bytes > p.to_send - p.sent) {
-        throw FormatError("rank " + std::to_string(action.peer) + " granted " + std::to_string(granted_bytes) + " bytes of a message of which " +
-                          std::to_string(p.to_send - p.sent) + " are left");
-      }
-      push(Kind::send_piece, action.peer, p.sent, granted_bytes);
-      p.sent += granted_bytes;
-      if (p.sent < p.to_send) push(Kind::recv_grant, action.peer, 0, 8);
-      break;
+    case Kind::recv_grant: take_grant(action.peer, granted_bytes); break;
     case Kind::recv_piece:
-      p.outstanding -= action.bytes;
-      outstanding_bytes_ -= action.bytes;
+      count_outstanding(p, -action.bytes);
+      received_bytes_ += action.bytes;
       grant();
+      if (in_step_) send_in_step();
       break;
-    case Kind::send_short: case Kind::send_grant: case Kind::send_piece: break;
+    case Kind::send_piece:
+      sending_bytes_ -= action.bytes;
+      if (in_step_) send_in_step();
+      break;
+    case Kind::send_short: case Kind::send_grant: break;
   }
   --unfinished_;
+}
+
+void CreditExchange::take_grant(int from, std::int64_t bytes) {
+  Peer& p = peer(from);
+  const std::int64_t left = p.to_send - p.allowed;
+  if (bytes <= 0 || bytes > left || (bytes < left && bytes % limits_.piece_bytes != 0)) {
+    throw FormatError("rank " + std::to_string(from) + " granted " + std::to_string(bytes) + " bytes of a message of which " +
+                      std::to_string(left) + " are left");
+  }
+  p.allowed += bytes;
+  unfinished_ += (bytes + limits_.piece_bytes - 1) / limits_.piece_bytes;
+  if (p.allowed < p.to_send) push(Kind::recv_grant, from, 0, 8);
+  in_step_ ? send_in_step() : send_all(from);
 }
 
 }  // namespace antiphon

@@ -5,6 +5,9 @@
  * (0 … MOST), call by call, and only its two ends know it. Ranks grant, serve and take in in any order. Channels are unbounded
  * enough never to block: MPI buffers grants, and data are sent only to posted receives.
  *
+ * PATIENCE: in each call each rank may keep in step at first. Then it grants a whole message at once, one after the other in an order of
+ * its own, and serves in an order of its own; at any time it may lose its patience.
+ *
  * Checked: no state in which somebody waits for ever (invalid end states), never more than WINDOW pieces under way to one rank
  * in one call, nobody sends what was not granted, and everything arrives exactly once.
  */
@@ -27,19 +30,19 @@
 /* pieces[call * N * N + AT(from, to)] */
 byte pieces[CALLS * N * N];
 /* grants[AT(receiver, sender)], data[AT(sender, receiver)]: in the order in which they were sent, as MPI keeps it */
-chan grants[N * N] = [ROOM] of { bit };
+chan grants[N * N] = [ROOM] of { byte }; /* pieces granted */
 chan data[N * N] = [ROOM] of { byte };  /* the call that a piece belongs to */
 byte at_end = 0;
 
-/* STUBBORN: what goes wrong when both sides insist on an order of their own, to see that the checks can fail. Senders serve the
- * next rank first, receivers grant the next rank first: a circle. */
-#ifdef STUBBORN
+/* STUBBORN: what goes wrong when both sides insist on an order of their own for ever, to see that the checks can fail. Senders serve
+ * the next rank first, receivers grant the next rank first: a circle. */
 #define NEXT ((me + 1) % N)
-#define SERVES(i) ((i) == NEXT || (held[NEXT] == 0 && to_get_granted[NEXT] == 0))
-#define GRANTS(i) ((i) == NEXT || to_take[NEXT] == 0)
+#define SERVES(i) (!in_step || (i) == NEXT || (held[NEXT] == 0 && to_get_granted[NEXT] == 0))
+#define GRANTS(i) (!in_step || (under_way == 0 && ((i) == NEXT || to_take[NEXT] == 0)))
+#ifdef PATIENCE
+#define GRANTED(i) (in_step -> to_grant[i] : 1)
 #else
-#define SERVES(i) true
-#define GRANTS(i) true
+#define GRANTED(i) 1
 #endif
 
 /* What a rank can do with peer i. The receiver grants a piece to any sender that has one left, while its window has room; the
@@ -47,14 +50,15 @@ byte at_end = 0;
  * receiver takes a piece in. */
 #define STEPS(i) \
   :: atomic { to_grant[i] > 0 && under_way < WINDOW && GRANTS(i) -> \
-       to_grant[i]--; \
-       under_way++; \
-       assert(under_way <= WINDOW); \
-       grants[AT(me, i)] ! 1 } \
+       of_grant = GRANTED(i); \
+       to_grant[i] = to_grant[i] - of_grant; \
+       under_way = under_way + of_grant; \
+       assert(in_step || under_way <= WINDOW); \
+       grants[AT(me, i)] ! of_grant } \
   :: atomic { to_get_granted[i] > 0 && nempty(grants[AT(i, me)]) -> \
-       grants[AT(i, me)] ? _; \
-       to_get_granted[i]--; \
-       held[i]++ } \
+       grants[AT(i, me)] ? of_grant; \
+       to_get_granted[i] = to_get_granted[i] - of_grant; \
+       held[i] = held[i] + of_grant } \
   :: atomic { held[i] > 0 && SERVES(i) -> \
        held[i]--; \
        open--; \
@@ -68,8 +72,13 @@ byte at_end = 0;
 
 proctype Rank(byte me) {
   byte to_grant[N], to_take[N], to_get_granted[N], held[N];
-  byte call = 0, open = 0, i, of_call;
+  byte call = 0, open = 0, i, of_call, of_grant;
   byte under_way = 0;  /* to this rank: granted and not yet received */
+#ifdef STUBBORN
+  bool in_step = true;
+#else
+  bool in_step = false;
+#endif
 
   do
   :: call < CALLS ->
@@ -88,10 +97,19 @@ proctype Rank(byte me) {
       od;
       i = 0
     }
+#ifdef PATIENCE
+    if
+    :: in_step = true
+    :: in_step = false
+    fi;
+#endif
     /* Any step that is possible, with any peer: neither the order of grants nor that of sends is fixed. Who can do nothing
      * waits here; if all do, that is a deadlock. */
     do
     :: open == 0 -> break
+#ifdef PATIENCE
+    :: in_step -> in_step = false
+#endif
     STEPS(0)
     STEPS(1)
 #if N > 2

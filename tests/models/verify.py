@@ -21,6 +21,9 @@ HERE = Path(__file__).parent
 CASES = (
     ("credits.pml", {"N": 2, "MOST": 2, "WINDOW": 2, "CALLS": 2}, True, True),
     ("credits.pml", {"N": 3, "MOST": 1, "WINDOW": 1, "CALLS": 1, "STUBBORN": 1}, False, True),
+    ("credits.pml", {"N": 2, "MOST": 2, "WINDOW": 1, "CALLS": 2, "PATIENCE": 1}, True, True),
+    ("credits.pml", {"N": 3, "MOST": 1, "WINDOW": 1, "CALLS": 1, "PATIENCE": 1}, True, False),
+    ("credits.pml", {"N": 3, "MOST": 2, "WINDOW": 1, "CALLS": 1, "PATIENCE": 1}, True, False),
     ("credits.pml", {"N": 3, "MOST": 2, "WINDOW": 1, "CALLS": 1}, True, False),
     ("credits.pml", {"N": 3, "MOST": 1, "WINDOW": 1, "CALLS": 2}, True, False),
     ("repair.pml", {"RECEIVERS": 2, "PACKETS": 3, "WINDOW": 2, "LOSSES": 2, "DUPLICATES": 1}, True, False),

@@ -61,7 +61,7 @@ def test_fortran_exchanges(mpi: Mpi, binding: str, compiled: Compile, run_ranks:
     assert run_ranks(mpi, 3, [program], preload=False).text.split() == ["verified"]
     result = run_ranks(mpi, 3, [program], ANTIPHON_FORCE="*:on")
     assert result.text.split() == ["verified"], result.text
-    assert result.used("alltoallw") == {"rotated": 2}
+    assert result.used("alltoallw") == {"credit": 2}
     for kind in ("alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv"):
         assert number_of_calls(result, f"neighbor_{kind}") == (0 if fails and kind == "alltoallw" else 1)
 

@@ -25,24 +25,27 @@ std::byte byte_of(int from, int to, std::int64_t i) { return static_cast<std::by
 /// Ranks, and messages on their way: a message is delivered in order within (from, to, kind of channel), at any time.
 class World {
  public:
-  World(int size, const Sizes& sizes, const std::vector<CreditLimits>& limits, std::uint64_t seed) : size_(size), sizes_(sizes), random_(seed) {
+  World(int size, const Sizes& sizes, const std::vector<CreditLimits>& limits, std::uint64_t seed)
+      : size_(size), sizes_(sizes), random_(seed) {
     for (int r = 0; r < size; ++r) {
       ranks_.push_back(std::make_unique<CreditExchange>(r, size, limits[static_cast<std::size_t>(r)]));
       for (int from = 0; from < size; ++from) output_.emplace_back(static_cast<std::size_t>(bytes(from, r)), std::byte{0xA5});
     }
   }
 
-  /// One call of all ranks.
-  void run(const std::vector<std::vector<GrantStep>>& advice) {
+  /// One call of all ranks. `in_step`: which of them; `hurry`: who may lose patience at any time, not only where nothing moves.
+  void run(const std::vector<std::vector<ExchangeStep>>& advice, const std::vector<bool>& in_step, bool hurry) {
     for (int r = 0; r < size_; ++r) {
       Sizes out, in;
       for (int peer = 0; peer < size_; ++peer) {
         out.push_back(bytes(r, peer));
         in.push_back(bytes(peer, r));
       }
-      ranks_[static_cast<std::size_t>(r)]->reset(out, in, advice[static_cast<std::size_t>(r)]);
+      ranks_[static_cast<std::size_t>(r)]->reset(out, in, advice[static_cast<std::size_t>(r)],
+                                                    in_step[static_cast<std::size_t>(r)]);
     }
-    while (step()) {}
+    hurry_ = hurry;
+    while (step() || lose_patience()) {}
     for (int r = 0; r < size_; ++r) REQUIRE_MESSAGE(ranks_[static_cast<std::size_t>(r)]->done(), "deadlock: rank ", r, " of ", size_);
     for (const auto& [channel, messages] : channels_) REQUIRE((messages.sends.empty() && messages.receives.empty()));
     for (int to = 0; to < size_; ++to) {
@@ -56,6 +59,9 @@ class World {
     }
   }
 
+  /// How often nothing moved before somebody lost patience.
+  [[nodiscard]] int stalls() const { return stalls_; }
+
  private:
   struct Channel {
     std::deque<Action> sends, receives;
@@ -64,8 +70,21 @@ class World {
   [[nodiscard]] std::int64_t bytes(int from, int to) const { return sizes_[static_cast<std::size_t>(from * size_ + to)]; }
 
   bool step() {
+    if (hurry_ && random_() % 50 == 0) ranks_[random_() % ranks_.size()]->lose_patience();
     const bool start_first = random_() % 2 == 0;
     return start_first ? start() || deliver() : deliver() || start();
+  }
+
+  /// Somebody's patience ends first.
+  bool lose_patience() {
+    std::vector<CreditExchange*> patient;
+    for (const auto& rank : ranks_) {
+      if (rank->in_step() && !rank->done()) patient.push_back(rank.get());
+    }
+    if (patient.empty()) return false;
+    patient[random_() % patient.size()]->lose_patience();
+    ++stalls_;
+    return true;
   }
 
   bool start() {
@@ -115,6 +134,8 @@ class World {
   int size_;
   Sizes sizes_;
   Random random_;
+  bool hurry_ = false;
+  int stalls_ = 0;
   std::vector<std::unique_ptr<CreditExchange>> ranks_;
   std::vector<std::vector<std::byte>> output_;
   std::map<std::tuple<int, int, bool>, Channel> channels_;
@@ -140,48 +161,97 @@ Sizes random_sizes(int size, int kind, Random& random) {
 }
 
 /// Whatever comes to a rank's mind: peers that send nothing, itself, too much, too little, none.
-std::vector<GrantStep> random_advice(int size, Random& random) {
-  std::vector<GrantStep> steps;
+std::vector<ExchangeStep> random_advice(int size, Random& random) {
+  std::vector<ExchangeStep> steps;
   const auto count = random() % static_cast<unsigned>(2 * size + 1);
   for (std::size_t i = 0; i < count; ++i) {
-    steps.push_back({static_cast<int>(random() % static_cast<unsigned>(size + 2)) - 1, static_cast<std::int64_t>(random() % 300)});
+    const auto anybody = [&] { return static_cast<int>(random() % static_cast<unsigned>(size + 2)) - 1; };
+    const int to = anybody();
+    const auto out = static_cast<std::int64_t>(random() % 300);
+    steps.push_back({to, out, anybody(), static_cast<std::int64_t>(random() % 300)});
   }
   return steps;
 }
 
 }  // namespace
 
-TEST_CASE("credit: any pattern, any order of grants, any limits, any interleaving") {
+TEST_CASE("credit: any pattern, any steps, any limits, any patience, any interleaving") {
   Random random(4711);
   for (int size = 1; size <= 17; ++size) {
     for (int kind = 0; kind <= 6; ++kind) {
-      for (int repeat = 0; repeat < 4; ++repeat) {
+      for (int repeat = 0; repeat < 6; ++repeat) {
         CAPTURE(size);
         CAPTURE(kind);
         CAPTURE(repeat);
         const auto short_bytes = static_cast<std::int64_t>(random() % 3 * 60);
+        const auto piece = 1 + static_cast<std::int64_t>(random() % 100);
         std::vector<CreditLimits> limits;
-        std::vector<std::vector<GrantStep>> advice;
+        std::vector<std::vector<ExchangeStep>> advice;
+        std::vector<bool> in_step;
         for (int r = 0; r < size; ++r) {
-          // Each rank has its own mind, but for what is short.
-          const auto piece = 1 + static_cast<std::int64_t>(random() % 100);
+          // Each rank has its own mind, but for what is short and how messages are cut.
           const auto sender = piece + static_cast<std::int64_t>(random() % 100);
           limits.push_back({piece, sender + static_cast<std::int64_t>(random() % 200), sender, short_bytes,
-                            1 + static_cast<std::int64_t>(random() % 200)});
-          advice.push_back(repeat == 0 ? std::vector<GrantStep>{} : random_advice(size, random));
+                            1 + static_cast<std::int64_t>(random() % 200), 1 + static_cast<std::int64_t>(random() % 200)});
+          advice.push_back(repeat % 3 == 0 ? std::vector<ExchangeStep>{} : random_advice(size, random));
+          in_step.push_back(repeat % 2 == 1 && random() % 4 > 0);
         }
         World world(size, random_sizes(size, kind, random), limits, random());
-        for (int call = 0; call < 2; ++call) world.run(advice);
+        for (int call = 0; call < 2; ++call) world.run(advice, in_step, repeat > 3);
       }
     }
   }
+}
+
+TEST_CASE("credit: ranks that all go through the same phases in step need no patience") {
+  Random random(471);
+  for (int size = 2; size <= 17; ++size) {
+    for (int kind = 0; kind <= 6; ++kind) {
+      CAPTURE(size);
+      CAPTURE(kind);
+      const auto ranks = static_cast<std::size_t>(size);
+      World world(size, random_sizes(size, kind, random), std::vector<CreditLimits>(ranks, {20, 120, 40, 60, 60, 160}), random());
+      world.run(std::vector<std::vector<ExchangeStep>>(ranks), std::vector<bool>(ranks, true), false);
+      CHECK(world.stalls() == 0);
+    }
+  }
+}
+
+TEST_CASE("credit: in step, a rank sends no faster than it receives") {
+  const CreditLimits limits{.piece_bytes = 10, .credit_bytes = 60, .sender_bytes = 20, .short_bytes = 0, .short_window_bytes = 1, .step_bytes = 40};
+  CreditExchange exchange(0, 3, limits);
+  const Sizes sizes{0, 50, 50};
+  exchange.reset(sizes, sizes, {}, true);
+  std::deque<Action> receives, grants_in;
+  std::int64_t received = 0, sent = 0;
+  const auto take_actions = [&] {
+    Action a;
+    while (exchange.next(a)) {
+      if (a.kind == Kind::recv_piece) receives.push_back(a);
+      if (a.kind == Kind::recv_grant) grants_in.push_back(a);
+      if (a.kind == Kind::send_piece) sent += a.bytes;
+      if (a.kind == Kind::send_grant || a.kind == Kind::send_piece) exchange.complete(a);
+    }
+  };
+  take_actions();
+  for (int i = 0; i < 2; ++i) exchange.complete(grants_in[static_cast<std::size_t>(i)], 50);
+  take_actions();
+  CHECK(sent == 20);
+  while (!receives.empty()) {
+    received += receives.front().bytes;
+    exchange.complete(receives.front());
+    receives.pop_front();
+    take_actions();
+    CHECK(sent == std::min<std::int64_t>(100, received + 20));
+  }
+  CHECK(exchange.done());
 }
 
 TEST_CASE("credit: grants follow the advice, part by part") {
   CreditExchange exchange(0, 3, {.piece_bytes = 10, .credit_bytes = 20, .sender_bytes = 20, .short_bytes = 0, .short_window_bytes = 1});
   const Sizes none{0, 0, 0};
   const Sizes in{0, 25, 20};
-  const std::vector<GrantStep> advice{{2, 10}, {1, 10}, {2, 10}};
+  const std::vector<ExchangeStep> advice{{-1, 0, 2, 10}, {-1, 0, 1, 10}, {-1, 0, 2, 10}};
   exchange.reset(none, in, advice);
   std::vector<std::pair<int, std::int64_t>> granted;
   std::deque<Action> receives;
@@ -204,7 +274,7 @@ TEST_CASE("credit: grants follow the advice, part by part") {
 TEST_CASE("credit: a grant that cannot be is refused") {
   const Sizes none{0, 0};
   const Sizes out{0, 100000};
-  for (const std::int64_t wrong : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{100001}, INT64_MIN, INT64_MAX}) {
+  for (const std::int64_t wrong : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{8191}, std::int64_t{100001}, INT64_MIN, INT64_MAX}) {
     CreditExchange exchange(0, 2, {});
     exchange.reset(out, none);
     Action a;
