@@ -10,8 +10,8 @@ namespace {
 
 /// Sends of at most so many bytes are copied, so that the sender needs not wait for the slowest member's acknowledgement.
 constexpr std::int64_t most_copied_bytes = 65536;
-/// Of senders that send at the same time, so many bytes together under way, for a port of a switch holds little more. Each of them may still
-/// have the end of its message under way when the next begins.
+/// Of senders that send at the same time, so many bytes together under way, for a port of a switch holds little more: where all meet, or
+/// where one that is faster than a link between switches meets that.
 constexpr std::int64_t port_bytes = 65536;
 
 bool is_multicast(const Op& op) { return op.group >= 0; }
@@ -142,7 +142,7 @@ multicast::Ticket MulticastLanes::post(Lane& lane, const Progress::Piece& piece,
     multicast::SendOptions options;
     options.copy = static_cast<std::int64_t>(at.size()) <= most_copied_bytes;
     options.concurrent = std::min(senders_, transport.size());
-    if (options.concurrent > 1) options.window_packets = std::max(4, static_cast<int>(port_bytes / transport.payload_bytes()) / (2 * options.concurrent));
+    options.window_packets = std::max(4, static_cast<int>(port_bytes / transport.payload_bytes()) / options.concurrent);
     return transport.send(at, options);
   }
   const auto& wanted = wanted_[piece.op];

@@ -33,7 +33,7 @@ class NackStrategy final : public Reliability {
 
   void data(int sender, const Data& data, InStream::Outcome) override {
     Receiver& r = receiver(sender);
-    if ((data.flags & Data::ack_wanted) != 0) r.ack_wanted = std::max(r.ack_wanted, unwrap(data.position, in(sender).base()) + 1);
+    if ((data.flags & Data::ack_wanted) != 0) want_ack(r, unwrap(data.position, in(sender).base()) + 1);
     activate(sender);
   }
 
@@ -46,7 +46,7 @@ class NackStrategy final : public Reliability {
       ++core_.statistics.acks_sent;
     }
     if ((heartbeat.flags & Heartbeat::ack_wanted) != 0) {
-      r.ack_wanted = std::max(r.ack_wanted, unwrap(heartbeat.sent, in(sender).base()));
+      want_ack(r, unwrap(heartbeat.sent, in(sender).base()));
       r.answer_now = true;
       r.echo = heartbeat.id;
     }
@@ -102,14 +102,15 @@ class NackStrategy final : public Reliability {
   /// What was missing below `upto` (and not below the one before) was asked for.
   struct Asked {
     Position upto;
-    std::int64_t at_ns;
+    std::int64_t first_ns, at_ns;
     int attempts;
   };
   struct Receiver {
     int parent = -1;
     std::vector<Child> children;
     bool active = false;
-    Position reported = 0, ack_wanted = 0;
+    Position reported = 0;
+    std::deque<Position> ack_wanted;         ///< ascending: to be told when this part of the tree is there
     bool answer_now = false;
     std::uint32_t echo = 0;
     std::int64_t ask_at = never;             ///< when to ask for what has been found missing
@@ -133,6 +134,10 @@ class NackStrategy final : public Reliability {
     if (sender == core_.index || receiver(sender).active) return;
     receiver(sender).active = true;
     active_.push_back(sender);
+  }
+  /// Each of them counts: who has the end already may have members behind it in the tree that have just got half of it.
+  static void want_ack(Receiver& r, Position upto) {
+    if (upto > r.reported && (r.ack_wanted.empty() || upto > r.ack_wanted.back())) r.ack_wanted.push_back(upto);
   }
   void heard_from(int member, std::uint32_t upto);
   void move_window();
@@ -172,7 +177,8 @@ void NackStrategy::acknowledge(int sender) {
   Receiver& r = receiver(sender);
   Position upto = in(sender).base();
   for (const Child& child : r.children) upto = std::min(upto, child.upto);
-  const bool reached = upto >= r.ack_wanted && r.ack_wanted > r.reported;
+  bool reached = false;
+  for (; !r.ack_wanted.empty() && r.ack_wanted.front() <= upto; r.ack_wanted.pop_front()) reached = reached || r.ack_wanted.front() > r.reported;
   if (!r.answer_now && !reached && upto - r.reported < std::max(1, core_.window_packets / 4)) return;
   core_.courier.post(r.parent, Type::ack, body(Ack{0, r.answer_now ? r.echo : 0, {{static_cast<std::uint16_t>(sender), wrap(upto)}}}));
   ++core_.statistics.acks_sent;
@@ -198,8 +204,9 @@ void NackStrategy::settle(int sender) {
   Receiver& r = receiver(sender);
   bool first = true;
   while (!r.asked.empty() && r.asked.front().upto <= in(sender).base()) {
-    // Karn's rule; and those behind the first may have been there for long.
-    if (first && r.asked.front().attempts == 1) repair_time_.sample(core_.now_ns - r.asked.front().at_ns);
+    // From the first time it was asked for: where repairs wait in a full port, whoever counts from the last asks again and again, and
+    // fills the port with more of the same. Those behind the first may have been there for long.
+    if (first) repair_time_.sample(core_.now_ns - r.asked.front().first_ns);
     if (core_.statistics.round_trip_ns == 0) core_.statistics.round_trip_ns = repair_time_.smoothed_ns();
     first = false;
     r.asked.pop_front();
@@ -227,7 +234,7 @@ std::int64_t NackStrategy::look_for_gaps(int sender) {
       r.asked.back().upto = upto;  // nothing new is missing
     } else if (!ranges.empty()) {
       ask(sender, ranges);
-      r.asked.push_back({upto, now, 1});
+      r.asked.push_back({upto, now, now, 1});
     }
   }
   // Each run by its own clock: what was asked for a moment ago is on its way.
@@ -273,7 +280,7 @@ void NackStrategy::move_window() {
 
 void NackStrategy::ask_repair(Position position, int from) {
   const Repaired& last = repaired(position);
-  const std::int64_t too_soon = std::max(core_.options().least_retry_ns, repair_time_.smoothed_ns() / 2);
+  const std::int64_t too_soon = std::max({core_.options().least_retry_ns, repair_time_.smoothed_ns() / 2, answer_time_.smoothed_ns() / 2});
   if (last.position == position && (last.to < 0 || last.to == from) && core_.now_ns - last.at_ns < too_soon) return;  // on its way
   const auto found = repairs_.find(position);
   if (found != repairs_.end()) {

@@ -52,9 +52,13 @@ void multicast_allgather(Schedule& s, const Problem& p, std::span<const Range> b
       continue;
     }
     brought[from] = multicast_from(s, p, group, p.rank, blocks[from], own, cut);
-    if (turn >= ahead) {
-      const std::size_t before = turns[turn - ahead];
-      s.after(following(brought[before], pieces_of(blocks[before].bytes, cut), cut.window == 0 ? Cut{cut.piece_bytes, 1} : cut));
+    // After one of each of those who send together: what comes from beyond a slow link tells how far that link is.
+    for (std::size_t back = ahead; back < 2 * ahead && back <= turn; ++back) {
+      const std::size_t before = turns[turn - back];
+      // Not before the first piece has come, lest all begin at once where a block is shorter than the window.
+      const std::int64_t pieces = pieces_of(blocks[before].bytes, cut);
+      const auto pieces_ahead = static_cast<std::int32_t>(std::clamp<std::int64_t>(cut.window, 1, pieces));
+      s.after(following(brought[before], pieces, {cut.piece_bytes, pieces_ahead}));
     }
   }
 }
