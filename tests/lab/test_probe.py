@@ -134,6 +134,8 @@ def check_links(document: dict, case: Case) -> None:
     if case.buffer_kib is not None and case.rate_mbit < 500:
         # Packets are counted with their heads, and by when they come: that is never exact.
         assert 0.7 * case.buffer_kib * 1024 < document["contention"]["credit_bytes"] < 1.5 * case.buffer_kib * 1024
+    assert document["multicast"]["works"] is True
+    assert document["multicast"]["nodes"] == sum(case.switches)
     if document["machine"]["ranks_per_node"] > 1:
         near, far = document["link_classes"][0], document["link_classes"][1]
         assert near["latency_s"] < far["latency_s"]

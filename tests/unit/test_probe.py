@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.probe import clusters, contention, curves, plan, survey
+from antiphon.probe import clusters, contention, curves, multicast, plan, survey
 
 L_S, OS_S, OR_S, RATE = 20e-6, 4e-6, 6e-6, 1.19e7
 
@@ -269,3 +269,21 @@ def test_gamma_is_not_taken_from_bounds_that_are_equal(monkeypatch: pytest.Monke
     for upper_s in (1e-3, 1.01e-3, 0.9e-3):
         monkeypatch.setattr(contention, "bounds_s", lambda *_, upper_s=upper_s: (1e-3, upper_s))
         assert contention.gamma([event], found) == []
+
+
+def test_multicast_that_is_not_heard_says_why() -> None:
+    """GIVEN broadcasts that had to go without multicast THEN the profile says that it does not work, and the reason."""
+    why = "rank 2 hears no multicast of rank 0"
+    row = {"bytes": 8, "chosen": f"multicast:segment_bytes=32768{multicast.WITHOUT}{why}", "samples": [1e-3]}
+    assert multicast.describe({"nodes": 4, "rows": [row]}, 1e-4) == {"works": False, "why_not": why}
+    assert multicast.describe({"nodes": 1, "rows": []}, 1e-4) is None
+
+
+def test_multicast_s_curve_never_falls_and_leaves_the_latency_out() -> None:
+    samples = {8: 2e-4, 1024: 1e-4, 65536: 5.6e-3}
+    rows = [{"bytes": size, "chosen": "multicast", "samples": [s]} for size, s in samples.items()]
+    found = multicast.describe({"nodes": 16, "rows": rows}, 1e-4)
+    assert found is not None and found["works"] is True
+    assert [size for size, _ in found["g_s"]] == [8, 1024, 65536]
+    assert [gap for _, gap in found["g_s"]] == pytest.approx([1e-4, 1e-4, 5.5e-3])
+    assert found["bytes_per_s"] == pytest.approx((65536 - 1024) / 5.4e-3, rel=1e-3)
