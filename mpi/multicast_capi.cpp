@@ -2,6 +2,7 @@
 // The C API of multicast groups (antiphon.h): paper 1, §4.1, compiler-assisted group management.
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "antiphon.h"
@@ -38,6 +39,8 @@ namespace {
 
 /// Sizes and layouts that are kept for one group.
 constexpr std::size_t most_programs = 8;
+/// A scatter of more bytes in all goes by messages: the root's link is as full then either way, and nobody waits for acknowledgements.
+constexpr std::int64_t most_aggregated_bytes = 32768;
 
 /// Opens the transport's group among the members; the others go on.
 int finish_opening(std::unique_ptr<antiphon_group_s> fresh, CommState& state, antiphon_group* group) {
@@ -69,9 +72,17 @@ int open_group(MPI_Comm comm, int root, antiphon_group* group, Make&& make) {
   }
 }
 
-/// What the members do: the multicast algorithm's schedule with this group.
+/// By one multicast of all blocks, or by a message for each.
+const Choice& scatterv_choice(const antiphon_group_s& g) {
+  static const Choice aggregated = parse_choice(Collective::scatterv, "multicast:members=1");
+  static const Choice messages = parse_choice(Collective::scatterv, "flat:piece_bytes=0,destinations=1024");
+  const std::int64_t all_bytes = std::accumulate(g.sizes.begin(), g.sizes.end(), std::int64_t{0});
+  return all_bytes <= most_aggregated_bytes ? aggregated : messages;
+}
+
+/// What the members do: the algorithm's schedule with this group.
 Schedule schedule_for(const antiphon_group_s& g, const Problem& p) {
-  if (g.collective == Collective::scatterv) return find_algorithm(Collective::scatterv, "multicast")->build(p);
+  if (g.collective == Collective::scatterv) return scatterv_choice(g).algorithm->build(p);
   Schedule s;
   const int group = s.group(g.members);
   if (p.rank == p.root) s.multicast(group, p.whole_output());
@@ -105,8 +116,7 @@ int move(const Call& call, antiphon_group_s& g) {
     if (problem.rank == problem.root ? problem.send_bytes != g.sizes : problem.bytes != g.sizes[static_cast<std::size_t>(problem.rank)]) {
       return ANTIPHON_BAD_PATTERN;
     }
-    static const Choice choice = parse_choice(Collective::scatterv, "multicast:members=1");
-    problem.parameters = choice.parameters;
+    problem.parameters = scatterv_choice(g).parameters;
     problem.send_bytes = g.sizes;
     if (problem.rank != problem.root) problem.send_offsets.assign(g.sizes.size(), 0);
   }

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "settings.hpp"
+#include "world.hpp"
+
 namespace antiphon::mpi {
 
 namespace {
@@ -11,8 +14,9 @@ namespace {
 /// Sends of at most so many bytes are copied, so that the sender needs not wait for the slowest member's acknowledgement.
 constexpr std::int64_t most_copied_bytes = 65536;
 /// Of senders that send at the same time, so many bytes together under way, for a port of a switch holds little more: where all meet, or
-/// where one that is faster than a link between switches meets that.
-constexpr std::int64_t port_bytes = 65536;
+/// where one that is faster than a link between switches meets that. Fast links need more, and have it: this is 0.5 ms at 1 Gb/s, about how long
+/// acknowledgements take.
+std::int64_t port_bytes() { return std::max<std::int64_t>(65536, world.settings.link_bits_per_s / 8 / 2000); }
 
 bool is_multicast(const Op& op) { return op.group >= 0; }
 
@@ -142,7 +146,7 @@ multicast::Ticket MulticastLanes::post(Lane& lane, const Progress::Piece& piece,
     multicast::SendOptions options;
     options.copy = static_cast<std::int64_t>(at.size()) <= most_copied_bytes;
     options.concurrent = std::min(senders_, transport.size());
-    options.window_packets = std::max(4, static_cast<int>(port_bytes / transport.payload_bytes()) / options.concurrent);
+    options.window_packets = std::max(4, static_cast<int>(port_bytes() / transport.payload_bytes()) / options.concurrent);
     return transport.send(at, options);
   }
   const auto& wanted = wanted_[piece.op];

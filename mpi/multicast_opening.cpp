@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "multicast_opening.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -50,7 +52,11 @@ void MulticastOpening::send(const Bytes& bytes, int member) {
 MulticastOpening::Bytes MulticastOpening::receive(int member) {
   MPI_Status status{};
   int count = 0;
-  failed_ = PMPI_Probe(member, opening_tag, group_.comm_, &status) != MPI_SUCCESS || failed_;
+  // MPICH's own PMPI_Probe keeps the core: where ranks share cores, each step of an opening then takes a turn of all of them.
+  for (int there = 0; there == 0 && !failed_;) {
+    failed_ = PMPI_Iprobe(member, opening_tag, group_.comm_, &there, &status) != MPI_SUCCESS;
+    if (there == 0) sched_yield();
+  }
   if (failed_) return {};
   PMPI_Get_count(&status, MPI_BYTE, &count);
   Bytes bytes(static_cast<std::size_t>(count));
