@@ -107,31 +107,29 @@ const Call* as_exchange(const Call& given, CommState& state) {
   return call;
 }
 
-bool try_accelerate(const Call& given, int& result, double began_s) {
-  CommState* state = CommState::of(given.comm);
-  if (state == nullptr) return pass(began_s, 0);
-  const Call* const exchange = as_exchange(given, *state);
+bool try_accelerate(const Call& given, CommState& state, int& result, double began_s) {
+  const Call* const exchange = as_exchange(given, state);
   if (exchange == nullptr) return pass(began_s, bytes_handed_in(given));
   const Call& call = *exchange;
   Description d;
-  if (!describe(call, *state, d)) {
-    state->note(call.collective, library_text);
+  if (!describe(call, state, d)) {
+    state.note(call.collective, library_text);
     return pass(began_s, d.own_bytes);
   }
-  const Choice& choice = state->decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
+  const Choice& choice = state.decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
   if (choice.algorithm == nullptr) return pass(began_s, d.own_bytes);
   // Elements with gaps between them can be neither encoded nor sent as one run of bytes.
   if ((encodes(choice) || choice.algorithm->multicasts) && d.has_gaps()) {
-    state->note(d.collective, library_text);
+    state.note(d.collective, library_text);
     return pass(began_s, d.own_bytes);
   }
   int rc = MPI_SUCCESS;
-  if (!run(call, d, choice, *state, rc)) {
-    state->note(d.collective, library_text);
+  if (!run(call, d, choice, state, rc)) {
+    state.note(d.collective, library_text);
     return pass(began_s, d.own_bytes);
   }
-  state->carried_out();
-  if (summary::enabled()) summary::count(kind_of(given), d.own_bytes, now_s() - began_s, *state->used(d.collective));
+  state.carried_out();
+  if (summary::enabled()) summary::count(kind_of(given), d.own_bytes, now_s() - began_s, *state.used(d.collective));
   if (trace::on()) trace::collective(given, began_s, true, rc != MPI_SUCCESS);
   result = rc == MPI_SUCCESS ? MPI_SUCCESS : PMPI_Comm_call_errhandler(call.comm, rc);
   if (rc != MPI_SUCCESS && result == MPI_SUCCESS) result = rc;
@@ -160,11 +158,12 @@ bool accelerate(const Call& call, int& result) {
   if (!world.active.load(std::memory_order_relaxed)) return false;
   const double began_s = summary::enabled() || trace::on() ? now_s() : 0;
   try {
-    if (try_accelerate(call, result, began_s)) return true;
+    CommState* const state = CommState::of(call.comm);
+    if (state == nullptr) return pass(began_s, 0);
+    if (try_accelerate(call, *state, result, began_s)) return true;
     // The library must not wait while others wait for what was started here. Blocking calls do not match nonblocking ones, so
     // this cannot depend on what is under way on this rank, but on what all ranks have done alike.
-    CommState* const state = CommState::of(call.comm);
-    if (state == nullptr || !state->has_operations() || !persistent::run_aside(call, result)) return false;
+    if (!state->has_operations() || !persistent::run_aside(call, result)) return false;
     passed_on(call);
     return true;
   } catch (const std::exception& e) {
