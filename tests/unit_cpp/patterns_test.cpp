@@ -7,6 +7,8 @@
 #include "../../src/patterns/circulant.hpp"
 #include "../../src/patterns/partition.hpp"
 #include "../../src/patterns/tree.hpp"
+#include "antiphon/progress.hpp"
+#include "antiphon/select.hpp"
 
 using namespace antiphon;
 
@@ -116,4 +118,37 @@ TEST_CASE("a partition covers everything with blocks of whole elements that diff
     }
   }
   CHECK(Partition(83, 8, 3).size(2) == 27);
+}
+
+namespace {
+
+/// Whether this rank of a multicast allgather of one-piece blocks sends when it has received those of `come` only.
+bool sends_after(int rank, int size, int senders, const std::vector<int>& come) {
+  const Choice choice = parse_choice(Collective::allgather, "multicast:senders=" + std::to_string(senders));
+  Problem p{Collective::allgather, rank, size, 0, 1000};
+  p.parameters = choice.parameters;
+  const Schedule schedule = build_schedule(*choice.algorithm, p);
+  Progress progress(schedule);
+  progress.reset();
+  bool sends = false;
+  for (Progress::Piece piece; progress.next(piece);) {
+    const Op& op = schedule.ops()[piece.op];
+    const bool arrived = op.kind == OpKind::recv && std::find(come.begin(), come.end(), op.peer) != come.end();
+    sends = sends || op.kind == OpKind::multicast;
+    if (op.kind == OpKind::copy || arrived) progress.complete(piece);
+  }
+  return sends;
+}
+
+}  // namespace
+
+TEST_CASE("patterns: in a multicast allgather as many send at a time as may, far apart, and the next after one of each") {
+  for (int rank = 0; rank < 8; ++rank) CHECK(sends_after(rank, 8, 1, {}) == (rank == 0));
+  for (int rank = 0; rank < 8; ++rank) CHECK(sends_after(rank, 8, 2, {}) == (rank == 0 || rank == 4));
+  // The order is 0, 4, 1, 5, 2, 6, 3, 7.
+  CHECK(sends_after(1, 8, 2, {0}));
+  CHECK_FALSE(sends_after(5, 8, 2, {4}));
+  CHECK(sends_after(5, 8, 2, {0, 4}));
+  CHECK_FALSE(sends_after(2, 8, 2, {0, 1}));
+  CHECK(sends_after(2, 8, 2, {1, 4}));
 }
