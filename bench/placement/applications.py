@@ -20,7 +20,7 @@ from antiphon.placement.compute import Arrangement, Scorer, Wishes
 from antiphon.placement.tables import to_json
 from antiphon.places import program
 
-LIMIT_S = 25.0
+LIMIT_S = 16.0
 #: What a run is thought to take before one was seen.
 FIRST_S = 8.0
 

@@ -5,7 +5,7 @@
   measure.py prepare --work W --cluster two-racks-16x4 --profile machine.json --without-han gauss:192 sweep3d:--local:8
   measure.py time --work W --seconds 140       one slice: goes on where the last one ended
   measure.py all --work W --through quiet      slices until all is measured, each through a command of yours
-  measure.py table --work W
+  measure.py table --work W                    tables; `raw`: all samples, as JSON
 
 `prepare` records each application once in block order, all collectives the library's, and has it and each collective
 mapped; it adds a setting (cluster, library) to those that slices go through: docs/measurements/placement.md.
@@ -14,6 +14,7 @@ mapped; it adds a setting (cluster, library) to those that slices go through: do
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import subprocess
 import sys
@@ -73,7 +74,7 @@ def everything(args: argparse.Namespace) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=("prepare", "time", "all", "table"))
+    parser.add_argument("action", choices=("prepare", "time", "all", "table", "raw"))
     parser.add_argument("applications", nargs="*", metavar="PROGRAM:ARGUMENT…")
     parser.add_argument("--work", type=Path, required=True, help="folder for everything that is kept between slices")
     parser.add_argument("--cluster", default="paper2-16x4")
@@ -88,6 +89,8 @@ def main() -> int:
     args = parser.parse_args()
     if args.action == "table":
         print(tables.text(args.work))
+    elif args.action == "raw":
+        json.dump(tables.raw(args.work), sys.stdout)
     else:
         {"prepare": prepare, "time": time_slice, "all": everything}[args.action](args)
     return 0

@@ -9,6 +9,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import applications
 import collectives
@@ -29,6 +30,41 @@ def text(work: Path) -> str:
             parts += of_collectives(work, setting, ranks)
         parts += of_applications(work, setting) + of_joint(work, setting)
     return "\n".join(parts)
+
+
+def raw(work: Path) -> list[dict[str, Any]]:
+    """Every sample with the placement that it was taken under, and what was predicted; a row a setting."""
+    rows = []
+    for setting in Setting.load_all(work):
+        files = [
+            (
+                f"collectives, {ranks} ranks",
+                collectives.plan_file(work, setting, ranks),
+                collectives.samples_file(work, setting, ranks),
+            )
+            for ranks in collectives.CASES
+        ]
+        files.append(("joint", joint.plan_file(work, setting), joint.samples_file(work, setting)))
+        row: dict[str, Any] = {"setting": setting.name}
+        for title, plan, results in files:
+            samples = {found["name"]: found["seconds"] for found in lines_of(results)}
+            cells = json.loads(plan.read_text(encoding="utf-8"))["cells"] if samples else []
+            row[title] = [
+                {**cell, "seconds": rounded(samples[cell["name"]])} for cell in cells if cell["name"] in samples
+            ]
+        row["applications"] = list(lines_of(applications.samples_file(work, setting)))
+        row["applications' placements"] = [
+            {"application": application, "placement": name, "node_of_rank": document["node_of_rank"]}
+            for application, name in applications.prepared(work, setting)
+            for document in [json.loads(applications.file_of(work, setting, application, f"{name}.json").read_text())]
+        ]
+        rows.append(row)
+    return rows
+
+
+def rounded(samples: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
+    """To four digits: more of them are noise."""
+    return {way: [float(f"{s:.4g}") for s in seconds] for way, seconds in samples.items()}
 
 
 def of_collectives(work: Path, setting: Setting, ranks: int) -> list[str]:

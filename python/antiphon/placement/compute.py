@@ -18,7 +18,7 @@ from antiphon import core
 from antiphon.errors import AntiphonError
 from antiphon.placement.document import Placement
 from antiphon.placement.machine import Machine, short
-from antiphon.placement.stages import MOST_CALLS, MOST_PREDICTIONS, Stages, regular_orders
+from antiphon.placement.stages import MOST_CALLS, MOST_PREDICTIONS, ROOTED, Stages, regular_orders
 
 if TYPE_CHECKING:
     from antiphon.traffic import Edges, Part, Traffic
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 #: A gain below that is within what the prediction may be wrong by.
 WORTH_IT = 0.02
 #: Predictions that differ by less say nothing.
-NEAR = 0.02
+NEAR = 0.03
+#: So much better must the order of a placement's messages be predicted to give up a plain one that costs the same.
+IN_ORDER = 0.1
 #: A placement changes the traffic that it was made for; so many times it is made anew.
 ROUNDS = 3
 
@@ -180,12 +182,12 @@ class Scorer:
             return float(one.costs["stages_s"])
 
         best = min(near, key=stages)
-        return next((one for one in near if one in plain and stages(one) <= stages(best) * (1 + NEAR)), best)
+        return next((one for one in near if one in plain and stages(one) <= stages(best) * (1 + IN_ORDER)), best)
 
     def regular(self, bases: Sequence[Arrangement], decompose: Decompose) -> list[Arrangement]:
         """Ranks in regular orders on the places of these, where the order of messages counts."""
         traffic = bases[0].traffic
-        predictions = sum(min(len(part.made), MOST_CALLS) for part in traffic.parts)
+        predictions = sum(min(len(part.made), MOST_CALLS) for part in traffic.parts if part.name in ROOTED)
         if self._stages is None or not predictions or self.wishes.pins:
             return []
         most = int(MOST_PREDICTIONS * min(1.0, (64 / traffic.ranks) ** 2) / predictions / len(bases))

@@ -2,7 +2,8 @@
 """Collectives predicted message after message: what the sum of all messages cannot tell.
 
 A gather along a tree brings as many bytes to every link in block as in cyclic order; but who passes on half of all
-blocks had better be near the root. So placements that cost the same by the sum are judged by the model of schedules.
+blocks had better be near the root. So placements that cost the same by the sum are judged by the model of schedules,
+where there are roots; in exchanges among all, measured times follow the sum better (docs/measurements/placement.md).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from antiphon import core
 from antiphon.traffic.graph import Made, Part
 
+ROOTED = ("bcast", "scatter", "gather", "reduce")
 #: Larger communicators' collectives count by the sum of their messages.
 MOST_RANKS = 256
 #: Of the different calls of a kind (sizes, roots), so many stand for all.
@@ -31,6 +33,8 @@ class Stages:
 
     def seconds(self, part: Part, node_of_rank: Sequence[int]) -> float | None:
         """What a part's calls take; None where the model cannot say."""
+        if part.name not in ROOTED:
+            return None
         total = 0.0
         for made, calls in sampled(part.made):
             one = self._call(made, tuple(self._nodes[node_of_rank[m]] for m in made.members))

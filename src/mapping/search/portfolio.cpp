@@ -6,7 +6,6 @@
 #include "antiphon/error.hpp"
 #include "mapping/fill.hpp"
 #include "mapping/search/digits.hpp"
-#include "mapping/search/exchange.hpp"
 #include "mapping/search/link_search.hpp"
 #include "mapping/search/recursive.hpp"
 #include "mapping/search/swaps.hpp"
@@ -19,8 +18,6 @@ namespace {
 constexpr double hopeless = 1.5;
 /// Methods that are quick with few ranks are not tried with more.
 constexpr int most_ranks_of_others = 8192;
-/// With more places, exchanging all pairs takes longer than it is worth.
-constexpr int most_slots_of_pairs = 160;
 /// A beginning that costs so many times what the best one does is left out.
 constexpr double worth_improving = 1.12;
 
@@ -46,7 +43,6 @@ class Portfolio {
     }
     regular();
     explore();
-    exchange_all_pairs();
     anneal();
     return model_.task().objective() == Objective::time ? quickest() : best_.placement;
   }
@@ -161,20 +157,6 @@ class Portfolio {
     constexpr std::size_t most = 6;
     if (candidates_.size() <= most) return;
     candidates_.erase(std::max_element(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; }));
-  }
-
-  /// MPIPP's exchange goes through what is worse for a while, which single exchanges do not: from the best, then from anywhere.
-  void exchange_all_pairs() {
-    if (model_.slots() > most_slots_of_pairs) return;
-    PairwiseExchange exchange(model_);
-    const double until = at_part(0.85);
-    std::vector<Candidate> left = candidates_;
-    left.push_back(best_);
-    std::sort(left.begin(), left.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
-    for (std::size_t n = 0; thread_seconds() < until; ++n) {
-      const Model::Placement found = exchange.run(n < left.size() ? left[n].placement : random_placement(model_, random_), until);
-      keep(found, model_.total(found));
-    }
   }
 
   void anneal() {

@@ -102,12 +102,22 @@ class Bisection {
     const Domains::Domain& r = domains_.all()[at(d.right)];
     const int n = static_cast<int>(ranks.size());
     const CutGraph g = graph(d, ranks);
-    const Sides side = bisect(g, {std::max(0, n - r.size()), std::min(n, l.size())}, random_);
+    const Sides side = bisect(g, sizes(n, l.size(), r.size()), random_);
     for (int i = 0; i < n; ++i) {
       const int rank = ranks[at(i)];
       domain_of_[at(rank)] = side[at(i)] == 0 ? d.left : d.right;
       (side[at(i)] == 0 ? to_left : to_right).push_back(rank);
     }
+  }
+
+  /// How many of n ranks may be left. Where there is room to spare, cutting least fills one half as far as it goes; so half of
+  /// the cuts take a share at random.
+  [[nodiscard]] Range sizes(int n, int left, int right) {
+    const int least = std::max(0, n - right);
+    const int most = std::min(n, left);
+    if (most - least < 2 || random_.below(2) == 0) return {least, most};
+    const int share = least + static_cast<int>(random_.below(static_cast<std::uint32_t>(most - least + 1)));
+    return {std::max(least, share - 1), std::min(most, share + 1)};
   }
 
   CutGraph graph(const Domains::Domain& d, const std::vector<int>& ranks) {
