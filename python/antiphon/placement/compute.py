@@ -18,7 +18,15 @@ from antiphon import core
 from antiphon.errors import AntiphonError
 from antiphon.placement.document import Placement
 from antiphon.placement.machine import Machine, short
-from antiphon.placement.stages import MOST_CALLS, MOST_PREDICTIONS, ROOTED, Stages, regular_orders
+from antiphon.placement.stages import (
+    MOST_CALLS,
+    MOST_ORDERS,
+    MOST_PREDICTIONS,
+    MOST_RANKS,
+    ROOTED,
+    Stages,
+    regular_orders,
+)
 
 if TYPE_CHECKING:
     from antiphon.traffic import Edges, Part, Traffic
@@ -185,12 +193,13 @@ class Scorer:
         return next((one for one in near if one in plain and stages(one) <= stages(best) * (1 + IN_ORDER)), best)
 
     def regular(self, bases: Sequence[Arrangement], decompose: Decompose) -> list[Arrangement]:
-        """Ranks in regular orders on the places of these, where the order of messages counts."""
+        """Ranks in regular orders on the places of these."""
         traffic = bases[0].traffic
-        predictions = sum(min(len(part.made), MOST_CALLS) for part in traffic.parts if part.name in ROOTED)
-        if self._stages is None or not predictions or self.wishes.pins:
+        if self.wishes.pins or traffic.ranks > MOST_RANKS:
             return []
-        most = int(MOST_PREDICTIONS * min(1.0, (64 / traffic.ranks) ** 2) / predictions / len(bases))
+        rooted = [part for part in traffic.parts if part.name in ROOTED and self._stages]
+        predictions = max(1, sum(min(len(part.made), MOST_CALLS) for part in rooted))
+        most = int(min(MOST_ORDERS, MOST_PREDICTIONS * min(1.0, (64 / traffic.ranks) ** 2) / predictions) / len(bases))
         found = []
         for base in bases:
             by_node = sorted(range(traffic.ranks), key=lambda r: (base.node_of_rank[r], base.core_of_rank[r]))

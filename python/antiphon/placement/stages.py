@@ -20,6 +20,8 @@ MOST_RANKS = 256
 MOST_CALLS = 16
 #: Predictions that trying regular orders may take, at 64 ranks.
 MOST_PREDICTIONS = 400
+#: Regular orders that are tried.
+MOST_ORDERS = 80
 
 
 class Stages:
