@@ -32,6 +32,11 @@ double patience_s(const CreditLimits& limits) {
   return std::max(least_s, times * 8 * static_cast<double>(limits.sender_bytes) / bits_per_s);
 }
 
+CreditLimits limits_of(const Problem& p) {
+  return {.piece_bytes = p.parameter("piece_bytes"), .credit_bytes = p.parameter("credit_bytes"), .sender_bytes = p.parameter("sender_bytes"),
+          .short_bytes = p.parameter("short_bytes"), .short_window_bytes = p.parameter("window_bytes")};
+}
+
 /// Equal in everything that a builder sees, but for the parameters.
 bool same_problem(const Problem& a, const Problem& b) {
   return a.collective == b.collective && a.bytes == b.bytes && a.root == b.root && a.in_place == b.in_place &&
@@ -299,6 +304,19 @@ const Choice& credit_choice() {
   return choice;
 }
 
+std::unique_ptr<Exchange> CommState::make_exchange(const CreditLimits& limits, int first_tag) {
+  return std::make_unique<Exchange>(own_comm(), rank_, size_, limits, patience_s(limits), world.yields, first_tag);
+}
+
+std::unique_ptr<Exchange> CommState::make_exchange(int first_tag) {
+  constexpr int many_ranks = 4;  // share a node's port, as in the rules
+  Problem p;
+  p.parameters = credit_choice().parameters;
+  CreditLimits limits = limits_of(p);
+  if (max_ranks_per_node_ >= many_ranks) limits.sender_bytes = limits.piece_bytes;
+  return make_exchange(limits, first_tag);
+}
+
 Exchange* CommState::exchange(const Choice& choice, bool in_step) {
   const Algorithm* const credit = credit_choice().algorithm;
   // What is more than the algorithm's own parameters asks for encoded messages, which only schedules have.
@@ -307,14 +325,12 @@ Exchange* CommState::exchange(const Choice& choice, bool in_step) {
     Problem p;
     p.parameters = in_step ? credit_choice().parameters : choice.parameters;
     if (!supports(*credit, p)) return nullptr;  // then the schedule says that it does not either
-    CreditLimits limits{.piece_bytes = p.parameter("piece_bytes"), .credit_bytes = p.parameter("credit_bytes"),
-                        .sender_bytes = p.parameter("sender_bytes"), .short_bytes = p.parameter("short_bytes"),
-                        .short_window_bytes = p.parameter("window_bytes")};
+    CreditLimits limits = limits_of(p);
     if (in_step) {  // pieces under way as in the phases
       p.parameters = choice.parameters;
       limits.sender_bytes = std::min(limits.credit_bytes, limits.piece_bytes * p.parameter("window"));
     }
-    exchange_ = std::make_unique<Exchange>(own_comm(), rank_, size_, limits, patience_s(limits), world.yields);
+    exchange_ = make_exchange(limits, Exchange::default_first_tag);
     exchange_parameters_ = choice.parameters;
   }
   return exchange_.get();

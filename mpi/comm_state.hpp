@@ -93,6 +93,8 @@ class CommState : public Staging {
   /// Where the choice is the credit protocol (which is no schedule): what runs it. Else null. `in_step`: the choice is rotated phases, which
   /// the protocol does by keeping in step.
   Exchange* exchange(const Choice& choice, bool in_step);
+  /// For exchanges in step of a schedule that all ranks have.
+  std::unique_ptr<Exchange> make_exchange(int first_tag = Exchange::default_first_tag);
   /// The communicator's multicast groups.
   MulticastGroups& groups();
   /// Whether a choice that multicasts may be used: it was asked for, or the ranks hear each other's multicasts. Collective the first time.
@@ -131,6 +133,7 @@ class CommState : public Staging {
   const Choice& use(Decision& decision, Collective collective);
   Choice choose(Collective collective, const Question& question) const;
   void use_groups(Plan& plan);
+  std::unique_ptr<Exchange> make_exchange(const CreditLimits& limits, int first_tag);
 
   MPI_Comm comm_;
   MPI_Comm own_ = MPI_COMM_NULL;

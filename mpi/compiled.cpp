@@ -17,26 +17,18 @@
 using namespace antiphon;
 using namespace antiphon::mpi;
 
-/// A scheduled pattern, and the programs for the layouts that calls had.
+/// A scheduled pattern, and what runs it.
 struct antiphon_schedule_s {
-  struct Program {
-    Problem problem;
-    std::unique_ptr<Executor> executor;
-  };
-
   MPI_Comm comm;
   CompiledPattern compiled;
-  Advice own;  ///< this rank's counts
-  std::vector<std::unique_ptr<Program>> programs;
-  std::size_t oldest = 0;
+  Advice own;  ///< this rank's part
+  std::unique_ptr<Exchange> exchange;
 
-  antiphon_schedule_s(MPI_Comm c, CompiledPattern pattern, int rank) : comm(c), compiled(std::move(pattern)), own(compiled, rank) {}
+  antiphon_schedule_s(MPI_Comm c, CompiledPattern pattern, CommState& state)
+      : comm(c), compiled(std::move(pattern)), own(compiled, state.rank()), exchange(state.make_exchange()) {}
 };
 
 namespace {
-
-/// Layouts (places of blocks) that are kept for one schedule.
-constexpr std::size_t most_programs = 8;
 
 /// Runs `make`, which returns a compiled pattern, and wraps what comes of it.
 template <class Make>
@@ -45,7 +37,7 @@ int make_schedule(MPI_Comm comm, antiphon_schedule* schedule, Make&& make) {
   CommState* const state = CommState::of(comm);
   if (state == nullptr) return ANTIPHON_BAD_COMM;
   try {
-    *schedule = new antiphon_schedule_s(comm, make(*state), state->rank());
+    *schedule = new antiphon_schedule_s(comm, make(*state), *state);
     return ANTIPHON_OK;
   } catch (const std::exception&) {
     return ANTIPHON_BAD_PATTERN;
@@ -94,22 +86,6 @@ CompiledPattern from_parts(const antiphon_part* parts, int count, CommState& sta
   return compiled;
 }
 
-Executor& program_for(antiphon_schedule_s& s, const Problem& problem, CommState& state) {
-  for (const auto& p : s.programs) {
-    if (p->problem.send_offsets == problem.send_offsets && p->problem.recv_offsets == problem.recv_offsets &&
-        p->problem.send_bytes == problem.send_bytes) {
-      return *p->executor;
-    }
-  }
-  auto fresh = std::make_unique<antiphon_schedule_s::Program>();
-  fresh->problem = problem;
-  fresh->executor = std::make_unique<Executor>(schedule_of(s.compiled, problem), state.own_comm(), world.yields);
-  Executor& executor = *fresh->executor;
-  if (s.programs.size() < most_programs) s.programs.push_back(std::move(fresh));
-  else s.programs[s.oldest++ % most_programs] = std::move(fresh);
-  return executor;
-}
-
 int transmit(const Call& call, antiphon_schedule_s& s) {
   CommState* const state = CommState::of(call.comm);
   if (state == nullptr) return ANTIPHON_BAD_COMM;
@@ -118,10 +94,9 @@ int transmit(const Call& call, antiphon_schedule_s& s) {
   Problem& problem = state->blank_problem(Collective::alltoallv);
   make_problem(call, d, *state, problem);
   if (!s.own.fits(problem)) return ANTIPHON_BAD_PATTERN;
-  Executor& executor = program_for(s, problem, *state);
   Workspace workspace(call, d, problem, *state);
-  int rc = workspace.prepare(executor.schedule().scratch_bytes());
-  if (rc == MPI_SUCCESS) rc = executor.run(workspace.binding());
+  int rc = workspace.prepare(0);
+  if (rc == MPI_SUCCESS) rc = s.exchange->run(problem, workspace.input(), workspace.output(), s.own.way());
   if (rc == MPI_SUCCESS) rc = workspace.finish();
   if (rc == MPI_SUCCESS) return ANTIPHON_OK;
   PMPI_Comm_call_errhandler(call.comm, rc);

@@ -21,23 +21,36 @@ struct Way {
   double patience_s = 0;  ///< at least; by itself an exchange has as much as suits messages of usual length
 };
 
-/// Made once for a communicator and used for all its calls of any sizes; allocates only when something grows.
+/// Made once for a communicator and used for all its calls of any sizes; allocates only when something grows. Exchanges that are under way
+/// at the same time on one communicator need different tags: `first_tag` and the next.
 class Exchange {
  public:
-  Exchange(MPI_Comm comm, int rank, int size, const CreditLimits& limits, double patience_s, bool yield);
+  /// Schedules use tags from 0 up on the same communicator; the protocol's messages keep apart from them, so that calls of which
+  /// some are run as schedules may follow one another without a pause.
+  static constexpr int default_first_tag = 30000;
+
+  Exchange(MPI_Comm comm, int rank, int size, const CreditLimits& limits, double patience_s, bool yield,
+           int first_tag = default_first_tag);
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
   /// The blocks of `problem` (an alltoallv) between `input` and `output`. Returns an MPI error code.
   int run(const Problem& problem, const std::byte* input, std::byte* output, const Way& way);
+  /// The same in steps that do not wait: begin() starts what can be started, and advance() goes on as far as it can. The
+  /// problem and the data must stay until done().
+  int begin(const Problem& problem, const std::byte* input, std::byte* output, const Way& way);
+  int advance();
+  [[nodiscard]] bool done() const { return protocol_.done(); }
   /// Whether this rank lost its patience in the last run.
   [[nodiscard]] bool stalled() const { return stalled_; }
 
  private:
   using Action = CreditExchange::Action;
 
+  int start_all();
   int start(const Action& action);
-  int wait_some();
+  void retire(int count);
+  void look_at_clock();
   std::int64_t* new_grant();
 
   /// A request under way, and what it is for.
@@ -48,8 +61,10 @@ class Exchange {
 
   CreditExchange protocol_;
   MPI_Comm comm_;
+  int first_tag_;
   double least_patience_s_;
-  double patience_s_ = 0;  ///< in step, so long nothing may move
+  double patience_s_ = 0;    ///< in step, so long nothing may move
+  double idle_since_s_ = 0;  ///< 0: not known, something has moved
   bool stalled_ = false;
   bool yield_;
   const Problem* problem_ = nullptr;

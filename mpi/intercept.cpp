@@ -34,9 +34,8 @@ int run_exchange(const Call& call, const Description& d, const Problem& problem,
   const Way way = knowledge.way(problem, state.own_comm(), in_step);
   if (knowledge.used() != nullptr) state.note(d.collective, *knowledge.used());
   int rc = workspace.prepare(0);
-  const auto& base = workspace.binding().base;
   if (rc == MPI_SUCCESS) {
-    rc = exchange.run(problem, base[static_cast<std::size_t>(Space::input)], base[static_cast<std::size_t>(Space::output)], way);
+    rc = exchange.run(problem, workspace.input(), workspace.output(), way);
     knowledge.after_call(exchange.stalled());
   }
   return rc == MPI_SUCCESS ? workspace.finish() : rc;

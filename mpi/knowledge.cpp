@@ -128,7 +128,7 @@ Way PatternKnowledge::way(const Problem& p, MPI_Comm own, bool in_step) {
   if (planned()) world.count_planned(advice != nullptr);
   if (advice != nullptr) {
     used_ = planned() ? &by_plan : &by_pattern;
-    return {advice->steps, advice->in_step, advice->patience_s};
+    return advice->way();
   }
   if (counts_are_new(p)) stalled_ = false;
   const bool steps = in_step && !stalled_;

@@ -28,6 +28,7 @@ struct Advice {
   double patience_s = 0;  ///< in step
 
   Advice(const CompiledPattern& compiled, int rank);
+  [[nodiscard]] Way way() const { return {steps, in_step, patience_s}; }
   /// Whether these are this call's counts.
   [[nodiscard]] bool fits(const Problem& p) const;
 };

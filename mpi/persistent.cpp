@@ -37,6 +37,8 @@ struct Operation {
   Problem problem;
   Staging staging;
   std::unique_ptr<Executor> executor;
+  std::unique_ptr<Advice> advice;      ///< of an exchange of which all ranks know the pattern
+  std::unique_ptr<Exchange> exchange;  ///< runs that, instead of the executor
   std::unique_ptr<Workspace> workspace;
   int signal_tag = 0;
   bool active = false;
@@ -80,12 +82,12 @@ bool take_tags(CommState& state, int& tag_base) {
 }
 
 /// All ranks' counts, scheduled: MPI_Alltoallv_init is level 1 of paper 1 (§4.2), with the control out of the loop.
-Schedule compiled_schedule(const Problem& p, MPI_Comm comm) {
+std::unique_ptr<Advice> compiled_advice(const Problem& p, MPI_Comm comm) {
   std::vector<std::int64_t> table(static_cast<std::size_t>(p.size) * static_cast<std::size_t>(p.size));
   if (PMPI_Allgather(p.send_bytes.data(), p.size, MPI_INT64_T, table.data(), p.size, MPI_INT64_T, comm) != MPI_SUCCESS) {
     throw Error("the counts cannot be gathered");
   }
-  return schedule_of(compile_pattern(Pattern::of_counts(p.size, table), fabric_of(comm, p.size)), p);
+  return std::make_unique<Advice>(compile_pattern(Pattern::of_counts(p.size, table), fabric_of(comm, p.size)), p.rank);
 }
 
 /// Whether an exchange is not for the library; the same on every rank.
@@ -106,7 +108,8 @@ bool plan(Operation& op, CommState& state, bool always) {
   op.problem = state.blank_problem(d.collective);
   make_problem(op.call, d, state, op.problem);
   if (compiles) {
-    op.executor = std::make_unique<Executor>(compiled_schedule(op.problem, state.own_comm()), state.own_comm(), world.yields, tag_base);
+    op.advice = compiled_advice(op.problem, state.own_comm());
+    op.exchange = state.make_exchange(tag_base);
     return true;
   }
   op.problem.parameters = choice.parameters;
@@ -128,16 +131,20 @@ int make_request(Operation& op, MPI_Request* request) {
 void begin(Operation& op) {
   op.active = true;
   op.workspace = std::make_unique<Workspace>(op.call, op.description, op.problem, op.staging);
-  op.rc = op.workspace->prepare(op.executor->schedule().scratch_bytes());
-  if (op.rc == MPI_SUCCESS) op.rc = op.executor->begin(op.workspace->binding());
+  op.rc = op.workspace->prepare(op.exchange ? 0 : op.executor->schedule().scratch_bytes());
+  if (op.rc == MPI_SUCCESS) {
+    op.rc = op.exchange ? op.exchange->begin(op.problem, op.workspace->input(), op.workspace->output(), op.advice->way())
+                        : op.executor->begin(op.workspace->binding());
+  }
   started.push_back(&op);
   ++detail::active;
 }
 
 /// Goes on with one. True: it has come to its end, and whoever waits for its request finds it complete.
 bool step(Operation& op) {
-  if (op.rc == MPI_SUCCESS) op.rc = op.executor->advance();
-  if (op.rc == MPI_SUCCESS && !op.executor->done()) return false;
+  if (op.rc == MPI_SUCCESS) op.rc = op.exchange ? op.exchange->advance() : op.executor->advance();
+  const bool done = op.exchange ? op.exchange->done() : op.executor->done();
+  if (op.rc == MPI_SUCCESS && !done) return false;
   if (op.rc == MPI_SUCCESS) op.rc = op.workspace->finish();
   if (op.rc != MPI_SUCCESS) PMPI_Comm_call_errhandler(op.call.comm, op.rc);
   op.active = false;
