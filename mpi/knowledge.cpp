@@ -24,8 +24,8 @@ constexpr int most_ranks_to_gather = 64;
 constexpr double gathering_share = 0.005;
 constexpr std::uint64_t gather_every = 128;
 
-/// A pattern of more messages takes long to schedule: only one that comes again is.
-constexpr std::size_t few_messages = 1024;
+/// A pattern of less than that is not scheduled: all ranks send at once, and scheduling takes longer.
+constexpr std::int64_t least_bytes = 1 << 20;
 
 /// After how many calls of this pattern all ranks gather again: the longer a call takes, the sooner. The same on every rank.
 std::uint64_t calls_between(const Pattern& pattern, const Fabric& fabric, std::uint64_t calls) {
@@ -121,7 +121,8 @@ void PatternKnowledge::before_call(const Problem& p, MPI_Comm own) {
 }
 
 Way PatternKnowledge::way(const Problem& p, MPI_Comm own, bool in_step) {
-  if (known_.size() == planned_ && !gathered_.messages.empty() && (repeats_ || gathered_.messages.size() <= few_messages)) {
+  // Only where counts do come again: scheduling takes about a millisecond, and longer for many ranks.
+  if (known_.size() == planned_ && calls_ > gathered_before_ && is_long_ && was_gathered(p)) {
     known_.push_back(std::make_unique<Advice>(compile_pattern(gathered_, fabric_of(own, size_)), rank_));
   }
   const Advice* const advice = known_.empty() ? nullptr : find(p);
@@ -134,6 +135,15 @@ Way PatternKnowledge::way(const Problem& p, MPI_Comm own, bool in_step) {
   const bool steps = in_step && !stalled_;
   used_ = planned() ? &not_as_planned : steps ? &by_steps : in_step ? &by_credit : nullptr;
   return {{}, steps};
+}
+
+bool PatternKnowledge::was_gathered(const Problem& p) const {
+  const auto ranks = static_cast<std::size_t>(size_);
+  const auto own = static_cast<std::size_t>(rank_);
+  for (std::size_t i = 0; i < ranks; ++i) {
+    if (i != own && (table_[own * ranks + i] != p.send_bytes[i] || table_[i * ranks + own] != p.recv_bytes[i])) return false;
+  }
+  return true;
 }
 
 /// Remembers them.
@@ -153,8 +163,9 @@ void PatternKnowledge::gather(const Problem& p, MPI_Comm own) {
   if (rc != MPI_SUCCESS) return;
   Pattern pattern = Pattern::of_counts(size_, table_);
   next_gathering_ = calls_ + calls_between(pattern, fabric_of(own, size_), calls_);
-  repeats_ = pattern == gathered_;
-  if (repeats_) return;
+  if (pattern == gathered_) return;
+  gathered_before_ = calls_;
+  is_long_ = pattern.total_bytes() >= least_bytes;
   gathered_ = std::move(pattern);
   known_.resize(planned_);
 }

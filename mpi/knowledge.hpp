@@ -56,6 +56,7 @@ class PatternKnowledge {
  private:
   void gather(const Problem& p, MPI_Comm own);
   const Advice* find(const Problem& p);
+  [[nodiscard]] bool was_gathered(const Problem& p) const;
   bool counts_are_new(const Problem& p);
 
   int rank_, size_;
@@ -63,7 +64,8 @@ class PatternKnowledge {
   std::uint64_t next_gathering_ = 2;
   std::vector<std::unique_ptr<Advice>> known_;  ///< the first planned_ are from the plan, then the one of the gathered pattern
   Pattern gathered_;
-  bool repeats_ = false;  ///< the gathered pattern was gathered twice
+  std::uint64_t gathered_before_ = 0;  ///< the call
+  bool is_long_ = false;               ///< the gathered pattern: worth scheduling
   std::size_t planned_ = 0;
   std::size_t last_ = 0;
   std::vector<std::int64_t> table_;
