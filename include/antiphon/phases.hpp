@@ -127,6 +127,8 @@ LowerBound lower_bound(const Pattern& pattern, const Fabric& fabric);
 
 /// An estimate of the time that phases take with this synchronisation.
 double phases_seconds(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut);
+/// The same where the pattern's lower bound is known already.
+double phases_seconds(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut, const LowerBound& bound);
 
 /// When a part is under way, as estimated for tokens and grants (links work on, phases may overlap) or for barriers.
 struct TimedPart {

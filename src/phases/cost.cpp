@@ -109,9 +109,12 @@ double unsynchronised_seconds(const Phases& phases, const Fabric& fabric, const 
 }  // namespace
 
 double phases_seconds(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut) {
+  return phases_seconds(phases, fabric, synchronisation, cut, lower_bound(phases.pattern(), fabric));
+}
+
+double phases_seconds(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut, const LowerBound& bound) {
   const Ports ports(fabric, phases.size);
   const double latency_s = static_cast<double>(fabric.latency_ns) * 1e-9;
-  const LowerBound bound = lower_bound(phases.pattern(), fabric);
   switch (synchronisation) {
     case Synchronisation::none: return latency_s + unsynchronised_seconds(phases, fabric, bound);
     case Synchronisation::tokens:
