@@ -32,7 +32,8 @@ def table(ranks: int, cells: Cells) -> list[str]:
         times = [r["cpu_seconds"] for r, _ in rows]
         lines.append(
             f"| {method} | {len(rows)} | {mean([r['cost'] for r, _ in rows]):.4f} "
-            f"| {mean([own['cost'] / r['cost'] for r, own in rows]):.4f} | {worse} | {statistics.median(times):.4f} | {max(times):.4f} |"
+            f"| {mean([own['cost'] / r['cost'] for r, own in rows]):.4f} | {worse} "
+            f"| {statistics.median(times):.4f} | {max(times):.4f} |"
         )
     return [*lines, "", *losses(cells), ""]
 
