@@ -65,7 +65,7 @@ static inline int antiphon_force(MPI_Comm comm, const char* collective, const ch
 }
 
 /* Writes what the last call of the collective on the communicator used, in the form antiphon_force takes ("library" when
- * it was passed on, "none" before the first call), and a final NUL; cut at capacity. */
+ * it was passed on, "none" before the first call, "library" where all are), and a final NUL; cut at capacity. */
 static inline int antiphon_chosen(MPI_Comm comm, const char* collective, char* text, size_t capacity) {
   int (*function)(MPI_Comm, const char*, char*, size_t);
   *(void**)&function = antiphon_find("antiphon_impl_chosen");

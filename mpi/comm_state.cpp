@@ -137,6 +137,7 @@ MPI_Comm CommState::own_comm() {
 }
 
 void CommState::set_override(Collective collective, const Override& value) {
+  world.idle = false;
   overrides_[static_cast<std::size_t>(collective)] = value;
   on_trial_ = nullptr;
   decisions_[static_cast<std::size_t>(collective)].clear();

@@ -73,7 +73,10 @@ class CommState : public Staging {
   [[nodiscard]] int size() const { return size_; }
 
   /// Numbers persistent operations in the order of their initialisation, which is the same on all ranks.
-  unsigned next_operation() { return operations_++; }
+  unsigned next_operation() {
+    world.idle = false;
+    return operations_++;
+  }
   /// Whether there ever was one; the same on all ranks.
   [[nodiscard]] bool has_operations() const { return operations_ > 0; }
 

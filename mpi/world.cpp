@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "world.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "alias.hpp"
@@ -160,6 +161,14 @@ bool library_yields() {
   return value != 0;
 }
 
+bool nothing_to_do() {
+  const Settings& s = world.settings;
+  const bool one_node = std::all_of(world.node_of_rank.begin(), world.node_of_rank.end(), [](int node) { return node == 0; });
+  const bool asked = !s.force.empty() || !s.profile.empty() || !s.plan.empty() || !s.summary.empty() || !s.trace.empty() || s.verbose >= 2 ||
+                     s.compress != "off";
+  return one_node && !asked;
+}
+
 }  // namespace
 
 void start_world() {
@@ -180,6 +189,7 @@ void start_world() {
   world.yields = world.settings.yield && !library_yields();
   PMPI_Comm_group(MPI_COMM_WORLD, &world.group);
   ask_about_aliases();
+  world.idle = nothing_to_do();
 }
 
 void stop_world() {

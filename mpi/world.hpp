@@ -28,6 +28,9 @@ Override parse_override(Collective collective, std::string_view text);
 struct World {
   /// True from MPI_Init to MPI_Finalize while enabled. Everything else may be read only while it is.
   std::atomic<bool> active{false};
+  /// All ranks are on one node, where the default rules leave every collective to the library, and nobody wants anything else or an account of
+  /// it: calls are passed on unseen, until the first override or operation of a communicator.
+  std::atomic<bool> idle{false};
   Settings settings;
   Overrides overrides;
   const Rules* rules = nullptr;  ///< the profile's decisions before the default table, or that alone
