@@ -15,6 +15,8 @@ from antiphon import checks
 from antiphon.checks import machine, multicast
 from antiphon.checks import mpi as mpi_checks
 
+DATA = Path(__file__).parents[1] / "data"
+
 
 @pytest.fixture
 def with_objects(objects, monkeypatch):
@@ -124,7 +126,9 @@ def test_multicast_between_nodes_is_told_from_a_profile(
     tmp_path: Path, found: dict[str, object] | None, status: str, said: str
 ) -> None:
     profile = tmp_path / "machine.json"
-    profile.write_text(json.dumps({} if found is None else {"multicast": found}))
+    measured = json.loads((DATA / "ethernet-16.openmpi.json").read_text(encoding="utf-8"))
+    measured.pop("multicast", None)
+    profile.write_text(json.dumps(measured if found is None else {**measured, "multicast": found}))
     line = multicast.between_nodes(profile)
     assert line.status == status and said in line.detail
     assert (line.hint is None) == (status == checks.OK)

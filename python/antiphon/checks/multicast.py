@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+from antiphon import profile as profiles
 from antiphon.checks import WARN, Check, check
-from antiphon.errors import AntiphonError
 
 GROUP = "multicast"
 _UP, _LOOPBACK, _MULTICAST = 0x1, 0x8, 0x1000
@@ -93,15 +92,12 @@ def receive_buffer() -> Check:
 
 def between_nodes(profile: Path) -> Check:
     """What the probe found between the nodes."""
-    try:
-        found = json.loads(profile.read_text(encoding="utf-8")).get("multicast")
-    except (OSError, ValueError, AttributeError) as error:
-        raise AntiphonError(f"{profile}: no profile that can be read ({error})") from None
+    found = profiles.load(profile).get("multicast")
     if found is None:
         return Check(GROUP, "between nodes", WARN, "the profile does not say: one node, or an older probe",
                      "`antiphon probe --hostfile …` finds out")  # fmt: skip
     if not found["works"]:
-        return Check(GROUP, "between nodes", WARN, found["why_not"],
+        return Check(GROUP, "between nodes", WARN, found.get("why_not", "they do not hear each other"),
                      "switches that snoop need an IGMP querier, storm control limits multicast, clouds and many "
                      "virtual networks drop it; other algorithms are used")  # fmt: skip
     rate = f", {found['bytes_per_s'] / 1e6:.4g} MB/s" if "bytes_per_s" in found else ""
