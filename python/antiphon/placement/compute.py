@@ -181,10 +181,11 @@ class Scorer:
     def choose(self, plain: Sequence[Arrangement], others: Sequence[Arrangement]) -> Arrangement:
         """The one that costs least; of those that cost nearly the same, that whose messages come in the better order,
         or a plain one if that is about as good."""
-        least = min(self.cost(one) for one in [*plain, *others])
+        every = [*plain, *others]
+        cheapest = min(every, key=self.cost)
         if self._stages is None:
-            return next(one for one in [*plain, *others] if self.cost(one) == least)
-        near = [one for one in [*plain, *others] if self.cost(one) <= least * (1 + NEAR)]
+            return cheapest
+        near = [one for one in every if self.cost(one) <= self.cost(cheapest) * (1 + NEAR)]
 
         def stages(one: Arrangement) -> float:
             return float(one.costs["stages_s"])
