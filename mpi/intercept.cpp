@@ -154,7 +154,7 @@ int share_counts(Problem& p, const std::function<int(std::int64_t* sizes)>& tell
 }
 
 bool accelerate(const Call& call, int& result) {
-  if (!world.active.load(std::memory_order_relaxed) || world.idle.load(std::memory_order_relaxed)) return false;
+  if (!world.watches()) return false;
   const double began_s = summary::enabled() || trace::on() ? now_s() : 0;
   try {
     CommState* const state = CommState::of(call.comm);
@@ -175,7 +175,7 @@ bool accelerate(const Call& call, int& result) {
 }
 
 void passed_on(const Call& call) {
-  if (!world.active.load(std::memory_order_relaxed) || world.idle.load(std::memory_order_relaxed)) return;
+  if (!world.watches()) return;
   if (summary::enabled()) summary::count(kind_of(call), passed_bytes, now_s() - passed_since_s, library_text);
   if (trace::on()) trace::collective(call, passed_since_s, false, false);
 }

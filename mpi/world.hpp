@@ -44,6 +44,8 @@ struct World {
   std::vector<int> node_of_rank;  ///< of MPI_COMM_WORLD; nodes are numbered by their lowest rank
   std::vector<std::string> given_nodes;  ///< of each rank, by ANTIPHON_NODES; empty: they are where they are
 
+  /// Whether collectives are looked at, or passed on unseen.
+  [[nodiscard]] bool watches() const { return active.load(std::memory_order_relaxed) && !idle.load(std::memory_order_relaxed); }
   void count_planned(bool fits) { (fits ? planned_calls : unplanned_calls).fetch_add(1, std::memory_order_relaxed); }
 };
 extern World world;
