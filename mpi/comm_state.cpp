@@ -97,6 +97,7 @@ CommState::CommState(MPI_Comm comm) : comm_(comm), overrides_(world.overrides) {
 
 CommState::~CommState() {
   if (groups_) groups_->close();
+  knowledge_.reset();
   if (own_ != MPI_COMM_NULL) PMPI_Comm_free(&own_);
 }
 

@@ -107,6 +107,9 @@ class CommState : public Staging {
   /// What is known of the pattern of this communicator's Alltoallv.
   PatternKnowledge& knowledge();
 
+  /// Whether nobody has said what to use for Alltoallv, and so those that are known to be short are the library's.
+  [[nodiscard]] bool leaves_short_exchanges() const { return knowledge_ && override_of(Collective::alltoallv).mode == Override::Mode::automatic; }
+
   /// A neighbour collective as an alltoallw of all ranks; any other call as it is. Null, on every rank alike, where some rank has a
   /// neighbour twice. The first call of this communicator asks all ranks.
   const Call* as_exchange(const Call& call);

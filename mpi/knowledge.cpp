@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "persistent.hpp"
@@ -27,6 +29,18 @@ constexpr std::uint64_t gather_every = 128;
 /// A pattern of less than that is not scheduled: all ranks send at once, and scheduling takes longer.
 constexpr std::int64_t least_bytes = 1 << 20;
 
+/// A pattern in which phases of rotation are as uneven as that, together so many times as long as the link needs, is scheduled before counts have come
+/// again, for a few ranks, where that does not take long.
+constexpr double uneven = 1.25;
+constexpr int few_ranks = 32;
+
+/// Those of which a gathering is under way.
+std::mutex unfinished_mutex;
+std::vector<PatternKnowledge*> unfinished;
+
+/// What goes into and out of every node of a short pattern, at most.
+constexpr std::int64_t short_bytes = 8192;
+
 /// After how many calls of this pattern all ranks gather again: the longer a call takes, the sooner. The same on every rank.
 std::uint64_t calls_between(const Pattern& pattern, const Fabric& fabric, std::uint64_t calls) {
   const double call_s = lower_bound(pattern, fabric).seconds;
@@ -36,6 +50,17 @@ std::uint64_t calls_between(const Pattern& pattern, const Fabric& fabric, std::u
   // Soon again where a communicator is young.
   const auto most = std::min(gather_every, 3 * calls);
   return affordable < static_cast<double>(most) ? static_cast<std::uint64_t>(std::ceil(affordable)) : most;
+}
+
+/// Whether ranks that go through phases of rotation in step wait for each other: a phase is as long as its longest message.
+bool is_uneven(const Pattern& pattern, const Fabric& fabric) {
+  std::vector<std::int64_t> longest(static_cast<std::size_t>(pattern.size));
+  for (const PatternMessage& m : pattern.messages) {
+    std::int64_t& phase = longest[static_cast<std::size_t>((m.to - m.from + pattern.size) % pattern.size)];
+    phase = std::max(phase, m.bytes);
+  }
+  const auto together = static_cast<double>(std::accumulate(longest.begin(), longest.end(), std::int64_t{0}));
+  return together > uneven * static_cast<double>(lower_bound(pattern, fabric).node_bytes);
 }
 
 }  // namespace
@@ -73,6 +98,8 @@ bool Advice::fits(const Problem& p) const {
   }
   return true;
 }
+
+bool is_short(const Pattern& pattern, const Fabric& fabric) { return lower_bound(pattern, fabric).node_bytes <= short_bytes; }
 
 Fabric fabric_of(MPI_Comm comm, int size) {
   Fabric fabric;
@@ -116,14 +143,20 @@ const Advice* PatternKnowledge::find(const Problem& p) {
 void PatternKnowledge::before_call(const Problem& p, MPI_Comm own) {
   ++calls_;
   used_ = nullptr;
+  const std::int64_t kept = p.send_bytes[static_cast<std::size_t>(rank_)];
+  most_sent_bytes_ = std::max(most_sent_bytes_, std::accumulate(p.send_bytes.begin(), p.send_bytes.end(), -kept));
   // A plan that fits makes gathering needless, but whether it fits everywhere no rank knows: with a plan none gathers.
-  if (!planned() && size_ <= most_ranks_to_gather && calls_ == next_gathering_) gather(p, own);
+  if (planned() || size_ > most_ranks_to_gather) return;
+  if (finish_gathering()) take_in(Pattern::of_counts(size_, table_), fabric(own));
+  if (calls_ != next_gathering_) return;
+  begin_gathering(p, own);
+  if ((calls_ == 1 || is_long_) && finish_gathering()) take_in(Pattern::of_counts(size_, table_), fabric(own));
 }
 
 Way PatternKnowledge::way(const Problem& p, MPI_Comm own, bool in_step) {
   // Only where counts do come again: scheduling takes about a millisecond, and longer for many ranks.
-  if (known_.size() == planned_ && calls_ > gathered_before_ && is_long_ && was_gathered(p)) {
-    known_.push_back(std::make_unique<Advice>(compile_pattern(gathered_, fabric_of(own, size_)), rank_));
+  if (known_.size() == planned_ && (at_once_ || calls_ > gathered_before_) && is_long_ && was_gathered(p)) {
+    known_.push_back(std::make_unique<Advice>(compile_pattern(gathered_, fabric(own)), rank_));
   }
   const Advice* const advice = known_.empty() ? nullptr : find(p);
   if (planned()) world.count_planned(advice != nullptr);
@@ -154,18 +187,65 @@ bool PatternKnowledge::counts_are_new(const Problem& p) {
   return true;
 }
 
-void PatternKnowledge::gather(const Problem& p, MPI_Comm own) {
-  table_.resize(static_cast<std::size_t>(size_) * static_cast<std::size_t>(size_));
-  // Not a blocking one: persistent operations, for which others may wait, go on meanwhile.
-  MPI_Request request = MPI_REQUEST_NULL;
-  int rc = PMPI_Iallgather(p.send_bytes.data(), size_, MPI_INT64_T, table_.data(), size_, MPI_INT64_T, own, &request);
-  if (rc == MPI_SUCCESS) rc = persistent::active() ? persistent::wait_for(request) : PMPI_Wait(&request, MPI_STATUS_IGNORE);
+const Fabric& PatternKnowledge::fabric(MPI_Comm own) {
+  if (!fabric_) fabric_ = fabric_of(own, size_);
+  return *fabric_;
+}
+
+PatternKnowledge::~PatternKnowledge() { finish_gathering(); }
+
+void finish_gatherings() {
+  while (true) {
+    PatternKnowledge* one = nullptr;
+    {
+      const std::lock_guard lock(unfinished_mutex);
+      if (!unfinished.empty()) one = unfinished.back();
+    }
+    if (one == nullptr) return;
+    one->finish_gathering();
+  }
+}
+
+void PatternKnowledge::begin_gathering(const Problem& p, MPI_Comm own) {
+  const auto ranks = static_cast<std::size_t>(size_);
+  coming_.resize(ranks * ranks);
+  // In the place of what a rank keeps, which is of no interest, it tells how much it has sent at most.
+  const auto row = coming_.begin() + static_cast<std::ptrdiff_t>(ranks) * rank_;
+  std::copy(p.send_bytes.begin(), p.send_bytes.end(), row);
+  row[rank_] = std::exchange(most_sent_bytes_, 0);
+  const int rc = PMPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, coming_.data(), size_, MPI_INT64_T, own, &gathering_);
   if (rc != MPI_SUCCESS) return;
-  Pattern pattern = Pattern::of_counts(size_, table_);
-  next_gathering_ = calls_ + calls_between(pattern, fabric_of(own, size_), calls_);
-  if (pattern == gathered_) return;
-  gathered_before_ = calls_;
+  const std::lock_guard lock(unfinished_mutex);
+  unfinished.push_back(this);
+}
+
+/// Whether there was one, which is in table_ now.
+bool PatternKnowledge::finish_gathering() {
+  if (gathering_ == MPI_REQUEST_NULL) return false;
+  // Persistent operations, for which others may wait, go on meanwhile.
+  const int rc = persistent::active() ? persistent::wait_for(gathering_) : PMPI_Wait(&gathering_, MPI_STATUS_IGNORE);
+  gathering_ = MPI_REQUEST_NULL;
+  {
+    const std::lock_guard lock(unfinished_mutex);
+    std::erase(unfinished, this);
+  }
+  table_.swap(coming_);
+  return rc == MPI_SUCCESS;
+}
+
+void PatternKnowledge::take_in(Pattern pattern, const Fabric& fabric) {
+  const auto ranks = static_cast<std::size_t>(size_);
+  const bool changed = pattern != gathered_;
+  const std::uint64_t gathered_for = next_gathering_;
+  is_short_ = is_short(pattern, fabric);
+  for (std::size_t i = 0; i < ranks; ++i) is_short_ = is_short_ && table_[i * ranks + i] <= short_bytes;
   is_long_ = pattern.total_bytes() >= least_bytes;
+  at_once_ = is_long_ && size_ <= few_ranks && is_uneven(pattern, fabric);
+  // One that is worth it is gathered for each call as long as it is another one each time.
+  const bool again = at_once_ && changed && gathered_for > 1;
+  next_gathering_ += again ? 1 : calls_between(pattern, fabric, gathered_for);
+  if (!changed) return;
+  gathered_before_ = gathered_for;
   gathered_ = std::move(pattern);
   known_.resize(planned_);
 }

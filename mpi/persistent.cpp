@@ -81,13 +81,13 @@ bool take_tags(CommState& state, int& tag_base) {
   return true;
 }
 
-/// All ranks' counts, scheduled: MPI_Alltoallv_init is level 1 of paper 1 (§4.2), with the control out of the loop.
-std::unique_ptr<Advice> compiled_advice(const Problem& p, MPI_Comm comm) {
+/// All ranks' counts: MPI_Alltoallv_init is level 1 of paper 1 (§4.2), with the control out of the loop.
+Pattern gather_pattern(const Problem& p, MPI_Comm comm) {
   std::vector<std::int64_t> table(static_cast<std::size_t>(p.size) * static_cast<std::size_t>(p.size));
   if (PMPI_Allgather(p.send_bytes.data(), p.size, MPI_INT64_T, table.data(), p.size, MPI_INT64_T, comm) != MPI_SUCCESS) {
     throw Error("the counts cannot be gathered");
   }
-  return std::make_unique<Advice>(compile_pattern(Pattern::of_counts(p.size, table), fabric_of(comm, p.size)), p.rank);
+  return Pattern::of_counts(p.size, table);
 }
 
 /// Whether an exchange is not for the library; the same on every rank.
@@ -100,15 +100,22 @@ bool plan(Operation& op, CommState& state, bool always) {
   const Description& d = op.description;
   const Choice& choice = state.decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
   const bool compiles = d.collective == Collective::alltoallv && state.size() <= most_ranks_to_compile;
+  const bool automatic = !always && state.override_of(d.collective).mode == Override::Mode::automatic;
   if (choice.algorithm == nullptr && !(always && compiles)) return false;
   // Messages to a group match by their number: operations that are under way at the same time cannot share it.
   if (choice.algorithm != nullptr && choice.algorithm->multicasts) return false;
-  int tag_base = 0;
-  if (!take_tags(state, tag_base)) return false;
   op.problem = state.blank_problem(d.collective);
   make_problem(op.call, d, state, op.problem);
+  Pattern pattern;
+  const Fabric fabric = fabric_of(state.own_comm(), state.size());
   if (compiles) {
-    op.advice = compiled_advice(op.problem, state.own_comm());
+    pattern = gather_pattern(op.problem, state.own_comm());
+    if (automatic && is_short(pattern, fabric)) return false;
+  }
+  int tag_base = 0;
+  if (!take_tags(state, tag_base)) return false;
+  if (compiles) {
+    op.advice = std::make_unique<Advice>(compile_pattern(pattern, fabric), state.rank());
     op.exchange = state.make_exchange(tag_base);
     return true;
   }

@@ -195,3 +195,80 @@ def test_trace_keeps_within_its_memory(wheel: Mpi, compiled: Run, run_ranks: Run
         assert rank.dropped > 0
         assert rank.dropped + len(rank.calls) == 60000
     assert path.stat().st_size < 3 << 20
+
+
+CHANGING = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* A call for each letter: s, 16 bytes to everybody; l, as many and 300000 to the next rank; u, uneven, and another
+ * pattern each time. */
+static int bytes(char kind, int call, int from, int to, int n) {
+  if (kind == 'u') return (1 << 20) >> 2 * ((to + 3 * from + call) % 5);
+  return kind == 'l' && to == (from + 1) % n ? 300000 : 16;
+}
+int main(int argc, char** argv) {
+  int rank, n, bad = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &n);
+  unsigned char *out = malloc(8 << 20), *in = malloc(8 << 20);
+  for (int call = 0; call < (int)strlen(argv[1]); ++call) {
+    int sc[64], sd[64], rc[64], rd[64], so = 0, ro = 0;
+    for (int i = 0; i < n; ++i) {
+      sd[i] = so, so += sc[i] = bytes(argv[1][call], call, rank, i, n);
+      rd[i] = ro, ro += rc[i] = bytes(argv[1][call], call, i, rank, n);
+    }
+    for (int i = 0; i < n; ++i)
+      for (int k = 0; k < sc[i]; ++k) out[sd[i] + k] = (unsigned char)(rank * 7 + i * 31 + k + call);
+    memset(in, 0, ro);
+    MPI_Alltoallv(out, sc, sd, MPI_BYTE, in, rc, rd, MPI_BYTE, MPI_COMM_WORLD);
+    for (int i = 0; i < n; ++i)
+      for (int k = 0; k < rc[i]; ++k) bad += in[rd[i] + k] != (unsigned char)(i * 7 + rank * 31 + k + call);
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) printf("%s\\n", bad == 0 ? "fine" : "wrong");
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def cluster(ranks: int) -> dict[str, str]:
+    """What makes Antiphon take each rank for a node of its own."""
+    return {"ANTIPHON_NODES": ",".join(f"node{i}" for i in range(ranks)), "ANTIPHON_LINK_BITS_PER_S": "100000000"}
+
+
+@pytest.mark.parametrize(
+    ("calls", "used"),
+    [
+        # Gathered before calls 1, 4 (known at 5) and 16: all short, hence left to the library until the next gathering.
+        ("s" * 17 + "l", {"library": 18}),
+        # Call 4 is short, but a long one was seen since call 1; after call 17 all are long.
+        ("ssls" + "l" * 16, {"library": 4, "credit": 16}),
+        # The gathering before call 4 is under way when the program ends.
+        ("ssss", {"library": 4}),
+    ],
+)
+def test_short_patterns_are_the_librarys(
+    wheel: Mpi, calls: str, used: dict[str, int], compiled: Run, run_ranks: Run, tmp_path: Path
+) -> None:
+    """GIVEN patterns that are short THEN the library does them, on every rank alike, until all have seen a long one."""
+    source = tmp_path / "changing.c"
+    source.write_text(CHANGING)
+    result = run_ranks(wheel, 3, [compiled(wheel, [source]), calls], **cluster(3))
+    assert result.returncode == 0, result.text
+    assert "fine" in result.text.split()
+    assert result.used("alltoallv") == used
+
+
+def test_uneven_patterns_that_change(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN another uneven pattern in each call THEN it is gathered and scheduled for its own call."""
+    source = tmp_path / "changing.c"
+    source.write_text(CHANGING)
+    result = run_ranks(wheel, 5, [compiled(wheel, [source]), "u" * 12], **cluster(5))
+    assert result.returncode == 0, result.text
+    assert "fine" in result.text.split()
+    known = [row["algorithm"] for row in result.calls("alltoallv") if "known pattern" in row["algorithm"]]
+    assert known, result.summary
