@@ -30,7 +30,6 @@ class Curves {
       : world_(world),
         label_(task.text("label", "")),
         budget_(task.real("budget", 15)),
-        quiet_(task.number("quiet", 0) != 0),
         tolerance_(task.real("tolerance", 0.05)),
         narrow_(task.real("narrow", 0.03)),
         round_(task.rounds("pairs", world.size()).at(0)),
@@ -52,7 +51,7 @@ class Curves {
 
  private:
   static double weight_of(std::int64_t bytes) { return 1 + static_cast<double>(bytes) / 65536; }
-  void wait() const { quiet_ ? world_.quiet_barrier() : world_.barrier(); }
+  void wait() const { world_.barrier(); }
 
   /// The median round trip right now, known to all.
   double estimate(std::int64_t bytes) {
@@ -205,7 +204,6 @@ class Curves {
   World& world_;
   std::string label_;
   Budget budget_;
-  bool quiet_;
   double tolerance_, narrow_;
   Round round_;
   bool even_;
@@ -219,7 +217,7 @@ class Curves {
 /// pLogP by the method of the MPI LogP benchmark on all `pairs` at once. sizes: to begin with; refine=1: more are added
 /// where lines between neighbours miss by more than `tolerance`. narrow: wanted half width of the medians' interval.
 /// budget: seconds. even=1: plain ping-pong (m both ways), round trips only; pause_us: the link rests before each round
-/// trip, round trips only. quiet=1: ranks without a partner sleep instead of waiting in MPI.
+/// trip, round trips only.
 void curves(World& world, const Task& task) {
   Curves(world, task).run(task.numbers("sizes", "0,64,1024,4096,16384,65536,262144,1048576"), task.number("refine", 1));
 }

@@ -13,6 +13,7 @@ void curves(World& world, const Task& task);
 void incast(World& world, const Task& task);
 void all_to_all(World& world, const Task& task);
 void concurrency(World& world, const Task& task);
+void turns(World& world, const Task& task);
 
 struct Entry {
   const char* name;
@@ -20,7 +21,7 @@ struct Entry {
 };
 constexpr Entry experiments[] = {
     {"identify", identify}, {"round_trips", round_trip_matrix}, {"streams", stream_matrix},   {"curves", curves},
-    {"incast", incast},     {"all_to_all", all_to_all},         {"concurrency", concurrency},
+    {"incast", incast},     {"all_to_all", all_to_all},         {"concurrency", concurrency}, {"turns", turns},
 };
 
 }  // namespace probe

@@ -105,10 +105,10 @@ struct Prediction {
   Method method = Method::evaluated;
 };
 
-/// Predicts one algorithm with all its parameters; nothing where it does not support the call. `sync`: as a benchmark times
-/// it, again and again with barriers between: ranks leave those one after the other, and ports have not forgotten the last call.
+/// Predicts one algorithm with all its parameters; nothing where it does not support the call. With a `barrier`: as a benchmark
+/// times it, again and again after that barrier: ranks leave it one after the other, and ports have not forgotten the last call.
 std::optional<Prediction> predict(const Call& call, const Algorithm& algorithm, const Parameters& parameters,
-                                  const Machine& machine, bool sync = false);
+                                  const Machine& machine, const Choice* barrier = nullptr);
 
 /// The same from P0, 2 P0 and 4 P0 ranks: a + b P + c log2 P, the terms that chains and trees are made of. What predict() does
 /// where evaluating all ranks would take too long.

@@ -106,11 +106,11 @@ def predict(
     choices: Sequence[str] | None = None,
     root: int = 0,
     search: bool = True,
-    as_timed: bool = False,
+    barrier: str | None = None,
     max_evaluations: int = 64,
 ) -> Sweep:
-    """Every algorithm with its best parameters, or the `choices` as they are; `as_timed`: as a benchmark in `sync`
-    mode would see it, with a barrier before each call.
+    """Every algorithm with its best parameters, or the `choices` as they are; `barrier`: as a benchmark in `sync`
+    mode would see it, with this barrier before each call.
     """
     element = min((element_bytes(collective, size) for size in sizes), default=1)
     answer = core.query(
@@ -120,7 +120,7 @@ def predict(
         root=root,
         element_bytes=element,
         search=search,
-        sync=as_timed,
+        barrier=barrier,
         choices=choices,
         max_evaluations=max_evaluations,
         **machine.fields(),

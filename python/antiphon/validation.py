@@ -12,6 +12,7 @@ from typing import Any
 from antiphon import model, output
 from antiphon.errors import AntiphonError
 from antiphon.tables import bytes_text, new_table, print_wide, ratio_text, time_text
+from antiphon.traffic import libraries
 
 #: A pick this much slower than the best one is as good.
 AS_GOOD = 1.1
@@ -89,7 +90,7 @@ def compare(rows: Iterable[Mapping[str, Any]], profile: str) -> Comparison:
             continue
         machine = model.Machine(row["ranks"], -(-row["ranks"] // row["nodes"]), profile)
         sweep = model.predict(
-            row["collective"], [row["bytes"]], machine, choices=[row["chosen"]], as_timed=row["mode"] == "sync"
+            row["collective"], [row["bytes"]], machine, choices=[row["chosen"]], barrier=_barrier(row)
         )
         found = sweep.sizes[row["bytes"]]
         if found:
@@ -108,6 +109,10 @@ def compare(rows: Iterable[Mapping[str, Any]], profile: str) -> Comparison:
     if not entries:
         raise AntiphonError("no algorithm of Antiphon's is among the results", hint="measure with --algorithms all")
     return Comparison(entries)
+
+
+def _barrier(row: Mapping[str, Any]) -> str | None:
+    return libraries.barrier(row["mpi"], row["ranks"]) if row["mode"] == "sync" else None
 
 
 def quantile(values: Sequence[float], share: float) -> float:

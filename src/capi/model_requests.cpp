@@ -59,15 +59,24 @@ Json json_of(const RankedChoice& c) {
           {"seconds", c.seconds},           {"method", name(c.method)}, {"closed_form_s", closed}};
 }
 
+/// The barrier that a benchmark has before each call; nothing: calls are not timed so.
+std::optional<Choice> read_barrier(const JsonNode& request) {
+  const auto field = request.find("barrier");
+  if (!field) return std::nullopt;
+  Choice barrier = parse_choice(Collective::barrier, field->text());
+  if (barrier.algorithm == nullptr) throw InvalidArgument("a call cannot be timed after the library's barrier: name an algorithm");
+  return barrier;
+}
+
 /// The choices that a request names, predicted as they are.
-std::vector<RankedChoice> predict_named(const JsonNode& choices, const Call& call, const Machine& machine, bool sync) {
+std::vector<RankedChoice> predict_named(const JsonNode& choices, const Call& call, const Machine& machine, const Choice* barrier) {
   std::vector<RankedChoice> candidates;
   const std::size_t count = choices.array_size(4096);
   for (std::size_t i = 0; i < count; ++i) {
     const JsonNode node = choices.element(i);
     const Choice choice = parse_choice(call.collective, node.text());
     if (choice.algorithm == nullptr) continue;
-    const auto prediction = predict(call, *choice.algorithm, choice.parameters, machine, sync);
+    const auto prediction = predict(call, *choice.algorithm, choice.parameters, machine, barrier);
     if (!prediction) continue;
     const LinkClass& link = machine.link(0, machine.ranks() - 1);
     candidates.push_back({choice.algorithm, choice.parameters, prediction->seconds, prediction->method,
@@ -111,14 +120,14 @@ Json read_profile_request(const JsonNode& request) {
 Json predict_request(const JsonNode& request) {
   const Machine machine = read_machine(request);
   Call call = read_call(request, machine);
-  const bool sync = request.boolean_or("sync", false);
+  const auto barrier = read_barrier(request);
   const SearchOptions options{request.boolean_or("search", true), static_cast<int>(request.integer_or("max_evaluations", 64, 1, 4096))};
   const auto choices = request.find("choices");
   Json sizes = Json::array();
   for (const std::int64_t bytes : read_sizes(request)) {
     call.bytes = bytes;
     Json candidates = Json::array();
-    for (const RankedChoice& c : choices ? predict_named(*choices, call, machine, sync) : rank_candidates(call, machine, options)) {
+    for (const RankedChoice& c : choices ? predict_named(*choices, call, machine, barrier ? &*barrier : nullptr) : rank_candidates(call, machine, options)) {
       candidates.push_back(json_of(c));
     }
     sizes.push_back({{"bytes", bytes}, {"candidates", candidates}});

@@ -44,15 +44,13 @@ int calls_to_time(std::span<const Schedule> schedules, const Machine& machine) {
 
 }  // namespace
 
-double evaluate_as_timed(std::span<const Schedule> schedules, const Machine& machine) {
-  const Algorithm* barrier = find_algorithm(Collective::barrier, "dissemination");
-  if (barrier == nullptr) throw InvalidArgument("there is no barrier to time with");
+double evaluate_as_timed(std::span<const Schedule> schedules, const Machine& machine, const Choice& barrier) {
   const int calls = calls_to_time(schedules, machine);
   std::vector<Schedule> timed(schedules.size());
   EvaluationOptions options;
   options.marks.resize(schedules.size());
   for (std::size_t r = 0; r < schedules.size(); ++r) {
-    const Schedule wait = barrier->build(problem_of({}, static_cast<int>(r), machine.ranks(), *barrier, {}));
+    const Schedule wait = barrier.algorithm->build(problem_of({}, static_cast<int>(r), machine.ranks(), *barrier.algorithm, barrier.parameters));
     OpId end = no_op;
     int tag = 0;
     for (int call = 0; call <= calls; ++call) {

@@ -58,16 +58,16 @@ class Predictor {
     return ranks > call_.root && supports(algorithm_, problem_of(call_, 0, ranks, algorithm_, parameters_));
   }
 
-  [[nodiscard]] Prediction predict(const Machine& machine, bool sync) const {
+  [[nodiscard]] Prediction predict(const Machine& machine, const Choice* barrier) const {
     const std::int64_t all = total_pieces(machine.ranks());
-    if (machine.ranks() <= few_ranks && all <= few_pieces) return {evaluate_all(machine, sync), Method::evaluated};
+    if (machine.ranks() <= few_ranks && all <= few_pieces) return {evaluate_all(machine, barrier), Method::evaluated};
     const auto build = [&](int rank) { return schedule(rank, machine.ranks()); };
     const Symmetry symmetry = find_symmetry(build, machine.ranks(), machine.period(), call_.root);
     if (!symmetry.whole() && all / machine.ranks() * symmetry.period <= most_pieces) {
       return {evaluate_period(machine, symmetry), Method::symmetric};
     }
-    if (all <= most_pieces) return {evaluate_all(machine, sync), Method::evaluated};
-    return {machine.ranks() > 4 * least_ranks ? over_ranks(machine) : over_bytes(machine, sync), Method::extrapolated};
+    if (all <= most_pieces) return {evaluate_all(machine, barrier), Method::evaluated};
+    return {machine.ranks() > 4 * least_ranks ? over_ranks(machine) : over_bytes(machine, barrier), Method::extrapolated};
   }
 
   /// From P0, 2 P0 and 4 P0 ranks.
@@ -79,7 +79,7 @@ class Predictor {
     int least = static_cast<int>(std::bit_floor(static_cast<unsigned>(machine.ranks() - 1))) / 4;
     while (least > least_ranks && smaller.total_pieces(4 * least) > most_pieces) least /= 2;
     std::array<double, 3> seconds{};
-    for (std::size_t i = 0; i < seconds.size(); ++i) seconds[i] = smaller.predict(machine.resized(least << i), false).seconds;
+    for (std::size_t i = 0; i < seconds.size(); ++i) seconds[i] = smaller.predict(machine.resized(least << i), nullptr).seconds;
     const double first = seconds[1] - seconds[0];
     const double second = seconds[2] - seconds[1];
     const double slope = std::max((second - first) / least, 0.0);
@@ -108,10 +108,10 @@ class Predictor {
     return pieces_of(schedule(call_.root, ranks)) + total * (ranks - 1) / looked_at;
   }
 
-  [[nodiscard]] double evaluate_all(const Machine& machine, bool sync) const {
+  [[nodiscard]] double evaluate_all(const Machine& machine, const Choice* barrier) const {
     std::vector<Schedule> schedules;
     for (int r = 0; r < machine.ranks(); ++r) schedules.push_back(schedule(r, machine.ranks()));
-    return sync && machine.ranks() > 1 ? evaluate_as_timed(schedules, machine) : evaluate(schedules, machine).seconds;
+    return barrier != nullptr && machine.ranks() > 1 ? evaluate_as_timed(schedules, machine, *barrier) : evaluate(schedules, machine).seconds;
   }
 
   [[nodiscard]] double evaluate_period(const Machine& machine, const Symmetry& symmetry) const {
@@ -121,7 +121,7 @@ class Predictor {
   }
 
   /// Long messages: what twice as many bytes take more, they always take more.
-  [[nodiscard]] double over_bytes(const Machine& machine, bool sync) const {
+  [[nodiscard]] double over_bytes(const Machine& machine, const Choice* barrier) const {
     Call call = call_;
     const auto shorter = [&] { return Predictor(call, algorithm_, parameters_); };
     do {
@@ -129,9 +129,9 @@ class Predictor {
     } while (shorter().total_pieces(machine.ranks()) > most_pieces / 2 && call.bytes > call.element_bytes * 2);
     // Blocks of bcast and allreduce: powers of two divide alike.
     const double more = static_cast<double>(call.bytes);
-    const double twice = shorter().evaluate_all(machine, sync);
+    const double twice = shorter().evaluate_all(machine, barrier);
     call.bytes /= 2;
-    const double once = shorter().evaluate_all(machine, sync);
+    const double once = shorter().evaluate_all(machine, barrier);
     return twice + (twice - once) * 2 * (static_cast<double>(call_.bytes) - more) / more;
   }
 
@@ -163,11 +163,11 @@ Problem problem_of(const Call& call, int rank, int size, const Algorithm& algori
 }
 
 std::optional<Prediction> predict(const Call& call, const Algorithm& algorithm, const Parameters& parameters, const Machine& machine,
-                                  bool sync) {
+                                  const Choice* barrier) {
   const Predictor predictor(call, algorithm, parameters);
   if (!predictor.supported(machine.ranks())) return std::nullopt;
   if (algorithm.multicasts && !machine.profile().multicast.works) return std::nullopt;
-  return predictor.predict(machine, sync);
+  return predictor.predict(machine, barrier);
 }
 
 }  // namespace antiphon

@@ -11,6 +11,10 @@ namespace antiphon {
 
 namespace {
 
+/// In a stream short messages fill packets together; one that is alone has headers to itself (Ethernet 14, IP 20, TCP with
+/// timestamps 32). Their time is in L already, but a bucket counts them: here as bytes of payload.
+constexpr double own_header_bytes = 66 * 1448.0 / 1514;
+
 /// Multicasts match by themselves.
 int multicast_tag(int tag) { return tag ^ (1 << 30); }
 
@@ -20,10 +24,18 @@ double slow_down(const Machine& machine, const Symmetry& symmetry) {
   return std::max(1.0, static_cast<double>(machine.ranks_on_cores()) / machine.cores());
 }
 
-double notice_s(const Machine& machine) {
-  if (machine.cores() == 0) return 0;
-  const double others = static_cast<double>(machine.ranks_on_cores()) / machine.cores() - 1;
-  return machine.profile().processors.turn_s * std::max(others, 0.0) / 2;
+/// How long a message waits, on average, until its receiver has its turn, with `crowd` ranks on each core.
+double wait_s(const Processors& processors, double crowd) { return crowd > 1 ? processors.turn_s * crowd / 2 : 0; }
+
+double crowd_here(const Machine& machine) {
+  return machine.cores() == 0 ? 0 : static_cast<double>(machine.ranks_on_cores()) / machine.cores();
+}
+
+/// When the latency was measured.
+double crowd_then(const Profile& profile) {
+  const Processors& p = profile.processors;
+  if (p.cores_per_node == 0) return 0;
+  return static_cast<double>(std::min(p.nodes_sharing, profile.machine.nodes)) * profile.machine.ranks_per_node / p.cores_per_node;
 }
 
 }  // namespace
@@ -31,8 +43,12 @@ double notice_s(const Machine& machine) {
 CostSimulation::CostSimulation(std::span<const Schedule> schedules, const Machine& machine, const Symmetry& symmetry,
                                const EvaluationOptions& options)
     : schedules_(schedules), machine_(machine), symmetry_(symmetry), options_(options), ports_(machine, symmetry.period),
-      cores_(schedules.size(), machine.ranks_on_cores(), symmetry.whole() ? machine.cores() : 0, slow_down(machine, symmetry)),
-      notice_s_(notice_s(machine)) {
+      cores_(schedules.size(), slow_down(machine, symmetry)),
+      turns_(symmetry.period, machine.ranks_on_cores(), symmetry.whole() ? machine.cores() : 0, machine.profile().processors.turn_s),
+      turn_planned_((schedules.size() + static_cast<std::size_t>(machine.ranks_on_cores()) - 1) / static_cast<std::size_t>(machine.ranks_on_cores())),
+      ready_(schedules.size(), false), arrived_(schedules.size()),
+      waited_s_(wait_s(machine.profile().processors, crowd_then(machine.profile()))),
+      notice_s_(wait_s(machine.profile().processors, crowd_here(machine))) {
   if (schedules.size() != static_cast<std::size_t>(symmetry.period) || machine.ranks() != symmetry.ranks) {
     throw InvalidArgument("the machine has " + std::to_string(machine.ranks()) + " ranks, the schedules are for " + std::to_string(schedules.size()));
   }
@@ -68,14 +84,17 @@ Evaluation CostSimulation::run() {
 
 void CostSimulation::handle(const Event& event) {
   switch (event.what) {
-    case What::leave: enqueue(event.message, event.time); break;
-    case What::flow_end: flow_ended(event.message, event.time); break;
+    case What::leave: enqueue(event.subject, event.time); break;
+    case What::flow_end: flow_ended(event.subject, event.time); break;
     case What::arrive:
-      messages_[event.message].arrived = true;
-      pass_on(event.message, event.time);
-      if (messages_[event.message].posted_s >= 0) receive(event.message, event.time);
+      messages_[event.subject].arrived = true;
+      pass_on(event.subject, event.time);
+      if (messages_[event.subject].posted_s >= 0) receive(event.subject, event.time);
       break;
-    case What::received: received(event.message, event.time); break;
+    case What::received: received(event.subject, event.time); break;
+    case What::turn: take_turn(event); break;
+    case What::step: step(static_cast<int>(event.subject), event.time); break;
+    case What::look: look(static_cast<int>(event.subject), event.time); break;
   }
 }
 
@@ -85,8 +104,15 @@ void CostSimulation::mark(std::size_t rank, OpId op, double now) {
   if (found != marks.end() && *found == op) result_.marks_s[rank][static_cast<std::size_t>(found - marks.begin())] = now;
 }
 
-/// Starts what the rank may start, one operation after the other.
+/// Something may start: at once, or in the rank's next turn.
 void CostSimulation::advance(int rank, double now) {
+  if (!turns_.shared()) return go_on(rank, now);
+  ready_[static_cast<std::size_t>(rank)] = true;
+  ask_for_turn(rank, now);
+}
+
+/// Starts what the rank may start, one operation after the other.
+void CostSimulation::go_on(int rank, double now) {
   const auto r = static_cast<std::size_t>(rank);
   Progress& progress = *progress_[r];
   const Processors& memory = machine_.profile().processors;
@@ -193,6 +219,7 @@ void CostSimulation::start_next(Connection& connection, double now) {
     connection.busy = false;
     return;
   }
+  const bool alone = !connection.busy;
   connection.busy = true;
   const MessageId id = connection.queue.pop();
   Message& m = messages_[id];
@@ -203,7 +230,8 @@ void CostSimulation::start_next(Connection& connection, double now) {
     at(now + gap, What::flow_end, id);
     return;
   }
-  const FlowId flow = ports_.network().start(ports_.volume(from_node, gap), ports_.route(from_node, machine_.node(m.to)), now);
+  const double headers = alone && machine_.entry(from_node).burst_bytes > 0 ? own_header_bytes : 0;
+  const FlowId flow = ports_.network().start(ports_.volume(from_node, gap) + headers, ports_.route(from_node, machine_.node(m.to)), now);
   if (message_of_flow_.size() <= flow) message_of_flow_.resize(flow + 1, none);
   message_of_flow_[flow] = id;
 }
@@ -211,7 +239,7 @@ void CostSimulation::start_next(Connection& connection, double now) {
 void CostSimulation::flow_ended(MessageId id, double now) {
   const Message m = messages_[id];
   if (m.multicast) return multicast_ended(id, now);
-  at(now + m.link->latency_s, What::arrive, id);
+  at(now + arrives_after_s(*m.link, m.link->latency_s, m.bytes), What::arrive, id);
   Connection& connection = connections_[m.connection];
   start_next(connection, now);
   if (!m.waits) {
@@ -249,12 +277,21 @@ double CostSimulation::receive_work_s(const LinkClass& link, std::int64_t bytes)
   return std::max(0.0, link.receive_overhead.at(bytes) - waiting);
 }
 
+/// After the last byte has left; where ranks take turns, without what the receiver's turn and its work then add to it.
+double CostSimulation::arrives_after_s(const LinkClass& link, double latency_s, std::int64_t bytes) const {
+  const double later_s = turns_.shared() ? receive_work_s(link, bytes) : -notice_s_;
+  return std::max(0.0, latency_s - waited_s_ - later_s);
+}
+
 /// Arrived and asked for: the receiver's processor takes it in; its work ends when the last byte is there, or later.
 void CostSimulation::receive(MessageId id, double now) {
   const Message& m = messages_[id];
+  if (turns_.shared()) {
+    arrived_[static_cast<std::size_t>(m.to)].push_back(id);
+    return ask_for_turn(m.to, now);
+  }
   const double overhead = receive_work_s(*m.link, m.bytes);
-  const bool waited = m.posted_s < now;
-  const double earliest = waited ? now + notice_s_ - overhead * cores_.slow_down() : now;
+  const double earliest = m.posted_s < now ? now - overhead * cores_.slow_down() : now;
   at(std::max(now, cores_.run(static_cast<std::size_t>(m.to), earliest, overhead)), What::received, id);
 }
 
@@ -266,6 +303,7 @@ void CostSimulation::received(MessageId id, double now) {
   end = std::max(end, now);
   progress_[static_cast<std::size_t>(m.to)]->complete(m.recv);
   advance(m.to, now);
+  if (turns_.shared()) step(m.to, now);
 }
 
 void CostSimulation::check_end() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <queue>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 #include "cost/cores.hpp"
 #include "cost/ports.hpp"
 #include "cost/symmetry.hpp"
+#include "cost/turns.hpp"
 
 namespace antiphon {
 
@@ -75,16 +77,22 @@ class CostSimulation {
     Fifo sent;    ///< no receive posted yet
     Fifo posted;  ///< nothing sent yet
   };
-  enum class What : std::uint8_t { leave, flow_end, arrive, received };
+  enum class What : std::uint8_t { leave, flow_end, arrive, received, turn, step, look };
   struct Event {
     double time = 0;
     std::uint64_t order = 0;
     What what = What::leave;
-    MessageId message = none;
+    std::uint32_t subject = none;  ///< a message; of a turn, the ring; of a step or look, the rank
     bool operator<(const Event& other) const { return time != other.time ? time > other.time : order > other.order; }
   };
 
   void advance(int rank, double now);
+  void go_on(int rank, double now);
+  void ask_for_turn(int rank, double now);
+  void plan_turn(std::size_t ring, double now);
+  void take_turn(const Event& event);
+  void step(int rank, double now);
+  void look(int rank, double now);
   void mark(std::size_t rank, OpId op, double now);
   void post_send(int rank, const Op& op, const Progress::Piece& piece, double now);
   void post_multicast(int rank, const Op& op, const Progress::Piece& piece, double now);
@@ -102,7 +110,8 @@ class CostSimulation {
   void receive(MessageId id, double now);
   void received(MessageId id, double now);
   void handle(const Event& event);
-  void at(double time, What what, MessageId id) { events_.push({time, ++order_, what, id}); }
+  void at(double time, What what, std::uint32_t subject) { events_.push({time, ++order_, what, subject}); }
+  [[nodiscard]] double arrives_after_s(const LinkClass& link, double latency_s, std::int64_t bytes) const;
   void check_end() const;
 
   std::span<const Schedule> schedules_;
@@ -111,7 +120,12 @@ class CostSimulation {
   EvaluationOptions options_;
   NetworkPorts ports_;
   Cores cores_;
-  double notice_s_ = 0;  ///< until a rank that shares its core has its turn and sees a message
+  Turns turns_;
+  std::vector<std::uint64_t> turn_planned_;    ///< by ring: the order of the event that counts
+  std::vector<bool> ready_;                    ///< by rank: something may start or go on
+  std::vector<std::deque<MessageId>> arrived_;  ///< by rank: asked for and there, not taken in yet
+  double waited_s_ = 0;  ///< in the measured latency: until a receiver that shared its core had its turn
+  double notice_s_ = 0;  ///< the same here, where one rank stands for many
   std::vector<std::unique_ptr<Progress>> progress_;
   std::vector<Message> messages_;
   std::vector<MessageId> free_;

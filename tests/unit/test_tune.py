@@ -66,6 +66,10 @@ class TestGrid:
     def test_fewer_ranks_fill_nodes(self, ranks: int, per_node: int, counts: list[int]) -> None:
         assert grid.rank_counts(ranks, per_node) == counts
 
+    def test_all_ranks_only(self) -> None:
+        made = grid.make(("barrier", "bcast"), NETWORK, NETWORK.node_of_rank, 180, parts=False)
+        assert {p.ranks for p in made.points} == {16}
+
 
 class TestContenders:
     def test_the_rules_own_choice_comes_first(self) -> None:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
+#include <cmath>
 
 #include <doctest/doctest.h>
 
@@ -125,6 +126,55 @@ TEST_CASE("ranks that share cores wait for one another") {
   CHECK(apart < 4 * 100e-6);
   // 16 ranks × 4 rounds × 20 µs on two cores.
   CHECK(together > 16 * 4 * 20e-6 / 2);
+}
+
+TEST_CASE("ranks on one core have their turns round the ring, whoever asked first") {
+  constexpr double turn_s = 1;
+  Turns turns(4, 4, 1, turn_s);
+  turns.ask(3, 0.5 * turn_s);
+  CHECK(turns.next(0, 0.5 * turn_s)->rank == 3);
+  CHECK(turns.next(0, 0.5 * turn_s)->time_s == doctest::Approx(3 * turn_s));
+  turns.ask(1, 0.7 * turn_s);
+  CHECK(turns.next(0, 0.7 * turn_s)->rank == 1);
+  turns.begin(1, turn_s);
+  CHECK(!turns.next(0, turn_s));  // the core is taken
+  turns.end(1, 5 * turn_s);
+  // Rank 2 looks first, and finds nothing.
+  CHECK(turns.next(0, 5 * turn_s)->rank == 3);
+  CHECK(turns.next(0, 5 * turn_s)->time_s == doctest::Approx(6 * turn_s));
+}
+
+TEST_CASE("who has its turn runs ahead as far as messages are there") {
+  Profile profile = simple_profile(16, rate);
+  profile.link_classes[0].latency_s = 1e-6;
+  profile.link_classes[0].gap = Curve({{0, 0}});
+  profile.link_classes[0].send_overhead = profile.link_classes[0].receive_overhead = Curve({{0, 4e-6}});
+  profile.processors = {2, 16, 1.5e-6};
+  // Each sends three messages to the next, and takes three in: on two cores, 16 × 24 µs of work.
+  std::vector<Schedule> s(16);
+  for (int r = 0; r < 16; ++r) {
+    for (int k = 0; k < 3; ++k) {
+      s[static_cast<std::size_t>(r)].send((r + 1) % 16, bytes(0), {}, {}, k);
+      s[static_cast<std::size_t>(r)].recv((r + 15) % 16, place(0), {}, {}, k);
+    }
+  }
+  const Evaluation e = evaluate(s, Machine::blocked(profile, 16, 1));
+  CHECK(e.seconds >= 16 * 24e-6 / 2);
+  CHECK(e.seconds < 1.4 * 16 * 24e-6 / 2);
+  // First come, first served would have them all end in the last third.
+  CHECK(*std::min_element(e.rank_end_s.begin(), e.rank_end_s.end()) < e.seconds / 2);
+}
+
+TEST_CASE("a benchmark's times depend on the barrier before its calls") {
+  Profile profile = simple_profile(16, rate);
+  profile.link_classes[0].send_overhead = profile.link_classes[0].receive_overhead = Curve({{0, 4e-6}});
+  const Algorithm* bcast = find_algorithm(Collective::bcast, "binomial");
+  const Machine machine = Machine::blocked(profile, 16, 1);
+  const auto after = [&](const char* text) {
+    const Choice barrier = parse_choice(Collective::barrier, text);
+    return predict({Collective::bcast, 1024}, *bcast, {}, machine, &barrier)->seconds;
+  };
+  CHECK(std::abs(after("dissemination") - after("tree:radix=8")) > 10e-6);
 }
 
 TEST_CASE("schedules that do not fit together are refused") {

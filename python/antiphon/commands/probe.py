@@ -33,6 +33,7 @@ WHAT = {
     "incast": "what a port takes",
     "all_to_all": "contention",
     "concurrency": "several messages at once",
+    "turns": "ranks that share cores",
 }
 
 

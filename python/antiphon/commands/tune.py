@@ -57,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a choice must lose in none of them (default: %(default)s)",
     )
     add("--bytes", metavar="N,…", help="sizes to measure (default: 8 to 1 MiB)")
+    add("--whole", action="store_true", help="for communicators of all ranks only, not of a half and a quarter of them")
     add(
         "--for-export",
         action="store_true",
@@ -162,7 +163,7 @@ def make_request(args: argparse.Namespace) -> driver.Request:
     ranks = args.n or (None if args.lab is not None or args.hostfile else len(os.sched_getaffinity(0)))
     purpose = driver.EXPORT if args.for_export else driver.DECISIONS
     collectives = tuple(dict.fromkeys(args.collectives or grid.MAIN))
-    return driver.Request(collectives, tuple(modes), args.budget, ranks, purpose, **sizes)
+    return driver.Request(collectives, tuple(modes), args.budget, ranks, purpose, parts=not args.whole, **sizes)
 
 
 def _tune(

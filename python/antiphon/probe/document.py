@@ -170,12 +170,10 @@ def processors(survey: Survey, events: list[Event]) -> dict[str, Any]:
         len({who["hosts"][i] for i, k in enumerate(who["kernels"]) if k == kernel}) for kernel in set(who["kernels"])
     )
     result: dict[str, Any] = {"cores_per_node": cores, "nodes_sharing": sharing}
-    awake, asleep = (of_kind(events, "point", f"waiting {how}") for how in ("in MPI", "asleep"))
+    turns = of_kind(events, "turns")
     crowd = sharing * max(len(group) for group in survey.nodes) / cores
-    if awake and asleep and crowd > 1:
-        longer_ns = statistics.median(awake[0]["round_ns"]) - statistics.median(asleep[0]["round_ns"])
-        # A round trip waits for two turns to come round: those of its two ranks.
-        result["turn_s"] = rounded(max(0.0, longer_ns / 2 / (crowd - 1)) * 1e-9)
+    if turns and crowd > 1:
+        result["turn_s"] = rounded(statistics.median(turns[0]["away_ns"]) / (crowd - 1) * 1e-9)
     return result
 
 

@@ -30,7 +30,7 @@ SHARES = {
     "incast": 5,
     "all_to_all": 5,
     "concurrency": 3,
-    "turns": 1,
+    "turns": 0.1,
     "streams": 2,
 }
 BULK_BYTES = 32768
@@ -199,21 +199,7 @@ def _parts(survey: Survey) -> list[Part]:
                     {"label": f"{scope} held out rested", **held, "pause_us": 3000, "sizes": HELD_OUT_RESTED_SIZES},
                 ),
             ]
-    pair = next(iter(survey.scopes.values()))[0]
-    for quiet in (False, True):
-        parts.append(
-            (
-                "turns",
-                "curves",
-                {
-                    "label": "waiting asleep" if quiet else "waiting in MPI",
-                    "pairs": plan.pairs_text([pair]),
-                    "sizes": (0,),
-                    "refine": 0,
-                    "quiet": quiet,
-                },
-            )
-        )
+    parts.append(("turns", "turns", {}))
     heads = survey.heads
     if len(heads) > 1:
         parts += _between_nodes(survey, heads)

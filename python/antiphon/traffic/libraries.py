@@ -29,6 +29,8 @@ else:
 
 TABLES = Path(__file__).with_name("tables")
 SCHEMA = Path(__file__).parent.parent / "schemas" / "decomposition.schema.json"
+#: Where a library's own is not among our schedules.
+OUR_BARRIER = "dissemination"
 #: Fields of a rule that are conditions but bounds.
 TRAITS = ("power_of_two", "commutative", "in_place", "spread", "balanced", "consecutive")
 
@@ -223,6 +225,14 @@ def for_library(text: str) -> Library:
         return max(fitting, key=lambda lib: max(len(v) for v in lib.about["versions"]))
     newest = {"openmpi": "openmpi-5.0", "mpich": "mpich-5"}[family]
     return load(newest)
+
+
+def barrier(text: str, ranks: int) -> str:
+    """The schedule that a library's barrier runs on ranks of a node each: after which a benchmark times its calls."""
+    try:
+        return for_library(text).choose(Call("barrier", ranks)).schedule or OUR_BARRIER
+    except AntiphonError:
+        return OUR_BARRIER
 
 
 def _is(version: str, prefix: str) -> bool:

@@ -46,6 +46,8 @@ class Request:
     sizes: Sequence[int] = grid.SIZES
     between: Sequence[int] = grid.BETWEEN
     most_contenders: int = 7
+    #: Halves and quarters of the ranks too.
+    parts: bool = True
 
 
 @dataclass
@@ -106,6 +108,7 @@ def plan_cells(
         request.budget_s,
         sizes=request.sizes,
         between=request.between,
+        parts=request.parts,
     )
     listed = benchmark.library_algorithms(here.place, here.mpi) if request.purpose == EXPORT else {}
     cells = []

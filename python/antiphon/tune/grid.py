@@ -85,11 +85,13 @@ def make(
     budget_s: float,
     sizes: Sequence[int] = SIZES,
     between: Sequence[int] = BETWEEN,
+    parts: bool = True,
 ) -> Grid:
-    """The points, what is cheap first; fewer ranks and the sizes between count as dearer than they are."""
+    """The points, what is cheap first; fewer ranks and the sizes between count as dearer than they are. `parts`: fewer
+    ranks than all, too."""
     ranks = len(node_of_rank)
     ranks_per_node = max(list(node_of_rank).count(node) for node in set(node_of_rank))
-    counts = rank_counts(ranks, ranks_per_node)
+    counts = rank_counts(ranks, ranks_per_node) if parts else [ranks]
     wanted = list(collectives)
     main = [(call_s(p, network), p) for p in _points(wanted, sizes, counts[:1])]
     others = [*_points(wanted, sizes, counts[1:]), *_points(wanted, between, counts[:1])]

@@ -96,11 +96,17 @@ def decide_all(
 
 
 def decide_one(point: Point, subject: Subject) -> Decided:
-    """Every algorithm with the parameters that the model finds best, and the library's."""
+    """Every algorithm with the parameters that the model finds best, and the library's, as a benchmark times them."""
     machine = model.Machine(point.ranks, min(subject.machine.ranks_per_node, point.ranks), subject.machine.profile)
-    sweep = model.predict(point.collective, [point.bytes], machine, as_timed=True)
-    own = {p.choice: p.seconds for p in sweep.sizes[point.bytes]}
+    found = model.predict(point.collective, [point.bytes], machine).sizes[point.bytes]
+    own = _timed(point, machine, subject, [p.choice for p in found])
     return Decided(point, _library_s(point, machine, subject), own)
+
+
+def _timed(point: Point, machine: model.Machine, subject: Subject, choices: Sequence[str]) -> dict[str, float]:
+    barrier = libraries.barrier(subject.library.key, point.ranks)
+    sweep = model.predict(point.collective, [point.bytes], machine, choices=choices, barrier=barrier)
+    return {p.choice: p.seconds for p in sweep.sizes[point.bytes]}
 
 
 def _library_s(point: Point, machine: model.Machine, subject: Subject) -> float | None:
@@ -109,10 +115,10 @@ def _library_s(point: Point, machine: model.Machine, subject: Subject) -> float 
         chosen = subject.library.choose(libraries.Call(point.collective, point.ranks, point.bytes, 0, element))
         if not chosen.schedule:
             return None
-        sweep = model.predict(point.collective, [point.bytes], machine, choices=[chosen.schedule], as_timed=True)
+        timed = _timed(point, machine, subject, [chosen.schedule])
     except (AntiphonError, CoreError):
         return None
-    return next((p.seconds for p in sweep.sizes[point.bytes]), None)
+    return next(iter(timed.values()), None)
 
 
 def rules(decided: Sequence[Decided], subject: Subject) -> list[dict[str, Any]]:

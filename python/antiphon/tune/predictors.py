@@ -23,6 +23,7 @@ def element_bytes(point: Point) -> int:
 
 def from_model(profile: str, machine: Machine, sync: bool = False) -> Predictor:
     """The model's predictions from a profile's text. `sync`: with a barrier before each call, else back to back."""
+    from antiphon.traffic import libraries
 
     def predict(point: Point, choices: Sequence[str]) -> Mapping[str, float]:
         answer = core.query(
@@ -34,7 +35,7 @@ def from_model(profile: str, machine: Machine, sync: bool = False) -> Predictor:
             bytes=[point.bytes],
             element_bytes=element_bytes(point),
             choices=list(choices),
-            sync=sync,
+            barrier=libraries.barrier(machine.mpi, point.ranks) if sync else None,
         )
         given = {core.parse(point.collective, choice).choice: choice for choice in choices}
         return {given[c["choice"]]: c["seconds"] for c in answer["sizes"][0]["candidates"] if c["choice"] in given}

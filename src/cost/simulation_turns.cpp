@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that share cores: each does in its turn what there is to do, then the next one looks.
+#include "cost/simulation.hpp"
+
+namespace antiphon {
+
+void CostSimulation::ask_for_turn(int rank, double now) {
+  if (turns_.running(rank)) return;
+  turns_.ask(rank, now);
+  plan_turn(turns_.ring_of(rank), now);
+}
+
+void CostSimulation::plan_turn(std::size_t ring, double now) {
+  const auto next = turns_.next(ring, now);
+  if (!next) return;
+  at(next->time_s, What::turn, static_cast<std::uint32_t>(ring));
+  turn_planned_[ring] = order_;
+}
+
+void CostSimulation::take_turn(const Event& event) {
+  const std::size_t ring = event.subject;
+  if (turn_planned_[ring] != event.order) return;  // somebody else's came before it
+  const auto next = turns_.next(ring, event.time);
+  if (!next) return;
+  turns_.begin(next->rank, event.time);
+  plan_turn(ring, event.time);
+  step(next->rank, event.time);
+}
+
+/// One thing after the other, as long as there is any.
+void CostSimulation::step(int rank, double now) {
+  const auto r = static_cast<std::size_t>(rank);
+  if (ready_[r]) {
+    ready_[r] = false;
+    go_on(rank, now);
+    at(std::max(now, cores_.free_s(r)), What::step, static_cast<std::uint32_t>(rank));
+  } else if (!arrived_[r].empty()) {
+    const MessageId id = arrived_[r].front();
+    arrived_[r].pop_front();
+    at(cores_.run(r, now, receive_work_s(*messages_[id].link, messages_[id].bytes)), What::received, id);
+  } else {
+    at(now + turns_.turn_s(), What::look, static_cast<std::uint32_t>(rank));
+  }
+}
+
+/// A last look before the core is given away.
+void CostSimulation::look(int rank, double now) {
+  const auto r = static_cast<std::size_t>(rank);
+  if (ready_[r] || !arrived_[r].empty()) return step(rank, now);
+  turns_.end(rank, now);
+  plan_turn(turns_.ring_of(rank), now);
+}
+
+}  // namespace antiphon
