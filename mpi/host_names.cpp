@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 
 #include "world.hpp"
@@ -30,7 +31,7 @@ std::vector<std::string> gather_host_names(MPI_Comm comm) {
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &size);
   PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-  std::string name = world.given_nodes.empty() ? own_name() : world.given_nodes[static_cast<std::size_t>(world_rank)];
+  std::string name = world.given_places.empty() ? own_name() : world.given_places[static_cast<std::size_t>(world_rank)].node;
   name.resize(name_bytes);
   std::string all(rank == 0 ? static_cast<std::size_t>(size) * name_bytes : 0, '\0');
   PMPI_Gather(name.data(), name_bytes, MPI_CHAR, all.data(), name_bytes, MPI_CHAR, 0, comm);
@@ -39,19 +40,26 @@ std::vector<std::string> gather_host_names(MPI_Comm comm) {
   return names;
 }
 
-std::vector<std::string> parse_nodes(const std::string& text) {
-  std::vector<std::string> nodes;
+std::vector<GivenPlace> parse_places(const std::string& text) {
+  std::vector<GivenPlace> places;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string item = text.substr(begin, end - begin);
     const std::size_t star = item.find('*');
     const long times = star == std::string::npos ? 1 : std::strtol(item.c_str() + star + 1, nullptr, 10);
-    const std::string name = item.substr(0, star);
-    if (name.empty() || name.size() >= name_bytes || times < 1 || times > 1 << 20) return {};
-    nodes.insert(nodes.end(), static_cast<std::size_t>(times), name);
+    const std::string where = item.substr(0, star);
+    const std::size_t slash = where.find('/');
+    GivenPlace place{where.substr(0, slash)};
+    if (slash != std::string::npos) {
+      const char* const last = where.data() + where.size();
+      const auto [stop, error] = std::from_chars(where.data() + slash + 1, last, place.socket);
+      if (error != std::errc{} || stop != last || place.socket < 0) return {};
+    }
+    if (place.node.empty() || place.node.size() >= name_bytes || times < 1 || times > 1 << 20) return {};
+    places.insert(places.end(), static_cast<std::size_t>(times), place);
     begin = end + 1;
   }
-  return nodes;
+  return places;
 }
 
 }  // namespace antiphon::mpi

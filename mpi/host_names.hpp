@@ -12,7 +12,12 @@ namespace antiphon::mpi {
 /// The name of the node of each rank of `comm`, on its rank 0; elsewhere empty. Collective.
 std::vector<std::string> gather_host_names(MPI_Comm comm);
 
-/// ANTIPHON_NODES, "node01*4,node02*4": each rank's node in the order of ranks. Empty where it is wrong.
-std::vector<std::string> parse_nodes(const std::string& text);
+/// Where ANTIPHON_NODES says that a rank is.
+struct GivenPlace {
+  std::string node;
+  int socket = -1;  ///< -1: it does not say
+};
+/// "node01*4,node02*4", or with sockets "node01/0*2,node01/1*2": each rank's place in the order of ranks. Empty where it is wrong.
+std::vector<GivenPlace> parse_places(const std::string& text);
 
 }  // namespace antiphon::mpi

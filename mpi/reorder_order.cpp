@@ -10,6 +10,7 @@
 #include "antiphon/mapping.hpp"
 #include "host_names.hpp"
 #include "library.hpp"
+#include "sockets.hpp"
 #include "world.hpp"
 
 namespace antiphon::mpi::reordering {
@@ -42,12 +43,13 @@ std::vector<int> nodes_of(MPI_Comm comm) {
   return there;
 }
 
-/// The processes of `old` by node: the machine's slots in their order.
+/// The processes of `old` by node, and there by socket: the machine's slots in their order.
 struct Processes {
   std::vector<std::vector<int>> of_node;  ///< old ranks
   std::vector<std::string> names;         ///< of the nodes
+  std::vector<int> on_a_socket;           ///< by node: processes on each of its sockets, alike; all of them where they are not known or not alike
 
-  Processes(const std::vector<int>& nodes, const std::vector<std::string>& names_of_ranks) {
+  Processes(const std::vector<int>& nodes, const std::vector<std::string>& names_of_ranks, const std::vector<int>& sockets) {
     std::map<int, std::size_t> index;
     for (std::size_t r = 0; r < nodes.size(); ++r) {
       const auto [place, fresh] = index.emplace(nodes[r], of_node.size());
@@ -57,19 +59,37 @@ struct Processes {
       }
       of_node[place->second].push_back(static_cast<int>(r));
     }
+    for (std::vector<int>& ranks : of_node) on_a_socket.push_back(order_by_socket(ranks, sockets));
   }
   [[nodiscard]] int most_on_a_node() const {
     std::size_t most = 0;
     for (const auto& list : of_node) most = std::max(most, list.size());
     return static_cast<int>(most);
   }
+  /// Whether a change of order can change anything: there are several nodes, or several sockets.
+  [[nodiscard]] bool are_apart() const { return of_node.size() > 1 || on_a_socket.front() < most_on_a_node(); }
   /// The old rank in each slot.
   [[nodiscard]] std::vector<int> by_slot() const {
     std::vector<int> list;
     for (const auto& ranks : of_node) list.insert(list.end(), ranks.begin(), ranks.end());
     return list;
   }
+
+ private:
+  static int order_by_socket(std::vector<int>& ranks, const std::vector<int>& sockets);
 };
+
+/// How many there are on each socket, or in all where that says nothing.
+int Processes::order_by_socket(std::vector<int>& ranks, const std::vector<int>& sockets) {
+  const auto socket_of = [&](int rank) { return sockets[static_cast<std::size_t>(rank)]; };
+  std::map<int, int> count;
+  for (const int rank : ranks) ++count[socket_of(rank)];
+  const int each = count.begin()->second;
+  const bool alike = std::all_of(count.begin(), count.end(), [&](const auto& entry) { return entry.second == each; });
+  if (!alike || count.begin()->first < 0) return static_cast<int>(ranks.size());
+  std::stable_sort(ranks.begin(), ranks.end(), [&](int a, int b) { return socket_of(a) < socket_of(b); });
+  return each;
+}
 
 std::string short_name(const std::string& name) { return name.substr(0, name.find('.')); }
 
@@ -101,7 +121,7 @@ std::optional<mapping::Machine> machine_of_profile(const Processes& processes) {
   return job;
 }
 
-/// The processes' places: a core for each, all cores of a node alike near.
+/// The processes' places: a core for each. Sockets count where the profile knows how far they are from each other.
 mapping::Machine machine_for(const Processes& processes) {
   const int nodes = static_cast<int>(processes.of_node.size());
   auto machine = machine_of_profile(processes);
@@ -114,7 +134,11 @@ mapping::Machine machine_for(const Processes& processes) {
     mapping::Node& node = machine->nodes[static_cast<std::size_t>(n)];
     const auto& levels = machine->kinds[static_cast<std::size_t>(node.kind)].levels;
     const int cores = static_cast<int>(processes.of_node[static_cast<std::size_t>(n)].size());
-    kinds.push_back({.cores = cores, .levels = {{cores, levels.empty() ? mapping::Distance{} : levels.back().distance}}});
+    mapping::NodeKind kind{.cores = cores};
+    const int on_a_socket = processes.on_a_socket[static_cast<std::size_t>(n)];
+    if (on_a_socket < cores && levels.size() > 1) kind.levels.push_back({on_a_socket, levels.front().distance});
+    kind.levels.push_back({cores, levels.empty() ? mapping::Distance{} : levels.back().distance});
+    kinds.push_back(std::move(kind));
     node.kind = n;
   }
   machine->kinds = std::move(kinds);
@@ -173,15 +197,17 @@ bool eligible(MPI_Comm old, int reorder) {
 
 std::optional<std::vector<int>> new_ranks(MPI_Comm old, int ranks, const std::function<std::vector<Edge>()>& edges, const char* call) {
   const std::vector<int> nodes = nodes_of(old);
-  if (nodes.empty() || std::all_of(nodes.begin(), nodes.end(), [&](int n) { return n == nodes.front(); })) return std::nullopt;
+  if (nodes.empty()) return std::nullopt;
   const std::vector<std::string> names = gather_host_names(old);
+  const std::vector<int> sockets = gather_sockets(old);
   int rank = 0;
   PMPI_Comm_rank(old, &rank);
   constexpr int unchanged = -2;
   std::vector<int> order(nodes.size(), unchanged);
   if (rank == 0) {
     try {
-      order = seek(Processes(nodes, names), ranks, edges(), call).value_or(order);
+      const Processes processes(nodes, names, sockets);
+      if (processes.are_apart()) order = seek(processes, ranks, edges(), call).value_or(order);
     } catch (const std::exception& e) {
       warn(std::string("--reorder: ") + e.what() + "; ranks stay as they are");
     }

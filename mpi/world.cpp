@@ -7,7 +7,6 @@
 #include "alias.hpp"
 #include "antiphon/credit.hpp"
 #include "antiphon/error.hpp"
-#include "host_names.hpp"
 
 namespace antiphon::mpi {
 
@@ -41,15 +40,15 @@ std::vector<int> find_nodes(int rank, int size) {
 /// The same by ANTIPHON_NODES; empty without that, or where it does not fit.
 std::vector<int> given_nodes(const std::string& text, int rank, int size) {
   if (text.empty()) return {};
-  world.given_nodes = parse_nodes(text);
-  if (static_cast<int>(world.given_nodes.size()) != size) {
+  world.given_places = parse_places(text);
+  if (static_cast<int>(world.given_places.size()) != size) {
     if (rank == 0) warn("ANTIPHON_NODES=" + text + " does not name a node for each of " + std::to_string(size) + " ranks; ignored");
-    world.given_nodes.clear();
+    world.given_places.clear();
     return {};
   }
   std::map<std::string, int> lowest;
   std::vector<int> nodes;
-  for (int r = 0; r < size; ++r) nodes.push_back(lowest.emplace(world.given_nodes[static_cast<std::size_t>(r)], r).first->second);
+  for (int r = 0; r < size; ++r) nodes.push_back(lowest.emplace(world.given_places[static_cast<std::size_t>(r)].node, r).first->second);
   return nodes;
 }
 

@@ -11,6 +11,7 @@
 
 #include "antiphon/phases.hpp"
 #include "antiphon/select.hpp"
+#include "host_names.hpp"
 #include "settings.hpp"
 
 namespace antiphon::mpi {
@@ -42,7 +43,7 @@ struct World {
   std::atomic<std::int64_t> planned_calls{0}, unplanned_calls{0};  ///< Alltoallv calls that fitted the plan here, or did not
   MPI_Group group = MPI_GROUP_NULL;
   std::vector<int> node_of_rank;  ///< of MPI_COMM_WORLD; nodes are numbered by their lowest rank
-  std::vector<std::string> given_nodes;  ///< of each rank, by ANTIPHON_NODES; empty: they are where they are
+  std::vector<GivenPlace> given_places;  ///< of each rank, by ANTIPHON_NODES; empty: they are where they are
 
   /// Whether collectives are looked at, or passed on unseen.
   [[nodiscard]] bool watches() const { return active.load(std::memory_order_relaxed) && !idle.load(std::memory_order_relaxed); }

@@ -105,6 +105,7 @@ struct Processors {
   double turn_s = 0;            ///< a rank that waits for nothing but its turn holds a shared core this long
   double copy_bytes_per_s = 4e9;
   double reduce_bytes_per_s = 2e9;
+  int sockets_per_node = 0;     ///< alike, cores numbered socket by socket; 0: unknown
 };
 
 /// What an exchange of two messages at once gains (paper 4, Section 4.1).

@@ -165,7 +165,11 @@ Machine Machine::of_profile(const Profile& profile, int cores_per_node, double m
   const bool measured_within = !profile.link_classes.empty() && profile.link_classes.front().scope <= Scope::node;
   NodeKind kind;
   kind.cores = cores_per_node > 0 ? cores_per_node : std::max(profile.machine.ranks_per_node, profile.processors.cores_per_node);
-  kind.levels = {{kind.cores, measured_within ? distance_of(profile.link_class(Scope::node), message_bytes) : guessed_within_node(profile)}};
+  const int sockets = profile.processors.sockets_per_node;
+  if (sockets > 1 && kind.cores % sockets == 0 && kind.cores > sockets && measured_within) {
+    kind.levels.push_back({kind.cores / sockets, distance_of(profile.link_class(Scope::socket), message_bytes)});
+  }
+  kind.levels.push_back({kind.cores, measured_within ? distance_of(profile.link_class(Scope::node), message_bytes) : guessed_within_node(profile)});
   m.kinds = {kind};
   const Distance within = distance_of(profile.link_class(Scope::same_switch), message_bytes);
   const Distance across = distance_of(profile.link_class(Scope::uplink), message_bytes);

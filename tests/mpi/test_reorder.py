@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,30 @@ def test_measured_topology(library: Mpi, compiled: Compile, run_ranks: Run) -> N
     assert other.returncode == 0, other.text
     assert "the profile does not know the node alpha" in other.text
     assert crossings(other, "ring", ALTERNATING.split(",")) == 2
+
+
+@one
+def test_sockets(library: Mpi, compiled: Compile, run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN a profile with sockets THEN neighbours come to the same one; GIVEN uneven ones THEN nothing changes."""
+    program = compiled(library, [PROGRAMS / "reorder.c"])
+    profile = json.loads(TWO_SWITCHES.read_text())
+    on_switch = next(c for c in profile["link_classes"] if c["scope"] == "switch")
+    nearer = [
+        {**on_switch, "name": scope, "scope": scope, "latency_s": latency_s, "g_s": [[0, 1e-6], [65536, 65536 / rate]]}
+        for scope, latency_s, rate in (("socket", 2e-7, 1e10), ("node", 6e-7, 2e9))
+    ]
+    profile["link_classes"] = nearer + profile["link_classes"]
+    profile["processors"] |= {"cores_per_node": 4, "sockets_per_node": 2}
+    file = tmp_path / "sockets.json"
+    file.write_text(json.dumps(profile))
+    variables = {"ANTIPHON_REORDER": "1", "ANTIPHON_PROFILE": str(file)}
+    places = ["node01/0", "node01/1"] * 2
+    result = run_ranks(library, 4, [program], ANTIPHON_NODES=",".join(places), **variables)
+    assert result.returncode == 0, result.text
+    assert crossings(result, "ring", places) == 2
+    uneven = run_ranks(library, 4, [program], ANTIPHON_NODES="node01/0,node01/1*3", **variables)
+    assert uneven.returncode == 0, uneven.text
+    assert new_ranks(uneven, "ring") == {r: r for r in range(4)}
 
 
 @pytest.mark.parametrize("binding", ["mpif", "mpi", "f08"])

@@ -128,6 +128,7 @@ def test_sockets_are_found_where_all_nodes_have_them() -> None:
     found = survey.Survey(nodes=nodes, least_s=least, switches=[[0, 4]])
     scopes = survey._scopes(found)
     assert scopes == {"socket": [(0, 1), (2, 3), (4, 5), (6, 7)], "node": [(0, 2), (4, 6)], "switch": [(0, 4)]}
+    assert found.sockets_per_node == 2
     least[4, 6] = 3e-7  # one node is not divided like the other
     assert survey._scopes(found) == {"node": [(0, 1), (4, 5)], "switch": [(0, 4)]}
 

@@ -58,3 +58,26 @@ TEST_CASE("matrices and a torus are written, too") {
   CHECK(again.node_distance(2, 3).latency_s == 9);
   CHECK(again.node_distance(3, 2).latency_s == 3);
 }
+
+TEST_CASE("machine: a profile's sockets are a level of its nodes where they divide the cores") {
+  Profile profile = Profile::guess(2, 4, 1e9);
+  const LinkClass between_nodes = profile.link_classes.front();
+  for (const auto& [scope, latency_s] : {std::pair{Scope::node, 6e-7}, std::pair{Scope::socket, 2e-7}}) {
+    LinkClass nearer = between_nodes;
+    nearer.scope = scope;
+    nearer.latency_s = latency_s;
+    profile.link_classes.insert(profile.link_classes.begin(), nearer);
+  }
+  const auto levels_of = [&](int sockets) {
+    profile.processors.sockets_per_node = sockets;
+    return Machine::of_profile(profile, 0, 0).kinds.front().levels;
+  };
+  const std::vector<Level> two = levels_of(2);
+  REQUIRE(two.size() == 2);
+  CHECK(two[0].width == 2);
+  CHECK(two[0].distance.latency_s < two[1].distance.latency_s);
+  CHECK(two[1].width == 4);
+  CHECK(levels_of(3).size() == 1);
+  CHECK(levels_of(4).size() == 1);
+  CHECK(levels_of(0).size() == 1);
+}

@@ -170,6 +170,8 @@ def processors(survey: Survey, events: list[Event]) -> dict[str, Any]:
         len({who["hosts"][i] for i, k in enumerate(who["kernels"]) if k == kernel}) for kernel in set(who["kernels"])
     )
     result: dict[str, Any] = {"cores_per_node": cores, "nodes_sharing": sharing}
+    if survey.sockets_per_node:
+        result["sockets_per_node"] = survey.sockets_per_node
     turns = of_kind(events, "turns")
     crowd = sharing * max(len(group) for group in survey.nodes) / cores
     if turns and crowd > 1:

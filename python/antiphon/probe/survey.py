@@ -60,6 +60,9 @@ class Survey:
     scopes: dict[str, plan.Round] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
+    #: Parts of each node whose ranks are nearer to one another, if all are equally large.
+    sockets_per_node: int = 0
+
     @property
     def heads(self) -> list[int]:
         """One rank of each node."""
@@ -150,6 +153,8 @@ def _scopes(survey: Survey) -> dict[str, plan.Round]:
     if parts:
         scopes["socket"] = [pair for node in parts for part in node for pair in plan.neighbours(part)[:1]]
         scopes["node"] = [(node[0][0], node[1][0]) for node in parts]
+        if len({len(part) for node in parts for part in node}) == 1:
+            survey.sockets_per_node = len(parts[0])
     elif any(len(group) > 1 for group in survey.nodes):
         scopes["node"] = [pair for group in survey.nodes for pair in plan.neighbours(group)[:1]]
     if len(survey.nodes) > 1:
