@@ -18,6 +18,8 @@ int keyval = MPI_KEYVAL_INVALID;
 /// Schedules kept with a communicator, and sizes decided for one collective of it: enough for a program's inner loop.
 constexpr std::size_t most_plans = 64;
 constexpr std::size_t most_decisions = 256;
+/// Scheduled patterns kept with a communicator: a program's step has a few.
+constexpr std::size_t most_compiled = 8;
 
 int delete_state(MPI_Comm, int, void* value, void*) {
   delete static_cast<CommState*>(value);
@@ -285,8 +287,26 @@ int CommState::share_counts(Problem& problem, const Choice& choice) {
   });
 }
 
+const Fabric& CommState::fabric() {
+  if (!fabric_) fabric_ = fabric_of(own_comm(), size_);
+  return *fabric_;
+}
+
+const CompiledPattern& CommState::compiled(const Pattern& pattern) {
+  const auto found = std::find_if(compiled_.begin(), compiled_.end(), [&](const auto& one) { return one.first == pattern; });
+  if (found == compiled_.end()) {
+    compiled_.emplace_front(pattern, compile_pattern(pattern, fabric()));
+    if (compiled_.size() > most_compiled) compiled_.pop_back();
+  } else if (found != compiled_.begin()) {
+    auto one = std::move(*found);
+    compiled_.erase(found);
+    compiled_.push_front(std::move(one));
+  }
+  return compiled_.front().second;
+}
+
 PatternKnowledge& CommState::knowledge() {
-  if (!knowledge_) knowledge_ = std::make_unique<PatternKnowledge>(rank_, size_);
+  if (!knowledge_) knowledge_ = std::make_unique<PatternKnowledge>(*this);
   return *knowledge_;
 }
 

@@ -6,8 +6,11 @@
 
 #include <array>
 #include <cstddef>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compress/trial.hpp"
@@ -104,6 +107,9 @@ class CommState : public Staging {
   bool may_multicast(const Choice& choice);
   /// scatterv, gatherv: the root tells all ranks the sizes of all blocks; by multicast, if that is how the data go.
   int share_counts(Problem& problem, const Choice& choice);
+  /// A pattern of this communicator's ranks with its schedule: one of the last few, or made now.
+  const CompiledPattern& compiled(const Pattern& pattern);
+  [[nodiscard]] const Fabric& fabric();
   /// What is known of the pattern of this communicator's Alltoallv.
   PatternKnowledge& knowledge();
 
@@ -156,6 +162,8 @@ class CommState : public Staging {
   std::vector<std::unique_ptr<Plan>> plans_;
   std::unique_ptr<Exchange> exchange_;
   std::unique_ptr<PatternKnowledge> knowledge_;
+  std::optional<Fabric> fabric_;
+  std::deque<std::pair<Pattern, CompiledPattern>> compiled_;  ///< the last one first
   std::unique_ptr<MulticastGroups> groups_;
   std::vector<int> node_of_rank_;
   std::unique_ptr<Neighbours> neighbours_;

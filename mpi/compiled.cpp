@@ -46,7 +46,7 @@ int make_schedule(MPI_Comm comm, antiphon_schedule* schedule, Make&& make) {
 
 CompiledPattern from_table(const std::vector<std::int64_t>& bytes, CommState& state) {
   if (std::any_of(bytes.begin(), bytes.end(), [](std::int64_t b) { return b < 0; })) throw InvalidArgument("a negative size");
-  return compile_pattern(Pattern::of_counts(state.size(), bytes), fabric_of(state.own_comm(), state.size()));
+  return state.compiled(Pattern::of_counts(state.size(), bytes));
 }
 
 Phases phases_of(const antiphon_part* parts, int count, int size) {
@@ -71,7 +71,7 @@ Phases phases_of(const antiphon_part* parts, int count, int size) {
 }
 
 CompiledPattern from_parts(const antiphon_part* parts, int count, CommState& state) {
-  const Fabric fabric = fabric_of(state.own_comm(), state.size());
+  const Fabric& fabric = state.fabric();
   CompiledPattern compiled{.phases = phases_of(parts, count, state.size())};
   // Checked as if each rank had a node of its own: what several ranks of one node do to its port is the caller's affair.
   if (const auto wrong = check_phases(compiled.phases, compiled.phases.pattern(), Fabric{})) throw InvalidArgument(*wrong);

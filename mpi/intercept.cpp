@@ -30,9 +30,9 @@ thread_local std::int64_t passed_bytes = 0;
 bool run_exchange(const Call& call, const Description& d, const Problem& problem, Exchange& exchange, bool in_step, CommState& state, int& rc) {
   Workspace workspace(call, d, problem, state);
   PatternKnowledge& knowledge = state.knowledge();
-  knowledge.before_call(problem, state.own_comm());
+  knowledge.before_call(problem);
   if (in_step && knowledge.leaves_to_library() && state.leaves_short_exchanges()) return false;
-  const Way way = knowledge.way(problem, state.own_comm(), in_step);
+  const Way way = knowledge.way(problem, in_step);
   if (knowledge.used() != nullptr) state.note(d.collective, *knowledge.used());
   rc = workspace.prepare(0);
   if (rc == MPI_SUCCESS) {

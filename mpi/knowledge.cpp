@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "comm_state.hpp"
 #include "persistent.hpp"
 #include "world.hpp"
 
@@ -123,9 +124,9 @@ Fabric fabric_of(MPI_Comm comm, int size) {
   return fabric;
 }
 
-PatternKnowledge::PatternKnowledge(int rank, int size) : rank_(rank), size_(size) {
+PatternKnowledge::PatternKnowledge(CommState& state) : state_(state), rank_(state.rank()), size_(state.size()) {
   for (const CompiledPattern& pattern : world.plan.patterns) {
-    if (pattern.phases.size == size) known_.push_back(std::make_unique<Advice>(pattern, rank));
+    if (pattern.phases.size == size_) known_.push_back(std::make_unique<Advice>(pattern, rank_));
   }
   planned_ = known_.size();
 }
@@ -140,23 +141,23 @@ const Advice* PatternKnowledge::find(const Problem& p) {
   return nullptr;
 }
 
-void PatternKnowledge::before_call(const Problem& p, MPI_Comm own) {
+void PatternKnowledge::before_call(const Problem& p) {
   ++calls_;
   used_ = nullptr;
   const std::int64_t kept = p.send_bytes[static_cast<std::size_t>(rank_)];
   most_sent_bytes_ = std::max(most_sent_bytes_, std::accumulate(p.send_bytes.begin(), p.send_bytes.end(), -kept));
   // A plan that fits makes gathering needless, but whether it fits everywhere no rank knows: with a plan none gathers.
   if (planned() || size_ > most_ranks_to_gather) return;
-  if (finish_gathering()) take_in(Pattern::of_counts(size_, table_), fabric(own));
+  if (finish_gathering()) take_in();
   if (calls_ != next_gathering_) return;
-  begin_gathering(p, own);
-  if ((calls_ == 1 || is_long_) && finish_gathering()) take_in(Pattern::of_counts(size_, table_), fabric(own));
+  begin_gathering(p);
+  if ((calls_ == 1 || is_long_) && finish_gathering()) take_in();
 }
 
-Way PatternKnowledge::way(const Problem& p, MPI_Comm own, bool in_step) {
+Way PatternKnowledge::way(const Problem& p, bool in_step) {
   // Only where counts do come again: scheduling takes about a millisecond, and longer for many ranks.
   if (known_.size() == planned_ && (at_once_ || calls_ > gathered_before_) && is_long_ && was_gathered(p)) {
-    known_.push_back(std::make_unique<Advice>(compile_pattern(gathered_, fabric(own)), rank_));
+    known_.push_back(std::make_unique<Advice>(state_.compiled(gathered_), rank_));
   }
   const Advice* const advice = known_.empty() ? nullptr : find(p);
   if (planned()) world.count_planned(advice != nullptr);
@@ -187,11 +188,6 @@ bool PatternKnowledge::counts_are_new(const Problem& p) {
   return true;
 }
 
-const Fabric& PatternKnowledge::fabric(MPI_Comm own) {
-  if (!fabric_) fabric_ = fabric_of(own, size_);
-  return *fabric_;
-}
-
 PatternKnowledge::~PatternKnowledge() { finish_gathering(); }
 
 void finish_gatherings() {
@@ -206,14 +202,14 @@ void finish_gatherings() {
   }
 }
 
-void PatternKnowledge::begin_gathering(const Problem& p, MPI_Comm own) {
+void PatternKnowledge::begin_gathering(const Problem& p) {
   const auto ranks = static_cast<std::size_t>(size_);
   coming_.resize(ranks * ranks);
   // In the place of what a rank keeps, which is of no interest, it tells how much it has sent at most.
   const auto row = coming_.begin() + static_cast<std::ptrdiff_t>(ranks) * rank_;
   std::copy(p.send_bytes.begin(), p.send_bytes.end(), row);
   row[rank_] = std::exchange(most_sent_bytes_, 0);
-  const int rc = PMPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, coming_.data(), size_, MPI_INT64_T, own, &gathering_);
+  const int rc = PMPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, coming_.data(), size_, MPI_INT64_T, state_.own_comm(), &gathering_);
   if (rc != MPI_SUCCESS) return;
   const std::lock_guard lock(unfinished_mutex);
   unfinished.push_back(this);
@@ -233,8 +229,10 @@ bool PatternKnowledge::finish_gathering() {
   return rc == MPI_SUCCESS;
 }
 
-void PatternKnowledge::take_in(Pattern pattern, const Fabric& fabric) {
+void PatternKnowledge::take_in() {
   const auto ranks = static_cast<std::size_t>(size_);
+  const Fabric& fabric = state_.fabric();
+  Pattern pattern = Pattern::of_counts(size_, table_);
   const bool changed = pattern != gathered_;
   const std::uint64_t gathered_for = next_gathering_;
   is_short_ = is_short(pattern, fabric);

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,10 +41,12 @@ bool is_short(const Pattern& pattern, const Fabric& fabric);
 /// What is known of the machine, for schedulers.
 Fabric fabric_of(MPI_Comm comm, int size);
 
+class CommState;
+
 class PatternKnowledge {
  public:
-  /// For a communicator of so many ranks, of which this is one.
-  PatternKnowledge(int rank, int size);
+  /// Of the communicator of this state, which has it.
+  explicit PatternKnowledge(CommState& state);
   ~PatternKnowledge();
   PatternKnowledge(const PatternKnowledge&) = delete;
   PatternKnowledge& operator=(const PatternKnowledge&) = delete;
@@ -53,8 +54,8 @@ class PatternKnowledge {
   /// Whether a plan file has patterns for so many ranks: the same on every rank.
   [[nodiscard]] bool planned() const { return planned_ > 0; }
   /// Once before each call that uses the following. Before the first, and after so many calls that it costs next to nothing, all
-  /// ranks gather their counts; `own` is for that. Where calls are not long, that goes on beside the call, and is known at the next.
-  void before_call(const Problem& p, MPI_Comm own);
+  /// ranks gather their counts. Where calls are not long, that goes on beside the call, and is known at the next.
+  void before_call(const Problem& p);
   /// Whether this call is for the library, whatever its counts are: the pattern gathered last is short, and no rank had a long call between
   /// the last two gatherings. The same on every rank.
   [[nodiscard]] bool leaves_to_library() const { return is_short_; }
@@ -67,28 +68,27 @@ class PatternKnowledge {
     return true;
   }
   /// The way of this call: by what is known, if this rank's counts are those of a known pattern; `in_step`: else.
-  Way way(const Problem& p, MPI_Comm own, bool in_step);
+  Way way(const Problem& p, bool in_step);
   /// `stalled`: this rank lost its patience. With the same counts it is free from the beginning next time.
   void after_call(bool stalled) { stalled_ = stalled; }
   /// What the last way was by, for the summary: a text, or null.
   [[nodiscard]] const std::string* used() const { return used_; }
 
  private:
-  void begin_gathering(const Problem& p, MPI_Comm own);
+  void begin_gathering(const Problem& p);
   bool finish_gathering();
-  void take_in(Pattern pattern, const Fabric& fabric);
-  const Fabric& fabric(MPI_Comm own);
+  void take_in();
   const Advice* find(const Problem& p);
   [[nodiscard]] bool was_gathered(const Problem& p) const;
   bool counts_are_new(const Problem& p);
 
+  CommState& state_;
   int rank_, size_;
   friend void finish_gatherings();
 
   std::uint64_t calls_ = 0;
   std::uint64_t next_gathering_ = 1;
   MPI_Request gathering_ = MPI_REQUEST_NULL;  ///< under way, into coming_
-  std::optional<Fabric> fabric_;
   std::vector<std::unique_ptr<Advice>> known_;  ///< the first planned_ are from the plan, then the one of the gathered pattern
   Pattern gathered_;
   std::uint64_t gathered_before_ = 0;  ///< the call that it was gathered before, the first time

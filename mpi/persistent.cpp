@@ -107,15 +107,14 @@ bool plan(Operation& op, CommState& state, bool always) {
   op.problem = state.blank_problem(d.collective);
   make_problem(op.call, d, state, op.problem);
   Pattern pattern;
-  const Fabric fabric = fabric_of(state.own_comm(), state.size());
   if (compiles) {
     pattern = gather_pattern(op.problem, state.own_comm());
-    if (automatic && is_short(pattern, fabric)) return false;
+    if (automatic && is_short(pattern, state.fabric())) return false;
   }
   int tag_base = 0;
   if (!take_tags(state, tag_base)) return false;
   if (compiles) {
-    op.advice = std::make_unique<Advice>(compile_pattern(pattern, fabric), state.rank());
+    op.advice = std::make_unique<Advice>(state.compiled(pattern), state.rank());
     op.exchange = state.make_exchange(tag_base);
     return true;
   }

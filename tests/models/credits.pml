@@ -24,6 +24,14 @@
 #define CALLS 2
 #endif
 
+/* One run checks the patterns of one slice of so many, to need less memory. */
+#ifndef SLICES
+#define SLICES 1
+#endif
+#ifndef SLICE
+#define SLICE 0
+#endif
+
 #define AT(a, b) ((a) * N + (b))
 #define ROOM (CALLS * MOST)
 
@@ -125,8 +133,12 @@ proctype Rank(byte me) {
   at_end++
 }
 
+/* Digit k of a pattern's number, when counting of the ranks begins at rank `first`. */
+#define DIGIT(k, first) pieces[(k) / (N * N) * (N * N) + AT(((k) % (N * N) / N + (first)) % N, ((k) % N + (first)) % N)]
+
 init {
-  byte k = 0;
+  byte k = 0, first = 0;
+  int number[N];
   do
   :: k < CALLS * N * N ->
     if
@@ -143,6 +155,31 @@ init {
     k++
   :: else -> break
   od;
+  first = 0;
+  d_step {
+    do
+    :: first < N ->
+      k = 0;
+      do
+      :: k < CALLS * N * N -> number[first] = number[first] * (MOST + 1) + DIGIT(k, first); k++
+      :: else -> break
+      od;
+      first++
+    :: else -> break
+    od
+  }
+  /* Ranks are alike but for who comes after whom: of patterns that differ in where counting begins, one is enough. */
+  if
+  :: number[0] <= number[1] && number[0] <= number[N - 1] && number[0] % SLICES == SLICE -> skip
+  :: else -> goto done
+  fi;
+  first = 0;
+  d_step {
+    do
+    :: first < N -> number[first] = 0; first++
+    :: else -> break
+    od
+  }
   atomic {
     k = 0;
     do
@@ -156,5 +193,7 @@ init {
   do
   :: k < N * N -> assert(empty(grants[k]) && empty(data[k])); k++
   :: else -> break
-  od
+  od;
+done:
+  skip
 }

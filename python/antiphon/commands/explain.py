@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: Assumed where --link-rate does not say it: the table of rules needs one.
 ASSUMED_RATE = "1gbit"
+#: A plan does not say for which rate it was made: what `antiphon compile` takes unless told.
+COMPILED_RATE = "100mbit"
 LABEL_WIDTH = 13
 
 
@@ -46,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ordered", action="store_true", help="reductions: operands may not change places")
     parser.add_argument("--algorithm", metavar="A[:P=V,…]", help="show this one instead of the rules' choice")
     parser.add_argument("--link-rate", metavar="RATE", help=f"of a node's link, as 100mbit or 1gbit, or `unknown` "
-                        f"(default: {ASSUMED_RATE})")  # fmt: skip
+                        f"(default: {ASSUMED_RATE}; of a plan {COMPILED_RATE})")  # fmt: skip
     parser.add_argument("--mpi", choices=("openmpi", "mpich"), default="",
                         help="the library the program has; a few rules differ")  # fmt: skip
     parser.add_argument("--profile", type=Path, metavar="FILE", help="profile of the machine: its decisions come first")
@@ -61,7 +63,8 @@ def run(args: argparse.Namespace) -> int:
     if args.svg and args.svg.exists() and not args.force:
         raise AntiphonError(f"{args.svg} exists", hint="--force overwrites it")
     if args.pattern or args.plan:
-        return _explain_phases.run(args, _rate(args.link_rate or ASSUMED_RATE))
+        assumed = COMPILED_RATE if args.plan else ASSUMED_RATE
+        return _explain_phases.run(args, _rate(args.link_rate or assumed))
     call = make_call(args)
     profile = _read(args.profile)
     explanation = explain(call, args.algorithm, profile)
