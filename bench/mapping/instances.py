@@ -361,6 +361,7 @@ MACHINES: dict[int, dict[str, Callable[[], dict[str, Any]]]] = {
     },
     4096: {
         "flat": lambda: flat(4096, 64),
+        "fat": lambda: fat(4096, 64),
         "racks": lambda: racks(4096, 64, 8),
         "torus": lambda: torus((8, 8, 8), 8),
     },
