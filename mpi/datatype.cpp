@@ -58,6 +58,48 @@ bool layout_is_plain(MPI_Datatype type) {
   return base_is_plain(type, integers, addresses, types);
 }
 
+bool starts_at_its_lowest(MPI_Datatype type);
+
+/// Of a type made of one other, with these contents.
+bool base_starts_at_its_lowest(MPI_Datatype type, int integers, int addresses, int types, int combiner) {
+  std::vector<int> ints(static_cast<std::size_t>(integers) + 1);
+  std::vector<MPI_Aint> aints(static_cast<std::size_t>(addresses) + 1);
+  std::vector<MPI_Datatype> bases(static_cast<std::size_t>(types) + 1);
+  if (PMPI_Type_get_contents(type, integers, addresses, types, ints.data(), aints.data(), bases.data()) != MPI_SUCCESS) return false;
+  MPI_Datatype base = bases[0];
+  MPI_Aint lb = 0;
+  MPI_Aint extent = 0;
+  PMPI_Type_get_extent(base, &lb, &extent);
+  bool result = extent > 0 && starts_at_its_lowest(base);
+  if (combiner == MPI_COMBINER_VECTOR) result = result && ints[2] >= 0;
+  if (combiner == MPI_COMBINER_HVECTOR) result = result && aints[0] >= 0;
+  int n1 = 0;
+  int n2 = 0;
+  int n3 = 0;
+  int made_by = MPI_COMBINER_NAMED;
+  if (PMPI_Type_get_envelope(base, &n1, &n2, &n3, &made_by) == MPI_SUCCESS && made_by != MPI_COMBINER_NAMED) PMPI_Type_free(&base);
+  return result;
+}
+
+/// True only of types whose making shows it: parts of grids, rows and columns of elements of at least four bytes.
+bool starts_at_its_lowest(MPI_Datatype type) {
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  int combiner = MPI_COMBINER_NAMED;
+  if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return false;
+  switch (combiner) {
+    case MPI_COMBINER_NAMED: return predefined_info(type).contiguous && predefined_info(type).size_bytes >= 4;
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_CONTIGUOUS:
+    case MPI_COMBINER_RESIZED:
+    case MPI_COMBINER_VECTOR:
+    case MPI_COMBINER_HVECTOR:
+    case MPI_COMBINER_SUBARRAY: return base_starts_at_its_lowest(type, integers, addresses, types, combiner);
+    default: return false;
+  }
+}
+
 void measure(MPI_Datatype type, TypeInfo& info) {
   MPI_Count size = 0;
   MPI_Aint lb = 0;
@@ -100,6 +142,7 @@ bool kept_info(MPI_Datatype type, TypeInfo& info) {
       auto* fresh = new TypeInfo;
       measure(type, *fresh);
       fresh->contiguous = layout_is_plain(type);
+      fresh->begins_lowest = starts_at_its_lowest(type);
       PMPI_Type_set_attr(type, keyval, fresh);
       kept = fresh;
     }

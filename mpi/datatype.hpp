@@ -19,6 +19,8 @@ struct TypeInfo {
   bool predefined = false;
   /// count elements are count × size bytes of memory in type-map order, from the buffer's address.
   bool contiguous = false;
+  /// The first bytes in type-map order, four at least, lie at the buffer's address + true_lb_bytes. Not known of all types that do.
+  bool begins_lowest = false;
 };
 
 /// Creates what inspect() keeps on datatypes. Once, after MPI_Init.

@@ -10,9 +10,9 @@
 #include <numeric>
 
 #include "compress/collectives.hpp"
+#include "compress/cost.hpp"
 #include "persistent.hpp"
 #include "settings.hpp"
-#include "summary.hpp"
 
 namespace antiphon::mpi {
 
@@ -31,8 +31,6 @@ constexpr std::int64_t packet_patience_ns = 200'000;
 /// What a slot of encoded data begins with.
 constexpr std::int64_t frame_length_bytes = 8;
 static_assert(encoded_overhead_bytes == frame_length_bytes + static_cast<std::int64_t>(codec::frame_overhead_bytes));
-
-std::int64_t nanoseconds_since(double began_s) { return static_cast<std::int64_t>(1e9 * (now_s() - began_s)); }
 
 constexpr int many_messages = 8;
 
@@ -304,18 +302,19 @@ static codec::Encoder& encoder_of_thread() {
   thread_local codec::Encoder encoder([] {
     codec::LinkOptions options;
     options.history_bytes = 0;
-    if (framing_state.share_bytes_per_s > 0) options.frame.wire_bytes_per_s = framing_state.share_bytes_per_s;
     return options;
   }());
   return encoder;
 }
 
 int Executor::encode(std::byte* slot, const std::byte* from, std::int64_t bytes, bool last) {
-  const double began_s = now_s();
+  const std::int64_t before_ns = processor_ns();
   const auto raw = codec::ConstBytes(from, static_cast<std::size_t>(bytes));
   // What is left after whole pieces has any length: by powers of two, lest every length have plans of its own.
   const codec::Channel channel{comm_key_ ^ binding_->stream << 56, last ? std::bit_ceil(raw.size()) : raw.size(), 0};
-  const codec::Frame frame = encoder_of_thread().encode(channel, raw, frame_, binding_->element);
+  codec::Encoder& encoder = encoder_of_thread();
+  if (framing_state.share_bytes_per_s > 0) encoder.set_wire_bytes_per_s(worth_bytes_per_s());
+  const codec::Frame frame = encoder.encode(channel, raw, frame_, binding_->element);
   const auto length = static_cast<std::int64_t>(frame.bytes);
   std::memcpy(slot, &length, frame_length_bytes);
   std::byte* body = slot + frame_length_bytes;
@@ -329,7 +328,7 @@ int Executor::encode(std::byte* slot, const std::byte* from, std::int64_t bytes,
   collective_coding.encoded += frame.bytes < raw.size() ? 1 : 0;
   collective_coding.bytes += bytes;
   collective_coding.frame_bytes += length;
-  collective_coding.encode_ns += nanoseconds_since(began_s);
+  collective_coding.encode_ns += processor_ns() - before_ns;
   return MPI_SUCCESS;
 }
 
@@ -338,9 +337,9 @@ int Executor::decode(std::byte* to, const std::byte* slot, std::int64_t bytes) {
   std::memcpy(&length, slot, frame_length_bytes);
   if (length < 0 || length > bytes + encoded_overhead_bytes - frame_length_bytes) return MPI_ERR_TRUNCATE;
   const auto frame = codec::ConstBytes(slot + frame_length_bytes, static_cast<std::size_t>(length));
-  const double began_s = now_s();
+  const std::int64_t before_ns = processor_ns();
   const codec::Error error = codec::decode(frame, codec::Bytes(to, static_cast<std::size_t>(bytes)));
-  collective_coding.decode_ns += nanoseconds_since(began_s);
+  collective_coding.decode_ns += processor_ns() - before_ns;
   return error == codec::Error::none ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 

@@ -41,6 +41,8 @@ CASES = {
     "fft-W": ("fft3d", "W 2"),
 }
 MODES = ("plain", "off", "auto")
+#: Of each row of a summary.
+COUNTED = ("bytes", "wire_bytes", "messages", "encoded", "encode_s", "decode_s")
 TIMEOUT_S = 60.0
 
 
@@ -51,10 +53,10 @@ class Run:
     mode: str
     step_s: float
     state: str
-    rate: float
+    coded: dict[str, float]
 
     def to_json(self) -> dict[str, Any]:
-        return {"mode": self.mode, "step_s": self.step_s, "state": self.state, "rate": round(self.rate, 4)}
+        return {"mode": self.mode, "step_s": self.step_s, "state": self.state, **self.coded}
 
 
 def parse(mode: str, text: str, summary: Path) -> Run:
@@ -63,15 +65,16 @@ def parse(mode: str, text: str, summary: Path) -> Run:
     if lines.get("result") != "verified":
         raise AntiphonError(f"the result is not right:\n{text}", exit_code=EXIT_FAILURE)
     step = next((value for name, value in lines.items() if name.startswith("time per ")), lines.get("time", ""))
-    return Run(mode, float(step.split()[0]), lines.get("state", ""), rate_of(summary))
+    return Run(mode, float(step.split()[0]), lines.get("state", ""), coding(summary))
 
 
-def rate_of(summary: Path) -> float:
-    """Bytes of the program by bytes on the wire, from the preload object's summary; 1 where nothing was compressed."""
-    if not summary.exists():
-        return 1.0
-    rows = json.loads(summary.read_text(encoding="utf-8")).get("compression", [])
-    return sum(row["bytes"] for row in rows) / max(1, sum(row["wire_bytes"] for row in rows)) if rows else 1.0
+def coding(summary: Path) -> dict[str, float]:
+    """Bytes of the program by bytes on the wire, how many messages were encoded, and all ranks' time in codecs, from
+    the preload object's summary."""
+    rows = json.loads(summary.read_text(encoding="utf-8")).get("compression", []) if summary.exists() else []
+    total = {key: sum(row[key] for row in rows) for key in COUNTED}
+    rate = total["bytes"] / total["wire_bytes"] if rows else 1.0
+    return {"rate": round(rate, 4), **{key: round(total[key], 6) for key in COUNTED if rows and "bytes" not in key}}
 
 
 class Measurement:
@@ -100,7 +103,7 @@ class Measurement:
             ).check()
             return parse(mode, result.stdout, summary)
 
-    def case(self, case: str, rounds: int, deadline: float) -> dict[str, Any]:
+    def case(self, case: str, modes: Sequence[str], rounds: int, deadline: float) -> dict[str, Any]:
         """All modes by turns, as often as time allows."""
         runs: list[Run] = []
         longest_s = 0.0
@@ -108,10 +111,10 @@ class Measurement:
             began = time.monotonic()
             if runs and began + longest_s > deadline:
                 break
-            order = MODES if number % 2 == 0 else MODES[::-1]
+            order = modes if number % 2 == 0 else modes[::-1]
             for mode in order:
                 runs.append(self.run(case, mode))
-                say(f"{case} {self._mpi.name} {mode}: {runs[-1].step_s:.4f} s, rate {runs[-1].rate:.2f}")
+                say(f"{case} {self._mpi.name} {mode}: {runs[-1].step_s:.4f} s, {runs[-1].coded}")
             longest_s = max(longest_s, time.monotonic() - began)
         states = sorted({run.state for run in runs})
         name, words = CASES[case]
@@ -176,6 +179,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cluster", default="ethernet-16", help="of the lab")
     parser.add_argument("--profile", type=Path, help="probed on that cluster")
     parser.add_argument("--cases", default=",".join(CASES), help="comma-separated: %(default)s")
+    parser.add_argument("--modes", default=",".join(MODES), help="comma-separated: %(default)s")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each mode")
     parser.add_argument("--budget", type=float, default=80, help="seconds; what does not fit is left out")
     return parser.parse_args()
@@ -196,7 +200,7 @@ def main() -> int:
             if time.monotonic() > deadline:
                 say(f"{case}: no time left")
                 continue
-            record = measurement.case(case, args.rounds, deadline)
+            record = measurement.case(case, args.modes.split(","), args.rounds, deadline)
             out.write(json.dumps(record) + "\n")
             out.flush()
             same &= record["same_bits"]

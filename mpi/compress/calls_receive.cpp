@@ -57,6 +57,7 @@ int post(std::unique_ptr<Receive> receive, MPI_Request* request) {
     return MPI_SUCCESS;
   }
   Receive& r = *receive;
+  keep_apart(r);
   const int result = native::irecv(r.buffer(), r.count(), r.type(), r.wanted.peer, r.wanted.tag, r.wanted.comm, request);
   if (result != MPI_SUCCESS) return result;
   list_receive(r);

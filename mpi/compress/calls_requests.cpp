@@ -82,7 +82,10 @@ int wait_for_each(int count, MPI_Request requests[], MPI_Status statuses[]) {
 int start_tracked(Tracked& t) {
   int result = MPI_SUCCESS;
   if (!t.receive) {
-    if (!start_framed(t.sends, t.parcel, &t.inner, result)) result = PMPI_Start(&t.handle);
+    if (!start_framed(t.sends, t.parcel, &t.inner, result)) {
+      t.parcel = Parcel();
+      result = PMPI_Start(&t.handle);
+    }
     t.active = result == MPI_SUCCESS;
     return result;
   }
@@ -103,6 +106,14 @@ int start_tracked(Tracked& t) {
   r.request = t.handle;
   t.active = true;
   return result;
+}
+
+/// A message that is a copy goes on by itself when it is cancelled: later ones may build on it. Its program need not wait for it, and is
+/// told that it was not cancelled.
+void give_up(Tracked& t) {
+  if (t.inner != MPI_REQUEST_NULL) let_go_on(t.inner, std::move(t.parcel));
+  t.given_up = true;
+  t.inner = completed_request();
 }
 
 }  // namespace
@@ -201,6 +212,11 @@ int testsome(int incount, MPI_Request requests[], int* outcount, int indices[], 
 int cancel(MPI_Request* request) {
   auto tracked = take(*request);
   if (!tracked) return PMPI_Cancel(request);
+  if (tracked->parcel.is_copy() && !tracked->given_up) {
+    give_up(*tracked);
+    track(std::move(tracked));
+    return MPI_SUCCESS;
+  }
   MPI_Request handle = tracked->inner != MPI_REQUEST_NULL ? tracked->inner : tracked->handle;
   const int result = PMPI_Cancel(&handle);
   track(std::move(tracked));
@@ -213,6 +229,7 @@ int request_free(MPI_Request* request) {
   if (!tracked->persistent) {
     // The library may go on; so must what we keep for it.
     *request = MPI_REQUEST_NULL;
+    if (tracked->given_up) PMPI_Request_free(&tracked->inner);
     adopt_freed(std::move(tracked));
     return MPI_SUCCESS;
   }

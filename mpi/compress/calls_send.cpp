@@ -17,9 +17,7 @@ void keep_until_sent(Parcel parcel, MPI_Request request) {
 }
 
 bool start_framed(const Outgoing& message, Parcel& parcel, MPI_Request* request, int& result) {
-  return dispatch(message, parcel, result, [&](const Wire& wire) {
-    return native::isend(message.mode, wire.data, wire.bytes, MPI_BYTE, message.peer, message.tag, message.comm, request);
-  });
+  return dispatch(message, parcel, result, [&](const Wire& wire) { return post(wire, message, request); });
 }
 
 namespace framed {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compress/incoming.hpp"
+#include "compress/losses.hpp"
 #include "compress/messages.hpp"
 #include "compress/outgoing.hpp"
 #include "compress/tracked.hpp"
@@ -71,6 +72,7 @@ void stop_framing() {
   Messages::release();
   PMPI_Type_free(&chunk_type);
   PMPI_Comm_free(&framing_state.side);
+  forget_losses();
   empty_pool();
 }
 

@@ -8,6 +8,8 @@
 #include <limits>
 
 #include "compress/control.hpp"
+#include "compress/cost.hpp"
+#include "compress/losses.hpp"
 #include "compress/mark.hpp"
 #include "settings.hpp"
 
@@ -65,10 +67,13 @@ codec::Error decode(const Origin& origin, codec::ConstBytes frame, codec::Bytes 
     codec::Error error;
     {
       const std::lock_guard lock(link.mutex);
-      const std::uint64_t before_ns = link.decoder.statistics().codec_ns;
+      const std::int64_t before_ns = processor_ns();
       error = link.decoder.decode(frame, out);
-      link.traffic.decode_ns += link.decoder.statistics().codec_ns - before_ns;
+      const std::int64_t spent_ns = processor_ns() - before_ns;
+      link.traffic.decode_ns += static_cast<std::uint64_t>(spent_ns);
+      if (error == codec::Error::none) decoding_pace.note(static_cast<std::int64_t>(out.size()), spent_ns);
     }
+    if (error == codec::Error::missing_reference && last_try) report_loss(origin.messages.world_rank(origin.source));
     if (error != codec::Error::missing_reference || last_try) return error;
     last_try = !help_earlier(origin.messages, origin.ticket, origin.source, origin.tag);
   }
@@ -92,6 +97,16 @@ int restore(const Origin& origin, std::byte* message, std::size_t bytes) {
              : MPI_ERR_OTHER;
 }
 
+/// Whether the first of several receives into one buffer may still find its frame there: then what comes for the others stays aside.
+bool is_taken(const Receive& r) {
+  if (!r.aside) return false;
+  const std::lock_guard lock(r.messages->matching);
+  const auto& others = r.messages->under_way;
+  return std::any_of(others.begin(), others.end(), [&](const Receive* other) {
+    return !other->landing && other->wanted.buffer == r.wanted.buffer && other->state != Receive::State::finished;
+  });
+}
+
 /// Elements of the program's type, the last of which may have come in part.
 int unpack_bytes(const Receive& r, const std::byte* from, std::int64_t bytes) {
   if (bytes == 0) return MPI_SUCCESS;
@@ -113,10 +128,16 @@ int put(Receive& r, const std::byte* data, std::int64_t bytes) {
   int code = MPI_SUCCESS;
   if (!r.info.contiguous) {
     code = unpack_bytes(r, data, fits);
-  } else if (data != r.wanted.buffer) {
+  } else if (data != r.wanted.buffer && !is_taken(r)) {
     std::memcpy(r.wanted.buffer, data, static_cast<std::size_t>(fits));
   }
   return code == MPI_SUCCESS && fits < bytes ? MPI_ERR_TRUNCATE : code;
+}
+
+int error_class(int code) {
+  int result = MPI_ERR_OTHER;
+  PMPI_Error_class(code, &result);
+  return result;
 }
 
 int failed(codec::Error error) {
@@ -142,7 +163,7 @@ int unframe(Receive& r, const Origin& origin, std::int64_t wire, MPI_Status& sta
   const codec::ConstBytes here(arrived + mark_bytes, frame_length(arrived, static_cast<std::size_t>(wire)));
   const std::uint64_t raw = codec::raw_bytes(here);
   if (raw == codec::not_a_frame) return failed(codec::Error::damaged);
-  const bool in_place = r.info.contiguous && static_cast<std::int64_t>(raw) <= r.capacity_bytes;
+  const bool in_place = r.info.contiguous && !r.aside && static_cast<std::int64_t>(raw) <= r.capacity_bytes;
   Buffer copy;
   Buffer decoded;
   codec::ConstBytes frame = here;
@@ -209,6 +230,17 @@ std::unique_ptr<Receive> expect(const Incoming& wanted) {
 
 MPI_Datatype chunk_type;
 
+void keep_apart(Receive& r) {
+  constexpr int looked_at = 64;
+  if (r.landing || r.post_type != MPI_BYTE) return;
+  const auto& others = r.messages->under_way;
+  int left = looked_at;
+  for (auto other = others.rbegin(); other != others.rend() && left-- > 0 && !r.aside; ++other) {
+    r.aside = (*other)->wanted.buffer == r.wanted.buffer;
+  }
+  if (r.aside) r.landing = Buffer(static_cast<std::size_t>(r.capacity_bytes));
+}
+
 void list_receive(Receive& r) {
   r.state = Receive::State::posted;
   r.ticket = r.messages->next_ticket++;
@@ -250,11 +282,12 @@ int finish(Receive& r, MPI_Status& status, int code) {
   if (cancelled != 0) return code;
   const std::int64_t wire = bytes_in(status);
   auto* const arrived = static_cast<std::byte*>(r.buffer());
+  const Origin origin{*r.messages, status.MPI_SOURCE, status.MPI_TAG, r.ticket};
   if (code != MPI_SUCCESS) {
+    if (error_class(code) == MPI_ERR_TRUNCATE && status.MPI_SOURCE >= 0) report_loss(r.messages->world_rank(status.MPI_SOURCE));
     if (r.landing) static_cast<void>(unpack_bytes(r, arrived, std::min(wire, r.capacity_bytes)));
     return code;
   }
-  const Origin origin{*r.messages, status.MPI_SOURCE, status.MPI_TAG, r.ticket};
   const bool may_be_marked = wire >= framing_state.threshold_bytes && wire <= std::numeric_limits<int>::max();
   const Mark mark = may_be_marked ? mark_of(arrived) : Mark::none;
   if (mark == Mark::frame && is_frame_length(wire)) return unframe(r, origin, wire, status);

@@ -29,7 +29,8 @@ struct Receive {
   Incoming wanted;
   TypeInfo info;
   std::int64_t capacity_bytes = 0;
-  Buffer landing;               ///< where the message arrives, packed, if the program's type has gaps
+  Buffer landing;               ///< where the message arrives, packed, if not in the program's buffer
+  bool aside = false;           ///< because an earlier receive has the same buffer
   std::int64_t post_count = 0;
   MPI_Datatype post_type;
   MPI_Datatype own_type;        ///< a duplicate of such a type, which the program may free before the message is here
@@ -58,6 +59,9 @@ std::unique_ptr<Receive> expect(const Incoming& wanted);
 /// The same, for a receive whose message is known to have been taken out of the library already.
 std::unique_ptr<Receive> expect_extracted(const Incoming& wanted, Messages& messages);
 
+/// Under messages.matching, before the receive is posted: programs that look at no data, like measurements of rates, give one buffer to
+/// many receives at once. Frames in it would spoil each other, so all but the first of them land elsewhere.
+void keep_apart(Receive& receive);
 /// Under messages.matching: the receive is being posted now.
 void list_receive(Receive& receive);
 void unlist_receive(Receive& receive);

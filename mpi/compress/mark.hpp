@@ -54,6 +54,8 @@ struct SideMessage {
 };
 
 /// Its tag, for the number in the tagged message.
-inline int side_tag(std::uint32_t number) { return static_cast<int>(number & 0x7fff); }
+inline int side_tag(std::uint32_t number) { return static_cast<int>(number % 0x7fff); }
+/// And of the news that a message was lost; every library has tags up to this one.
+inline constexpr int loss_tag = 0x7fff;
 
 }  // namespace antiphon::mpi

@@ -158,16 +158,20 @@ bool Messages::is_near(int peer) const {
   return node(self) == node(world_rank(peer));
 }
 
+codec::LinkOptions link_options() {
+  codec::LinkOptions options;
+  options.frame.minimum_frame_bytes = static_cast<std::size_t>(framing_state.threshold_bytes);
+  options.frame.wire_bytes_per_s = framing_state.share_bytes_per_s;
+  return options;
+}
+
 OutLink& Messages::to(int peer) {
   const std::lock_guard lock(links_mutex_);
   auto& link = out_[static_cast<std::size_t>(peer)];
   if (!link) {
     link = std::make_unique<OutLink>();
     link->near = is_near(peer);
-    codec::LinkOptions options;
-    options.frame.minimum_frame_bytes = static_cast<std::size_t>(framing_state.threshold_bytes);
-    options.frame.wire_bytes_per_s = framing_state.share_bytes_per_s;
-    if (!link->near || framing_state.always) link->encoder = std::make_unique<codec::Encoder>(options);
+    if (!link->near || framing_state.always) link->encoder = std::make_unique<codec::Encoder>(link_options());
   }
   return *link;
 }

@@ -39,8 +39,11 @@ struct OutLink {
   std::unique_ptr<codec::Encoder> encoder;
   std::unordered_map<std::uint64_t, Policy> policies;  ///< by tag and size
   bool near = false;                                   ///< the peer is on this node
+  bool remembers = true;                               ///< messages may build on earlier ones
   Traffic traffic;
 };
+
+codec::LinkOptions link_options();
 
 /// The receiving end from one peer.
 struct InLink {

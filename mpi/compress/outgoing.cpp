@@ -8,6 +8,8 @@
 
 #include "codecs/frame/head.hpp"
 #include "compress/control.hpp"
+#include "compress/cost.hpp"
+#include "compress/losses.hpp"
 #include "compress/mark.hpp"
 #include "compress/messages.hpp"
 #include "compress/starting.hpp"
@@ -41,22 +43,32 @@ bool may_be_framed(const Outgoing& m, TypeInfo& info) {
   return bytes >= framing_state.threshold_bytes && bytes <= std::numeric_limits<int>::max();
 }
 
-/// The first bytes of the packed message, without packing all of it where elements are small.
-bool begins_with_mark(const Outgoing& m, const TypeInfo& info, Parcel& parcel) {
-  if (info.contiguous) return mark_of(m.buffer) != Mark::none;
+/// What the message begins with, from as few elements as hold a mark. False: they are long, and all may as well be packed.
+bool read_mark(const Outgoing& m, const TypeInfo& info, Mark& mark) {
+  mark = Mark::none;
+  if (info.contiguous) return mark = mark_of(m.buffer), true;
+  if (info.begins_lowest) return mark = mark_of(static_cast<const std::byte*>(m.buffer) + info.true_lb_bytes), true;
   const std::int64_t elements = std::min(m.count, static_cast<std::int64_t>(mark_bytes) / info.size_bytes + 1);
   std::array<std::byte, 512> little;
-  if (elements * info.size_bytes <= static_cast<std::int64_t>(little.size())) {
-    return pack(m.buffer, elements, m.type, info, little.data()) == MPI_SUCCESS && mark_of(little.data()) != Mark::none;
-  }
-  parcel.packed = Buffer(static_cast<std::size_t>(elements * info.size_bytes));
-  return pack(m.buffer, elements, m.type, info, parcel.packed.data()) == MPI_SUCCESS && mark_of(parcel.packed.data()) != Mark::none;
+  if (elements * info.size_bytes > static_cast<std::int64_t>(little.size())) return false;
+  if (pack(m.buffer, elements, m.type, info, little.data()) == MPI_SUCCESS) mark = mark_of(little.data());
+  return true;
+}
+
+/// Open MPI sends the first 64 KiB of a message with gaps at once, but asks the receiver first where one has none (its protocol for remote
+/// memory): with many ranks on a core that is milliseconds. UCX hands long messages without gaps to the network at once, more than a
+/// switch's port holds. So what the program sends with gaps keeps one.
+Wire with_gap(std::byte* data, std::size_t bytes) {
+  constexpr std::size_t shortest = 32 << 10;
+  if (bytes < shortest) return {data, static_cast<int>(bytes)};
+  std::memcpy(data + bytes, data + bytes - gap_bytes, gap_bytes);
+  return {data, static_cast<int>(bytes), true};
 }
 
 /// The message in one piece; null if the library cannot pack it.
 const std::byte* in_one_piece(const Outgoing& m, const TypeInfo& info, Parcel& parcel) {
   if (info.contiguous) return static_cast<const std::byte*>(m.buffer);
-  parcel.packed = Buffer(static_cast<std::size_t>(m.count * info.size_bytes));
+  parcel.packed = Buffer(static_cast<std::size_t>(m.count * info.size_bytes) + gap_bytes);
   return pack(m.buffer, m.count, m.type, info, parcel.packed.data()) == MPI_SUCCESS ? parcel.packed.data() : nullptr;
 }
 
@@ -100,6 +112,18 @@ bool worth_tracking(const Outgoing& message) {
   return may_be_framed(message, info) && Messages::of(message.comm) != nullptr;
 }
 
+int post(const Wire& wire, const Outgoing& m, MPI_Request* request) {
+  if (!wire.has_gap) return native::isend(m.mode, wire.data, wire.bytes, MPI_BYTE, m.peer, m.tag, m.comm, request);
+  const int lengths[]{wire.bytes - gap_bytes, gap_bytes};
+  const MPI_Aint places[]{0, wire.bytes};
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  PMPI_Type_create_hindexed(2, lengths, places, MPI_BYTE, &type);
+  PMPI_Type_commit(&type);
+  const int result = native::isend(m.mode, wire.data, 1, type, m.peer, m.tag, m.comm, request);
+  PMPI_Type_free(&type);
+  return result;
+}
+
 void reap_side_messages(bool wait) {
   const std::lock_guard lock(side_mutex);
   for (auto post = side_posts.begin(); post != side_posts.end();) {
@@ -111,12 +135,6 @@ void reap_side_messages(bool wait) {
     }
     post = done != 0 ? side_posts.erase(post) : post + 1;
   }
-}
-
-void forget_cancelled(const Parcel& parcel) {
-  if (parcel.link == nullptr) return;
-  const std::lock_guard lock(parcel.link->mutex);
-  parcel.link->encoder.reset();
 }
 
 namespace outgoing {
@@ -141,37 +159,55 @@ class Encoding {
     // A probe takes frames out of the library, which must not complete a synchronous send.
     const bool may_be_frame = link_.encoder != nullptr && m_.mode != SendMode::synchronous;
     Policy* policy = may_be_frame ? &policy_of_channel() : nullptr;
-    if (policy == nullptr || !(framing_state.always || policy->tries())) return plain();
+    if (policy == nullptr || !(framing_state.always || policy->tries(trial_is_allowed()))) return plain();
     const std::byte* raw = in_one_piece(m_, info_, parcel_);
     if (raw == nullptr) return {};
     return encoded(raw, *policy);
   }
 
   Wire plain() {
-    if (!begins_with_mark(m_, info_, parcel_)) return {};
+    Mark mark = Mark::none;
+    if (read_mark(m_, info_, mark) && mark == Mark::none) return {};
     const std::byte* raw = in_one_piece(m_, info_, parcel_);
-    return raw == nullptr ? Wire{} : tag(raw, nullptr);
+    return raw == nullptr ? Wire{} : unencoded(raw);
+  }
+
+  Wire unencoded(const std::byte* raw) {
+    if (mark_of(raw) != Mark::none) return tag(raw, nullptr);
+    // Already packed: the library need not do that again.
+    return info_.contiguous ? Wire{} : with_gap(parcel_.packed.data(), static_cast<std::size_t>(bytes_));
   }
 
   Wire encoded(const std::byte* raw, Policy& policy) {
     const auto bytes = static_cast<std::size_t>(bytes_);
-    parcel_.frame = Buffer(mark_bytes + codec::bound(bytes) + frame_step);
+    parcel_.frame = Buffer(mark_bytes + codec::bound(bytes) + frame_step + gap_bytes);
     std::byte* const out = parcel_.frame.data();
-    const std::uint64_t before_ns = link_.encoder->statistics().codec_ns;
+    if (link_.remembers && has_reported_loss(messages_.world_rank(m_.peer))) forget();
+    const double worth = worth_bytes_per_s();
+    link_.encoder->set_wire_bytes_per_s(worth);
+    const std::uint64_t plans = link_.encoder->statistics().plans;
+    const std::int64_t before_ns = processor_ns();
     const codec::Channel channel{.tag = m_.tag, .message_bytes = bytes};
     const codec::Frame frame =
         link_.encoder->encode(channel, {raw, bytes}, {out + mark_bytes, codec::bound(bytes)}, element_of(m_.type));
-    const std::uint64_t spent_ns = link_.encoder->statistics().codec_ns - before_ns;
+    const std::int64_t spent_ns = processor_ns() - before_ns;
+    const bool planned = link_.encoder->statistics().plans != plans;
     const bool shorter = frame.codec != codec::Id::stored && framed_length(frame.bytes) <= bytes;
-    judge(policy, shorter ? framed_length(frame.bytes) : bytes, spent_ns);
+    judge(policy, shorter ? framed_length(frame.bytes) : bytes, spent_ns, planned, worth);
     if (shorter) {
       ++link_.traffic.encoded;
-      return {out, static_cast<int>(put_around(out, frame.bytes))};
+      const std::size_t length = put_around(out, frame.bytes);
+      return info_.contiguous ? Wire{out, static_cast<int>(length)} : with_gap(out, length);
     }
-    if (is_kept(frame)) return tag(raw, as_stored(frame).data());
-    if (mark_of(raw) != Mark::none) return tag(raw, nullptr);
-    // Already packed: the library need not do that again.
-    return info_.contiguous ? Wire{} : Wire{raw, static_cast<int>(bytes)};
+    return is_kept(frame) ? tag(raw, as_stored(frame).data()) : unencoded(raw);
+  }
+
+  /// The peer has lost a message that later ones build on: from here on none does.
+  void forget() {
+    codec::LinkOptions options = link_options();
+    options.history_bytes = 0;
+    link_.encoder = std::make_unique<codec::Encoder>(options);
+    link_.remembers = false;
   }
 
   Wire tag(const std::byte* raw, const std::byte* head) {
@@ -185,13 +221,20 @@ class Encoding {
     return link_.policies[channel_key(m_.tag, bytes_)];
   }
 
-  /// What decoding costs is not known here; it is taken to cost as much as encoding.
-  void judge(Policy& policy, std::size_t wire_bytes, std::uint64_t spent_ns) {
-    const double wire_s = static_cast<double>(static_cast<std::size_t>(bytes_) - wire_bytes) / framing_state.share_bytes_per_s;
-    const double codec_s = 1e-9 * static_cast<double>(spent_ns) * (wire_bytes < static_cast<std::size_t>(bytes_) ? 2 : 1);
-    link_.traffic.encode_ns += spent_ns;
-    link_.traffic.saved_s += wire_s - codec_s;
-    policy.learn(wire_s - margin * codec_s);
+  /// In processor time: the wire's counts for as much of it as `worth` says. Plans are made ever more rarely, so that the channel is judged
+  /// by what its messages take without them.
+  void judge(Policy& policy, std::size_t wire_bytes, std::int64_t encoding_ns, bool planned, double worth) {
+    const auto saved_bytes = static_cast<double>(static_cast<std::size_t>(bytes_) - wire_bytes);
+    const auto spent_ns = static_cast<double>(encoding_ns);
+    if (!planned) encoding_pace.note(bytes_, encoding_ns);
+    const double usual_ns = planned ? encoding_pace.ns_for(bytes_, spent_ns) : spent_ns;
+    const double decode_ns = saved_bytes > 0 ? decoding_pace.ns_for(bytes_, usual_ns) : 0;
+    const double wall_s = worth / framing_state.share_bytes_per_s;  // for each second of processor time
+    const double gain_s = saved_bytes / worth - 1e-9 * (spent_ns + decode_ns);
+    link_.traffic.encode_ns += static_cast<std::uint64_t>(encoding_ns);
+    link_.traffic.saved_s += wall_s * gain_s;
+    policy.learn(saved_bytes / worth - margin * 1e-9 * (usual_ns + decode_ns));
+    if (!policy.pays() && gain_s < 0) note_loss(-wall_s * gain_s);
   }
 
   const Outgoing& m_;
@@ -209,7 +252,6 @@ Prepared::Prepared(const Outgoing& message, Parcel& parcel) {
   if (messages == nullptr || message.peer >= messages->peers()) return;
   OutLink& link = messages->to(message.peer);
   lock_ = std::unique_lock(link.mutex);
-  parcel.link = &link;
   wire_ = Encoding(message, *messages, link, info, parcel).run();
 }
 

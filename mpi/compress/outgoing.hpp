@@ -11,8 +11,6 @@
 
 namespace antiphon::mpi {
 
-struct OutLink;
-
 /// The arguments of a send.
 struct Outgoing {
   SendMode mode = SendMode::standard;
@@ -28,14 +26,20 @@ struct Outgoing {
 struct Parcel {
   Buffer frame;
   Buffer packed;
-  OutLink* link = nullptr;  ///< whose encoder may count on the message's arrival
+  /// The program's buffer is not looked at any more.
+  [[nodiscard]] bool is_copy() const { return frame || packed; }
 };
 
-/// What is handed to the library instead of the program's buffer, as MPI_BYTE.
+/// What is handed to the library instead of the program's buffer.
 struct Wire {
   const std::byte* data = nullptr;
   int bytes = 0;
+  bool has_gap = false;  ///< the last gap_bytes lie gap_bytes further on
 };
+inline constexpr int gap_bytes = 16;
+
+/// The library's MPI_Isend of it.
+int post(const Wire& wire, const Outgoing& message, MPI_Request* request);
 
 namespace outgoing {
 
@@ -63,9 +67,6 @@ bool dispatch(const Outgoing& message, Parcel& parcel, int& result, Post&& post)
   result = post(prepared.wire());
   return true;
 }
-
-/// The message was cancelled: its peer will never see it, so nothing may build on it, and the link stays uncompressed.
-void forget_cancelled(const Parcel& parcel);
 
 /// Gives back what side messages needed once they are sent; with `wait`, waits for all of them.
 void reap_side_messages(bool wait);

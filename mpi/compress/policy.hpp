@@ -7,20 +7,19 @@
 
 namespace antiphon::mpi {
 
-/// Encoding must save so many times what it takes: processors are needed for other things as well, and where many ranks share
-/// them (or the network's own work fills them) a second of codec costs more than one.
-inline constexpr int margin = 2;
-
 class Policy {
  public:
-  /// Whether to encode the next message.
-  bool tries() {
-    if (pause_ == 0) return true;
+  /// Whether encoding has been found to pay.
+  [[nodiscard]] bool pays() const { return gain_s_ > 0; }
+
+  /// Whether to encode the next message. `allowed`: whether it may be tried where it has not been found to pay.
+  bool tries(bool allowed) {
+    if (pause_ == 0) return pays() || allowed;
     --pause_;
     return false;
   }
 
-  /// What came of it: seconds saved on the wire less, with the margin, seconds in both codecs.
+  /// What came of it, in seconds.
   void learn(double gain_s) {
     // Recent messages count most; a single odd one does not turn the channel off.
     gain_s_ += (gain_s - gain_s_) / std::min<double>(++seen_, 8);

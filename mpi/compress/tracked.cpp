@@ -35,8 +35,25 @@ Shard& shard_of(std::uint64_t key) { return shards[(key * 0x9e3779b97f4a7c15ULL)
 
 std::uint64_t ticket_of(const Tracked* t) { return t != nullptr && t->receive ? t->receive->ticket : 0; }
 
+/// What the library may still be reading when MPI ends.
+std::vector<Parcel>& unsent() {
+  static auto* parcels = new std::vector<Parcel>;
+  return *parcels;
+}
+
+/// At the end of MPI, a send that the program has cancelled: nobody may ever receive it.
+void drop_unwanted(Tracked& t) {
+  int done = 0;
+  PMPI_Test(&t.handle, &done, MPI_STATUS_IGNORE);
+  if (done != 0) return;
+  PMPI_Cancel(&t.handle);
+  PMPI_Request_free(&t.handle);
+  unsent().push_back(std::move(t.parcel));
+}
+
 /// True when it is over.
 bool tend(Tracked& t, bool wait) {
+  if (wait && t.given_up) return drop_unwanted(t), true;
   int done = 1;
   MPI_Status status;
   if (t.receive) enter_call(*t.receive);
@@ -79,6 +96,14 @@ void adopt_freed(std::unique_ptr<Tracked> tracked) {
   const std::lock_guard lock(freed_mutex);
   freed.push_back(std::move(tracked));
   freed_count.store(static_cast<int>(freed.size()), std::memory_order_relaxed);
+}
+
+void let_go_on(MPI_Request send, Parcel parcel) {
+  auto rest = std::make_unique<Tracked>();
+  rest->given_up = true;
+  rest->handle = send;
+  rest->parcel = std::move(parcel);
+  adopt_freed(std::move(rest));
 }
 
 void tend_freed(bool wait) {
@@ -165,16 +190,13 @@ bool Batch::finish_one(Done& done, MPI_Request* program) {
     failed = code != MPI_SUCCESS && done.code == MPI_SUCCESS;
     if (failed) failed_comm_ = t->receive->wanted.comm;
     done.code = code;
-  } else if (counts) {
-    int cancelled = 0;
-    PMPI_Test_cancelled(done.status, &cancelled);
-    if (cancelled != 0) forget_cancelled(t->parcel);
   }
   if (!t->persistent) {
+    if (t->given_up) let_go_on(t->handle, std::move(t->parcel));
     t.reset();
     return failed;
   }
-  t->active = false;
+  t->active = t->given_up = false;
   t->inner = MPI_REQUEST_NULL;
   t->parcel = Parcel();
   track(std::move(t));

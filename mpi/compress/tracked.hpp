@@ -15,8 +15,9 @@ namespace antiphon::mpi {
 struct Tracked {
   bool persistent = false;
   bool active = true;              ///< of a persistent one: started, not completed
+  bool given_up = false;           ///< a send that the program cancelled and that goes on by itself
   MPI_Request handle;              ///< the program's
-  MPI_Request inner;               ///< of an active persistent one: what to wait for in its place; else null
+  MPI_Request inner;               ///< what to wait for in its place, if anything: of active persistent ones and those given up
   Parcel parcel;
   std::unique_ptr<Receive> receive;
   Outgoing sends;                  ///< of a persistent send; its type is a duplicate, as the program may free its own
@@ -39,6 +40,8 @@ std::unique_ptr<Tracked> take(MPI_Request request);
 
 /// Receives and sends that the program has freed: completed when there is an opportunity, at the latest in MPI_Finalize.
 void adopt_freed(std::unique_ptr<Tracked> tracked);
+/// The same with the send of a copy that the program has cancelled. MPI_Finalize does not wait for it.
+void let_go_on(MPI_Request send, Parcel parcel);
 void tend_freed(bool wait);
 /// When a call ends that may have brought the news of a freed receive's message.
 struct TendAfter {

@@ -4,19 +4,13 @@
 #include <algorithm>
 #include <array>
 
+#include "compress/cost.hpp"
+
 namespace antiphon::mpi {
-
-namespace {
-
-std::int64_t on_wire_ns(std::int64_t bytes) {
-  return static_cast<std::int64_t>(1e9 * static_cast<double>(bytes) / framing_state.share_bytes_per_s);
-}
-
-}  // namespace
 
 CodingTrial::Seen CodingTrial::seen() {
   const CollectiveCoding& c = collective_coding;
-  return {on_wire_ns(c.bytes), on_wire_ns(c.bytes - c.frame_bytes) - margin * (c.encode_ns + c.decode_ns)};
+  return {c.bytes, c.bytes - c.frame_bytes, c.encode_ns + c.decode_ns};
 }
 
 bool CodingTrial::begin() {
@@ -30,11 +24,14 @@ void CodingTrial::end(MPI_Comm own, bool may_wait) {
   if (!coded_) return;
   coded_ = false;
   const Seen after = seen();
-  since_.wire_ns += after.wire_ns - before_.wire_ns;
-  since_.gain_ns += after.gain_ns - before_.gain_ns;
+  since_.bytes += after.bytes - before_.bytes;
+  since_.saved_bytes += after.saved_bytes - before_.saved_bytes;
+  since_.codec_ns += after.codec_ns - before_.codec_ns;
   if (calls_ < next_) return;
+  const double wire_ns = 1e9 / worth_bytes_per_s();  // for each byte, in processor time
+  const auto gain_ns = static_cast<std::int64_t>(wire_ns * static_cast<double>(since_.saved_bytes)) - margin * since_.codec_ns;
   // Whole numbers: their sum is the same on every rank.
-  std::array<std::int64_t, 2> all{since_.wire_ns, since_.gain_ns};
+  std::array<std::int64_t, 2> all{static_cast<std::int64_t>(wire_ns * static_cast<double>(since_.bytes)), gain_ns};
   if (may_wait && PMPI_Allreduce(MPI_IN_PLACE, all.data(), 2, MPI_INT64_T, MPI_SUM, own) == MPI_SUCCESS) {
     pays_ = all[1] > all[0] / least_gain;
   }

@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "compress/collectives.hpp"
-#include "compress/policy.hpp"
 
 namespace antiphon::mpi {
 
@@ -24,10 +23,11 @@ class CodingTrial {
   static constexpr std::uint64_t longest_pause = 512;
   static constexpr std::int64_t least_gain = 100;  ///< one in so many
 
-  /// What this rank's schedules have encoded: what it takes on the wire as it is, and what coding has saved of that.
+  /// What this rank's schedules have encoded.
   struct Seen {
-    std::int64_t wire_ns = 0;
-    std::int64_t gain_ns = 0;
+    std::int64_t bytes = 0;
+    std::int64_t saved_bytes = 0;
+    std::int64_t codec_ns = 0;
   };
   static Seen seen();
 

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/cost.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+
+#include "compress/control.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+constexpr std::int64_t look_every_ns = 100'000'000;
+constexpr double most_crowding = 64;
+constexpr double trial_share = 0.01;  ///< of the process' life
+
+std::int64_t read_ns(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
+}
+
+std::int64_t wall_ns() { return read_ns(CLOCK_MONOTONIC); }
+
+/// Since this object was loaded, which is when the process began.
+const std::int64_t born_ns = wall_ns();
+
+std::atomic<double> lost_s{0};
+
+/// How long the kernel says that a thread has run, and waited to run.
+struct Turns {
+  long long run_ns = 0;
+  long long wait_ns = 0;
+};
+
+Turns turns_of_thread() {
+  Turns turns;
+  if (std::FILE* file = std::fopen("/proc/thread-self/schedstat", "re"); file != nullptr) {
+    if (std::fscanf(file, "%lld %lld", &turns.run_ns, &turns.wait_ns) != 2) turns = {};
+    std::fclose(file);
+  }
+  return turns;
+}
+
+}  // namespace
+
+std::int64_t processor_ns() { return read_ns(CLOCK_THREAD_CPUTIME_ID); }
+
+double crowding() {
+  static std::atomic<double> latest{1};
+  static std::atomic<std::int64_t> next_look_ns{0};
+  thread_local Turns before;
+  const std::int64_t now_ns = wall_ns();
+  if (now_ns < next_look_ns.load(std::memory_order_relaxed)) return latest.load(std::memory_order_relaxed);
+  next_look_ns.store(now_ns + look_every_ns, std::memory_order_relaxed);
+  const Turns now = turns_of_thread();
+  const auto run_ns = static_cast<double>(now.run_ns - before.run_ns);
+  const auto wait_ns = static_cast<double>(now.wait_ns - before.wait_ns);
+  before = now;
+  if (run_ns > 0) latest.store(std::clamp(1 + wait_ns / run_ns, 1.0, most_crowding), std::memory_order_relaxed);
+  return latest.load(std::memory_order_relaxed);
+}
+
+double worth_bytes_per_s() { return framing_state.always ? framing_state.share_bytes_per_s : framing_state.share_bytes_per_s * std::sqrt(crowding()); }
+
+bool trial_is_allowed() {
+  return lost_s.load(std::memory_order_relaxed) <= trial_share * 1e-9 * static_cast<double>(wall_ns() - born_ns);
+}
+
+void note_loss(double loss_s) {
+  double before = lost_s.load(std::memory_order_relaxed);
+  while (!lost_s.compare_exchange_weak(before, before + loss_s, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compress/losses.hpp"
+
+#include <mpi.h>
+
+#include <atomic>
+#include <mutex>
+#include <set>
+
+#include "compress/control.hpp"
+#include "compress/mark.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+std::mutex mutex;
+std::set<int> told;       // whom we have told
+std::set<int> have_lost;  // who has told us
+
+/// Nothing is in it but who sent it.
+int look_for_news() {
+  while (true) {
+    int found = 0;
+    MPI_Status status;
+    const int code = PMPI_Iprobe(MPI_ANY_SOURCE, loss_tag, framing_state.side, &found, &status);
+    if (code != MPI_SUCCESS || found == 0) return code;
+    PMPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, loss_tag, framing_state.side, MPI_STATUS_IGNORE);
+    have_lost.insert(status.MPI_SOURCE);
+  }
+}
+
+}  // namespace
+
+void report_loss(int world_rank) {
+  const std::lock_guard lock(mutex);
+  if (!told.insert(world_rank).second) return;
+  // Without data, so that it is over at once, whatever the other process is doing.
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (PMPI_Isend(nullptr, 0, MPI_BYTE, world_rank, loss_tag, framing_state.side, &request) == MPI_SUCCESS) PMPI_Request_free(&request);
+}
+
+bool has_reported_loss(int world_rank) {
+  const std::lock_guard lock(mutex);
+  static_cast<void>(look_for_news());
+  return have_lost.count(world_rank) != 0;
+}
+
+void forget_losses() {
+  const std::lock_guard lock(mutex);
+  told.clear();
+  have_lost.clear();
+}
+
+}  // namespace antiphon::mpi
