@@ -64,7 +64,10 @@ double crowding() {
   return latest.load(std::memory_order_relaxed);
 }
 
-double worth_bytes_per_s() { return framing_state.always ? framing_state.share_bytes_per_s : framing_state.share_bytes_per_s * std::sqrt(crowding()); }
+double worth_bytes_per_s() {
+  const double share = framing_state.share_bytes_per_s;
+  return framing_state.always ? share : share * std::sqrt(crowding());
+}
 
 bool trial_is_allowed() {
   return lost_s.load(std::memory_order_relaxed) <= trial_share * 1e-9 * static_cast<double>(wall_ns() - born_ns);
