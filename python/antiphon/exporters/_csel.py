@@ -163,6 +163,8 @@ def _number(value: int) -> int:
 
 def check(tree: Tree) -> None:
     """What the reader asserts of any tree: objects all the way down, and for numeric keys a sibling to fall back to."""
+    if not isinstance(tree, Mapping):
+        raise ValueError("the tree is not an object: MPICH would abort")
     for key, below in tree.items():
         if not isinstance(below, Mapping):
             raise ValueError(f"{key!r} is not an object: MPICH would abort")

@@ -94,24 +94,34 @@ def _verify(text: str, known: knowledge.Knowledge, tables: Sequence[tuple[str, l
 
 def lookup(text: str, collective: str, ranks: int, message: int) -> tuple[int, int, int, int] | None:
     """(algorithm, fan-out, segment, requests) that Open MPI 6 finds. ValueError: it would ignore the whole file."""
-    document = json.loads(text)
-    for name in document["collectives"]:
+    collectives = _typed(_typed(json.loads(text), dict, "the document").get("collectives"), dict, "collectives")
+    for name in collectives:
         if name not in openmpi.COLLECTIVES:
             raise ValueError(f"{name} is no collective")
-    for comm in document["collectives"].get(collective, []):
-        if comm.get("comm_size_min", 0) <= ranks <= comm.get("comm_size_max", 2**31 - 1):
-            return _first(collective, comm["rules"], message)
+    for comm in _typed(collectives.get(collective, []), list, collective):
+        if _number(comm, "comm_size_min", 0) <= ranks <= _number(comm, "comm_size_max", 2**31 - 1):
+            return _first(collective, _typed(comm.get("rules"), list, "rules"), message)
     return None
 
 
-def _first(collective: str, rules: Sequence[Mapping[str, Any]], message: int) -> tuple[int, int, int, int] | None:
+def _first(collective: str, rules: Sequence[Any], message: int) -> tuple[int, int, int, int] | None:
     for rule in rules:
+        low = _number(rule, "msg_size_min", 0)
         if not set(rule) <= _KEYS:
             raise ValueError(f"{set(rule) - _KEYS} would not be read")
-        end = rule.get("msg_size_max", "inf")
-        if rule["alg"] not in openmpi.ALGORITHMS[collective] or not rule.get("msg_size_min", 0) <= message:
+        if rule.get("alg") not in openmpi.ALGORITHMS[collective] or not low <= message:
             continue
-        if end == "inf" or message <= end:
+        if rule.get("msg_size_max", "inf") == "inf" or message <= _number(rule, "msg_size_max", 0):
             number = openmpi.ALGORITHMS[collective].index(rule["alg"]) + 1
-            return number, rule.get("faninout", 0), rule.get("seg_size", 0), rule.get("reqs", 0)
+            return number, *(_number(rule, key, 0) for key in ("faninout", "seg_size", "reqs"))  # type: ignore[return-value]
     return None
+
+
+def _number(node: Any, key: str, otherwise: int) -> int:
+    return int(_typed(_typed(node, dict, "a rule").get(key, otherwise), int, key))
+
+
+def _typed(value: Any, wanted: type, what: str) -> Any:
+    if not isinstance(value, wanted):
+        raise ValueError(f"{what} is not of the kind that Open MPI reads")
+    return value
