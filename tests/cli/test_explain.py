@@ -12,6 +12,8 @@ import pytest
 
 from antiphon import cli, core
 
+DATA = Path(__file__).parent.parent / "data"
+
 FAST_ETHERNET = ["--link-rate", "100mbit"]
 
 
@@ -114,10 +116,14 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_profiles_decisions_are_used(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     rules = [{"collective": "bcast", "use": "flat:segment_bytes=4k", "why": "measured here"}]
     profile = tmp_path / "profile.json"
-    profile.write_text(json.dumps({"decisions": {"version": 1, "rules": rules}}))
+    machine = json.loads((DATA / "ethernet-16.openmpi.json").read_text())
+    profile.write_text(json.dumps(machine | {"decisions": {"version": 1, "rules": rules}}))
     out = explain(capsys, "bcast", "--ranks", "4", "--bytes", "64k", "--profile", str(profile))
     assert re.search(r"^used +flat:segment_bytes=4096", out, re.M)
     assert "measured here" in out
+    profile.write_text(json.dumps(machine | {"link_classes": [{"name": "x", "scope": "switch", "latency_s": "fast"}]}))
+    said = fail(capsys, "bcast", "--ranks", "4", "--bytes", "64k", "--profile", str(profile))
+    assert "link_classes[0].latency_s: expected a number" in said
 
 
 def test_svg(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -154,7 +160,7 @@ def test_svg(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         (["reduce", "--ranks", "4", "--bytes", "9"], "not a multiple", "--element-bytes"),
         (["bcast", "--ranks", "4", "--bytes", "9", "--element-bytes", "3"], "--element-bytes is for reductions", ""),
         (["bcast", "--ranks", "4", "--bytes", "8", "--link-rate", "fast"], "--link-rate: 'fast'", "unknown"),
-        (["bcast", "--ranks", "4", "--bytes", "8", "--profile", "/nonexistent"], "cannot read the profile", ""),
+        (["bcast", "--ranks", "4", "--bytes", "8", "--profile", "/nonexistent"], "No such file", ""),
         (["bcast", "--bytes", "8"], "--ranks", "--help"),
     ],
 )

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from antiphon import core, limits, output
+from antiphon import core, limits, model, output
 from antiphon.commands import _explain_phases
 from antiphon.comparison import DISAGREE, Comparison, compare
 from antiphon.draw import rounds
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         assumed = COMPILED_RATE if args.plan else ASSUMED_RATE
         return _explain_phases.run(args, _rate(args.link_rate or assumed))
     call = make_call(args)
-    profile = _read(args.profile)
+    profile = model.read_profile(args.profile)
     explanation = explain(call, args.algorithm, profile)
     comparison = compare(call, profile) if profile else None
     if args.svg:
@@ -138,15 +138,6 @@ def _rate(text: str) -> int:
         return 0 if text == "unknown" else parse_rate(f"{text}bit" if text.isdigit() else text)
     except ValueError as error:
         raise AntiphonError(f"--link-rate: {error}", hint="`--link-rate unknown` is possible too") from None
-
-
-def _read(profile: Path | None) -> str | None:
-    if profile is None:
-        return None
-    try:
-        return profile.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise AntiphonError(f"cannot read the profile {profile}: {error}") from None
 
 
 def _write_svg(explanation: Explanation, path: Path) -> None:
