@@ -42,14 +42,15 @@ std::vector<PatternKnowledge*> unfinished;
 /// What goes into and out of every node of a short pattern, at most.
 constexpr std::int64_t short_bytes = 8192;
 
-/// After how many calls of this pattern all ranks gather again: the longer a call takes, the sooner. The same on every rank.
-std::uint64_t calls_between(const Pattern& pattern, const Fabric& fabric, std::uint64_t calls) {
+/// After how many calls of this pattern all ranks gather again: the longer a call takes, the sooner. `useful`: what was gathered decides something; else
+/// it is only to be seen whether patterns have become others. The same on every rank.
+std::uint64_t calls_between(const Pattern& pattern, const Fabric& fabric, std::uint64_t calls, bool useful) {
   const double call_s = lower_bound(pattern, fabric).seconds;
   const double ranks = pattern.size;
   const double gathering_s = 1e-9 * static_cast<double>(fabric.latency_ns) * std::log2(ranks) + 8 * ranks * ranks / fabric.link_bytes_per_s;
   const double affordable = gathering_s / (gathering_share * std::max(call_s, 1e-9));
   // Soon again where a communicator is young.
-  const auto most = std::min(gather_every, 3 * calls);
+  const auto most = std::min(gather_every, (useful ? 3 : 15) * calls);
   return affordable < static_cast<double>(most) ? static_cast<std::uint64_t>(std::ceil(affordable)) : most;
 }
 
@@ -241,7 +242,7 @@ void PatternKnowledge::take_in() {
   at_once_ = is_long_ && size_ <= few_ranks && is_uneven(pattern, fabric);
   // One that is worth it is gathered for each call as long as it is another one each time.
   const bool again = at_once_ && changed && gathered_for > 1;
-  next_gathering_ += again ? 1 : calls_between(pattern, fabric, gathered_for);
+  next_gathering_ += again ? 1 : calls_between(pattern, fabric, gathered_for, is_short_ || is_long_);
   if (!changed) return;
   gathered_before_ = gathered_for;
   gathered_ = std::move(pattern);
