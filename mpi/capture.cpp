@@ -32,26 +32,24 @@ static_assert(sizeof(Record) == 32);
 
 /// The predefined type that a type is made of, or MPI_BYTE where there are several.
 std::string base_name(MPI_Datatype type) {
-  int integers = 0, addresses = 0, types = 0, combiner = MPI_COMBINER_NAMED;
-  if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return "MPI_BYTE";
-  if (combiner == MPI_COMBINER_NAMED) {
+  Making making;
+  if (!how_made(type, making)) return "MPI_BYTE";
+  if (making.combiner == MPI_COMBINER_NAMED) {
     char name[MPI_MAX_OBJECT_NAME] = "";
     int length = 0;
     PMPI_Type_get_name(type, name, &length);
     return name;
   }
-  if (types < 1) return "MPI_BYTE";
-  std::vector<int> ints(static_cast<std::size_t>(integers) + 1);
-  std::vector<MPI_Aint> aints(static_cast<std::size_t>(addresses) + 1);
-  std::vector<MPI_Datatype> bases(static_cast<std::size_t>(types));
-  if (PMPI_Type_get_contents(type, integers, addresses, types, ints.data(), aints.data(), bases.data()) != MPI_SUCCESS)
+  if (making.types < 1 || making.large) return "MPI_BYTE";
+  std::vector<int> ints(static_cast<std::size_t>(making.integers) + 1);
+  std::vector<MPI_Aint> aints(static_cast<std::size_t>(making.addresses) + 1);
+  std::vector<MPI_Datatype> bases(static_cast<std::size_t>(making.types));
+  if (PMPI_Type_get_contents(type, making.integers, making.addresses, making.types, ints.data(), aints.data(), bases.data()) != MPI_SUCCESS)
     return "MPI_BYTE";
   std::string name = base_name(bases[0]);
   for (MPI_Datatype& base : bases) {
     if (base_name(base) != name) name = "MPI_BYTE";
-    int a = 0, b = 0, c = 0, kind = MPI_COMBINER_NAMED;
-    if (PMPI_Type_get_envelope(base, &a, &b, &c, &kind) == MPI_SUCCESS && kind != MPI_COMBINER_NAMED)
-      PMPI_Type_free(&base);
+    give_back(base);
   }
   return name;
 }

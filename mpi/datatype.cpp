@@ -18,8 +18,6 @@ int delete_info(MPI_Datatype, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
-bool layout_is_plain(MPI_Datatype type);
-
 TypeInfo predefined_info(MPI_Datatype type) {
   int size = 0;
   MPI_Aint lb = 0;
@@ -29,75 +27,58 @@ TypeInfo predefined_info(MPI_Datatype type) {
   return {size, extent, 0, extent, true, lb == 0 && size == extent};
 }
 
-/// Of a dup or contiguous type: whether the type it was made of lies plainly in memory.
-bool base_is_plain(MPI_Datatype type, int integers, int addresses, int types) {
-  std::vector<int> ints(static_cast<std::size_t>(integers) + 1);
-  std::vector<MPI_Aint> aints(static_cast<std::size_t>(addresses) + 1);
-  std::vector<MPI_Datatype> bases(static_cast<std::size_t>(types) + 1);
-  if (PMPI_Type_get_contents(type, integers, addresses, types, ints.data(), aints.data(), bases.data()) != MPI_SUCCESS) return false;
-  MPI_Datatype base = bases[0];
-  const bool plain = layout_is_plain(base);
-  int n1 = 0;
-  int n2 = 0;
-  int n3 = 0;
-  int combiner = MPI_COMBINER_NAMED;
-  if (PMPI_Type_get_envelope(base, &n1, &n2, &n3, &combiner) == MPI_SUCCESS && combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&base);
-  return plain;
+/// A type made of one other, and how.
+struct Parts {
+  std::vector<int> integers;
+  std::vector<MPI_Aint> addresses;
+  MPI_Datatype base;
+};
+
+bool parts_of(MPI_Datatype type, const Making& making, Parts& parts) {
+  parts.integers.resize(static_cast<std::size_t>(making.integers) + 1);
+  parts.addresses.resize(static_cast<std::size_t>(making.addresses) + 1);
+  return PMPI_Type_get_contents(type, making.integers, making.addresses, 1, parts.integers.data(), parts.addresses.data(), &parts.base) ==
+         MPI_SUCCESS;
 }
 
 /// Sizes alone do not tell: an indexed type may permute its elements without a gap. So only types made of nothing but
 /// dup and contiguous of predefined types count; all others are packed.
 bool layout_is_plain(MPI_Datatype type) {
-  int integers = 0;
-  int addresses = 0;
-  int types = 0;
-  int combiner = MPI_COMBINER_NAMED;
-  if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return false;
-  if (combiner == MPI_COMBINER_NAMED) return predefined_info(type).contiguous;
-  if (combiner != MPI_COMBINER_DUP && combiner != MPI_COMBINER_CONTIGUOUS) return false;
-  return base_is_plain(type, integers, addresses, types);
-}
-
-bool starts_at_its_lowest(MPI_Datatype type);
-
-/// Of a type made of one other, with these contents.
-bool base_starts_at_its_lowest(MPI_Datatype type, int integers, int addresses, int types, int combiner) {
-  std::vector<int> ints(static_cast<std::size_t>(integers) + 1);
-  std::vector<MPI_Aint> aints(static_cast<std::size_t>(addresses) + 1);
-  std::vector<MPI_Datatype> bases(static_cast<std::size_t>(types) + 1);
-  if (PMPI_Type_get_contents(type, integers, addresses, types, ints.data(), aints.data(), bases.data()) != MPI_SUCCESS) return false;
-  MPI_Datatype base = bases[0];
-  MPI_Aint lb = 0;
-  MPI_Aint extent = 0;
-  PMPI_Type_get_extent(base, &lb, &extent);
-  bool result = extent > 0 && starts_at_its_lowest(base);
-  if (combiner == MPI_COMBINER_VECTOR) result = result && ints[2] >= 0;
-  if (combiner == MPI_COMBINER_HVECTOR) result = result && aints[0] >= 0;
-  int n1 = 0;
-  int n2 = 0;
-  int n3 = 0;
-  int made_by = MPI_COMBINER_NAMED;
-  if (PMPI_Type_get_envelope(base, &n1, &n2, &n3, &made_by) == MPI_SUCCESS && made_by != MPI_COMBINER_NAMED) PMPI_Type_free(&base);
-  return result;
+  Making making;
+  Parts parts;
+  if (!how_made(type, making)) return false;
+  if (making.combiner == MPI_COMBINER_NAMED) return predefined_info(type).contiguous;
+  const bool known = making.combiner == MPI_COMBINER_DUP || making.combiner == MPI_COMBINER_CONTIGUOUS;
+  if (!known || making.large || !parts_of(type, making, parts)) return false;
+  const bool plain = layout_is_plain(parts.base);
+  give_back(parts.base);
+  return plain;
 }
 
 /// True only of types whose making shows it: parts of grids, rows and columns of elements of at least four bytes.
 bool starts_at_its_lowest(MPI_Datatype type) {
-  int integers = 0;
-  int addresses = 0;
-  int types = 0;
-  int combiner = MPI_COMBINER_NAMED;
-  if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return false;
-  switch (combiner) {
+  Making making;
+  Parts parts;
+  if (!how_made(type, making) || making.large) return false;
+  switch (making.combiner) {
     case MPI_COMBINER_NAMED: return predefined_info(type).contiguous && predefined_info(type).size_bytes >= 4;
     case MPI_COMBINER_DUP:
     case MPI_COMBINER_CONTIGUOUS:
     case MPI_COMBINER_RESIZED:
     case MPI_COMBINER_VECTOR:
     case MPI_COMBINER_HVECTOR:
-    case MPI_COMBINER_SUBARRAY: return base_starts_at_its_lowest(type, integers, addresses, types, combiner);
+    case MPI_COMBINER_SUBARRAY: break;
     default: return false;
   }
+  if (!parts_of(type, making, parts)) return false;
+  MPI_Aint lb = 0;
+  MPI_Aint extent = 0;
+  PMPI_Type_get_extent(parts.base, &lb, &extent);
+  const bool forwards = extent > 0 && (making.combiner != MPI_COMBINER_VECTOR || parts.integers[2] >= 0) &&
+                        (making.combiner != MPI_COMBINER_HVECTOR || parts.addresses[0] >= 0);
+  const bool lowest = forwards && starts_at_its_lowest(parts.base);
+  give_back(parts.base);
+  return lowest;
 }
 
 void measure(MPI_Datatype type, TypeInfo& info) {
@@ -199,14 +180,35 @@ void release_datatypes() {
   PMPI_Comm_free(&quiet);
 }
 
+bool how_made(MPI_Datatype type, Making& m) {
+#if ANTIPHON_HAS_LARGE_COUNT
+  // For types made with large counts the older function is an error, which may end the program.
+  if (PMPI_Type_get_envelope_c != nullptr) {
+    MPI_Count integers = 0;
+    MPI_Count addresses = 0;
+    MPI_Count counts = 0;
+    MPI_Count types = 0;
+    if (PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &m.combiner) != MPI_SUCCESS) return false;
+    m.integers = static_cast<int>(integers);
+    m.addresses = static_cast<int>(addresses);
+    m.types = static_cast<int>(types);
+    m.large = counts > 0;
+    return true;
+  }
+#endif
+  return PMPI_Type_get_envelope(type, &m.integers, &m.addresses, &m.types, &m.combiner) == MPI_SUCCESS;
+}
+
+void give_back(MPI_Datatype& part) {
+  Making making;
+  if (how_made(part, making) && making.combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&part);
+}
+
 bool inspect(MPI_Datatype type, TypeInfo& info) {
   if (type == MPI_DATATYPE_NULL) return false;
-  int integers = 0;
-  int addresses = 0;
-  int types = 0;
-  int combiner = MPI_COMBINER_NAMED;
-  if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) return false;
-  if (combiner == MPI_COMBINER_NAMED) {
+  Making making;
+  if (!how_made(type, making)) return false;
+  if (making.combiner == MPI_COMBINER_NAMED) {
     info = predefined_info(type);
     return true;
   }

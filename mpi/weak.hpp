@@ -4,6 +4,7 @@
 #pragma once
 
 // MPI 4.0; Open MPI has them from 5.0 on, or not at all.
+#pragma weak PMPI_Type_get_envelope_c
 #pragma weak PMPI_Allgather_init
 #pragma weak PMPI_Allgatherv_init
 #pragma weak PMPI_Allreduce_init

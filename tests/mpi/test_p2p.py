@@ -51,3 +51,13 @@ def test_order_and_company(mpi: Mpi, threads: tuple[str, ...], compiled: Compile
         assert result.lines("verified") == ["verified"], result.text
     encoded = sum(row["encoded"] for row in result.summary["compression"])
     assert encoded > 100, result.summary
+
+
+@pytest.mark.parametrize("compress", ["off", "force"])
+def test_types_with_large_counts(compress: str, mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN a datatype made with MPI-4's large counts THEN messages and collectives of it are as without us."""
+    if mpi.family != "mpich" or mpi.version.startswith("3."):
+        pytest.skip(f"{mpi.name} has no large counts")
+    program = compiled(mpi, [PROGRAMS / "large_types.c"])
+    result = run_ranks(mpi, 2, [program], ANTIPHON_COMPRESS=compress, ANTIPHON_FORCE="*:on")
+    assert result.text.split() == ["verified"], result.text
