@@ -80,8 +80,11 @@ def switch_links(spec: ClusterSpec, node_pids: list[int]) -> list[str]:
     lines = ["link set lo up"]
     for index, switch in enumerate(spec.switches):
         name = bridge(switch.name)
+        # IGMPv3: a report of version 2 that a bridge floods, as it does in its first seconds, keeps other members from
+        # reporting themselves, and the switch never learns of them.
         lines.append(
             f"link add {name} address 02:00:0a:4d:ff:{index + 1:02x} type bridge mcast_snooping 1 mcast_querier 1"
+            " mcast_igmp_version 3 mcast_mld_version 2"
         )
         lines.append(f"link set {name} up")
     for index, uplink in enumerate(spec.uplinks):
