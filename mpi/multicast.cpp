@@ -65,6 +65,7 @@ void add(multicast::Statistics& sum, const multicast::Statistics& s) {
   sum.foreign += s.foreign;
   sum.malformed += s.malformed;
   sum.socket_overflows += s.socket_overflows;
+  sum.rejoined += s.rejoined;
 }
 
 }  // namespace

@@ -184,6 +184,7 @@ struct Statistics {
   std::uint64_t foreign = 0;                               ///< not of this group, or no packet of ours at all
   std::uint64_t malformed = 0;                             ///< the tag is right and the contents cannot be
   std::uint64_t socket_overflows = 0;                      ///< packets that the system dropped for want of room in a socket, as it says
+  std::uint64_t rejoined = 0;                              ///< the group was joined anew, because nothing sent to all came
   std::uint64_t system_calls = 0;
   std::int64_t round_trip_ns = 0;                          ///< smoothed; 0: none measured yet
 };

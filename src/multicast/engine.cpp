@@ -8,6 +8,10 @@ namespace {
 constexpr std::size_t least_batch = 8, most_batch = 32;  ///< data packets handed to the wire at a time
 constexpr int batches_at_once = 4;       ///< before looking whether something has come in
 constexpr std::int64_t telling_ns = 5'000'000;
+/// Who gets so much data by repair to it alone, and nothing that was sent to all for so long (and then twice as long, …), is cut off: a switch does not know of its
+/// membership. Membership protocols repair that within minutes; joining anew does at once.
+constexpr int deaf_after_packets = 8;
+constexpr std::int64_t deaf_after_ns = 200'000'000, most_deaf_after_ns = 60'000'000'000;
 constexpr std::int64_t full_wire_ns = 20'000;  ///< after which a wire that was full is tried again
 
 }  // namespace
@@ -20,6 +24,8 @@ Engine::Engine(Wire& wire, const Description& description, int index, const Loca
       waiting_since_ns_(static_cast<std::size_t>(core_.size), 0),
       asked_ns_(static_cast<std::size_t>(core_.size), 0),
       ask_again_ns_(static_cast<std::size_t>(core_.size), 0),
+      heard_all_ns_(wire.now_ns()),
+      rejoin_after_ns_(deaf_after_ns),
       told_ns_(static_cast<std::size_t>(core_.size), 0) {}
 
 Ticket Engine::send(std::span<const std::byte> bytes, const SendOptions& options) {
@@ -105,6 +111,7 @@ void Engine::take(std::span<const std::byte> packet) {
   if (!opened) return;
   const int from = opened->head.from;
   core_.heard_ns[static_cast<std::size_t>(from)] = core_.now_ns;
+  notice_deafness(opened->head);
   const auto body = opened->body;
   const auto handle = [&](const auto& parsed, auto&& use) { parsed ? use(*parsed) : malformed(); };
   switch (opened->head.type) {
@@ -121,6 +128,20 @@ void Engine::take(std::span<const std::byte> packet) {
         reliability_->heartbeat(from, heartbeat);
       });
   }
+}
+
+void Engine::notice_deafness(const Head& head) {
+  if (head.to == to_all) {
+    heard_all_ns_ = core_.now_ns;
+    alone_ = 0;
+    return;
+  }
+  if (head.type != Type::data || ++alone_ < deaf_after_packets || core_.now_ns - heard_all_ns_ < rejoin_after_ns_) return;
+  wire_.rejoin();
+  ++core_.statistics.rejoined;
+  heard_all_ns_ = core_.now_ns;
+  alone_ = 0;
+  rejoin_after_ns_ = std::min(2 * rejoin_after_ns_, most_deaf_after_ns);
 }
 
 void Engine::take_data(int from, std::span<const std::byte> body) {

@@ -29,6 +29,7 @@ class Engine {
  private:
   bool take_in();
   void take(std::span<const std::byte> packet);
+  void notice_deafness(const Head& head);
   void take_data(int from, std::span<const std::byte> body);
   void take_nack(int from, std::span<const std::byte> body);
   void take_lost(int from, const Lost& lost);
@@ -48,6 +49,9 @@ class Engine {
   std::vector<std::int64_t> waiting_since_ns_;   ///< by sender: for the receives that are open
   std::vector<std::int64_t> asked_ns_;           ///< by sender: whether it is alive
   std::vector<std::int64_t> ask_again_ns_;       ///< by sender: after so long
+  std::int64_t heard_all_ns_ = 0;                ///< when something that was sent to all came last
+  std::int64_t rejoin_after_ns_;                 ///< without anything of that
+  int alone_ = 0;                                ///< data packets since that came to this member alone
   std::vector<std::int64_t> told_ns_;            ///< by member, after a failure
 };
 

@@ -19,6 +19,7 @@ class FaultyWire final : public Wire {
   std::size_t send(std::span<const Outgoing> packets) override { return wire_.send(packets); }
   std::span<const std::span<const std::byte>> receive() override;
   void wait(std::int64_t most_ns) override;
+  void rejoin() override { wire_.rejoin(); }
   [[nodiscard]] std::uint64_t overflows() const override { return wire_.overflows(); }
   [[nodiscard]] std::uint64_t system_calls() const override { return wire_.system_calls(); }
 

@@ -117,13 +117,13 @@ class NackStrategy final : public Reliability {
     std::deque<Asked> asked;                 ///< what has been asked for, oldest first; the runs follow one another
     [[nodiscard]] Position asked_upto(Position base) const { return asked.empty() ? base : std::max(base, asked.back().upto); }
   };
-  struct Repair {
-    int to;
-    std::int64_t due_ns;
-  };
+  /// Whose piece, and to whom: a member, or to_everybody.
+  using Wish = std::pair<Position, int>;
+  static constexpr int to_everybody = -1;
   struct Repaired {
     Position position = -1;
-    int to = -1;
+    int to = to_everybody;
+    bool went_to_all = false;
     std::int64_t at_ns = 0;
   };
 
@@ -158,7 +158,7 @@ class NackStrategy final : public Reliability {
   std::vector<Receiver> receivers_;  ///< by sender; one's own entry holds the children as a sender
   std::vector<int> active_;
   std::vector<Position> own_;        ///< how far members say they are themselves
-  std::map<Position, Repair> repairs_;
+  std::map<Wish, std::int64_t> repairs_;  ///< and when it is due; to everybody or to members one by one
   std::vector<Repaired> repaired_;
   RoundTrip repair_time_, answer_time_;
   std::uint32_t heartbeat_id_ = 0;
@@ -275,35 +275,44 @@ void NackStrategy::move_window() {
   Position all = std::numeric_limits<Position>::max();
   for (std::size_t i = 0; i < branches.size(); ++i) all = std::min(all, std::max(branches[i].upto, singly[i]));
   core_.out.acknowledged(all);
-  repairs_.erase(repairs_.begin(), repairs_.lower_bound(core_.out.base()));
+  repairs_.erase(repairs_.begin(), repairs_.lower_bound({core_.out.base(), to_everybody}));
 }
 
 void NackStrategy::ask_repair(Position position, int from) {
   const Repaired& last = repaired(position);
   const std::int64_t too_soon = std::max({core_.options().least_retry_ns, repair_time_.smoothed_ns() / 2, answer_time_.smoothed_ns() / 2});
   if (last.position == position && (last.to < 0 || last.to == from) && core_.now_ns - last.at_ns < too_soon) return;  // on its way
-  const auto found = repairs_.find(position);
-  if (found != repairs_.end()) {
-    if (found->second.to != from) found->second.to = -1;  // more than one misses it: to all
+  if (last.position == position && last.went_to_all) {
+    // What is sent to all does not reach this one, it seems.
+    repairs_.emplace(Wish{position, from}, core_.now_ns);
+    return;
+  }
+  const auto found = repairs_.lower_bound({position, to_everybody});
+  if (found != repairs_.end() && found->first.first == position) {
+    if (found->first.second == to_everybody || found->first.second == from) return;
+    repairs_.emplace(Wish{position, to_everybody}, found->second);  // more than one misses it
+    repairs_.erase(found);
     return;
   }
   // Others may miss it too: a moment for their asking.
   const std::int64_t wait = core_.size > 2 ? core_.options().least_retry_ns / 2 : 0;
-  repairs_.emplace(position, Repair{from, core_.now_ns + wait});
+  repairs_.emplace(Wish{position, from}, core_.now_ns + wait);
 }
 
 bool NackStrategy::send_again() {
   std::vector<DataPacket> packets;
   for (auto it = repairs_.begin(); it != repairs_.end() && packets.size() < again_at_once; ++it) {
-    if (it->second.due_ns <= core_.now_ns) packets.push_back(core_.out.again(it->first, it->second.to));
+    if (it->second <= core_.now_ns) packets.push_back(core_.out.again(it->first.first, it->first.second));
   }
   if (packets.empty()) return false;
   const std::size_t taken = core_.courier.send(packets);
   for (std::size_t i = 0; i < taken; ++i) {
     const Position position = unwrap(packets[i].data.position, core_.out.base());
-    repaired(position) = {position, packets[i].to, core_.now_ns};
+    Repaired& last = repaired(position);
+    const bool went_to_all = packets[i].to < 0 || (last.position == position && last.went_to_all);
+    last = {position, packets[i].to, went_to_all, core_.now_ns};
     ++(packets[i].to < 0 ? core_.statistics.repairs_multicast : core_.statistics.repairs_unicast);
-    repairs_.erase(position);
+    repairs_.erase({position, packets[i].to});
   }
   return taken > 0;
 }
@@ -369,7 +378,7 @@ std::int64_t NackStrategy::tick() {
       ++i;
     }
   }
-  for (const auto& [position, repair] : repairs_) next = std::min(next, repair.due_ns);
+  for (const auto& [wish, due_ns] : repairs_) next = std::min(next, due_ns);
   return std::min(next, watch_receivers());
 }
 

@@ -103,19 +103,32 @@ void SocketWire::join(const Description& description, unsigned interface) {
   if (::bind(group_, group_address_.get(), group_address_.length) != 0) throw NetworkError(system_reason("bind") + " (" + description.group.text() + ")");
   if (description.group.family == 4) {
     try_set(group_, IPPROTO_IP, IP_MULTICAST_ALL, 0);
-    ip_mreqn join{};
-    std::memcpy(&join.imr_multiaddr, description.group.bytes.data(), 4);
-    join.imr_ifindex = static_cast<int>(interface);
-    if (!try_set(group_, IPPROTO_IP, IP_ADD_MEMBERSHIP, join)) {
-      throw NetworkError(system_reason("joining the multicast group") + "\nhint: net.ipv4.igmp_max_memberships bounds the groups of a socket's host");
-    }
   } else {
     try_set(group_, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
-    ipv6_mreq join{};
-    std::memcpy(&join.ipv6mr_multiaddr, description.group.bytes.data(), 16);
-    join.ipv6mr_interface = interface;
-    set(group_, IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, join, "joining the multicast group");
   }
+  interface_ = interface;
+  if (!set_membership(true)) {
+    throw NetworkError(system_reason("joining the multicast group") + "\nhint: net.ipv4.igmp_max_memberships bounds the groups of a socket's host");
+  }
+}
+
+bool SocketWire::set_membership(bool member) {
+  if (group_address_.storage.ss_family == AF_INET) {
+    ip_mreqn of{};
+    of.imr_multiaddr = reinterpret_cast<const sockaddr_in&>(group_address_.storage).sin_addr;
+    of.imr_ifindex = static_cast<int>(interface_);
+    return try_set(group_, IPPROTO_IP, member ? IP_ADD_MEMBERSHIP : IP_DROP_MEMBERSHIP, of);
+  }
+  ipv6_mreq of{};
+  of.ipv6mr_multiaddr = reinterpret_cast<const sockaddr_in6&>(group_address_.storage).sin6_addr;
+  of.ipv6mr_interface = interface_;
+  return try_set(group_, IPPROTO_IPV6, member ? IPV6_ADD_MEMBERSHIP : IPV6_DROP_MEMBERSHIP, of);
+}
+
+/// The host reports its membership again, which is what a switch that does not know of it needs.
+void SocketWire::rejoin() {
+  set_membership(false);
+  set_membership(true);
 }
 
 std::int64_t SocketWire::now_ns() {

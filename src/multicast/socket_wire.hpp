@@ -25,6 +25,7 @@ class SocketWire final : public Wire {
   std::size_t send(std::span<const Outgoing> packets) override;
   std::span<const std::span<const std::byte>> receive() override;
   void wait(std::int64_t most_ns) override;  ///< another thread may use the wire meanwhile
+  void rejoin() override;
   [[nodiscard]] std::array<int, 2> sockets() const { return {group_, own_}; }
   [[nodiscard]] std::uint64_t overflows() const override;
   [[nodiscard]] std::uint64_t system_calls() const override { return system_calls_; }
@@ -32,6 +33,7 @@ class SocketWire final : public Wire {
  private:
   static constexpr std::size_t batch = 32;
   void join(const Description& description, unsigned interface);
+  bool set_membership(bool member);
   void set_up_sending(const Description& description, int index, unsigned interface);
   std::size_t fill(std::span<const Outgoing> packets, std::vector<std::size_t>& ends);
   std::size_t take(int socket);
@@ -39,6 +41,7 @@ class SocketWire final : public Wire {
   int own_ = -1, group_ = -1;
   std::vector<SystemAddress> members_;
   SystemAddress group_address_;
+  unsigned interface_ = 0;         ///< on which the group was joined
   bool segments_ = false;          ///< the kernel cuts a long send into packets
   std::atomic<bool> full_ = false; ///< it took no more at the last send
   std::size_t slot_bytes_;

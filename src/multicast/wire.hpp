@@ -26,6 +26,8 @@ class Wire {
   virtual std::span<const std::span<const std::byte>> receive() = 0;
   /// Sleeps until there may be a packet, at most so long.
   virtual void wait(std::int64_t most_ns) = 0;
+  /// Joins the group anew: what is sent to all does not come here.
+  virtual void rejoin() {}
   /// Packets that were dropped on this host for want of room, as far as is known; calls to the system.
   [[nodiscard]] virtual std::uint64_t overflows() const { return 0; }
   [[nodiscard]] virtual std::uint64_t system_calls() const { return 0; }

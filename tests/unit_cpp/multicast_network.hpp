@@ -24,7 +24,7 @@ struct Conditions {
 
 class Network {
  public:
-  Network(int size, std::uint64_t seed, const Conditions& conditions) : conditions_(conditions), random_(seed), inboxes_(static_cast<std::size_t>(size)), free_ns_(static_cast<std::size_t>(size), 0), dead_(static_cast<std::size_t>(size), false) {}
+  Network(int size, std::uint64_t seed, const Conditions& conditions) : conditions_(conditions), random_(seed), inboxes_(static_cast<std::size_t>(size)), free_ns_(static_cast<std::size_t>(size), 0), dead_(static_cast<std::size_t>(size), false), deaf_(dead_) {}
 
   [[nodiscard]] std::int64_t now() const { return now_ns_; }
   [[nodiscard]] int size() const { return static_cast<int>(inboxes_.size()); }
@@ -32,6 +32,8 @@ class Network {
   bool chance(double probability) { return std::uniform_real_distribution<>(0, 1)(random_) < probability; }
   Conditions& conditions() { return conditions_; }
   void kill(int member) { dead_[static_cast<std::size_t>(member)] = true; }
+  /// A switch does not know of its membership: nothing that is sent to all comes to it, until it has joined anew.
+  void deafen(int member, bool deaf = true) { deaf_[static_cast<std::size_t>(member)] = deaf; }
   /// Everything sent so far, as it was sent, for tests that forge.
   [[nodiscard]] const std::vector<Bytes>& seen() const { return seen_; }
   void inject(int to, const Bytes& packet) { arrivals_.emplace(now_ns_, std::pair(to, packet)); }
@@ -45,7 +47,7 @@ class Network {
     for (const auto run : {packet.head, packet.payload, packet.tag}) bytes.insert(bytes.end(), run.begin(), run.end());
     if (seen_.size() < 1000) seen_.push_back(bytes);
     for (int to = 0; to < size(); ++to) {
-      if (to == from || (packet.to >= 0 && packet.to != to)) continue;
+      if (to == from || (packet.to >= 0 && packet.to != to) || (packet.to < 0 && deaf_[static_cast<std::size_t>(to)])) continue;
       deliver(to, bytes, free);
       if (chance(conditions_.duplicate)) deliver(to, bytes, free);
     }
@@ -88,7 +90,7 @@ class Network {
   std::int64_t now_ns_ = 1'000'000;
   std::vector<std::deque<Bytes>> inboxes_;
   std::vector<std::int64_t> free_ns_;
-  std::vector<bool> dead_;
+  std::vector<bool> dead_, deaf_;
   std::multimap<std::int64_t, std::pair<int, Bytes>> arrivals_;
   std::vector<Bytes> seen_;
 };
@@ -109,6 +111,7 @@ class NetworkWire final : public Wire {
     return views_;
   }
   void wait(std::int64_t) override {}
+  void rejoin() override { network_.deafen(index_, false); }
 
  private:
   Network& network_;

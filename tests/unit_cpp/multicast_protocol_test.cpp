@@ -145,6 +145,7 @@ class Run {
       sum.early_held += s.early_held;
       sum.foreign += s.foreign;
       sum.malformed += s.malformed;
+      sum.rejoined += s.rejoined;
     }
     return sum;
   }
@@ -235,6 +236,26 @@ TEST_CASE("multicast: everything at once: loss, duplicates, damage, delay, late 
     }
     CHECK(forged > 0);
     CHECK(replayed > 0);
+  }
+}
+
+TEST_CASE("multicast: members that a switch forgot get each message by repair soon, and join anew") {
+  for (const int size : sizes({3, 9, 16})) {
+    Scenario s{.size = size, .messages = std::vector<Message>(300, {0, 1000}), .copy = true, .late_ns = 4'000'000, .one_by_one = true};
+    Run run(s);
+    const int forgotten = size / 2;
+    for (int i = size - forgotten; i < size; ++i) run.network().deafen(i);
+    run.check();
+    CHECK(run.total().rejoined == static_cast<std::uint64_t>(forgotten));
+  }
+}
+
+TEST_CASE("multicast: nobody joins anew because of losses") {
+  for (std::uint64_t seed = 1; seed <= seeds(5, 200); ++seed) {
+    Scenario s{.size = 8, .seed = seed, .conditions = {.loss = 0.2}, .messages = std::vector<Message>(200, {0, 3000}), .copy = true, .late_ns = 3'000'000};
+    Run run(s);
+    run.check();
+    CHECK(run.total().rejoined == 0);
   }
 }
 
