@@ -19,6 +19,8 @@ from antiphon.errors import AntiphonError
 from antiphon.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 
 DEFAULT_RATE = "1gbit"
+#: So many ranks, over all parameters that are tried, are evaluated for each algorithm.
+EVALUATED_RANKS = 16384
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +52,14 @@ def run(args: argparse.Namespace) -> int:
     size = _size(args.bytes, "--bytes")
     if args.svg and args.svg.exists() and not args.force:
         raise AntiphonError(f"{args.svg} exists", hint="--force overwrites it")
-    one = model.predict(args.collective, [size], machine, root=args.root, search=not args.defaults)
+    one = model.predict(
+        args.collective,
+        [size],
+        machine,
+        root=args.root,
+        search=not args.defaults,
+        max_evaluations=_evaluations(machine.ranks),
+    )
     sweep = None if args.no_sweep else _sweep(args, machine)
     crossings = _crossings(args, machine, sweep) if sweep else []
     if args.svg:
@@ -108,6 +117,11 @@ def _sweep(args: argparse.Namespace, machine: model.Machine) -> model.Sweep | No
     while sizes[-1] * factor <= last:
         sizes.append(sizes[-1] * factor)
     return model.predict(args.collective, sizes, machine, root=args.root, **_effort(args, machine))
+
+
+def _evaluations(ranks: int) -> int:
+    """How many parameters are tried for each algorithm: fewer where each takes long, so that all end within seconds."""
+    return min(64, max(4, EVALUATED_RANKS // ranks))
 
 
 def _effort(args: argparse.Namespace, machine: model.Machine) -> dict[str, int | bool]:
