@@ -162,6 +162,8 @@ codec::LinkOptions link_options() {
   codec::LinkOptions options;
   options.frame.minimum_frame_bytes = static_cast<std::size_t>(framing_state.threshold_bytes);
   options.frame.wire_bytes_per_s = framing_state.share_bytes_per_s;
+  // With several threads at work, the message that another builds on may be in a receive that no thread completes before that one.
+  if (framing_state.threads) options.history_bytes = 0;
   return options;
 }
 
