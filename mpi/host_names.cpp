@@ -24,14 +24,20 @@ std::string own_name() {
 
 }  // namespace
 
+const GivenPlace* own_given_place() {
+  if (world.given_places.empty()) return nullptr;
+  int world_rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  return &world.given_places[static_cast<std::size_t>(world_rank)];
+}
+
 std::vector<std::string> gather_host_names(MPI_Comm comm) {
   int rank = 0;
   int size = 0;
-  int world_rank = 0;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &size);
-  PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-  std::string name = world.given_places.empty() ? own_name() : world.given_places[static_cast<std::size_t>(world_rank)].node;
+  const GivenPlace* const given = own_given_place();
+  std::string name = given == nullptr ? own_name() : given->node;
   name.resize(name_bytes);
   std::string all(rank == 0 ? static_cast<std::size_t>(size) * name_bytes : 0, '\0');
   PMPI_Gather(name.data(), name_bytes, MPI_CHAR, all.data(), name_bytes, MPI_CHAR, 0, comm);

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "world.hpp"
+#include "host_names.hpp"
 
 namespace antiphon::mpi {
 
@@ -41,11 +41,10 @@ int own_socket() {
 std::vector<int> gather_sockets(MPI_Comm comm) {
   int rank = 0;
   int size = 0;
-  int world_rank = 0;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &size);
-  PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-  const int own = world.given_places.empty() ? own_socket() : world.given_places[static_cast<std::size_t>(world_rank)].socket;
+  const GivenPlace* const given = own_given_place();
+  const int own = given == nullptr ? own_socket() : given->socket;
   std::vector<int> all(rank == 0 ? static_cast<std::size_t>(size) : 0);
   PMPI_Gather(&own, 1, MPI_INT, all.data(), 1, MPI_INT, 0, comm);
   return all;
