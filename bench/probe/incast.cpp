@@ -17,40 +17,37 @@ struct Outcome {
   bool lost = false;
 };
 
-/// Some senders, one receiver; every rank takes part in the agreement.
+/// A sender and its receiver.
+struct Flow {
+  int from = 0;
+  int to = 0;
+};
+
+/// Some senders, one receiver or one for each; every rank takes part in the agreement.
 class Incast {
  public:
-  Incast(World& world, int receiver, std::vector<std::int64_t> senders, std::int64_t piece, double rate)
-      : world_(world),
-        receiver_(receiver),
-        senders_(std::move(senders)),
-        piece_(piece),
-        rate_bytes_per_s_(rate),
-        sends_(std::find(senders_.begin(), senders_.end(), world.rank()) != senders_.end()) {}
+  Incast(World& world, std::vector<Flow> flows, std::int64_t piece, double rate)
+      : world_(world), flows_(std::move(flows)), piece_(piece), rate_bytes_per_s_(rate) {}
 
   /// All senders at once send `bytes` each. Before, each does so alone: their TCP windows have opened by then.
   Outcome attempt(std::int64_t bytes) {
     world_.quiet_barrier();
-    for (const auto sender : senders_) alone(static_cast<int>(sender), bytes);
+    for (const Flow& flow : flows_) exchange({flow}, bytes);
     const double before = retransmitted_segments();
-    double took_ns = 0;
-    if (world_.rank() == receiver_) {
-      took_ns = together(bytes);
-    } else if (sends_) {
-      MPI_Recv(nullptr, 0, MPI_CHAR, receiver_, tag, world_.comm(), MPI_STATUS_IGNORE);
-      send_all(bytes);
-    }
+    const double took_ns = exchange(flows_, bytes);
     world_.quiet_barrier();
     const double again = before < 0 ? 0 : retransmitted_segments() - before;
     return judge(bytes, took_ns, again);
   }
 
  private:
-  void send_all(std::int64_t bytes) {
+  /// Who is asked sends all.
+  void send_all(int receiver, std::int64_t bytes) {
+    MPI_Recv(nullptr, 0, MPI_CHAR, receiver, tag, world_.comm(), MPI_STATUS_IGNORE);
     std::vector<MPI_Request> requests;
     for (std::int64_t at = 0; at < bytes; at += piece_) {
       requests.emplace_back();
-      MPI_Isend(world_.out(bytes) + at, static_cast<int>(std::min(piece_, bytes - at)), MPI_CHAR, receiver_, tag,
+      MPI_Isend(world_.out(bytes) + at, static_cast<int>(std::min(piece_, bytes - at)), MPI_CHAR, receiver, tag,
                 world_.comm(), &requests.back());
     }
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
@@ -66,28 +63,25 @@ class Incast {
     return requests;
   }
 
-  void alone(int sender, std::int64_t bytes) {
-    if (world_.rank() == sender) {
-      MPI_Recv(nullptr, 0, MPI_CHAR, receiver_, tag, world_.comm(), MPI_STATUS_IGNORE);
-      send_all(bytes);
-    } else if (world_.rank() == receiver_) {
-      auto requests = post(sender, bytes, world_.in(bytes));
-      MPI_Send(nullptr, 0, MPI_CHAR, sender, tag, world_.comm());
-      MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-    }
-  }
-
-  double together(std::int64_t bytes) {
+  /// All flows at once; how long a receiver's took, 0 at all others.
+  double exchange(const std::vector<Flow>& flows, std::int64_t bytes) {
     std::vector<MPI_Request> requests;
-    char* to = world_.in(bytes * static_cast<std::int64_t>(senders_.size()));
-    for (std::size_t i = 0; i < senders_.size(); ++i) {
-      const auto some = post(static_cast<int>(senders_[i]), bytes, to + static_cast<std::int64_t>(i) * bytes);
+    char* to = world_.in(bytes * static_cast<std::int64_t>(flows.size()));
+    for (const Flow& flow : flows) {
+      if (flow.to != world_.rank()) continue;
+      const auto some = post(flow.from, bytes, to);
       requests.insert(requests.end(), some.begin(), some.end());
+      to += bytes;
     }
     const double start = now_ns();
-    for (const auto sender : senders_) MPI_Send(nullptr, 0, MPI_CHAR, static_cast<int>(sender), tag, world_.comm());
+    for (const Flow& flow : flows) {
+      if (flow.to == world_.rank()) MPI_Send(nullptr, 0, MPI_CHAR, flow.from, tag, world_.comm());
+    }
+    for (const Flow& flow : flows) {
+      if (flow.from == world_.rank()) send_all(flow.to, bytes);
+    }
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-    return now_ns() - start;
+    return requests.empty() ? 0 : now_ns() - start;
   }
 
   /// Packets were lost if some were sent again; where that cannot be known, if it took as long as a timeout does.
@@ -98,17 +92,15 @@ class Incast {
       said[0] = std::max(said[0], of_rank[0] * 1e-9);
       said[1] += of_rank[1];
     }
-    const double expected_s = static_cast<double>(bytes) * static_cast<double>(senders_.size()) / rate_bytes_per_s_;
+    const double expected_s = static_cast<double>(bytes) * static_cast<double>(flows_.size()) / rate_bytes_per_s_;
     const bool lost = said[1] > 0 || said[0] > 2 * expected_s + 0.1;
     return {world_.agree(said[0]), world_.agree(static_cast<std::int64_t>(lost)) != 0};
   }
 
   World& world_;
-  int receiver_;
-  std::vector<std::int64_t> senders_;
+  std::vector<Flow> flows_;
   std::int64_t piece_;
   double rate_bytes_per_s_;
-  bool sends_;
 };
 
 /// `trials` attempts; true if packets were lost in one of them at most: a segment is now and then sent again that had
@@ -137,17 +129,21 @@ bool all_arrive(World& world, Incast& incast, std::size_t senders, std::int64_t 
 
 }  // namespace
 
-/// How many bytes may be under way to one rank before packets are lost. receiver; senders: tried are all of them, half
-/// of them, …, down to 2; piece (8192): the messages' length; rate: bytes per second of the receiver's link; from, to:
-/// total bytes that are searched between; trials (5); budget.
+/// How many bytes may be under way to one rank, or through one link, before packets are lost. receivers: one, or one for
+/// each sender; senders: tried are all of them, half of them, …, down to `least` (2); piece (8192): the messages' length; rate: bytes
+/// per second of what they share; from, to: total bytes that are searched between; trials (5); budget.
 void incast(World& world, const Task& task) {
-  const auto listed = task.numbers("senders", "1");
+  const auto senders = task.numbers("senders", "1");
+  const auto receivers = task.numbers("receivers", "0");
+  const auto least = static_cast<std::size_t>(task.number("least", 2));
   const int trials = static_cast<int>(task.number("trials", 5));
   const Budget budget(task.real("budget", 10));
-  for (std::size_t count = listed.size(); count >= 2; count = std::min(count / 2, count - 1)) {
-    Incast incast(world, static_cast<int>(task.number("receiver", 0)),
-                  {listed.begin(), listed.begin() + static_cast<std::ptrdiff_t>(count)}, task.number("piece", 8192),
-                  task.real("rate", 1e9));
+  for (std::size_t count = senders.size(); count >= least; count = std::min(count / 2, count - 1)) {
+    std::vector<Flow> flows;
+    for (std::size_t i = 0; i < count; ++i) {
+      flows.push_back({static_cast<int>(senders[i]), static_cast<int>(receivers[i % receivers.size()])});
+    }
+    Incast incast(world, flows, task.number("piece", 8192), task.real("rate", 1e9));
     double low = static_cast<double>(task.number("from", 16384)),
            high = static_cast<double>(task.number("to", 2097152));
     // All of the range at first in steps of two from below: a loss is costly, and large ones say nothing about small

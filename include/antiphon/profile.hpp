@@ -63,6 +63,7 @@ struct SwitchEntry {
   std::string name;
   int parent = -1;                ///< index of the switch above; −1: the top
   double uplink_bytes_per_s = 0;  ///< to the parent, each direction
+  std::int64_t uplink_buffer_bytes = 0;  ///< of its ports; 0: as a node's port
 };
 
 struct NodeEntry {

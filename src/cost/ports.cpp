@@ -20,9 +20,14 @@ double incast_ratio(const void* context, int senders, double bytes) {
   return ratio;
 }
 
+/// TCP's least, where the probe saw none.
+constexpr double usual_timeout_s = 0.2;
+
 }  // namespace
 
-NetworkPorts::NetworkPorts(const Machine& machine, int period) : machine_(machine) {
+NetworkPorts::NetworkPorts(const Machine& machine, int period)
+    : machine_(machine), timeout_s_(machine.profile().contention.retransmission_timeout_s) {
+  if (timeout_s_ <= 0) timeout_s_ = usual_timeout_s;
   std::vector<int> all(static_cast<std::size_t>(machine.nodes()), 0);
   std::vector<int> standing(all.size(), 0);
   for (int r = 0; r < machine.ranks(); ++r) {
@@ -41,10 +46,21 @@ NetworkPorts::NetworkPorts(const Machine& machine, int period) : machine_(machin
     in_[n] = network_.add_resource(entry.port_bytes_per_s * share, entry.burst_bytes * share, incast);
   }
   for (const SwitchEntry& entry : machine.profile().topology.switches) {
-    up_.push_back(entry.parent < 0 ? 0 : network_.add_resource(entry.uplink_bytes_per_s));
-    down_.push_back(entry.parent < 0 ? 0 : network_.add_resource(entry.uplink_bytes_per_s));
+    const std::int64_t buffer = entry.uplink_buffer_bytes > 0 ? entry.uplink_buffer_bytes : machine.profile().contention.port_buffer_bytes;
+    for (auto* links : {&up_, &down_}) {
+      links->push_back(entry.parent < 0 ? 0 : network_.add_resource(entry.uplink_bytes_per_s));
+      if (entry.parent >= 0 && buffer > 0) queues_.add(links->back(), entry.uplink_bytes_per_s, static_cast<double>(buffer));
+    }
   }
   if (incast) network_.set_slowdown(&incast_ratio, &machine.profile().contention.incast);
+}
+
+void NetworkPorts::send(std::uint32_t message, int from_node, double bytes, const Route& route, double now) {
+  if (!queues_.empty()) queues_.send(message, from_node, machine_.entry(from_node).port_bytes_per_s, bytes, route, now);
+}
+
+double NetworkPorts::delay_s(std::uint32_t message, double now) {
+  return !queues_.empty() && queues_.lost(message, now) ? timeout_s_ : 0;
 }
 
 Route NetworkPorts::route(int from_node, int to_node) const { return multicast_route(from_node, to_node, true, true); }

@@ -5,6 +5,7 @@
 
 #include "antiphon/cost.hpp"
 #include "cost/flows.hpp"
+#include "cost/queues.hpp"
 
 namespace antiphon {
 
@@ -21,10 +22,16 @@ class NetworkPorts {
   /// Bytes that a message counts as on its ports: what they could pass in its gap.
   [[nodiscard]] double volume(int from_node, double gap_s) const { return gap_s * machine_.entry(from_node).port_bytes_per_s; }
   FlowNetwork& network() { return network_; }
+  /// A message of so many bytes begins on its way.
+  void send(std::uint32_t message, int from_node, double bytes, const Route& route, double now);
+  /// How much later than its last byte could be there a message that has left is there, since packets were lost.
+  double delay_s(std::uint32_t message, double now);
 
  private:
   const Machine& machine_;
   FlowNetwork network_;
+  PortQueues queues_;
+  double timeout_s_;
   std::vector<ResourceId> out_, in_;      ///< by node
   std::vector<ResourceId> up_, down_;     ///< by switch
 };

@@ -152,6 +152,21 @@ CostSimulation::Matching& CostSimulation::matching(int to, int far, int tag) {
   return matchings_[(place ^ static_cast<std::uint64_t>(static_cast<std::uint32_t>(tag))) * 0x9e3779b97f4a7c15ULL];
 }
 
+/// Above the eager limit os and or, as they are measured, contain the message's transfer, in which the processor is free:
+/// its work goes on as the points up to the limit do.
+double CostSimulation::work_s(const LinkClass& link, const Curve& overhead, std::int64_t bytes) {
+  const auto points = overhead.points();
+  const auto beyond = std::find_if(points.begin(), points.end(), [&](const Curve::Point& p) { return p.bytes > link.eager_bytes; });
+  // Of two points at the limit the second belongs to what is above it.
+  auto count = static_cast<std::size_t>(beyond - points.begin());
+  if (beyond == points.end()) return overhead.at(bytes);
+  if (count > 1 && points[count - 1].bytes == points[count - 2].bytes) --count;
+  if (count == 0 || bytes <= points[count - 1].bytes) return overhead.at(bytes);
+  const Curve::Point& last = points[count - 1];
+  const double slope_s = last.bytes > 0 ? (last.seconds - overhead.at(0)) / static_cast<double>(last.bytes) : 0;
+  return last.seconds + std::max(slope_s, 0.0) * static_cast<double>(bytes - last.bytes);
+}
+
 void CostSimulation::post_send(int rank, const Op& op, const Progress::Piece& piece, double now) {
   if (op.peer < 0 || op.peer >= symmetry_.ranks) throw InvalidArgument("a message to rank " + std::to_string(op.peer) + ", which does not exist");
   if (++result_.pieces > options_.max_pieces) throw InvalidArgument("more than " + std::to_string(options_.max_pieces) + " pieces: too many to evaluate");
@@ -170,7 +185,7 @@ void CostSimulation::post_send(int rank, const Op& op, const Progress::Piece& pi
   m.connection = static_cast<std::uint64_t>(to) << 32 | static_cast<std::uint64_t>(far);
   m.send = piece;
   m.near = machine_.node(rank) == machine_.node(op.peer);
-  const double overhead = m.link->send_overhead.at(m.bytes);
+  const double overhead = work_s(*m.link, m.link->send_overhead, m.bytes);
   const double end = cores_.run(r, now, overhead);
   m.sent_s = end - overhead * cores_.slow_down();
   result_.rank_end_s[r] = std::max(result_.rank_end_s[r], end);
@@ -231,7 +246,10 @@ void CostSimulation::start_next(Connection& connection, double now) {
     return;
   }
   const double headers = alone && machine_.entry(from_node).burst_bytes > 0 ? own_header_bytes : 0;
-  const FlowId flow = ports_.network().start(ports_.volume(from_node, gap) + headers, ports_.route(from_node, machine_.node(m.to)), now);
+  const double volume = ports_.volume(from_node, gap) + headers;
+  const Route route = ports_.route(from_node, machine_.node(m.to));
+  ports_.send(id, from_node, static_cast<double>(m.bytes) + own_header_bytes, route, now);
+  const FlowId flow = ports_.network().start(volume, route, now);
   if (message_of_flow_.size() <= flow) message_of_flow_.resize(flow + 1, none);
   message_of_flow_[flow] = id;
 }
@@ -239,7 +257,8 @@ void CostSimulation::start_next(Connection& connection, double now) {
 void CostSimulation::flow_ended(MessageId id, double now) {
   const Message m = messages_[id];
   if (m.multicast) return multicast_ended(id, now);
-  at(now + arrives_after_s(*m.link, m.link->latency_s, m.bytes), What::arrive, id);
+  const double delay_s = m.near ? 0 : ports_.delay_s(id, now);
+  at(now + delay_s + arrives_after_s(*m.link, m.link->latency_s, m.bytes), What::arrive, id);
   Connection& connection = connections_[m.connection];
   start_next(connection, now);
   if (!m.waits) {
@@ -274,7 +293,7 @@ void CostSimulation::finish_sends(Connection& connection, const LinkClass& link,
 /// which is no work: of an empty message, no more than handing it over counts.
 double CostSimulation::receive_work_s(const LinkClass& link, std::int64_t bytes) const {
   const double waiting = machine_.cores() > 0 ? std::max(0.0, link.receive_overhead.at(0) - link.send_overhead.at(0)) : 0;
-  return std::max(0.0, link.receive_overhead.at(bytes) - waiting);
+  return std::max(0.0, work_s(link, link.receive_overhead, bytes) - waiting);
 }
 
 /// After the last byte has left; where ranks take turns, without what the receiver's turn and its work then add to it.

@@ -106,6 +106,7 @@ class CostSimulation {
   void start_next(Connection& connection, double now);
   void flow_ended(MessageId id, double now);
   void finish_sends(Connection& connection, const LinkClass& link, double now);
+  [[nodiscard]] static double work_s(const LinkClass& link, const Curve& overhead, std::int64_t bytes);
   [[nodiscard]] double receive_work_s(const LinkClass& link, std::int64_t bytes) const;
   void receive(MessageId id, double now);
   void received(MessageId id, double now);

@@ -100,12 +100,13 @@ void read_switches(const JsonNode& node, Topology& topology, SwitchNames& names)
   if (count == 0) node.fail("expected at least one switch");
   for (std::size_t i = 0; i < count; ++i) {
     const JsonNode element = node.element(i);
-    element.allow_only({"name", "parent", "uplink_bytes_per_s", "details"});
+    element.allow_only({"name", "parent", "uplink_bytes_per_s", "uplink_buffer_bytes", "details"});
     SwitchEntry entry;
     entry.name = element.at("name").text();
     if (const auto parent = element.find("parent")) {
       entry.parent = switch_named(*parent, names);  // of those before: hence no circles
       entry.uplink_bytes_per_s = element.at("uplink_bytes_per_s").number(1, max_rate);
+      entry.uplink_buffer_bytes = element.integer_or("uplink_buffer_bytes", 0, 0, INT64_MAX);
     }
     if (!names.emplace(entry.name, static_cast<int>(i)).second) element.fail("a second switch \"" + entry.name + "\"");
     topology.switches.push_back(std::move(entry));

@@ -232,6 +232,18 @@ def test_credit_is_the_port_s_buffer(buffer: int, senders: int) -> None:
     assert found.timeout_s == pytest.approx(0.2)
 
 
+def test_the_buffer_of_a_link_between_switches() -> None:
+    def event(total: float, lost: bool, label: str) -> dict[str, object]:
+        return {"event": "incast", "label": label, "senders": 64, "total_bytes": int(total), "passed": not lost}
+
+    # Eight senders fill it with three quarters of what they send, as the link passes two senders' worth.
+    events = [event(16384 * 1.06**i, 16384 * 1.06**i * 0.75 > 131072, "uplink 0 1") for i in range(60)]
+    events += [event(2**20, False, "uplink 1 2"), event(4096, True, "")]
+    found = contention.uplink_buffer(events, ["uplink 0 1", "uplink 1 2"], 2 * RATE, RATE)
+    assert found == pytest.approx(131072, rel=0.07)
+    assert contention.uplink_buffer(events, ["uplink 1 2"], 2 * RATE, RATE) is None
+
+
 def test_no_credit_is_claimed_where_nothing_was_lost() -> None:
     events = [
         {

@@ -75,6 +75,41 @@ TEST_CASE("ports are shared: out of a sender, into a receiver, and across an upl
   }
 }
 
+TEST_CASE("more under way over an uplink than its port holds: a timeout; few long messages adapt") {
+  constexpr int side = 8;
+  Profile profile = simple_profile(2 * side, rate);
+  profile.topology.switches.push_back({"b", 0, 2 * rate});
+  for (int n = side; n < 2 * side; ++n) profile.topology.nodes[static_cast<std::size_t>(n)].switch_index = 1;
+  // From each of one side to each of the other, all at once.
+  const auto took_s = [&](std::int64_t m) {
+    std::vector<Schedule> s(2 * side);
+    for (int i = 0; i < side * side; ++i) {
+      const auto from = static_cast<std::size_t>(i / side);
+      const int to = side + (i / side + i) % side;
+      s[from].send(to, bytes(m));
+      s[static_cast<std::size_t>(to)].recv(static_cast<int>(from), place(m));
+    }
+    return seconds(s, Machine::blocked(profile, 2 * side, 1));
+  };
+  const double unlimited_s = took_s(4096);
+  // Of 64 x 4 KiB a quarter has left when the last is there.
+  for (const std::int64_t kib : {160, 208}) {
+    profile.contention.port_buffer_bytes = kib * 1024;
+    CHECK(took_s(4096) == doctest::Approx(unlimited_s + (kib < 192 ? 0.2 : 0)).epsilon(0.01));
+  }
+  profile.topology.switches[1].uplink_buffer_bytes = 160 * 1024;
+  profile.contention.retransmission_timeout_s = 0.5;
+  CHECK(took_s(4096) == doctest::Approx(unlimited_s + 0.5).epsilon(0.01));
+  CHECK(took_s(2048) < 0.1);
+  // One long message each: TCP makes its windows smaller.
+  std::vector<Schedule> s(2 * side);
+  for (int r = 0; r < side; ++r) {
+    s[static_cast<std::size_t>(r)].send(r + side, bytes(1 << 20));
+    s[static_cast<std::size_t>(r + side)].recv(r, place(1 << 20));
+  }
+  CHECK(seconds(s, Machine::blocked(profile, 2 * side, 1)) == doctest::Approx(side * static_cast<double>(1 << 20) / (2 * rate)).epsilon(0.01));
+}
+
 TEST_CASE("max-min: what one flow cannot use, others get") {
   Profile profile = simple_profile(4, rate);
   profile.topology.nodes[3].port_bytes_per_s = rate / 10;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
@@ -74,6 +75,8 @@ def incast(events: Sequence[Event], bytes_per_s: float) -> Incast:
     result = Incast()
     tried: dict[int, list[Event]] = defaultdict(list)
     for event in of_kind(events, "incast"):
+        if event.get("label"):  # of a link between switches
+            continue
         tried[event["senders"]].append(event)
         expected_s = event["total_bytes"] / bytes_per_s
         ratio = statistics.median(event["seconds"]) / expected_s
@@ -88,16 +91,36 @@ def incast(events: Sequence[Event], bytes_per_s: float) -> Incast:
         )
     buffers = []
     for senders, attempts in sorted(tried.items()):
-        lost = [e["total_bytes"] for e in attempts if not e["passed"]]
-        kept = [e["total_bytes"] for e in attempts if e["passed"] and e["total_bytes"] < min(lost, default=1 << 62)]
-        row = {"senders": senders, "kept_bytes": max(kept, default=0), "lost_bytes": min(lost, default=None)}
-        result.by_senders.append(row)
-        if lost:
-            buffers.append(row["kept_bytes"] * (1 - 1 / senders))
+        kept, lost = _kept_and_lost(attempts)
+        result.by_senders.append({"senders": senders, "kept_bytes": kept, "lost_bytes": lost})
+        if lost is not None:
+            buffers.append(kept * (1 - 1 / senders))
     if buffers:
         result.credit_bytes = result.port_buffer_bytes = int(min(buffers))
     result.timeout_s = _timeout(tried, bytes_per_s)
     return result
+
+
+def _kept_and_lost(attempts: Sequence[Event]) -> tuple[int, int | None]:
+    """The most bytes that came through below the least of which some were lost."""
+    lost = min((e["total_bytes"] for e in attempts if not e["passed"]), default=None)
+    kept = (e["total_bytes"] for e in attempts if e["passed"] and (lost is None or e["total_bytes"] < lost))
+    return max(kept, default=0), lost
+
+
+def uplink_buffer(events: Sequence[Event], labels: Sequence[str], uplink_rate: float, port_rate: float) -> int | None:
+    """What the port of a link between switches holds; None: nothing was lost.
+
+    Nodes that all send to as many others fill it with what the link does not pass meanwhile.
+    """
+    buffers = []
+    for label in labels:
+        attempts = [event for event in of_kind(events, "incast") if event.get("label") == label]
+        kept, lost = _kept_and_lost(attempts)
+        if lost is not None:
+            nodes = math.isqrt(attempts[0]["senders"])
+            buffers.append(kept * (1 - uplink_rate / (nodes * port_rate)))
+    return int(min(buffers)) if buffers and min(buffers) > 0 else None
 
 
 def _timeout(tried: dict[int, list[Event]], bytes_per_s: float) -> float | None:

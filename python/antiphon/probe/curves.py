@@ -99,13 +99,14 @@ class ClassCurves:
         if not self.rested:
             return 0
         half = self.rested[min(self.rested)].median / 2
-        ahead = [
-            (at(self.curve("g"), m) - (self.rested[m].median - 2 * half)) * self.bytes_per_s
-            for m in sorted(self.rested)
-            if m >= 16384
-        ]
-        # A message that is shorter than the burst does not show all of it.
-        burst = statistics.median(sorted(ahead)[-3:]) if ahead else 0.0
+        burst = 0.0
+        for size in sorted(self.rested):
+            ahead_s = at(self.curve("g"), size) - (self.rested[size].median - 2 * half)
+            burst = ahead_s * self.bytes_per_s
+            # A message that is shorter than the burst does not show all of it; one that is much longer waits for more
+            # than the link, as TCP's window opens.
+            if size >= max(2 * burst, 16384):
+                break
         return int(burst) if burst > 1024 else 0
 
 

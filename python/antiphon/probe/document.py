@@ -11,7 +11,7 @@ from antiphon import __version__, profile
 from antiphon.probe import clusters, contention, curves, multicast
 from antiphon.probe.curves import ClassCurves
 from antiphon.probe.session import Event, of_kind
-from antiphon.probe.survey import Survey
+from antiphon.probe.survey import Survey, uplink_label
 
 NAMES = {
     "core": "same core",
@@ -40,7 +40,7 @@ def build(survey: Survey, events: list[Event], source: Mapping[str, Any]) -> dic
         "tool": f"antiphon {__version__}",
         "machine": machine(survey, source),
         "link_classes": [link_class(scope, found, eager_limit(scope, classes)) for scope, found in classes.items()],
-        "topology": topology(survey, outer or next(iter(classes.values()))),
+        "topology": topology(survey, events, outer or next(iter(classes.values()))),
     }
     document["processors"] = processors(survey, events)
     if outer is not None:
@@ -105,7 +105,7 @@ def link_class(scope: str, found: ClassCurves, eager: int | None) -> dict[str, A
     return {**result, "details": details}
 
 
-def topology(survey: Survey, outer: ClassCurves) -> dict[str, Any]:
+def topology(survey: Survey, events: list[Event], outer: ClassCurves) -> dict[str, Any]:
     """The tree of switches and nodes, and what was measured between each two of them."""
     groups = survey.switches or [survey.heads]
     port = outer.bytes_per_s
@@ -117,6 +117,10 @@ def topology(survey: Survey, outer: ClassCurves) -> dict[str, Any]:
         entry: dict[str, Any] = {"name": f"switch {i}"}
         if parent is not None:
             entry |= {"parent": f"switch {parent}", "uplink_bytes_per_s": rounded(rate)}
+            labels = [uplink_label(x, y) for x, y in survey.uplink_rate if i in (x, y)]
+            buffer_bytes = contention.uplink_buffer(events, labels, rate, port)
+            if buffer_bytes is not None:
+                entry["uplink_buffer_bytes"] = buffer_bytes
         switches.append(entry)
     switch_of = {rank: i for i, group in enumerate(groups) for rank in group}
     burst = {"burst_bytes": outer.burst_bytes} if outer.burst_bytes else {}

@@ -28,6 +28,7 @@ SHARES = {
     "rested": 3.5,
     "held out": 4,
     "incast": 5,
+    "uplink incast": 3,
     "all_to_all": 5,
     "concurrency": 3,
     "turns": 0.1,
@@ -216,12 +217,17 @@ def _between_nodes(survey: Survey, heads: Sequence[int]) -> list[Part]:
     rate = statistics.median(survey.crowded_rate.values())
     group = max(survey.switches, key=len)
     if len(group) > 2:
-        parts.append(("incast", "incast", {"receiver": group[0], "senders": group[1:], "rate": rate}))
+        parts.append(("incast", "incast", {"receivers": group[:1], "senders": group[1:], "rate": rate}))
     counts = sorted({count for count in (2, 4, 8, 16, 32, 64, len(heads)) if 2 < count <= len(heads)} or {2})
     parts.append(("all_to_all", "all_to_all", {"members": heads, "counts": counts, "sizes": (1024, 16384, 65536)}))
     if len(heads) > 2:
         parts.append(("concurrency", "concurrency", {"members": heads, "sizes": (1024, 16384, 65536)}))
     return parts + _over_uplinks(survey)
+
+
+def uplink_label(x: int, y: int) -> str:
+    """What is measured between two switches is called so."""
+    return f"uplink {x} {y}"
 
 
 def _over_uplinks(survey: Survey) -> list[Part]:
@@ -239,8 +245,18 @@ def _over_uplinks(survey: Survey) -> list[Part]:
     for x, y in itertools.combinations(range(len(groups)), 2):
         pairs = plan.across(groups, x, y)
         parts.append(
-            ("streams", "streams", {**careful, "label": f"uplink {x} {y}", "rounds": plan.rounds_text([pairs])})
+            ("streams", "streams", {**careful, "label": uplink_label(x, y), "rounds": plan.rounds_text([pairs])})
         )
+    # Of each switch one link. Short messages from each to each: a window that is still small holds none of them back.
+    for x, y in itertools.pairwise(range(len(groups))):
+        pairs = plan.across(groups, x, y)
+        senders, receivers = zip(*pairs, strict=True)
+        # To one each, then to the next one each, …
+        flows = [pair for i in range(len(pairs)) for pair in zip(senders, receivers[i:] + receivers[:i], strict=True)]
+        senders, receivers = zip(*flows, strict=True)
+        told = {"label": uplink_label(x, y), "senders": senders, "receivers": receivers, "least": len(flows)}
+        shared = len(pairs) * min(survey.crowded_rate.values())
+        parts.append(("uplink incast", "incast", {**told, "rate": shared}))
     for x in range(len(groups)) if len(groups) > 2 else []:
         others = list(
             itertools.chain.from_iterable(itertools.zip_longest(*(g for i, g in enumerate(groups) if i != x)))
@@ -261,7 +277,7 @@ def _take_rates(survey: Survey, events: Sequence[Event]) -> None:
             pair: value for pair, value in survey.rate.items() if pair in alone or same[pair[0]] == same[pair[1]]
         }
     for x, y in itertools.combinations(range(len(groups)), 2):
-        survey.uplink_rate[x, y] = _together(events, f"uplink {x} {y}")
+        survey.uplink_rate[x, y] = _together(events, uplink_label(x, y))
     for x in range(len(groups)):
         survey.inflow[x] = _together(events, f"into {x}") if len(groups) > 2 else survey.uplink_rate.get((0, 1), 0.0)
 

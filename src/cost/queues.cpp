@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/queues.hpp"
+
+#include <algorithm>
+
+namespace antiphon {
+
+namespace {
+
+/// Three acknowledgements of later packets tell TCP of a lost one.
+constexpr double least_window_bytes = 4 * 1448;
+
+}  // namespace
+
+void PortQueues::add(ResourceId resource, double bytes_per_s, double buffer_bytes) { ports_[resource] = {bytes_per_s, buffer_bytes}; }
+
+void PortQueues::send(std::uint32_t message, int node, double bytes_per_s, double bytes, const Route& route, double now) {
+  const auto n = static_cast<std::size_t>(node);
+  if (node_busy_until_.size() <= n) node_busy_until_.resize(n + 1, 0.0);
+  bytes = std::min(bytes, least_window_bytes);
+  const double there = node_busy_until_[n] = std::max(node_busy_until_[n], now) + bytes / bytes_per_s;
+  if (lost_.size() <= message) lost_.resize(message + std::size_t{1}, false);
+  lost_[message] = false;
+  for (std::size_t i = 0; i < route.count; ++i) {
+    if (ports_.contains(route.resources[i])) arrivals_.push({there, ++order_, message, route.resources[i], bytes});
+  }
+}
+
+bool PortQueues::lost(std::uint32_t message, double now) {
+  while (!arrivals_.empty() && arrivals_.top().time <= now) {
+    take_in(arrivals_.top());
+    arrivals_.pop();
+  }
+  return message < lost_.size() && lost_[message];
+}
+
+/// What does not fit is lost, evenly from all that come. A message waits if its last packet was.
+void PortQueues::take_in(const Arrival& arrival) {
+  Port& port = ports_.at(arrival.port);
+  port.level = std::max(port.level - port.rate * (arrival.time - port.since), 0.0) + arrival.bytes;
+  port.since = arrival.time;
+  if (port.level <= port.buffer) return;
+  port.lost += std::min((port.level - port.buffer) / arrival.bytes, 1.0);
+  port.level = port.buffer;
+  if (port.lost < 0.5) return;
+  port.lost -= 1;
+  lost_[arrival.message] = true;
+}
+
+}  // namespace antiphon

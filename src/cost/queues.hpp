@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <queue>
+#include <vector>
+
+#include "cost/flows.hpp"
+
+namespace antiphon {
+
+/// What comes to the switches' ports whatever senders hold back, and what is lost there. TCP makes its windows smaller until they fit into the
+/// ports on its way, but needs four packets under way to notice a loss without waiting for a timeout: where that much of each message at
+/// once is more than a port's buffer, packets are lost again and again, and some message waits.
+class PortQueues {
+ public:
+  /// The resource has a buffer; what is in it leaves at `bytes_per_s`.
+  void add(ResourceId resource, double bytes_per_s, double buffer_bytes);
+  /// A message of `bytes` begins at `now`, behind what left its node before, at the node's port's rate.
+  void send(std::uint32_t message, int node, double bytes_per_s, double bytes, const Route& route, double now);
+  /// Whether a message that all of has left by `now` waits for a timeout. Asked once.
+  bool lost(std::uint32_t message, double now);
+  [[nodiscard]] bool empty() const { return ports_.empty(); }
+
+ private:
+  struct Port {
+    double rate = 0;
+    double buffer = 0;
+    double level = 0;
+    double since = 0;
+    double lost = 0;  ///< messages that should have waited, less those that did
+  };
+  struct Arrival {
+    double time = 0;
+    std::uint64_t order = 0;
+    std::uint32_t message = 0;
+    ResourceId port = 0;
+    double bytes = 0;
+    bool operator<(const Arrival& other) const { return time != other.time ? time > other.time : order > other.order; }
+  };
+
+  void take_in(const Arrival& arrival);
+
+  std::map<ResourceId, Port> ports_;
+  std::vector<double> node_busy_until_;
+  std::vector<bool> lost_;  ///< by message
+  std::priority_queue<Arrival> arrivals_;
+  std::uint64_t order_ = 0;
+};
+
+}  // namespace antiphon
