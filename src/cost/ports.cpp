@@ -45,10 +45,13 @@ NetworkPorts::NetworkPorts(const Machine& machine, int period)
     out_[n] = network_.add_resource(entry.port_bytes_per_s * share, entry.burst_bytes * share);
     in_[n] = network_.add_resource(entry.port_bytes_per_s * share, entry.burst_bytes * share, incast);
   }
+  const NodeEntry& port = machine.entry(0);
   for (const SwitchEntry& entry : machine.profile().topology.switches) {
     const std::int64_t buffer = entry.uplink_buffer_bytes > 0 ? entry.uplink_buffer_bytes : machine.profile().contention.port_buffer_bytes;
     for (auto* links : {&up_, &down_}) {
-      links->push_back(entry.parent < 0 ? 0 : network_.add_resource(entry.uplink_bytes_per_s));
+      // Of links that are shaped alike the bucket is as deep in time as that of a node's port.
+      const double burst = port.burst_bytes * entry.uplink_bytes_per_s / port.port_bytes_per_s;
+      links->push_back(entry.parent < 0 ? 0 : network_.add_resource(entry.uplink_bytes_per_s, burst));
       if (entry.parent >= 0 && buffer > 0) queues_.add(links->back(), entry.uplink_bytes_per_s, static_cast<double>(buffer));
     }
   }
