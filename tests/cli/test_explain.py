@@ -62,7 +62,7 @@ def test_the_grid_of_a_binomial_tree(capsys: pytest.CaptureFixture[str]) -> None
 def test_where_the_library_is_used_the_own_choice_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     out = explain(capsys, "bcast", "--ranks", "8", "--bytes", "8")
     assert re.search(r"^used +library$", out, re.M)
-    assert re.search(r"^if forced +circulant", out, re.M)
+    assert re.search(r"^if forced +binary", out, re.M)
 
 
 @pytest.mark.parametrize(
