@@ -302,6 +302,7 @@ static codec::Encoder& encoder_of_thread() {
   thread_local codec::Encoder encoder([] {
     codec::LinkOptions options;
     options.history_bytes = 0;
+    options.frame.allowed_codecs = framing_state.codecs;
     return options;
   }());
   return encoder;

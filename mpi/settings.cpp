@@ -185,12 +185,13 @@ Settings read_settings() {
   s.compress = compress_mode(measured);
   read_multicast(s);
   s.compress_threshold_bytes = integer_variable("ANTIPHON_COMPRESS_MIN_BYTES", s.compress == "force" ? 64 : 1024);
+  s.compress_memory_bytes = integer_variable("ANTIPHON_COMPRESS_MEMORY_BYTES", s.compress_memory_bytes);
   return s;
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Settings, enabled, verbose, force, summary, profile, link_bits_per_s, credit_bytes, plan, trace,
-                                   trace_bytes, compress, compress_link_bits_per_s, compress_threshold_bytes, reorder, machine, nodes,
-                                   placement, placement_strict, multicast, multicast_interface, multicast_groups, multicast_timeout_ms,
+                                   trace_bytes, compress, compress_link_bits_per_s, compress_threshold_bytes, compress_memory_bytes, reorder,
+                                   machine, nodes, placement, placement_strict, multicast, multicast_interface, multicast_groups, multicast_timeout_ms,
                                    multicast_strategy, multicast_keeper, multicast_loss, multicast_seed, yield)
 
 std::string serialize(const Settings& s) { return text_of(s); }

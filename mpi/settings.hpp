@@ -22,6 +22,7 @@ struct Settings {
   std::string compress = "off";         ///< ANTIPHON_COMPRESS, auto decided: off, on, force (for tests: every message, also within nodes)
   std::int64_t compress_link_bits_per_s = 0;     ///< ANTIPHON_LINK_BITS_PER_S, else the profile's, else the system's
   std::int64_t compress_threshold_bytes = 1024;  ///< ANTIPHON_COMPRESS_MIN_BYTES: shorter messages travel as they are; at least 64
+  std::int64_t compress_memory_bytes = 512 << 20;  ///< ANTIPHON_COMPRESS_MEMORY_BYTES: of a rank, for earlier messages to predict from
   bool reorder = false;                 ///< ANTIPHON_REORDER=1: topology constructors may order ranks anew
   std::string machine;                  ///< what that needs of the profile: link classes and topology
   std::string nodes;                    ///< ANTIPHON_NODES: names taken for the ranks' nodes, "a*4,b*4", to try a machine on another

@@ -147,7 +147,10 @@ bool library_yields() {
   int provided = 0;
   int index = 0;
   int value = 0;
-  if (PMPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return false;
+  // Open MPI takes this for the level of the whole process, which the program must find as it asked for it.
+  int level = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  if (PMPI_T_init_thread(level, &provided) != MPI_SUCCESS) return false;
   if (PMPI_T_cvar_get_index("mpi_yield_when_idle", &index) == MPI_SUCCESS) {
     MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
     int count = 0;

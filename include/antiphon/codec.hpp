@@ -70,6 +70,9 @@ struct Frame {
 
 /// Bit 1 << Id of each codec that works in this process; two sides exchange them before the first frame.
 std::uint32_t available_codecs();
+/// Those that need no library: every process has them.
+inline constexpr std::uint32_t built_in_codecs =
+    1u << static_cast<int>(Id::stored) | 1u << static_cast<int>(Id::spatial) | 1u << static_cast<int>(Id::temporal) | 1u << static_cast<int>(Id::dfcm);
 const char* name(Id id);  ///< "stored", "spatial", …; "?" for none
 const char* name(Isa isa);
 Id id_of(const char* name);  ///< Id::automatic for "auto", and for a name that is none

@@ -86,6 +86,7 @@ int send_plain_receive_frame(const Outgoing& out, std::unique_ptr<Receive> r, Pa
     const int result = native::isend(SendMode::standard, out.buffer, out.count, out.type, out.peer, out.tag, out.comm, request);
     if (result != MPI_SUCCESS) return result;
   } else {
+    keep_apart(*r);
     const Incoming in{r->buffer(), r->count(), r->type(), r->wanted.peer, r->wanted.tag, r->wanted.comm};
     const int result = library_isendrecv(out, in, request);
     if (result != MPI_SUCCESS) return result;

@@ -100,10 +100,16 @@ int start_tracked(Tracked& t) {
     t.active = true;
     return MPI_SUCCESS;
   }
-  result = PMPI_Start(&t.handle);
+  // The library's persistent request knows one buffer: where that must stay free, an ordinary one stands in for it.
+  keep_apart(r);
+  if (r.aside) {
+    result = native::irecv(r.buffer(), r.count(), r.type(), r.wanted.peer, r.wanted.tag, r.wanted.comm, &t.inner);
+  } else {
+    result = PMPI_Start(&t.handle);
+  }
   if (result != MPI_SUCCESS) return result;
   list_receive(r);
-  r.request = t.handle;
+  r.request = r.aside ? t.inner : t.handle;
   t.active = true;
   return result;
 }
@@ -226,20 +232,12 @@ int cancel(MPI_Request* request) {
 int request_free(MPI_Request* request) {
   auto tracked = take(*request);
   if (!tracked) return PMPI_Request_free(request);
-  if (!tracked->persistent) {
-    // The library may go on; so must what we keep for it.
-    *request = MPI_REQUEST_NULL;
-    if (tracked->given_up) PMPI_Request_free(&tracked->inner);
-    adopt_freed(std::move(tracked));
-    return MPI_SUCCESS;
-  }
-  if (tracked->inner != MPI_REQUEST_NULL) {
-    auto rest = std::make_unique<Tracked>();
-    rest->handle = tracked->inner;
-    rest->parcel = std::move(tracked->parcel);
-    adopt_freed(std::move(rest));
-  }
-  return PMPI_Request_free(request);
+  if (tracked->given_up) PMPI_Request_free(&tracked->inner);
+  if (tracked->persistent && (tracked->given_up || !tracked->active)) return PMPI_Request_free(request);
+  // The library may go on; so must what we keep for it.
+  *request = MPI_REQUEST_NULL;
+  adopt_freed(std::move(tracked));
+  return MPI_SUCCESS;
 }
 
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status) {

@@ -2,6 +2,7 @@
 #include "compress/control.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "compress/incoming.hpp"
@@ -35,6 +36,16 @@ int most_tag() {
   return found != 0 ? *static_cast<int*>(value) : 32767;
 }
 
+/// What a sender must know of all receivers: codecs that they have, and whether several of their threads receive.
+void agree_on_peers(Framing& f) {
+  int level = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  std::array<std::uint32_t, 2> all{codec::available_codecs(), level == MPI_THREAD_MULTIPLE ? 0u : 1u};
+  PMPI_Allreduce(MPI_IN_PLACE, all.data(), 2, MPI_UINT32_T, MPI_BAND, MPI_COMM_WORLD);
+  f.codecs = all[0];
+  f.threads = all[1] == 0;
+}
+
 bool several_nodes() {
   return std::any_of(world.node_of_rank.begin(), world.node_of_rank.end(), [](int node) { return node != world.node_of_rank[0]; });
 }
@@ -51,9 +62,7 @@ void start_framing() {
   f.always = force;
   f.share_bytes_per_s = force ? 1e6 : share_bytes_per_s();
   f.most_tag = most_tag();
-  int level = MPI_THREAD_SINGLE;
-  PMPI_Query_thread(&level);
-  f.threads = level == MPI_THREAD_MULTIPLE;
+  agree_on_peers(f);
   PMPI_Comm_dup(MPI_COMM_WORLD, &f.side);
   PMPI_Comm_set_errhandler(f.side, MPI_ERRORS_RETURN);
   PMPI_Type_contiguous(static_cast<int>(chunk_bytes), MPI_BYTE, &chunk_type);

@@ -232,6 +232,8 @@ MPI_Datatype chunk_type;
 
 void keep_apart(Receive& r) {
   constexpr int looked_at = 64;
+  if (r.aside) r.landing.reset();  // of a persistent one, the last time
+  r.aside = false;
   if (r.landing || r.post_type != MPI_BYTE) return;
   const auto& others = r.messages->under_way;
   int left = looked_at;

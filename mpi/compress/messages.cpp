@@ -158,12 +158,26 @@ bool Messages::is_near(int peer) const {
   return node(self) == node(world_rank(peer));
 }
 
+namespace {
+
+/// What a link may keep, at both its ends: all links together what a rank has for that, if it talks to all others. Where these are very many, it
+/// hardly does.
+std::size_t history_bytes() {
+  // With several threads at work, the message that another builds on may be in a receive that no thread completes before that one.
+  const std::int64_t all_bytes = world.settings.compress_memory_bytes;
+  if (framing_state.threads || all_bytes <= 0) return 0;
+  constexpr std::int64_t least = 1 << 20, most = 32 << 20;
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(all_bytes / static_cast<std::int64_t>(world.node_of_rank.size()), least, most));
+}
+
+}  // namespace
+
 codec::LinkOptions link_options() {
   codec::LinkOptions options;
   options.frame.minimum_frame_bytes = static_cast<std::size_t>(framing_state.threshold_bytes);
   options.frame.wire_bytes_per_s = framing_state.share_bytes_per_s;
-  // With several threads at work, the message that another builds on may be in a receive that no thread completes before that one.
-  if (framing_state.threads) options.history_bytes = 0;
+  options.frame.allowed_codecs = framing_state.codecs;
+  options.history_bytes = history_bytes();
   return options;
 }
 

@@ -56,14 +56,16 @@ bool tend(Tracked& t, bool wait) {
   if (wait && t.given_up) return drop_unwanted(t), true;
   int done = 1;
   MPI_Status status;
+  MPI_Request& request = t.inner != MPI_REQUEST_NULL ? t.inner : t.handle;
   if (t.receive) enter_call(*t.receive);
   const bool waits = wait && !t.receive;
-  const int code = waits ? PMPI_Wait(&t.handle, &status) : PMPI_Test(&t.handle, &done, &status);
+  const int code = waits ? PMPI_Wait(&request, &status) : PMPI_Test(&request, &done, &status);
   if (done == 0) {
     if (t.receive) leave_call(*t.receive);
     return false;
   }
   if (t.receive) static_cast<void>(finish(*t.receive, status, code));
+  if (t.persistent) PMPI_Request_free(&t.handle);
   return true;
 }
 

@@ -75,14 +75,27 @@ def archive() -> Path:
 
 
 def build(library: Library) -> Path:
-    """The directory of the built suite; an interrupted build is made again."""
+    """The directory of the built suite; what is not built yet is built now."""
     tree = BUILD / f"mpich-{library.name}"
-    if (tree / "ready").exists():
-        return tree
-    shutil.rmtree(tree, ignore_errors=True)
-    _extract(archive(), tree)
+    ready = tree / "ready"
     env = {"PATH": f"{library.bin}:{os.environ['PATH']}", "CC": str(library.compiler), "MPICC": str(library.compiler)}
-    log = f"mpich-{library.name}"
+    if not ready.exists():
+        shutil.rmtree(tree, ignore_errors=True)
+        _extract(archive(), tree)
+        _configure(library, tree, env)
+        ready.touch()
+    built = ready.read_text(encoding="utf-8").split()
+    # Single programs may fail to build: they use what this library does not have.
+    for folder in (f for f in FOLDERS if f not in built):
+        make = ["sh", "-c", 'make -k -j2 -C "$0" || true', folder]
+        _step(make, library, tree, env, folder)
+        with ready.open("a", encoding="utf-8") as out:
+            out.write(f"{folder}\n")
+    return tree
+
+
+def _configure(library: Library, tree: Path, env: dict[str, str]) -> None:
+    """Everything that all folders need."""
     configure = [
         "./configure",
         f"--with-mpi={library.mpi.prefix}",
@@ -94,31 +107,18 @@ def build(library: Library) -> Path:
         "--disable-ft-tests",
         "--disable-dependency-tracking",
     ]
-    step(configure, cwd=tree, env=env, log=LOGS / f"{log}-configure.log", what=f"mpich, {library.label}: configure")
+    _step(configure, library, tree, env, "configure")
     # These two went with MPI 3.
     custom = tree / "dtpools/src/dtpools_custom.c"
     text = custom.read_text(encoding="utf-8")
     custom.write_text(re.sub(r"MPI_Type_(hvector|hindexed)\(", r"MPI_Type_create_\1(", text), encoding="utf-8")
     for folder in ("dtpools", "util"):
-        step(
-            ["make", "-k", "-C", folder],
-            cwd=tree,
-            env=env,
-            log=LOGS / f"{log}-{folder}.log",
-            what=f"mpich, {library.label}: {folder}",
-        )
-    # Single programs may fail to build: they use what this library does not have.
-    for folder in FOLDERS:
-        make = ["sh", "-c", 'make -k -j2 -C "$0" || true', folder]
-        step(
-            make,
-            cwd=tree,
-            env=env,
-            log=LOGS / f"{log}-{folder.replace('/', '-')}.log",
-            what=f"mpich, {library.label}: {folder}",
-        )
-    (tree / "ready").touch()
-    return tree
+        _step(["make", "-k", "-C", folder], library, tree, env, folder)
+
+
+def _step(command: Sequence[str], library: Library, tree: Path, env: dict[str, str], what: str) -> None:
+    log = LOGS / f"mpich-{library.name}-{what.replace('/', '-')}.log"
+    step(command, cwd=tree, env=env, log=log, what=f"mpich, {library.label}: {what}")
 
 
 def _extract(source: Path, tree: Path) -> None:

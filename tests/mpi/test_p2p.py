@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -61,3 +62,22 @@ def test_types_with_large_counts(compress: str, mpi: Mpi, compiled: Compile, run
     program = compiled(mpi, [PROGRAMS / "large_types.c"])
     result = run_ranks(mpi, 2, [program], ANTIPHON_COMPRESS=compress, ANTIPHON_FORCE="*:on")
     assert result.text.split() == ["verified"], result.text
+
+
+def test_a_node_without_the_libraries_of_codecs(wheel: Mpi, compiled: Compile, run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN that one process has neither zstd nor lz4 THEN nothing is sent to it that it cannot decode."""
+    program = compiled(wheel, [PROGRAMS / "repeats.c"])
+    hides = tmp_path / "no_zstd.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", hides, PROGRAMS / "no_zstd.c", "-ldl"], check=True)
+    start = tmp_path / "start.sh"
+    rank = "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"
+    start.write_text(f'#!/bin/sh\n[ "{rank}" = "$HIDES" ] && export LD_PRELOAD="{hides} $LD_PRELOAD"\nexec "$@"\n')
+    start.chmod(0o755)
+    rates = {}
+    for hidden_from in ("nobody", "1"):
+        result = run_ranks(
+            wheel, 2, [start, program], HIDES=hidden_from, ANTIPHON_COMPRESS="force", ANTIPHON_FORCE="*:on"
+        )
+        assert result.text.split() == ["verified"], result.text
+        rates[hidden_from] = min(row["rate"] for row in result.summary["compression"] if row["bytes"] > 1e5)
+    assert rates["nobody"] > 10 > rates["1"], rates

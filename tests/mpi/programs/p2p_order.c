@@ -123,8 +123,26 @@ static void lost_messages(void) {
   MPI_Comm_free(&comm);
 }
 
+enum { posted, started, exchanged, kinds };
+
+/// A receive into a buffer that others have too: an ordinary one, one of a persistent request, or half of an exchange.
+static void receive_shared(int kind, double* w, int tag, MPI_Request* r) {
+  if (kind == started) {
+    MPI_Recv_init(w, n, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD, r);
+    MPI_Start(r);
+    return;
+  }
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+  if (kind == exchanged) {
+    MPI_Isendrecv(NULL, 0, MPI_INT, MPI_PROC_NULL, 0, w, n, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD, r);
+    return;
+  }
+#endif
+  MPI_Irecv(w, n, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD, r);
+}
+
 /// As measurements of rates do: many receives under way into one buffer, whose contents nobody looks at. All of them succeed.
-static void one_buffer(void) {
+static void one_buffer(int kind) {
   enum { window = 32 };
   double* v = malloc(window * n * sizeof *v);
   double* w = malloc(n * sizeof *w);
@@ -133,10 +151,11 @@ static void one_buffer(void) {
     for (int k = 0; k < window; ++k) {
       make(v + k * n, n, window * round + k, 5);
       if (rank == 0) MPI_Isend(v + k * n, n, MPI_DOUBLE, 1, 18, MPI_COMM_WORLD, &r[k]);
-      if (rank == 1) MPI_Irecv(w, n, MPI_DOUBLE, 0, 18, MPI_COMM_WORLD, &r[k]);
+      if (rank == 1) receive_shared(kind, w, 18, &r[k]);
     }
     for (int k = 0, index = 0; rank < 2 && round % 2 && k < window / 2; ++k) MPI_Waitany(window, r, &index, MPI_STATUS_IGNORE);
     if (rank < 2) MPI_Waitall(window, r, MPI_STATUSES_IGNORE);
+    for (int k = 0; rank == 1 && kind == started && k < window; ++k) MPI_Request_free(&r[k]);
     if (rank == 0) MPI_Send(v, n, MPI_DOUBLE, 1, 18, MPI_COMM_WORLD);
     if (rank == 1) MPI_Recv(w, n, MPI_DOUBLE, 0, 18, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 1) expect(same(w, n, window * round, 5), "after many into one buffer", round);
@@ -249,19 +268,25 @@ static void company(void) {
 }
 
 /// Rank 1 frees its receive; a later message tells it that the first has been received.
-static void freed_receive(void) {
+static void freed_receive(int persistent) {
   double v[n], w[n];
   int token = 0;
   make(v, n, 9, 0);
   memset(w, 0, sizeof w);
   if (rank == 0) {
     MPI_Recv(&token, 0, MPI_INT, 1, 13, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Ssend(v, n, MPI_DOUBLE, 1, 12, MPI_COMM_WORLD);
+    MPI_Send(v, n, MPI_DOUBLE, 1, 12, MPI_COMM_WORLD);
     MPI_Send(&token, 1, MPI_INT, 1, 13, MPI_COMM_WORLD);
   } else if (rank == 1) {
     MPI_Request r;
-    MPI_Irecv(w, n, MPI_DOUBLE, 0, 12, MPI_COMM_WORLD, &r);
+    if (persistent) {
+      MPI_Recv_init(w, n, MPI_DOUBLE, 0, 12, MPI_COMM_WORLD, &r);
+      MPI_Start(&r);
+    } else {
+      MPI_Irecv(w, n, MPI_DOUBLE, 0, 12, MPI_COMM_WORLD, &r);
+    }
     MPI_Request_free(&r);
+    expect(r == MPI_REQUEST_NULL, "request after it was freed", persistent);
     MPI_Send(&token, 0, MPI_INT, 0, 13, MPI_COMM_WORLD);
     MPI_Recv(&token, 1, MPI_INT, 0, 13, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     expect(same(w, n, 9, 0), "freed receive", 0);
@@ -318,24 +343,54 @@ static void* in_thread(void* which) {
   return NULL;
 }
 
+/// All threads receive into one buffer, whose contents nobody looks at, what all of them send on one channel; each message resembles
+/// those before it. All receives succeed, whichever thread completes which of them first.
+static void* sharing_thread(void* shared) {
+  enum { window = 8 };
+  double* v = malloc(window * n * sizeof *v);
+  for (int round = 0; round < 8; ++round) {
+    MPI_Request r[window];
+    for (int k = 0; k < window; ++k) {
+      make(v + k * n, n, window * round + k, 0);
+      if (rank == 0 && round % 2) MPI_Send(v, n, MPI_DOUBLE, 1, 198, MPI_COMM_WORLD);
+      if (rank == 1 && round % 2) MPI_Recv(shared, n, MPI_DOUBLE, 0, 198, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (rank == 0 && round % 2 == 0) MPI_Isend(v + k * n, n, MPI_DOUBLE, 1, 198, MPI_COMM_WORLD, &r[k]);
+      if (rank == 1 && round % 2 == 0) MPI_Irecv(shared, n, MPI_DOUBLE, 0, 198, MPI_COMM_WORLD, &r[k]);
+    }
+    if (rank < 2 && round % 2 == 0) MPI_Waitall(window, r, MPI_STATUSES_IGNORE);
+  }
+  free(v);
+  return NULL;
+}
+
+static void run_threads(void* (*run)(void*), void* shared) {
+  pthread_t threads[thread_count];
+  for (long t = 0; t < thread_count; ++t) pthread_create(&threads[t], NULL, run, shared != NULL ? shared : (void*)t);
+  for (int t = 0; t < thread_count; ++t) pthread_join(threads[t], NULL);
+}
+
 int main(int argc, char** argv) {
   int level = 0;
   MPI_Init_thread(&argc, &argv, argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  int known = 0;
+  MPI_Query_thread(&known);
+  expect(known == level, "level of threads", known);
   later_first();
   truncation();
   lost_messages();
   cancelled_sends();
-  one_buffer();
+  for (int kind = 0; kind < kinds; ++kind) one_buffer(kind);
   synchronous_probe();
   company();
-  freed_receive();
+  for (int persistent = 0; persistent < 2; ++persistent) freed_receive(persistent);
   intercommunicator();
   if (argc > 1 && level == MPI_THREAD_MULTIPLE) {
-    pthread_t threads[thread_count];
-    for (long t = 0; t < thread_count; ++t) pthread_create(&threads[t], NULL, in_thread, (void*)t);
-    for (int t = 0; t < thread_count; ++t) pthread_join(threads[t], NULL);
+    double* shared = malloc(n * sizeof *shared);
+    run_threads(in_thread, NULL);
+    run_threads(sharing_thread, shared);
+    free(shared);
   }
   int all = 0;
   MPI_Reduce(&failed, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
