@@ -6,7 +6,7 @@ ARGS ?=
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup demo test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance verify-models bench docs lint clean
+.PHONY: help setup demo test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz verify-models bench docs lint clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,14 @@ sanitize-mpi: setup ## The preload object under address and undefined-behaviour 
 
 conformance: setup ## Test suites of mpi4py and MPICH, with Antiphon and without
 	@.venv/bin/python tests/conformance/run.py $(ARGS)
+
+fuzz: FUZZ_SECONDS ?= 60
+fuzz: FUZZERS ?= $(patsubst tests/fuzz/%_fuzz.cpp,%,$(wildcard tests/fuzz/*_fuzz.cpp))
+fuzz: ## libFuzzer on everything that reads what comes from outside (needs clang; FUZZ_SECONDS=60 FUZZERS="…")
+	@cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER="$$(ls /usr/lib/llvm-*/bin/clang++ 2>/dev/null | tail -1 | grep . || echo clang++)" \
+	  -DANTIPHON_BUILD_MPI=OFF -DANTIPHON_BUILD_TESTS=OFF -DANTIPHON_BUILD_FUZZ=ON -DANTIPHON_SANITIZE=address,undefined >/dev/null
+	@cmake --build build/fuzz -j $(JOBS) --target $(addsuffix _fuzz,$(FUZZERS))
+	@echo $(FUZZERS) | xargs -n 1 -P $(JOBS) sh tests/fuzz/run.sh $(FUZZ_SECONDS)
 
 verify-models: ## Model-check the protocols of credits and of multicast repair (needs spin)
 	@$(PYTHON3) tests/models/verify.py

@@ -20,6 +20,7 @@ import ctypes
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from antiphon import core
@@ -92,6 +93,16 @@ def instruction_set() -> str:
     """The best one of this machine that the codecs have code for."""
     library = _library()
     return str(library.antiphon_codec_isa_name(library.antiphon_codec_best_isa()).decode())
+
+
+def include_dir() -> Path:
+    """Where antiphon_codec.h and antiphon_codec.hpp are, for a C or C++ compiler's -I."""
+    return core.LIBRARY.parent.parent / "include"
+
+
+def library() -> Path:
+    """The library that these headers describe, to be linked."""
+    return core.LIBRARY
 
 
 def encode(

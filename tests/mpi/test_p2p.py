@@ -81,3 +81,13 @@ def test_a_node_without_the_libraries_of_codecs(wheel: Mpi, compiled: Compile, r
         assert result.text.split() == ["verified"], result.text
         rates[hidden_from] = min(row["rate"] for row in result.summary["compression"] if row["bytes"] > 1e5)
     assert rates["nobody"] > 10 > rates["1"], rates
+
+
+def test_other_jobs(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN processes that were spawned THEN nothing is compressed on the way to them, and everything arrives."""
+    program = compiled(wheel, [PROGRAMS / "jobs.c"])
+    if run_ranks(wheel, 2, [program], preload=False).text.split() != ["verified"]:
+        pytest.skip(f"{wheel.label} cannot start other processes here")
+    result = run_ranks(wheel, 2, [program], ANTIPHON_COMPRESS="force", ANTIPHON_FORCE="*:on")
+    assert result.text.split() == ["verified"], result.text
+    assert [row["communicator"] for row in result.summary["compression"] if row["encoded"]] == ["MPI_COMM_WORLD"]

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fuzzer's corpus of frames, replayed: as it is, cut short, and with bytes changed, on every instruction set alike.
+// The fuzzers' corpora of frames, replayed: as they are, cut short, and with bytes changed, on every instruction set alike.
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -8,6 +9,8 @@
 
 #include <doctest/doctest.h>
 
+#include "../fuzz/codec_target.hpp"
+#include "../fuzz/dfcm_target.hpp"
 #include "antiphon/codec.hpp"
 
 using namespace antiphon::codec;
@@ -24,10 +27,38 @@ void check_alike(const std::vector<std::byte>& frame) {
   }
 }
 
+std::filesystem::path fuzz_folder() { return std::filesystem::path(__FILE__).parent_path().parent_path() / "fuzz"; }
+
+/// The inputs that libFuzzer kept, each as it is and changed a few times (tests/fuzz/pack.py).
+void replay_packed(const char* name, bool (*holds)(std::span<const std::uint8_t>)) {
+  std::ifstream file(fuzz_folder() / "packed" / name, std::ios::binary);
+  std::mt19937 random(1);
+  int inputs = 0;
+  std::array<unsigned char, 4> length{};
+  while (file.read(reinterpret_cast<char*>(length.data()), 4)) {
+    std::vector<std::uint8_t> input(length[0] | std::size_t{length[1]} << 8 | std::size_t{length[2]} << 16);
+    REQUIRE(file.read(reinterpret_cast<char*>(input.data()), static_cast<std::streamsize>(input.size())));
+    ++inputs;
+    CAPTURE(inputs);
+    CHECK(holds(input));
+    for (int i = 0; i < 2 && !input.empty(); ++i) {
+      input[random() % input.size()] = static_cast<std::uint8_t>(random());
+      CHECK(holds(input));
+    }
+  }
+  CHECK(inputs > 30);
+}
+
 }  // namespace
 
+TEST_CASE("codec: what the fuzzers found worth keeping") {
+  replay_packed("codec_frame", antiphon::fuzz::codec_frame);
+  replay_packed("codec_link", antiphon::fuzz::codec_link);
+  replay_packed("dfcm", antiphon::fuzz::dfcm);
+}
+
 TEST_CASE("codec: the corpus of frames") {
-  const auto corpus = std::filesystem::path(__FILE__).parent_path().parent_path() / "fuzz" / "corpus" / "codec_frame";
+  const auto corpus = fuzz_folder() / "corpus" / "codec_frame";
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
     ++files;
