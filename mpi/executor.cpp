@@ -26,8 +26,11 @@ constexpr int follower_tags = 8192;
 int tag_of_sender(int rank) { return follower_tag + rank % follower_tags; }
 /// Instead of a number of messages under way: the one that is to be passed on has not come.
 constexpr int to_relay = -1;
-/// Where nothing but multicasts is under way, a rank sleeps so long at a time for a packet.
+/// Where nothing but multicasts is under way, a rank sleeps so long at a time for a packet,
 constexpr std::int64_t packet_patience_ns = 200'000;
+/// but not before it has looked so many times, some 50 µs, where it has a core of its own: to be woken up takes longer than to look.
+constexpr int looks_before_sleep = 64;
+constexpr double own_core_crowding = 1.25;  ///< up to this, nobody else waits for the core
 /// What a slot of encoded data begins with.
 constexpr std::int64_t frame_length_bytes = 8;
 static_assert(encoded_overhead_bytes == frame_length_bytes + static_cast<std::int64_t>(codec::frame_overhead_bytes));
@@ -242,7 +245,9 @@ int Executor::pass_on(const Op& op, const Progress::Piece& piece) {
 int Executor::advance_multicasts(bool& moved) {
   moved = false;
   if (!lanes_ || !lanes_->busy()) return MPI_SUCCESS;
-  if (!lanes_->poll(active_ == 0 ? packet_patience_ns : 0)) {
+  const bool looks_on = active_ > 0 || (looks_ < looks_before_sleep && crowding() <= own_core_crowding);
+  ++looks_;
+  if (!lanes_->poll(looks_on ? 0 : packet_patience_ns)) {
     if (const std::string wrong = lanes_->failure(); !wrong.empty()) {
       warn("multicast: " + wrong);
       return MPI_ERR_OTHER;
@@ -346,6 +351,7 @@ int Executor::decode(std::byte* to, const std::byte* slot, std::int64_t bytes) {
 
 int Executor::wait_some() {
   int count = 0;
+  looks_ = 0;
   while (true) {
     if (const int rc = test_some(count); rc != MPI_SUCCESS) return rc;
     bool moved = false;

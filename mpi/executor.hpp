@@ -87,6 +87,7 @@ class Executor {
   std::vector<int> completed_;
   std::vector<MPI_Status> statuses_;  ///< empty where no message carries encoded data
   int active_ = 0;
+  int looks_ = 0;  ///< for packets, since anything moved
   std::int64_t message_pieces_ = 0;  ///< all messages of a run; −1: not counted
   /// Multicasts, and with groups their receives: of each piece under way, by its index modulo the largest window, the messages that are.
   std::unordered_map<OpId, std::array<int, Progress::max_window>> fan_out_;
