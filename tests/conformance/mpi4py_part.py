@@ -8,14 +8,14 @@ import shutil
 import sys
 import tarfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from exclusions import excluded
 from libraries import Library, Mode, command
 from outcome import Comparison, Verdict
-from work import BUILD, DOWNLOADS, HERE, LOGS, RUNS, file_name, run, say, step
+from work import BUILD, DOWNLOADS, HERE, LOGS, LOOK_S, RUNS, file_name, run, say, step
 
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 
@@ -197,15 +197,16 @@ class Suite:
         return read_records(work), result.hung
 
 
-def _stalled(folder: Path):
-    size, since = -1, time.monotonic()
+def _stalled(folder: Path) -> Callable[[], bool]:
+    """Asked every LOOK_S; counts, as time passes while all of this machine is stopped, too."""
+    size = unmoved = -1
 
     def stalled() -> bool:
-        nonlocal size, since
+        nonlocal size, unmoved
         now = sum(path.stat().st_size for path in folder.glob("rank-*.jsonl"))
-        if now != size:
-            size, since = now, time.monotonic()
-        return time.monotonic() - since > STALL_S
+        unmoved = unmoved + 1 if now == size else 0
+        size = now
+        return unmoved * LOOK_S > STALL_S
 
     return stalled
 

@@ -30,6 +30,8 @@ LOGS = BUILD / "logs"
 MARK = "ANTIPHON_CONFORMANCE_RUN"
 #: What is kept of a program's output.
 MOST_OUTPUT_BYTES = 1 << 20
+#: How often a running process is looked at.
+LOOK_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def run(
             start_new_session=True,
         )
         try:
-            hung = _wait(process, began + timeout_s, stalled)
+            hung = _wait(process, timeout_s, stalled)
         finally:
             _end(process, mark)
     with log.open("rb") as written:
@@ -77,17 +79,19 @@ def run(
     return Finished(process.returncode, text, time.monotonic() - began, hung)
 
 
-def _wait(process: subprocess.Popen[bytes], deadline: float, stalled: Callable[[], bool] | None) -> bool:
-    while True:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return True
+def _wait(process: subprocess.Popen[bytes], limit_s: float, stalled: Callable[[], bool] | None) -> bool:
+    left = limit_s
+    while left > 0:
+        began = time.monotonic()
         try:
-            process.wait(min(left, 5.0))
+            process.wait(min(left, LOOK_S))
             return False
         except subprocess.TimeoutExpired:
+            # Much longer than that, and all of this machine was stopped meanwhile, so that others could measure.
+            left -= min(time.monotonic() - began, 2 * LOOK_S)
             if stalled is not None and stalled():
                 return True
+    return True
 
 
 def _end(process: subprocess.Popen[bytes], mark: str) -> None:

@@ -5,7 +5,7 @@ The page is one file that loads nothing: it can be opened without a network, mai
 
   antiphon report machine.json                    writes machine.html
   antiphon report results.json -o results.html    what `antiphon bench --json` wrote
-  antiphon report run.json                        what `antiphon run --summary run.json` wrote
+  antiphon report run.json                        what `antiphon run --summary=run.json` wrote
   antiphon report run.trace                       who sends how much to whom, collectives by the library's algorithms
   antiphon report run.trace --machine machine.json --placement run.placement
                                                   the same on that network, before and after
