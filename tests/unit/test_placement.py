@@ -170,12 +170,12 @@ def test_few_calls_stand_for_all() -> None:
 def test_the_order_of_messages_counts() -> None:
     """GIVEN a gather along a tree, as many bytes at each link in block as in cyclic order THEN the better one is known,
     and something at least as good is found."""
-    call = Call("gather", 64, 8192)
+    call = Call("gather", 64, 1024)
     decomposer = Decomposer(libraries.load("openmpi-5.0-tuned"))
     done = decomposer.decompose(call)
     assert done.schedule.startswith("binomial")
     part = Part("gather", done.edges, made=[Made(call, done.schedule, tuple(range(64)), 1)], calls=1)
-    where = machine.load(DATA / "paper2-16x4.openmpi.json", message_bytes=8192, cores_per_node=4)
+    where = machine.load(DATA / "paper2-16x4.openmpi.json", message_bytes=1024, cores_per_node=4)
     result = compute(lambda nodes: Traffic(64, [part]), where, Wishes(seconds=0.01))
     assert result.total("chosen") == pytest.approx(result.total("block"), rel=0.02)
     stages = {name: costs["stages_s"] for name, costs in result.costs.items()}
