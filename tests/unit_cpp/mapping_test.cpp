@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mapping: costs worked out by hand, every method on machines of all kinds, documents, what does not fit.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include <doctest/doctest.h>
@@ -8,7 +9,9 @@
 #include "antiphon/error.hpp"
 #include "antiphon/mapping.hpp"
 #include "mapping/search/bisect.hpp"
+#include "mapping/search/digits.hpp"
 #include "mapping/search/domains.hpp"
+#include "mapping/search/shares.hpp"
 
 using namespace antiphon;
 using namespace antiphon::mapping;
@@ -185,6 +188,50 @@ TEST_CASE("a torus shows in its distances") {
   Machine flat = tree(32, 2);
   const Task plain(grid_traffic(8, 8), flat, {}, Objective::messages);
   CHECK(detect_grid(Model(plain)).empty());
+}
+
+TEST_CASE("recursive doubling folds a torus") {
+  // On a ring of 8, partners 1, 2 and 4 apart are 1, 2 and 4 hops away in order, and 1, 2 and 2 in the order of Gray's code.
+  std::vector<TrafficEntry> entries;
+  for (int r = 0; r < 64; ++r) {
+    for (int mask = 1; mask < 64; mask *= 2) entries.push_back({r, r ^ mask, 1, 1e6});
+  }
+  Machine machine = measured_torus(8, 8, 1);
+  for (Distance& d : machine.between_nodes) d = {0, std::round(d.latency_s * 1e6) * 1e-9};
+  machine.torus = Torus{{8, 8}, 1e9};
+  const Task task(TrafficGraph::of_entries(64, entries), machine, {}, Objective::messages);
+  const Model model(task);
+  const Digits digits(model, Domains(model));
+  CHECK(digits.regularity() > 0.99);
+  const Model::Placement found = digits.climb(digits.starts().front(), 1e9);
+  CHECK(model.total(found) == doctest::Approx(64 * 10 * 1e3));
+}
+
+TEST_CASE("exchanges by tables are counted rightly and find what single ones find") {
+  for (const Machine& machine : {tree(6, 4), measured_torus(3, 2, 4), uneven()}) {
+    const Task task(grid_traffic(4, 5), machine, {}, Objective::messages);
+    const Model model(task);
+    const NearNodes near(model);
+    Shares shares(model, near, 1);
+    REQUIRE(shares.usable());
+    Model::Placement placement = model.placement(Assignment{[] {
+      std::vector<int> slots(20);
+      for (int r = 0; r < 20; ++r) slots[static_cast<std::size_t>(r)] = r * 7 % 20;
+      return slots;
+    }()});
+    const double before = model.total(placement);
+    shares.set(placement);
+    shares.descend(1e9);
+    const double after = model.total(shares.placement());
+    CHECK(after < before);
+    CHECK(!task.check(model.assignment(shares.placement())));
+    if (shares.order_matters()) continue;
+    // No exchange of two ranks is left that would help.
+    placement = shares.placement();
+    for (int a = 0; a < model.ranks(); ++a) {
+      for (int b = a + 1; b < model.slots(); ++b) CHECK(model.swap_delta(placement.data(), a, b) > -1e-4 * after);
+    }
+  }
 }
 
 TEST_CASE("what does not fit is refused with a hint") {

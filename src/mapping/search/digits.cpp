@@ -27,10 +27,17 @@ std::vector<int> primes_of(int n) {
   return primes;
 }
 
+/// Where index `i` of `n` is on a ring that is folded: the second half runs backwards, and so on within the halves.
+int folded_index(int i, int n) {
+  const int half = n / 2;
+  if (n < 2) return i;
+  return i < half ? folded_index(i, half) : n - 1 - folded_index(i - half, n - half);
+}
+
 }  // namespace
 
 Digits::Digits(const Model& model, const Domains& domains) : model_(model) {
-  fill_ = domains.order();
+  fills_.push_back(domains.order());
   if (model.pinned()) {
     const Assignment block = block_assignment(model.task());
     std::vector<char> taken(at(model.slots()));
@@ -40,7 +47,9 @@ Digits::Digits(const Model& model, const Domains& domains) : model_(model) {
       pinned_[at(r)] = block.slot_of_rank[at(r)];
       taken[at(pinned_[at(r)])] = 1;
     }
-    std::erase_if(fill_, [&](int slot) { return taken[at(slot)] != 0; });
+    std::erase_if(fills_[0], [&](int slot) { return taken[at(slot)] != 0; });
+  } else {
+    fold(domains.grid());
   }
   // From the longest stride to the shortest: what lies between two of them is a dimension.
   std::vector<int> bounds = strides();
@@ -61,11 +70,31 @@ Digits::Digits(const Model& model, const Domains& domains) : model_(model) {
   step_ = static_cast<int>(std::min<std::size_t>(model.edges() / enough_edges, at(model.ranks()) / 64)) | 1;
 }
 
+/// A fill for every choice of axes that are long enough, where the nodes of the torus are equally large.
+void Digits::fold(const std::vector<int>& grid) {
+  for (int n = 0; n < model_.nodes(); ++n) {
+    if (model_.slots_of(n) != model_.slots_of(0)) return;
+  }
+  int stride = 1;
+  for (std::size_t axis = grid.size(); axis-- > 0; stride *= grid[axis]) {
+    const int length = grid[axis];
+    if (length < 4) continue;
+    for (std::size_t f = 0, plain = fills_.size(); f < plain; ++f) {
+      std::vector<int> fill = fills_[f];
+      for (int& slot : fill) {
+        const int i = model_.node(slot) / stride % length;
+        slot += (folded_index(i, length) - i) * stride * model_.slots_of(0);
+      }
+      fills_.push_back(std::move(fill));
+    }
+  }
+}
+
 /// 1, the strides that much traffic goes along, each a multiple of the one before, and the number of ranks.
-std::vector<int> Digits::strides() const {
+std::vector<int> Digits::strides() {
   std::unordered_map<int, double> weight;
   double all = 0;
-  const Model::Pair typical = model_.slots() > 1 ? model_.between(fill_.front(), fill_.back()) : Model::Pair{1, 1};
+  const Model::Pair typical = model_.slots() > 1 ? model_.between(fills_[0].front(), fills_[0].back()) : Model::Pair{1, 1};
   const int step = std::max(1, model_.ranks() / 4096) | 1;
   for (int r = 0; r < model_.ranks(); r += step) {
     for (const Model::Edge* e = model_.begin(r); e != model_.end(r); ++e) {
@@ -76,6 +105,7 @@ std::vector<int> Digits::strides() const {
   }
   std::vector<std::pair<double, int>> sorted;
   for (const auto& [stride, w] : weight) {
+    if (w >= enough_share * all) regularity_ += w / all;
     if (w >= enough_share * all && stride > 1 && model_.ranks() % stride == 0) sorted.push_back({-w, stride});
   }
   std::sort(sorted.begin(), sorted.end());
@@ -89,16 +119,16 @@ std::vector<int> Digits::strides() const {
 }
 
 std::vector<Digits::Order> Digits::starts() const {
-  Order plain(radix_.size());
+  std::vector<int> plain(radix_.size());
   std::iota(plain.begin(), plain.end(), 0);
-  std::vector<Order> out{plain};
+  std::vector<Order> out{{plain}};
   std::vector<std::vector<int>> dims;
   for (const int d : plain) {
     if (dims.empty() || dimension_[at(d)] != dimension_[at(d) - 1]) dims.emplace_back();
     dims.back().push_back(d);
   }
   if (dims.size() > 1) out.push_back(interleaved(dims));
-  out.emplace_back(plain.rbegin(), plain.rend());
+  out.push_back({{plain.rbegin(), plain.rend()}});
   return out;
 }
 
@@ -109,7 +139,7 @@ Digits::Order Digits::interleaved(const std::vector<std::vector<int>>& dims) con
   Order order;
   for (std::size_t level = longest; level > 0; --level) {
     for (const auto& d : dims) {
-      if (d.size() >= level) order.push_back(d[d.size() - level]);
+      if (d.size() >= level) order.digits.push_back(d[d.size() - level]);
     }
   }
   return order;
@@ -125,7 +155,7 @@ Digits::Order Digits::mixed(Random& random) const {
   Order order;
   while (!left.empty()) {
     const std::size_t pick = random.below(static_cast<std::uint32_t>(left.size()));
-    order.push_back(left[pick].first++);
+    order.digits.push_back(left[pick].first++);
     if (left[pick].first == left[pick].second) left.erase(left.begin() + static_cast<std::ptrdiff_t>(pick));
   }
   return order;
@@ -135,20 +165,20 @@ void Digits::place(const Order& order, Model::Placement& out) const {
   const auto ranks = at(model_.ranks());
   std::vector<int> position(ranks, 0);
   int stride = 1;
-  for (std::size_t i = order.size(); i-- > 0;) {
-    const auto& digit = digit_[at(order[i])];
+  for (std::size_t i = order.digits.size(); i-- > 0;) {
+    const auto& digit = digit_[at(order.digits[i])];
     for (std::size_t r = 0; r < ranks; ++r) position[r] += digit[r] * stride;
-    stride *= radix_[at(order[i])];
+    stride *= radix_[at(order.digits[i])];
   }
   out.resize(ranks);
   if (pinned_.empty()) {
-    for (std::size_t r = 0; r < ranks; ++r) out[r] = fill_[at(position[r])];
+    for (std::size_t r = 0; r < ranks; ++r) out[r] = fills_[order.folded][at(position[r])];
     return;
   }
   std::vector<int> rank_at(ranks);
   for (std::size_t r = 0; r < ranks; ++r) rank_at[at(position[r])] = static_cast<int>(r);
   std::size_t next = 0;
-  for (const int r : rank_at) out[at(r)] = pinned_[at(r)] >= 0 ? pinned_[at(r)] : fill_[next++];
+  for (const int r : rank_at) out[at(r)] = pinned_[at(r)] >= 0 ? pinned_[at(r)] : fills_[0][next++];
 }
 
 Model::Placement Digits::climb(Order order, double until) const {
@@ -167,21 +197,26 @@ Model::Placement Digits::climb(Order order, double until) const {
   };
   const auto moved = [&](std::size_t from, std::size_t to) {
     Order o = order;
-    const int d = o[from];
-    o.erase(o.begin() + static_cast<std::ptrdiff_t>(from));
-    o.insert(o.begin() + static_cast<std::ptrdiff_t>(to), d);
+    const int d = o.digits[from];
+    o.digits.erase(o.digits.begin() + static_cast<std::ptrdiff_t>(from));
+    o.digits.insert(o.digits.begin() + static_cast<std::ptrdiff_t>(to), d);
     return o;
   };
   for (bool better = true; better && thread_seconds() < until;) {
     better = false;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      for (std::size_t j = i + 1; j < order.size() && thread_seconds() < until; ++j) {
+    for (std::size_t i = 0; i < order.digits.size(); ++i) {
+      for (std::size_t j = i + 1; j < order.digits.size() && thread_seconds() < until; ++j) {
         Order swapped = order;
-        std::swap(swapped[i], swapped[j]);
+        std::swap(swapped.digits[i], swapped.digits[j]);
         better |= attempt(std::move(swapped));
         if (j > i + 1) better |= attempt(moved(i, j));
         if (j > i + 1) better |= attempt(moved(j, i));
       }
+    }
+    // Only then, because plain orders lead further.
+    const bool climbed = better;
+    for (std::size_t axis = 1; !climbed && axis < fills_.size(); axis *= 2) {
+      better |= attempt({order.digits, order.folded ^ axis});
     }
   }
   return model_.placement(model_.assignment(best));

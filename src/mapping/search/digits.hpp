@@ -8,13 +8,17 @@
 
 namespace antiphon::mapping {
 
-/// Regular placements: a rank's number is written in mixed radix, along the strides that the traffic shows, and the digits
-/// are put in another order; the
-/// ranks in that order then fill the machine. Covers blocks of Cartesian grids, rows and columns, recursive doubling.
+/// Regular placements: a rank's number is written in mixed radix, along the strides that the traffic shows, and the
+/// digits are put in another order; the ranks in that order then fill the machine. Covers blocks of Cartesian grids, rows
+/// and columns, recursive doubling. Where the nodes lie on a torus, each of its axes may be folded as well: the further
+/// half of every range is run through backwards, as in Gray's code, so that partners half a ring apart are on average a
+/// quarter of it apart.
 class Digits {
  public:
-  /// Most significant first.
-  using Order = std::vector<int>;
+  struct Order {
+    std::vector<int> digits;   ///< most significant first
+    std::size_t folded = 0;    ///< a bit for each axis that can be folded
+  };
 
   Digits(const Model& model, const Domains& domains);
 
@@ -24,20 +28,23 @@ class Digits {
   [[nodiscard]] Order mixed(Random& random) const;
   /// Climbs from `order`, swapping and moving digits, until nothing gets better or `until` (thread_seconds()).
   Model::Placement climb(Order order, double until) const;
+  /// The part of the traffic that goes along strides which many ranks share.
+  [[nodiscard]] double regularity() const { return regularity_; }
   [[nodiscard]] int dimensions() const { return dimension_.empty() ? 0 : dimension_.back() + 1; }
 
  private:
   void place(const Order& order, Model::Placement& out) const;
-  [[nodiscard]] std::vector<int> strides() const;
+  [[nodiscard]] std::vector<int> strides();
+  void fold(const std::vector<int>& grid);
   [[nodiscard]] Order interleaved(const std::vector<std::vector<int>>& dims) const;
 
   const Model& model_;
-  std::vector<int> fill_;   ///< slots in the order in which they are filled
-  std::vector<int> free_;   ///< ranks that are not pinned; empty: all
+  std::vector<std::vector<int>> fills_;  ///< [folded]: slots in the order in which they are filled
   Model::Placement pinned_; ///< of pinned ranks, −1 for others
   std::vector<int> radix_;  ///< of a digit, most significant first
   std::vector<int> dimension_;  ///< the dimension that a digit is part of
   std::vector<std::vector<int>> digit_;  ///< [digit][rank]
+  double regularity_ = 0;
   int step_ = 1;            ///< of ranks whose messages are counted while climbing
 };
 

@@ -8,6 +8,7 @@
 #include "mapping/search/digits.hpp"
 #include "mapping/search/link_search.hpp"
 #include "mapping/search/recursive.hpp"
+#include "mapping/search/shares.hpp"
 #include "mapping/search/swaps.hpp"
 
 namespace antiphon::mapping {
@@ -16,6 +17,8 @@ namespace {
 
 /// Regular orders that cost so many times what a first cut does are given up.
 constexpr double hopeless = 1.5;
+/// So is traffic of which less than this goes along common strides.
+constexpr double regular_enough = 0.25;
 /// Methods that are quick with few ranks are not tried with more.
 constexpr int most_ranks_of_others = 8192;
 /// A beginning that costs so many times what the best one does is left out.
@@ -30,7 +33,7 @@ class Portfolio {
  public:
   Portfolio(const Task& task, const Budget& budget, bool with_scotch)
       : with_scotch_(with_scotch), begin_(thread_seconds()), budget_(budget), random_(budget.seed), model_(task), domains_(model_),
-        near_(model_), swaps_(model_, domains_, near_, budget.seed) {}
+        near_(model_), swaps_(model_, domains_, near_, budget.seed), shares_(model_, near_, budget.seed) {}
 
   Model::Placement run() {
     begin_with(model_.placement(block_assignment(model_.task())));
@@ -98,6 +101,7 @@ class Portfolio {
 
   void regular() {
     const Digits digits(model_, domains_);
+    if (digits.regularity() < regular_enough) return;
     // Whatever the beginnings before took.
     const double until = std::max(at_part(0.2), thread_seconds() + 0.15 * budget_.seconds);
     const double cut = best_.cost;
@@ -119,7 +123,7 @@ class Portfolio {
   /// more than
   /// one slow one.
   void explore() {
-    const double until = at_part(0.7);
+    const double until = at_part(shares_.usable() ? 0.55 : 0.7);
     std::vector<Candidate> left = std::move(candidates_);
     candidates_.clear();
     std::sort(left.begin(), left.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
@@ -137,6 +141,24 @@ class Portfolio {
     }
   }
 
+  /// Exchanges until none helps; the result is what swaps_ has then.
+  void descend(const Model::Placement& placement, double until) {
+    if (!shares_.usable()) {
+      swaps_.set(placement);
+      swaps_.descend(until);
+      return;
+    }
+    shares_.set(placement);
+    shares_.descend(until);
+    settle(until);
+  }
+
+  /// Ranks keep the nodes that shares_ gave them.
+  void settle(double until) {
+    swaps_.set(shares_.placement());
+    if (shares_.order_matters()) swaps_.descend(until, true);
+  }
+
   Candidate fresh(std::size_t n) {
     const float shares[] = {0, 0.95F, 0.5F, 0};
     const bool again = !model_.uniform_network() && n % 4 == 3;
@@ -148,8 +170,7 @@ class Portfolio {
   void improve(Candidate c, double until) {
     constexpr double seconds_a_node = 2.5e-5;
     anneal_nodes(model_, near_, c.placement, std::min(model_.nodes() * seconds_a_node, 0.1 * budget_.seconds), random_);
-    swaps_.set(c.placement);
-    swaps_.descend(until);
+    descend(c.placement, until);
     c = {swaps_.placement(), model_.total(swaps_.placement())};
     keep(c.placement, c.cost);
     candidates_.push_back(std::move(c));
@@ -159,14 +180,16 @@ class Portfolio {
     candidates_.erase(std::max_element(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; }));
   }
 
+  struct Round {
+    float hot;
+    double share;  ///< of the time that is left
+  };
+
   void anneal() {
+    if (shares_.usable()) anneal_shares();
     swaps_.set(best_.placement);
     const float step = swaps_.typical_step();
     if (step <= 0) return;
-    struct Round {
-      float hot;
-      double share;  ///< of the time that is left
-    };
     const Round few[] = {{0.1F, 0.25}, {0.03F, 0.33}, {0.3F, 0.5}, {0.1F, 1}};
     const Round many[] = {{0.1F, 0.33}, {0.03F, 0.5}, {0.3F, 1}, {0.1F, 1}};
     const double end = at_part(1);
@@ -176,8 +199,23 @@ class Portfolio {
       swaps_.set(best_.placement);
       swaps_.anneal(step * round.hot, step * round.hot * 0.01F, now + (end - now) * round.share);
       swaps_.descend(end);
-      const double cost = model_.total(swaps_.placement());
-      keep(swaps_.placement(), cost);
+      keep(swaps_.placement(), model_.total(swaps_.placement()));
+    }
+  }
+
+  /// Most of the time that is left, for exchanges between nodes.
+  void anneal_shares() {
+    const double begin = thread_seconds();
+    const double end = begin + 0.9 * (at_part(1) - begin);
+    for (const Round& round : {Round{0.08F, 0.5}, Round{0.04F, 1}}) {
+      const double now = thread_seconds();
+      if (now >= end) break;
+      shares_.set(best_.placement);
+      const float hot = round.hot * shares_.typical_step();
+      if (hot <= 0) return;
+      shares_.anneal(hot, hot * 0.1F, now + (end - now) * round.share);
+      descend(shares_.placement(), end);
+      keep(swaps_.placement(), model_.total(swaps_.placement()));
     }
   }
 
@@ -189,6 +227,7 @@ class Portfolio {
   Domains domains_;
   NearNodes near_;
   Swaps swaps_;
+  Shares shares_;
   Candidate best_;
   std::vector<Candidate> candidates_;
 };

@@ -96,12 +96,16 @@ void Swaps::anneal(float hot, float cold, double until) {
   if (!better) set(best);
 }
 
-bool Swaps::improve(int rank, float least, std::vector<int>& nodes, std::vector<std::pair<int, int>>& changed) {
+/// Nodes where the rank has neighbours.
+void Swaps::neighbours(int rank, std::vector<int>& nodes) const {
   nodes.clear();
   for (const Model::Edge* e = model_.begin(rank); e != model_.end(rank) && nodes.size() < most_nodes; ++e) {
     const int node = model_.node(slot_of_[at(e->to)]);
     if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
   }
+}
+
+bool Swaps::improve(int rank, float least, const std::vector<int>& nodes, std::vector<std::pair<int, int>>& changed) {
   int best = -1;
   for (const int node : nodes) {
     for (int slot = model_.first_slot(node); slot < model_.first_slot(node + 1); ++slot) {
@@ -119,7 +123,7 @@ bool Swaps::improve(int rank, float least, std::vector<int>& nodes, std::vector<
   return true;
 }
 
-void Swaps::descend(double until) {
+void Swaps::descend(double until, bool own_node_alone) {
   std::vector<int> queue(at(model_.ranks()));
   std::iota(queue.begin(), queue.end(), 0);
   random_.shuffle(queue.begin(), queue.end());
@@ -136,6 +140,11 @@ void Swaps::descend(double until) {
     if ((head & 15) == 0 && thread_seconds() > until) return;
     const int rank = queue[head];
     waiting[at(rank)] = 0;
+    if (own_node_alone) {
+      nodes = {model_.node(slot_of_[at(rank)])};
+    } else {
+      neighbours(rank, nodes);
+    }
     if (!improve(rank, least, nodes, changed)) continue;
     for (const int item : {changed.back().first, changed.back().second}) {
       wake(item);

@@ -15,8 +15,9 @@ class Swaps {
 
   void set(const Model::Placement& placement);
   [[nodiscard]] const Model::Placement& placement() const { return slot_of_; }
-  /// Takes the best exchange of every rank into its neighbours' nodes until none helps, or `until` (thread_seconds()).
-  void descend(double until);
+  /// Takes the best exchange of every rank into its neighbours' nodes, or within its own alone, until none helps, or `until`
+  /// (thread_seconds()).
+  void descend(double until, bool own_node_alone = false);
   /// Annealing from `hot` to `cold` microseconds, for `seconds`; keeps the best placement seen.
   void anneal(float hot, float cold, double until);
   /// What an exchange that makes things worse costs on average.
@@ -24,7 +25,8 @@ class Swaps {
 
  private:
   [[nodiscard]] int partner(int rank);
-  bool improve(int rank, float least, std::vector<int>& nodes, std::vector<std::pair<int, int>>& changed);
+  void neighbours(int rank, std::vector<int>& nodes) const;
+  bool improve(int rank, float least, const std::vector<int>& nodes, std::vector<std::pair<int, int>>& changed);
   void exchange(int a, int b) {
     std::swap(slot_of_[static_cast<std::size_t>(a)], slot_of_[static_cast<std::size_t>(b)]);
     item_at_[static_cast<std::size_t>(slot_of_[static_cast<std::size_t>(a)])] = a;

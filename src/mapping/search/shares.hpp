@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "mapping/search/nodes.hpp"
+
+namespace antiphon::mapping {
+
+/// Exchanging ranks of different nodes, by tables of what every rank would cost on every node with all others where they
+/// are: an exchange is judged by four entries, however many neighbours the ranks have, and only one that is made costs a
+/// row for each neighbour. Distances within a node are taken as their mean, so the order of ranks within nodes is left to
+/// others.
+class Shares {
+ public:
+  Shares(const Model& model, const NearNodes& near, std::uint64_t seed);
+
+  /// False where there is nothing to exchange, where ranks are pinned, and where the tables would be too large.
+  [[nodiscard]] bool usable() const { return usable_; }
+  /// Whether the order of ranks within any node makes a difference.
+  [[nodiscard]] bool order_matters() const { return order_matters_; }
+  void set(const Model::Placement& placement);
+  [[nodiscard]] const Model::Placement& placement() const { return slot_of_; }
+  /// Best exchanges until none helps, or `until` (thread_seconds()).
+  void descend(double until);
+  /// Annealing from `hot` to `cold` microseconds; ends at the best placement seen.
+  void anneal(float hot, float cold, double until);
+  /// What an exchange that makes things worse costs on average.
+  [[nodiscard]] float typical_step();
+
+ private:
+  [[nodiscard]] int node_of(int item) const { return model_.node(slot_of_[static_cast<std::size_t>(item)]); }
+  [[nodiscard]] const float* costs(int item) const { return costs_.data() + static_cast<std::size_t>(item) * nodes_; }
+  [[nodiscard]] float delta(int a, int b) const;
+  [[nodiscard]] float bond(int a, int b, int p, int q) const;
+  [[nodiscard]] int partner(int rank);
+  [[nodiscard]] int best_partner(int rank, float least) const;
+  void exchange(int a, int b);
+  void move(int rank, int from, int to);
+  [[nodiscard]] Model::Pair mean_inside(int node);
+
+  const Model& model_;
+  const NearNodes& near_;
+  Random random_;
+  std::size_t nodes_;
+  bool usable_ = false;
+  bool order_matters_ = false;
+  std::vector<float> per_message_;  ///< [node · nodes + node]
+  std::vector<float> per_byte_;
+  std::vector<float> costs_;        ///< [item · nodes + node]
+  Model::Placement slot_of_;
+  std::vector<int> item_at_;
+};
+
+}  // namespace antiphon::mapping
