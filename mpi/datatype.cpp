@@ -18,13 +18,21 @@ int delete_info(MPI_Datatype, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
+codec::Element element_of_named(MPI_Datatype type) {
+  if (type == MPI_DOUBLE || type == MPI_DOUBLE_PRECISION) return codec::Element::f64;
+  if (type == MPI_FLOAT || type == MPI_REAL) return codec::Element::f32;
+  if (type == MPI_INT || type == MPI_INTEGER || type == MPI_INT32_T) return codec::Element::i32;
+  if (type == MPI_LONG || type == MPI_INT64_T) return codec::Element::i64;
+  return codec::Element::unknown;
+}
+
 TypeInfo predefined_info(MPI_Datatype type) {
   int size = 0;
   MPI_Aint lb = 0;
   MPI_Aint extent = 0;
   PMPI_Type_size(type, &size);
   PMPI_Type_get_extent(type, &lb, &extent);
-  return {size, extent, 0, extent, true, lb == 0 && size == extent};
+  return {size, extent, 0, extent, true, lb == 0 && size == extent, false, element_of_named(type)};
 }
 
 /// A type made of one other, and how.
@@ -81,6 +89,18 @@ bool starts_at_its_lowest(MPI_Datatype type) {
   return lowest;
 }
 
+/// Found where a type is made of one other, however often.
+codec::Element element_within(MPI_Datatype type) {
+  Making making;
+  Parts parts;
+  if (!how_made(type, making)) return codec::Element::unknown;
+  if (making.combiner == MPI_COMBINER_NAMED) return element_of_named(type);
+  if (making.large || making.types != 1 || !parts_of(type, making, parts)) return codec::Element::unknown;
+  const codec::Element element = element_within(parts.base);
+  give_back(parts.base);
+  return element;
+}
+
 void measure(MPI_Datatype type, TypeInfo& info) {
   MPI_Count size = 0;
   MPI_Aint lb = 0;
@@ -124,6 +144,7 @@ bool kept_info(MPI_Datatype type, TypeInfo& info) {
       measure(type, *fresh);
       fresh->contiguous = layout_is_plain(type);
       fresh->begins_lowest = starts_at_its_lowest(type);
+      fresh->element = element_within(type);
       PMPI_Type_set_attr(type, keyval, fresh);
       kept = fresh;
     }
@@ -213,14 +234,6 @@ bool inspect(MPI_Datatype type, TypeInfo& info) {
     return true;
   }
   return kept_info(type, info);
-}
-
-codec::Element element_of(MPI_Datatype type) {
-  if (type == MPI_DOUBLE || type == MPI_DOUBLE_PRECISION) return codec::Element::f64;
-  if (type == MPI_FLOAT || type == MPI_REAL) return codec::Element::f32;
-  if (type == MPI_INT || type == MPI_INTEGER || type == MPI_INT32_T) return codec::Element::i32;
-  if (type == MPI_LONG || type == MPI_INT64_T) return codec::Element::i64;
-  return codec::Element::unknown;
 }
 
 int pack(const void* from, std::int64_t count, MPI_Datatype type, const TypeInfo& info, std::byte* to) {

@@ -21,6 +21,8 @@ struct TypeInfo {
   bool contiguous = false;
   /// The first bytes in type-map order, four at least, lie at the buffer's address + true_lb_bytes. Not known of all types that do.
   bool begins_lowest = false;
+  /// What all its elements are, for an encoder; of types made of one other.
+  codec::Element element = codec::Element::unknown;
 };
 
 /// How a datatype was made: what its envelope says.
@@ -42,9 +44,6 @@ void release_datatypes();
 
 /// False if the datatype is none that messages can have (null, not committed); nothing is known then.
 bool inspect(MPI_Datatype type, TypeInfo& info);
-
-/// What an encoder may expect of such elements.
-codec::Element element_of(MPI_Datatype type);
 
 /// `count` elements at `from` to packed bytes at `to`, and back. Return MPI error codes.
 int pack(const void* from, std::int64_t count, MPI_Datatype type, const TypeInfo& info, std::byte* to);

@@ -203,7 +203,7 @@ Workspace::Workspace(const Call& call, const Description& d, const Problem& prob
 int Workspace::prepare(std::int64_t scratch_bytes) {
   if (d_.collective == Collective::barrier) return MPI_SUCCESS;
   const Side& data = d_.input.used ? d_.input : d_.output;
-  binding_.element = element_of(data.type);
+  binding_.element = data.info.element;
   binding_.stream = static_cast<std::int64_t>(d_.collective);
   if (is_reduction(d_.collective)) return prepare_reduction(scratch_bytes);
   binding_.base[static_cast<std::size_t>(Space::scratch)] = scratch_bytes > 0 ? state_.scratch.get(scratch_bytes) : nullptr;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstdio>
 #include <ctime>
 
@@ -15,7 +14,10 @@ namespace {
 
 constexpr std::int64_t look_every_ns = 100'000'000;
 constexpr double most_crowding = 64;
-constexpr double trial_share = 0.01;  ///< of the process' life
+constexpr double counted_crowding = 5;
+constexpr double trial_share = 0.005;     ///< of the process' life
+constexpr double first_trials_s = 0.005;  ///< and this at its beginning
+constexpr double old_share = 0.75;        ///< of earlier looks in what is known of crowding
 
 std::int64_t read_ns(clockid_t clock) {
   timespec t{};
@@ -32,14 +34,14 @@ std::atomic<double> lost_s{0};
 
 /// How long the kernel says that a thread has run, and waited to run.
 struct Turns {
-  long long run_ns = 0;
-  long long wait_ns = 0;
+  double run_ns = 0;
+  double wait_ns = 0;
 };
 
 Turns turns_of_thread() {
   Turns turns;
   if (std::FILE* file = std::fopen("/proc/thread-self/schedstat", "re"); file != nullptr) {
-    if (std::fscanf(file, "%lld %lld", &turns.run_ns, &turns.wait_ns) != 2) turns = {};
+    if (std::fscanf(file, "%lf %lf", &turns.run_ns, &turns.wait_ns) != 2) turns = {};
     std::fclose(file);
   }
   return turns;
@@ -50,30 +52,42 @@ Turns turns_of_thread() {
 std::int64_t processor_ns() { return read_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 double crowding() {
-  static std::atomic<double> latest{1};
+  static std::atomic<double> latest{counted_crowding};  // the worst, until something is known
   static std::atomic<std::int64_t> next_look_ns{0};
   thread_local Turns before;
+  thread_local Turns recent;
   const std::int64_t now_ns = wall_ns();
   if (now_ns < next_look_ns.load(std::memory_order_relaxed)) return latest.load(std::memory_order_relaxed);
   next_look_ns.store(now_ns + look_every_ns, std::memory_order_relaxed);
   const Turns now = turns_of_thread();
-  const auto run_ns = static_cast<double>(now.run_ns - before.run_ns);
-  const auto wait_ns = static_cast<double>(now.wait_ns - before.wait_ns);
+  if (before.run_ns > 0) {
+    recent.run_ns = old_share * recent.run_ns + now.run_ns - before.run_ns;
+    recent.wait_ns = old_share * recent.wait_ns + now.wait_ns - before.wait_ns;
+  }
   before = now;
-  if (run_ns > 0) latest.store(std::clamp(1 + wait_ns / run_ns, 1.0, most_crowding), std::memory_order_relaxed);
+  if (recent.run_ns > 0) latest.store(std::clamp(1 + recent.wait_ns / recent.run_ns, 1.0, most_crowding), std::memory_order_relaxed);
+  if (now.run_ns == 0) latest.store(1, std::memory_order_relaxed);
   return latest.load(std::memory_order_relaxed);
 }
 
 double worth_bytes_per_s() {
   const double share = framing_state.share_bytes_per_s;
-  return framing_state.always ? share : share * std::sqrt(crowding());
+  return framing_state.always ? share : share * std::min(crowding(), counted_crowding);
+}
+
+bool can_pay(double worth) {
+  constexpr std::int64_t some = 1 << 20;
+  return 1e9 * some / worth > margin * (encoding_pace.ns_for(some) + decoding_pace.ns_for(some));
 }
 
 bool trial_is_allowed() {
-  return lost_s.load(std::memory_order_relaxed) <= trial_share * 1e-9 * static_cast<double>(wall_ns() - born_ns);
+  const double life_s = 1e-9 * static_cast<double>(wall_ns() - born_ns);
+  return lost_s.load(std::memory_order_relaxed) <= first_trials_s + trial_share * life_s;
 }
 
-void note_loss(double loss_s) {
+void note_loss(double processor_s) {
+  // Ranks that go in step all wait for the one that encodes, and those that share its core encode one after another.
+  const double loss_s = crowding() * processor_s;
   double before = lost_s.load(std::memory_order_relaxed);
   while (!lost_s.compare_exchange_weak(before, before + loss_s, std::memory_order_relaxed)) {
   }

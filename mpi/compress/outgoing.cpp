@@ -159,10 +159,12 @@ class Encoding {
     // A probe takes frames out of the library, which must not complete a synchronous send.
     const bool may_be_frame = link_.encoder != nullptr && m_.mode != SendMode::synchronous;
     Policy* policy = may_be_frame ? &policy_of_channel() : nullptr;
-    if (policy == nullptr || !(framing_state.always || policy->tries(trial_is_allowed()))) return plain();
+    if (policy == nullptr || (!framing_state.always && policy->pauses())) return plain();
+    const double worth = worth_bytes_per_s();
+    if (!framing_state.always && !policy->pays() && !(can_pay(worth) && trial_is_allowed())) return plain();
     const std::byte* raw = in_one_piece(m_, info_, parcel_);
     if (raw == nullptr) return {};
-    return encoded(raw, *policy);
+    return encoded(raw, *policy, worth);
   }
 
   Wire plain() {
@@ -178,18 +180,17 @@ class Encoding {
     return info_.contiguous ? Wire{} : with_gap(parcel_.packed.data(), static_cast<std::size_t>(bytes_));
   }
 
-  Wire encoded(const std::byte* raw, Policy& policy) {
+  Wire encoded(const std::byte* raw, Policy& policy, double worth) {
     const auto bytes = static_cast<std::size_t>(bytes_);
     parcel_.frame = Buffer(mark_bytes + codec::bound(bytes) + frame_step + gap_bytes);
     std::byte* const out = parcel_.frame.data();
     if (link_.remembers && has_reported_loss(messages_.world_rank(m_.peer))) forget();
-    const double worth = worth_bytes_per_s();
     link_.encoder->set_wire_bytes_per_s(worth);
     const std::uint64_t plans = link_.encoder->statistics().plans;
     const std::int64_t before_ns = processor_ns();
     const codec::Channel channel{.tag = m_.tag, .message_bytes = bytes};
     const codec::Frame frame =
-        link_.encoder->encode(channel, {raw, bytes}, {out + mark_bytes, codec::bound(bytes)}, element_of(m_.type));
+        link_.encoder->encode(channel, {raw, bytes}, {out + mark_bytes, codec::bound(bytes)}, info_.element);
     const std::int64_t spent_ns = processor_ns() - before_ns;
     const bool planned = link_.encoder->statistics().plans != plans;
     const bool shorter = frame.codec != codec::Id::stored && framed_length(frame.bytes) <= bytes;
@@ -224,17 +225,15 @@ class Encoding {
   /// In processor time: the wire's counts for as much of it as `worth` says. Plans are made ever more rarely, so that the channel is judged
   /// by what its messages take without them.
   void judge(Policy& policy, std::size_t wire_bytes, std::int64_t encoding_ns, bool planned, double worth) {
-    const auto saved_bytes = static_cast<double>(static_cast<std::size_t>(bytes_) - wire_bytes);
-    const auto spent_ns = static_cast<double>(encoding_ns);
+    const double saved_s = static_cast<double>(static_cast<std::size_t>(bytes_) - wire_bytes) / worth;
     if (!planned) encoding_pace.note(bytes_, encoding_ns);
-    const double usual_ns = planned ? encoding_pace.ns_for(bytes_, spent_ns) : spent_ns;
-    const double decode_ns = saved_bytes > 0 ? decoding_pace.ns_for(bytes_, usual_ns) : 0;
-    const double wall_s = worth / framing_state.share_bytes_per_s;  // for each second of processor time
-    const double gain_s = saved_bytes / worth - 1e-9 * (spent_ns + decode_ns);
+    const double usual_s = planned ? 1e-9 * encoding_pace.ns_for(bytes_) : 1e-9 * static_cast<double>(encoding_ns);
+    const double decoding_s = saved_s > 0 ? 1e-9 * decoding_pace.ns_for(bytes_) : 0;
+    const double gain_s = saved_s - 1e-9 * static_cast<double>(encoding_ns) - decoding_s;
     link_.traffic.encode_ns += static_cast<std::uint64_t>(encoding_ns);
-    link_.traffic.saved_s += wall_s * gain_s;
-    policy.learn(saved_bytes / worth - margin * 1e-9 * (usual_ns + decode_ns));
-    if (!policy.pays() && gain_s < 0) note_loss(-wall_s * gain_s);
+    link_.traffic.saved_s += gain_s * worth / framing_state.share_bytes_per_s;  // so many seconds for each of processor time
+    policy.learn(saved_s, usual_s + decoding_s);
+    if (!policy.pays() && gain_s < 0) note_loss(-gain_s);
   }
 
   const Outgoing& m_;

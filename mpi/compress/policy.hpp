@@ -5,25 +5,26 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "compress/cost.hpp"
+
 namespace antiphon::mpi {
 
 class Policy {
  public:
   /// Whether encoding has been found to pay.
-  [[nodiscard]] bool pays() const { return gain_s_ > 0; }
+  [[nodiscard]] bool pays() const { return pays_; }
 
-  /// Whether to encode the next message. `allowed`: whether it may be tried where it has not been found to pay.
-  bool tries(bool allowed) {
-    if (pause_ == 0) return pays() || allowed;
-    --pause_;
-    return false;
-  }
+  /// Whether the next message is to be left alone.
+  bool pauses() { return pause_ > 0 && pause_-- > 0; }
 
-  /// What came of it, in seconds.
-  void learn(double gain_s) {
-    // Recent messages count most; a single odd one does not turn the channel off.
-    gain_s_ += (gain_s - gain_s_) / std::min<double>(++seen_, 8);
-    if (gain_s_ > 0) {
+  /// What came of it: the wire's time saved and what coding took, in seconds of processor time.
+  void learn(double saved_s, double coding_s) {
+    // Recent messages count most; a single odd one does not turn the channel on or off.
+    const double weight = 1 / std::min<double>(++seen_, 8);
+    saved_s_ += (saved_s - saved_s_) * weight;
+    coding_s_ += (coding_s - coding_s_) * weight;
+    pays_ = saved_s_ > (pays_ ? margin_to_go_on : margin) * coding_s_;
+    if (pays_) {
       next_pause_ = first_pause;
       return;
     }
@@ -36,9 +37,11 @@ class Policy {
  private:
   static constexpr std::uint32_t first_pause = 8;
   static constexpr std::uint32_t longest_pause = 4096;
-  static constexpr std::uint32_t trial_messages = 12;
+  static constexpr std::uint32_t trial_messages = 8;
 
-  double gain_s_ = 0;
+  bool pays_ = false;
+  double saved_s_ = 0;
+  double coding_s_ = 0;
   std::uint32_t seen_ = 0;
   std::uint32_t pause_ = 0;
   std::uint32_t next_pause_ = first_pause;

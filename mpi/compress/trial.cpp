@@ -29,7 +29,8 @@ void CodingTrial::end(MPI_Comm own, bool may_wait) {
   since_.codec_ns += after.codec_ns - before_.codec_ns;
   if (calls_ < next_) return;
   const double wire_ns = 1e9 / worth_bytes_per_s();  // for each byte, in processor time
-  const auto gain_ns = static_cast<std::int64_t>(wire_ns * static_cast<double>(since_.saved_bytes)) - margin * since_.codec_ns;
+  const auto gain_ns = static_cast<std::int64_t>(wire_ns * static_cast<double>(since_.saved_bytes)) -
+                       static_cast<std::int64_t>(margin * static_cast<double>(since_.codec_ns));
   // Whole numbers: their sum is the same on every rank.
   std::array<std::int64_t, 2> all{static_cast<std::int64_t>(wire_ns * static_cast<double>(since_.bytes)), gain_ns};
   if (may_wait && PMPI_Allreduce(MPI_IN_PLACE, all.data(), 2, MPI_INT64_T, MPI_SUM, own) == MPI_SUCCESS) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <chrono>
 
 #include "codecs/frame/frame.hpp"
+#include "codecs/link/stopwatch.hpp"
 #include "codecs/link/window.hpp"
 
 namespace antiphon::codec {
@@ -13,7 +13,7 @@ class Decoder::State final : public PastSource {
   explicit State(Isa isa) : kernel_(kernel_of(isa)) {}
 
   Error decode(ConstBytes head, ConstBytes body, Bytes raw_out) {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch coding(statistics_.messages, raw_out.size());
     Parts parts;
     Error error = take_apart(head, body, parts);
     if (error != Error::none) return error;
@@ -24,7 +24,8 @@ class Decoder::State final : public PastSource {
       window_.keep(number_, raw_out, parts.reach);
       forget();
     }
-    count(parts, raw_out.size(), start);
+    statistics_.codec_ns += coding.ns();
+    count(parts, raw_out.size());
     return Error::none;
   }
 
@@ -67,7 +68,7 @@ class Decoder::State final : public PastSource {
     statistics_.history_bytes = window_.bytes();
   }
 
-  void count(const Parts& parts, std::size_t raw_bytes, std::chrono::steady_clock::time_point start) {
+  void count(const Parts& parts, std::size_t raw_bytes) {
     ++statistics_.messages;
     statistics_.raw_bytes += raw_bytes;
     statistics_.frame_bytes += frame_overhead_bytes + parts.body.size();
@@ -76,8 +77,6 @@ class Decoder::State final : public PastSource {
        : codec == Id::spatial  ? statistics_.spatial_frames
        : codec == Id::temporal ? statistics_.temporal_frames
                                : statistics_.repeat_frames);
-    statistics_.codec_ns += static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
   }
 
   const Kernel& kernel_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <chrono>
 #include <unordered_map>
 
 #include "codecs/frame/frame.hpp"
+#include "codecs/link/stopwatch.hpp"
 #include "codecs/link/stream.hpp"
 
 namespace antiphon::codec {
@@ -34,16 +34,18 @@ class Encoder::State {
   explicit State(const LinkOptions& options) : options_(options), kernel_(kernel_of(options.frame.isa)) {}
 
   Frame encode(const Channel& channel, ConstBytes raw, Bytes out, Element element) {
-    const auto start = std::chrono::steady_clock::now();
     options_.frame.element = element;
     options_.frame.message_bytes = channel.message_bytes;
     Stream& stream = stream_of(channel);
     Work& work = work_of_thread();
     const Stream::Context context{options_.frame, window_, kernel_, work};
     if (!raw.empty() && stream.needs_plan(channel.piece)) {
+      const Stopwatch planning(0, raw.size());
       stream.make_plan(channel.piece, raw, context);
       ++statistics_.plans;
+      statistics_.codec_ns += planning.ns();
     }
+    const Stopwatch coding(statistics_.messages, raw.size());
     const bool fits = !raw.empty() && raw.size() <= std::min<std::uint64_t>(options_.history_bytes / 4, max_kept_bytes);
     const bool kept = fits && stream.keeps(raw.size());
     Past past;
@@ -57,7 +59,8 @@ class Encoder::State {
       stream.kept(channel.piece, number);
       limit_history(number);
     }
-    count(frame, raw.size(), start);
+    statistics_.codec_ns += coding.ns();
+    count(frame, raw.size());
     return frame;
   }
 
@@ -95,7 +98,7 @@ class Encoder::State {
     window_.drop_below(floor);
   }
 
-  void count(const Frame& frame, std::size_t raw_bytes, std::chrono::steady_clock::time_point start) {
+  void count(const Frame& frame, std::size_t raw_bytes) {
     ++statistics_.messages;
     statistics_.raw_bytes += raw_bytes;
     statistics_.frame_bytes += frame.bytes;
@@ -103,8 +106,6 @@ class Encoder::State {
        : frame.codec == Id::spatial  ? statistics_.spatial_frames
        : frame.codec == Id::temporal ? statistics_.temporal_frames
                                      : statistics_.repeat_frames);
-    statistics_.codec_ns += static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
   }
 
   LinkOptions options_;

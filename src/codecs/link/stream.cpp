@@ -168,7 +168,7 @@ void Stream::make_plan(std::uint32_t piece, ConstBytes raw, const Context& conte
 
 void Stream::schedule_next_plan(double wire_s) {
   last_plan_ = count_;
-  if (wire_s < thorough_plan_s) {
+  if (wire_s < 3 * thorough_plan_s) {
     // The wire is about as fast as planning: two looks, then ever more rarely.
     next_plan_ = count_ == 0 ? 1 : 4 * count_;
   } else {
