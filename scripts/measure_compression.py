@@ -34,7 +34,7 @@ CASES = {
     "euler-quiet": ("euler3d", "--local 24 --steps 10 --warm-up 0"),
     "sweep": ("sweep3d", "--local 8x8x256 --layers 64 --steps 3 --warm-up 2"),
     "chebyshev": ("cg3d", "--local 128x128x4 --steps 1 --warm-up 0 --method chebyshev"),
-    "chebyshev-thin": ("cg3d", "--local 192x192x2 --steps 1 --warm-up 0 --method chebyshev"),
+    "chebyshev-thin": ("cg3d", "--local 128x128x2 --steps 1 --warm-up 0 --method chebyshev"),
     "cg": ("cg3d", "--local 96x96x4 --steps 1 --warm-up 0"),
     "sort-W": ("integer_sort", "W"),
     "sort-A": ("integer_sort", "A 4"),
