@@ -30,8 +30,8 @@ CLONE_NEWNET = 0x40000000
 def socket_in(pid: int, address: str, receives: bool) -> socket.socket:
     """A datagram socket in the network of a process; it stays there when this process leaves."""
     libc = ctypes.CDLL(None, use_errno=True)
-    with open(f"/proc/{pid}/ns/net", "rb") as network:
-        if libc.setns(network.fileno(), CLONE_NEWNET) != 0:
+    with open(f"/proc/{pid}/ns/net", "rb") as file:
+        if libc.setns(file.fileno(), CLONE_NEWNET) != 0:
             raise OSError(ctypes.get_errno(), f"no way into the network of process {pid}")
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     s.setblocking(False)

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "mapping/links.hpp"
+#include "mapping/search/walk.hpp"
 
 namespace antiphon::mapping {
 
@@ -17,11 +18,10 @@ constexpr std::size_t memory = 400;
 
 class LinkSearch {
  public:
-  LinkSearch(const Model& model, const Domains& domains, Model::Placement placement, Random& random)
+  LinkSearch(const Model& model, const Domains& domains, const Model::Placement& placement, Random& random)
       : model_(model), order_(domains.order()), links_(model.task().machine()), random_(random),
-        slot_of_(std::move(placement)), item_at_(slot_of_.size()),
-        position_(slot_of_.size()), times_(at(links_.count() / 2 + model.ranks()), 0) {
-    for (std::size_t i = 0; i < slot_of_.size(); ++i) item_at_[at(slot_of_[i])] = static_cast<int>(i);
+        position_(placement.size()), times_(at(links_.count() / 2 + model.ranks()), 0) {
+    seats_.set(placement);
     for (std::size_t i = 0; i < order_.size(); ++i) position_[at(order_[i])] = static_cast<int>(i);
     for (int r = 0; r < model_.ranks(); ++r) {
       for (const Model::Edge* e = model_.begin(r); e != model_.end(r); ++e) {
@@ -32,7 +32,7 @@ class LinkSearch {
   }
 
   Model::Placement run(double until) {
-    Model::Placement best = slot_of_;
+    Model::Placement best = seats_.slot_of;
     double least = sum_;
     std::vector<double> past(memory, sum_);
     for (std::size_t n = 0;; ++n) {
@@ -40,7 +40,7 @@ class LinkSearch {
       if ((n & 0xfff) == 0xfff) exact_sum();
       const auto a = static_cast<int>(random_.below(static_cast<std::uint32_t>(model_.ranks())));
       const int b = partner(a);
-      if (a == b || (model_.pinned() && !(model_.allowed(a, slot_of_[at(b)]) && model_.allowed(b, slot_of_[at(a)])))) continue;
+      if (a == b || (model_.pinned() && !(model_.allowed(a, seats_.slot_of[at(b)]) && model_.allowed(b, seats_.slot_of[at(a)])))) continue;
       const double before = sum_;
       exchange(a, b);
       double& then = past[n % memory];
@@ -48,7 +48,7 @@ class LinkSearch {
       then = sum_;
       if (sum_ >= least * (1 - 1e-9)) continue;
       least = sum_;
-      best = slot_of_;
+      best = seats_.slot_of;
     }
     return best;
   }
@@ -70,8 +70,8 @@ class LinkSearch {
 
   /// An edge's traffic on the links between its ranks, half in each direction, and on both ranks.
   void add(int rank, const Model::Edge& e, double sign) {
-    const int p = slot_of_[at(rank)];
-    const int q = slot_of_[at(e.to)];
+    const int p = seats_.slot_of[at(rank)];
+    const int q = seats_.slot_of[at(e.to)];
     const Model::Pair pair = model_.between(p, q);
     const double seconds = sign * 0.5e-6 * static_cast<double>(pair.per_byte * e.bytes + pair.per_message * e.messages);
     const std::size_t ranks = at(links_.count() / 2);
@@ -98,9 +98,7 @@ class LinkSearch {
     // Their own edge is counted once, with the first of them.
     add_all(a, -1, -1);
     add_all(b, a, -1);
-    std::swap(slot_of_[at(a)], slot_of_[at(b)]);
-    item_at_[at(slot_of_[at(a)])] = a;
-    item_at_[at(slot_of_[at(b)])] = b;
+    seats_.exchange(a, b);
     add_all(a, -1, 1);
     add_all(b, a, 1);
   }
@@ -108,11 +106,11 @@ class LinkSearch {
   int partner(int rank) {
     const int degree = model_.degree(rank);
     const std::uint64_t dice = random_.next() >> 20;
-    if (degree == 0 || (dice & 3) == 0) return item_at_[random_.below(static_cast<std::uint32_t>(item_at_.size()))];
-    const int slot = slot_of_[at(model_.begin(rank)[random_.below(static_cast<std::uint32_t>(degree))].to)];
+    if (degree == 0 || (dice & 3) == 0) return seats_.item_at[random_.below(static_cast<std::uint32_t>(seats_.item_at.size()))];
+    const int slot = seats_.slot_of[at(model_.begin(rank)[random_.below(static_cast<std::uint32_t>(degree))].to)];
     const int reach = 1 << (1 + ((dice >> 4) & 7));
     const int p = position_[at(slot)] + static_cast<int>(random_.below(static_cast<std::uint32_t>(2 * reach + 1))) - reach;
-    return item_at_[at(order_[at(std::clamp(p, 0, static_cast<int>(order_.size()) - 1))])];
+    return seats_.item_at[at(order_[at(std::clamp(p, 0, static_cast<int>(order_.size()) - 1))])];
   }
 
   void scale() {
@@ -131,8 +129,7 @@ class LinkSearch {
   const std::vector<int>& order_;
   Links links_;
   Random& random_;
-  Model::Placement slot_of_;
-  std::vector<int> item_at_;
+  Seats seats_;
   std::vector<int> position_;
   std::vector<double> times_;  ///< of links (both directions alike), then of ranks
   double inverse_scale_ = 1;
@@ -143,7 +140,7 @@ class LinkSearch {
 
 Model::Placement search_links(const Model& model, const Domains& domains, Model::Placement placement, Random& random, double until) {
   if (model.ranks() < 2 || model.edges() == 0) return placement;
-  return LinkSearch(model, domains, std::move(placement), random).run(until);
+  return LinkSearch(model, domains, placement, random).run(until);
 }
 
 }  // namespace antiphon::mapping

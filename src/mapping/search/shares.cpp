@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <utility>
 
 namespace antiphon::mapping {
 
@@ -52,9 +52,7 @@ Model::Pair Shares::mean_inside(int node) {
 }
 
 void Shares::set(const Model::Placement& placement) {
-  slot_of_ = placement;
-  item_at_.resize(placement.size());
-  for (std::size_t i = 0; i < placement.size(); ++i) item_at_[at(placement[i])] = static_cast<int>(i);
+  seats_.set(placement);
   costs_.assign(placement.size() * nodes_, 0);
   for (int r = 0; r < model_.ranks(); ++r) {
     float* row = costs_.data() + at(r) * nodes_;
@@ -104,71 +102,47 @@ void Shares::exchange(int a, int b) {
   const int q = node_of(b);
   if (a < model_.ranks()) move(a, p, q);
   if (b < model_.ranks()) move(b, q, p);
-  std::swap(slot_of_[at(a)], slot_of_[at(b)]);
-  item_at_[at(slot_of_[at(a)])] = a;
-  item_at_[at(slot_of_[at(b)])] = b;
+  seats_.exchange(a, b);
 }
 
 /// An item of a neighbour's node, or of one beside it; sometimes any.
 int Shares::partner(int rank) {
   const int degree = model_.degree(rank);
   const std::uint64_t dice = random_.next() >> 20;
-  if (degree == 0 || (dice & 15) == 0) return item_at_[random_.below(static_cast<std::uint32_t>(item_at_.size()))];
+  if (degree == 0 || (dice & 15) == 0) return seats_.item_at[random_.below(static_cast<std::uint32_t>(seats_.item_at.size()))];
   int node = node_of(model_.begin(rank)[random_.below(static_cast<std::uint32_t>(degree))].to);
   const auto& near = near_.of(node);
   if ((dice & 0x30) == 0 && !near.empty()) node = near[random_.below(static_cast<std::uint32_t>(near.size()))];
-  return item_at_[at(model_.first_slot(node)) + random_.below(static_cast<std::uint32_t>(model_.slots_of(node)))];
+  return seats_.item_at[at(model_.first_slot(node)) + random_.below(static_cast<std::uint32_t>(model_.slots_of(node)))];
 }
 
 float Shares::typical_step() {
-  float sum = 0;
-  int worse = 0;
-  for (int t = 0; t < 1000; ++t) {
+  return mean_rise(1000, [&] {
     const auto a = static_cast<int>(random_.below(static_cast<std::uint32_t>(model_.ranks())));
     const int b = partner(a);
-    const float d = node_of(a) == node_of(b) ? 0 : delta(a, b);
-    if (d <= 0) continue;
-    sum += d;
-    ++worse;
-  }
-  return worse > 0 ? sum / static_cast<float>(worse) : 0;
+    return node_of(a) == node_of(b) ? 0 : delta(a, b);
+  });
 }
 
 void Shares::anneal(float hot, float cold, double until) {
-  Model::Placement best = slot_of_;
-  double cost = 0;
-  double least = 0;
-  const double begin = thread_seconds();
   const auto ranks = static_cast<std::uint32_t>(model_.ranks());
-  float temperature = hot;
-  bool better = false;
+  Lowest lowest(seats_.slot_of);
+  Cooling cooling(hot, cold, until);
   for (long n = 0;; ++n) {
-    if ((n & 255) == 0) {
-      const double now = thread_seconds();
-      if (now >= until) break;
-      temperature = hot * std::pow(cold / hot, static_cast<float>((now - begin) / (until - begin)));
-    }
+    if ((n & 255) == 0 && !cooling.goes_on()) break;
     const auto a = static_cast<int>(random_.below(ranks));
     const int b = partner(a);
     if (node_of(a) == node_of(b)) continue;
     float d = delta(a, b);
-    const float bound = d > 0 ? -temperature * std::log(random_.unit() + 1e-7F) : 0;
+    const float bound = d > 0 ? -cooling.temperature() * std::log(random_.unit() + 1e-7F) : 0;
     if (d > bound) continue;
     if (b < model_.ranks()) d += bond(a, b, node_of(a), node_of(b));
     if (d > bound) continue;
-    // Where it goes up again from the lowest point so far, that point is kept.
-    if (d > 0 && better) {
-      best = slot_of_;
-      better = false;
-    }
+    lowest.leave(d, seats_.slot_of);
     exchange(a, b);
-    cost += static_cast<double>(d);
-    if (cost < least) {
-      least = cost;
-      better = true;
-    }
+    lowest.reach(d);
   }
-  if (!better) slot_of_ = best;
+  if (const Model::Placement* best = lowest.behind()) seats_.set(*best);
 }
 
 /// Of two that gain together at least one gains alone, so it is enough to look where the rank itself would cost less.
@@ -180,7 +154,7 @@ int Shares::best_partner(int rank, float least) const {
     const float own = mine[q] - mine[p];
     if (own >= 0 || q == p) continue;
     for (int slot = model_.first_slot(q); slot < model_.first_slot(q + 1); ++slot) {
-      const int other = item_at_[at(slot)];
+      const int other = seats_.item_at[at(slot)];
       float d = own + costs(other)[p] - costs(other)[q];
       if (d >= least) continue;
       if (other < model_.ranks()) d += bond(rank, other, p, q);
@@ -193,29 +167,12 @@ int Shares::best_partner(int rank, float least) const {
 }
 
 void Shares::descend(double until) {
-  std::vector<int> queue(at(model_.ranks()));
-  std::iota(queue.begin(), queue.end(), 0);
-  random_.shuffle(queue.begin(), queue.end());
-  std::vector<char> waiting(at(model_.ranks()), 1);
-  const auto least = static_cast<float>(-1e-7 * model_.total(slot_of_) / model_.ranks());
-  const auto wake = [&](int item) {
-    if (item >= model_.ranks() || waiting[at(item)] != 0) return;
-    waiting[at(item)] = 1;
-    queue.push_back(item);
-  };
-  for (std::size_t head = 0; head < queue.size(); ++head) {
-    if ((head & 15) == 0 && thread_seconds() > until) return;
-    const int rank = queue[head];
-    waiting[at(rank)] = 0;
+  look_at_all(model_, seats_, random_, until, [&](int rank, float least) -> std::pair<int, int> {
     const int other = best_partner(rank, least);
-    if (other < 0) continue;
+    if (other < 0) return {-1, -1};
     exchange(rank, other);
-    for (const int item : {rank, other}) {
-      wake(item);
-      if (item >= model_.ranks()) continue;
-      for (const Model::Edge* e = model_.begin(item); e != model_.end(item); ++e) wake(e->to);
-    }
-  }
+    return {rank, other};
+  });
 }
 
 }  // namespace antiphon::mapping

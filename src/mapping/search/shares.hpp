@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mapping/search/nodes.hpp"
+#include "mapping/search/walk.hpp"
 
 namespace antiphon::mapping {
 
@@ -20,16 +21,16 @@ class Shares {
   /// Whether the order of ranks within any node makes a difference.
   [[nodiscard]] bool order_matters() const { return order_matters_; }
   void set(const Model::Placement& placement);
-  [[nodiscard]] const Model::Placement& placement() const { return slot_of_; }
+  [[nodiscard]] const Model::Placement& placement() const { return seats_.slot_of; }
   /// Best exchanges until none helps, or `until` (thread_seconds()).
   void descend(double until);
-  /// Annealing from `hot` to `cold` microseconds; ends at the best placement seen.
+  /// Annealing from `hot` to `cold` microseconds; placement() is the best one seen then, and what comes next begins with set().
   void anneal(float hot, float cold, double until);
   /// What an exchange that makes things worse costs on average.
   [[nodiscard]] float typical_step();
 
  private:
-  [[nodiscard]] int node_of(int item) const { return model_.node(slot_of_[static_cast<std::size_t>(item)]); }
+  [[nodiscard]] int node_of(int item) const { return model_.node(seats_.slot_of[static_cast<std::size_t>(item)]); }
   [[nodiscard]] const float* costs(int item) const { return costs_.data() + static_cast<std::size_t>(item) * nodes_; }
   [[nodiscard]] float delta(int a, int b) const;
   [[nodiscard]] float bond(int a, int b, int p, int q) const;
@@ -48,8 +49,7 @@ class Shares {
   std::vector<float> per_message_;  ///< [node · nodes + node]
   std::vector<float> per_byte_;
   std::vector<float> costs_;        ///< [item · nodes + node]
-  Model::Placement slot_of_;
-  std::vector<int> item_at_;
+  Seats seats_;
 };
 
 }  // namespace antiphon::mapping

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "mapping/search/domains.hpp"
 #include "mapping/search/nodes.hpp"
+#include "mapping/search/walk.hpp"
 
 namespace antiphon::mapping {
 
@@ -13,8 +15,8 @@ class Swaps {
  public:
   Swaps(const Model& model, const Domains& domains, const NearNodes& near, std::uint64_t seed);
 
-  void set(const Model::Placement& placement);
-  [[nodiscard]] const Model::Placement& placement() const { return slot_of_; }
+  void set(const Model::Placement& placement) { seats_.set(placement); }
+  [[nodiscard]] const Model::Placement& placement() const { return seats_.slot_of; }
   /// Takes the best exchange of every rank into its neighbours' nodes, or within its own alone, until none helps, or `until`
   /// (thread_seconds()).
   void descend(double until, bool own_node_alone = false);
@@ -26,14 +28,9 @@ class Swaps {
  private:
   [[nodiscard]] int partner(int rank);
   void neighbours(int rank, std::vector<int>& nodes) const;
-  bool improve(int rank, float least, const std::vector<int>& nodes, std::vector<std::pair<int, int>>& changed);
-  void exchange(int a, int b) {
-    std::swap(slot_of_[static_cast<std::size_t>(a)], slot_of_[static_cast<std::size_t>(b)]);
-    item_at_[static_cast<std::size_t>(slot_of_[static_cast<std::size_t>(a)])] = a;
-    item_at_[static_cast<std::size_t>(slot_of_[static_cast<std::size_t>(b)])] = b;
-  }
+  std::pair<int, int> improve(int rank, float least, const std::vector<int>& nodes);
   [[nodiscard]] bool may(int a, int b) const {
-    return model_.allowed(a, slot_of_[static_cast<std::size_t>(b)]) && model_.allowed(b, slot_of_[static_cast<std::size_t>(a)]);
+    return model_.allowed(a, seats_.slot_of[static_cast<std::size_t>(b)]) && model_.allowed(b, seats_.slot_of[static_cast<std::size_t>(a)]);
   }
 
   const Model& model_;
@@ -41,8 +38,7 @@ class Swaps {
   std::vector<int> position_;  ///< of a slot
   const NearNodes& near_;
   Random random_;
-  Model::Placement slot_of_;
-  std::vector<int> item_at_;
+  Seats seats_;
 };
 
 }  // namespace antiphon::mapping
