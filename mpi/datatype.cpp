@@ -32,21 +32,7 @@ TypeInfo predefined_info(MPI_Datatype type) {
   MPI_Aint extent = 0;
   PMPI_Type_size(type, &size);
   PMPI_Type_get_extent(type, &lb, &extent);
-  return {size, extent, 0, extent, true, lb == 0 && size == extent, false, element_of_named(type)};
-}
-
-/// A type made of one other, and how.
-struct Parts {
-  std::vector<int> integers;
-  std::vector<MPI_Aint> addresses;
-  MPI_Datatype base;
-};
-
-bool parts_of(MPI_Datatype type, const Making& making, Parts& parts) {
-  parts.integers.resize(static_cast<std::size_t>(making.integers) + 1);
-  parts.addresses.resize(static_cast<std::size_t>(making.addresses) + 1);
-  return PMPI_Type_get_contents(type, making.integers, making.addresses, 1, parts.integers.data(), parts.addresses.data(), &parts.base) ==
-         MPI_SUCCESS;
+  return {size, extent, 0, extent, true, lb == 0 && size == extent, nullptr, element_of_named(type)};
 }
 
 /// Sizes alone do not tell: an indexed type may permute its elements without a gap. So only types made of nothing but
@@ -61,32 +47,6 @@ bool layout_is_plain(MPI_Datatype type) {
   const bool plain = layout_is_plain(parts.base);
   give_back(parts.base);
   return plain;
-}
-
-/// True only of types whose making shows it: parts of grids, rows and columns of elements of at least four bytes.
-bool starts_at_its_lowest(MPI_Datatype type) {
-  Making making;
-  Parts parts;
-  if (!how_made(type, making) || making.large) return false;
-  switch (making.combiner) {
-    case MPI_COMBINER_NAMED: return predefined_info(type).contiguous && predefined_info(type).size_bytes >= 4;
-    case MPI_COMBINER_DUP:
-    case MPI_COMBINER_CONTIGUOUS:
-    case MPI_COMBINER_RESIZED:
-    case MPI_COMBINER_VECTOR:
-    case MPI_COMBINER_HVECTOR:
-    case MPI_COMBINER_SUBARRAY: break;
-    default: return false;
-  }
-  if (!parts_of(type, making, parts)) return false;
-  MPI_Aint lb = 0;
-  MPI_Aint extent = 0;
-  PMPI_Type_get_extent(parts.base, &lb, &extent);
-  const bool forwards = extent > 0 && (making.combiner != MPI_COMBINER_VECTOR || parts.integers[2] >= 0) &&
-                        (making.combiner != MPI_COMBINER_HVECTOR || parts.addresses[0] >= 0);
-  const bool lowest = forwards && starts_at_its_lowest(parts.base);
-  give_back(parts.base);
-  return lowest;
 }
 
 /// Found where a type is made of one other, however often.
@@ -143,7 +103,7 @@ bool kept_info(MPI_Datatype type, TypeInfo& info) {
       auto* fresh = new TypeInfo;
       measure(type, *fresh);
       fresh->contiguous = layout_is_plain(type);
-      fresh->begins_lowest = starts_at_its_lowest(type);
+      if (!fresh->contiguous) fresh->layout = layout_of(type);
       fresh->element = element_within(type);
       PMPI_Type_set_attr(type, keyval, fresh);
       kept = fresh;
@@ -220,6 +180,13 @@ bool how_made(MPI_Datatype type, Making& m) {
   return PMPI_Type_get_envelope(type, &m.integers, &m.addresses, &m.types, &m.combiner) == MPI_SUCCESS;
 }
 
+bool parts_of(MPI_Datatype type, const Making& making, Parts& parts) {
+  parts.integers.resize(static_cast<std::size_t>(making.integers) + 1);
+  parts.addresses.resize(static_cast<std::size_t>(making.addresses) + 1);
+  return PMPI_Type_get_contents(type, making.integers, making.addresses, 1, parts.integers.data(), parts.addresses.data(), &parts.base) ==
+         MPI_SUCCESS;
+}
+
 void give_back(MPI_Datatype& part) {
   Making making;
   if (how_made(part, making) && making.combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&part);
@@ -237,6 +204,10 @@ bool inspect(MPI_Datatype type, TypeInfo& info) {
 }
 
 int pack(const void* from, std::int64_t count, MPI_Datatype type, const TypeInfo& info, std::byte* to) {
+  if (info.layout && from != MPI_BOTTOM) {
+    gather(*info.layout, from, count, to);
+    return MPI_SUCCESS;
+  }
   const std::int64_t step = chunk_elements(info);
   for (std::int64_t i = 0; i < count; i += step) {
     const auto n = static_cast<int>(std::min(step, count - i));
@@ -248,6 +219,10 @@ int pack(const void* from, std::int64_t count, MPI_Datatype type, const TypeInfo
 }
 
 int unpack(const std::byte* from, void* to, std::int64_t count, MPI_Datatype type, const TypeInfo& info) {
+  if (info.layout && to != MPI_BOTTOM) {
+    scatter(*info.layout, from, count, to);
+    return MPI_SUCCESS;
+  }
   const std::int64_t step = chunk_elements(info);
   for (std::int64_t i = 0; i < count; i += step) {
     const auto n = static_cast<int>(std::min(step, count - i));

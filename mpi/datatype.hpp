@@ -6,8 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "antiphon/codec.hpp"
+#include "layout.hpp"
 
 namespace antiphon::mpi {
 
@@ -19,8 +22,8 @@ struct TypeInfo {
   bool predefined = false;
   /// count elements are count × size bytes of memory in type-map order, from the buffer's address.
   bool contiguous = false;
-  /// The first bytes in type-map order, four at least, lie at the buffer's address + true_lb_bytes. Not known of all types that do.
-  bool begins_lowest = false;
+  /// Of derived types that are regular.
+  std::shared_ptr<const Layout> layout;
   /// What all its elements are, for an encoder; of types made of one other.
   codec::Element element = codec::Element::unknown;
 };
@@ -34,6 +37,15 @@ struct Making {
   bool large = false;  ///< with large counts, for which the contents have another form
 };
 bool how_made(MPI_Datatype type, Making& making);
+
+/// A type made of one other, and how.
+struct Parts {
+  std::vector<int> integers;
+  std::vector<MPI_Aint> addresses;
+  MPI_Datatype base;
+};
+/// Not of types with large counts.
+bool parts_of(MPI_Datatype type, const Making& making, Parts& parts);
 /// What MPI_Type_get_contents has given belongs to the caller unless it is predefined.
 void give_back(MPI_Datatype& part);
 

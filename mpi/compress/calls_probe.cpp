@@ -31,7 +31,7 @@ int receive_matched(MPI_Message* message, std::int64_t bytes, Buffer& wire) {
 }
 
 /// Decodes a message into its place among the extracted ones, where it was put under `matching`, which is let go of.
-int extract_into(Messages& messages, std::unique_lock<std::mutex>& matching, Buffer wire, std::int64_t bytes, MPI_Status& status) {
+int extract_into(Messages& messages, std::unique_lock<Mutex>& matching, Buffer wire, std::int64_t bytes, MPI_Status& status) {
   auto place = messages.extracted.insert(messages.extracted.end(), {status.MPI_SOURCE, status.MPI_TAG, bytes, Buffer(), false});
   messages.extracted_count.fetch_add(1, std::memory_order_relaxed);
   matching.unlock();

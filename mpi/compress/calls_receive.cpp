@@ -13,7 +13,7 @@ int report(int code, int library_code, MPI_Comm comm) {
   return code;
 }
 
-bool take_extracted(Messages& messages, std::unique_lock<std::mutex>& matching, int source, int tag, Extracted& message) {
+bool take_extracted(Messages& messages, std::unique_lock<Mutex>& matching, int source, int tag, Extracted& message) {
   if (messages.extracted_count.load(std::memory_order_relaxed) == 0) return false;
   while (true) {
     auto m = messages.extracted.begin();

@@ -84,7 +84,7 @@ int start_tracked(Tracked& t) {
   if (!t.receive) {
     if (!start_framed(t.sends, t.parcel, &t.inner, result)) {
       t.parcel = Parcel();
-      result = PMPI_Start(&t.handle);
+      return PMPI_Start(&t.handle);
     }
     t.active = result == MPI_SUCCESS;
     return result;
@@ -127,7 +127,7 @@ void give_up(Tracked& t) {
 namespace framed {
 
 int start(MPI_Request* request) {
-  auto tracked = take(*request);
+  auto tracked = take_to_start(*request);
   if (!tracked) return PMPI_Start(request);
   const int result = start_tracked(*tracked);
   track(std::move(tracked));
@@ -135,7 +135,7 @@ int start(MPI_Request* request) {
 }
 
 int startall(int count, MPI_Request requests[]) {
-  if (!some_tracked()) return PMPI_Startall(count, requests);
+  if (!some_to_start()) return PMPI_Startall(count, requests);
   for (int i = 0; i < count; ++i) {
     if (const int result = start(&requests[i]); result != MPI_SUCCESS) return result;
   }
@@ -216,13 +216,14 @@ int testsome(int incount, MPI_Request requests[], int* outcount, int indices[], 
 }
 
 int cancel(MPI_Request* request) {
-  auto tracked = take(*request);
+  auto tracked = take_to_start(*request);
   if (!tracked) return PMPI_Cancel(request);
   if (tracked->parcel.is_copy() && !tracked->given_up) {
     give_up(*tracked);
     track(std::move(tracked));
     return MPI_SUCCESS;
   }
+  if (tracked->receive) tracked->receive->may_be_cancelled = true;
   MPI_Request handle = tracked->inner != MPI_REQUEST_NULL ? tracked->inner : tracked->handle;
   const int result = PMPI_Cancel(&handle);
   track(std::move(tracked));
@@ -230,7 +231,7 @@ int cancel(MPI_Request* request) {
 }
 
 int request_free(MPI_Request* request) {
-  auto tracked = take(*request);
+  auto tracked = take_to_start(*request);
   if (!tracked) return PMPI_Request_free(request);
   if (tracked->given_up) PMPI_Request_free(&tracked->inner);
   if (tracked->persistent && (tracked->given_up || !tracked->active)) return PMPI_Request_free(request);

@@ -48,12 +48,13 @@ int send_init_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatyp
                  MPI_Request* request) {
   const int result = native::send_init(mode, buf, count, type, dest, tag, comm, request);
   const Outgoing message{mode, buf, count, type, dest, tag, comm};
-  if (result != MPI_SUCCESS || !worth_tracking(message)) return result;
   auto tracked = std::make_unique<Tracked>();
+  if (result != MPI_SUCCESS || !worth_tracking(message, tracked->info)) return result;
   tracked->persistent = true;
   tracked->active = false;
   tracked->handle = *request;
   tracked->sends = message;
+  tracked->sends.info = &tracked->info;
   tracked->owns_type = PMPI_Type_dup(type, &tracked->sends.type) == MPI_SUCCESS;
   track(std::move(tracked));
   return result;

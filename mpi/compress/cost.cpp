@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t look_every_ns = 100'000'000;
 constexpr double most_crowding = 64;
-constexpr double counted_crowding = 5;
+constexpr double counted_crowding = 3;
 constexpr double trial_share = 0.005;     ///< of the process' life
 constexpr double first_trials_s = 0.005;  ///< and this at its beginning
 constexpr double old_share = 0.75;        ///< of earlier looks in what is known of crowding

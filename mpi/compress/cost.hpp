@@ -21,7 +21,7 @@ double crowding();
 
 /// What a rank's wire carries in a second of processor time: codecs are chosen, and judged, by this. While a rank encodes, those that share
 /// its core are held up, while the wire carries their messages; or they all wait, by polling, and lose nothing. That cannot be told from
-/// here. So crowding counts, but not more than five (docs/concepts/findings.md).
+/// here. So crowding counts, but not more than three (docs/concepts/findings.md).
 double worth_bytes_per_s();
 
 /// What coding has cost this process for each byte of messages that are not short.
@@ -41,12 +41,12 @@ class Pace {
 
  private:
   static constexpr std::int64_t least_bytes = 16 << 10;
-  double usual_ns_per_byte_;  ///< until something has been coded
+  double usual_ns_per_byte_;  ///< until something has been coded: with caches that others use too
   std::atomic<std::int64_t> bytes_{0};
   std::atomic<std::int64_t> ns_{0};
 };
-inline Pace encoding_pace{0.4};  ///< without planning
-inline Pace decoding_pace{0.4};  ///< decoding is done by others, and taken to cost them as much
+inline Pace encoding_pace{0.8};  ///< without planning
+inline Pace decoding_pace{0.5};  ///< decoding is done by others, and taken to cost them as much
 
 /// Whether encoding could pay at all on such a wire, were nothing left of the messages.
 bool can_pay(double worth);

@@ -126,9 +126,10 @@ int unpack_bytes(const Receive& r, const std::byte* from, std::int64_t bytes) {
 int put(Receive& r, const std::byte* data, std::int64_t bytes) {
   const std::int64_t fits = std::min(bytes, r.capacity_bytes);
   int code = MPI_SUCCESS;
-  if (!r.info.contiguous) {
+  if (data == r.wanted.buffer || is_taken(r)) {
+  } else if (!r.info.contiguous) {
     code = unpack_bytes(r, data, fits);
-  } else if (data != r.wanted.buffer && !is_taken(r)) {
+  } else {
     std::memcpy(r.wanted.buffer, data, static_cast<std::size_t>(fits));
   }
   return code == MPI_SUCCESS && fits < bytes ? MPI_ERR_TRUNCATE : code;
@@ -157,9 +158,8 @@ namespace {
 
 void set_bytes(MPI_Status& status, std::int64_t bytes) { PMPI_Status_set_elements_x(&status, MPI_BYTE, bytes); }
 
-/// A frame of `wire` bytes lies where the message was to arrive.
-int unframe(Receive& r, const Origin& origin, std::int64_t wire, MPI_Status& status) {
-  auto* const arrived = static_cast<std::byte*>(r.buffer());
+/// A frame of `wire` bytes lies in one piece at `arrived`.
+int unframe(Receive& r, const Origin& origin, const std::byte* arrived, std::int64_t wire, MPI_Status& status) {
   const codec::ConstBytes here(arrived + mark_bytes, frame_length(arrived, static_cast<std::size_t>(wire)));
   const std::uint64_t raw = codec::raw_bytes(here);
   if (raw == codec::not_a_frame) return failed(codec::Error::damaged);
@@ -185,16 +185,44 @@ int unframe(Receive& r, const Origin& origin, std::int64_t wire, MPI_Status& sta
 
 }  // namespace
 
+namespace {
+
+/// Whether the library takes messages that are no whole number of elements: then frames may come to places with gaps between them.
+/// MPICH does not, and makes types of single bytes so slowly that landing is better.
+#if ANTIPHON_ABI_OPENMPI
+constexpr bool takes_parts_of_elements = true;
+#else
+constexpr bool takes_parts_of_elements = false;
+#endif
+
+bool is_large(const Receive& r) { return r.capacity_bytes > std::numeric_limits<int>::max(); }
+
 /// Bytes; where an int cannot count them and the library has no larger counts, of chunks or, in place, as the program said.
-static void describe_post(Receive& r) {
-  r.post_count = r.capacity_bytes;
-  r.post_type = MPI_BYTE;
+void describe_post(Receive& r) {
+  const bool as_bytes = r.landing || r.info.contiguous;
+  r.post_count = as_bytes ? r.capacity_bytes : r.wanted.count;
+  r.post_type = as_bytes ? MPI_BYTE : r.wanted.type;
 #if !ANTIPHON_HAS_LARGE_COUNT
-  if (r.capacity_bytes <= std::numeric_limits<int>::max()) return;
-  r.post_count = r.info.contiguous ? r.wanted.count : (r.capacity_bytes + chunk_bytes - 1) / chunk_bytes;
-  r.post_type = r.info.contiguous ? r.wanted.type : chunk_type;
+  if (!is_large(r)) return;
+  r.post_count = r.landing ? (r.capacity_bytes + chunk_bytes - 1) / chunk_bytes : r.wanted.count;
+  r.post_type = r.landing ? chunk_type : r.wanted.type;
 #endif
 }
+
+/// The message is to arrive in memory of ours.
+void land(Receive& r) {
+  r.landing = Buffer(static_cast<std::size_t>(is_large(r) ? (r.capacity_bytes + chunk_bytes - 1) / chunk_bytes * chunk_bytes
+                                                          : r.capacity_bytes));
+}
+
+/// What has arrived in places with gaps between them, in one piece.
+int collect(const Receive& r, std::int64_t bytes, Buffer& whole) {
+  const std::int64_t elements = (bytes + r.info.size_bytes - 1) / r.info.size_bytes;
+  whole = Buffer(static_cast<std::size_t>(elements * r.info.size_bytes));
+  return pack(r.wanted.buffer, elements, r.wanted.type, r.info, whole.data());
+}
+
+}  // namespace
 
 Receive::~Receive() {
   unlist_receive(*this);
@@ -210,21 +238,23 @@ std::unique_ptr<Receive> expect_extracted(const Incoming& wanted, Messages& mess
   return r;
 }
 
-std::unique_ptr<Receive> expect(const Incoming& wanted) {
-  if (wanted.count <= 0 || wanted.peer == MPI_PROC_NULL || wanted.type == MPI_DATATYPE_NULL) return nullptr;
+bool may_bring_frame(const Incoming& wanted) {
+  if (wanted.count <= 0 || wanted.peer == MPI_PROC_NULL || wanted.type == MPI_DATATYPE_NULL) return false;
   int size = 0;
-  if (PMPI_Type_size(wanted.type, &size) != MPI_SUCCESS) return nullptr;
-  if (size >= 0 && size * wanted.count < framing_state.threshold_bytes) return nullptr;
-  Messages* messages = Messages::of(wanted.comm);
-  if (messages == nullptr) return nullptr;
-  auto r = expect_extracted(wanted, *messages);
+  if (PMPI_Type_size(wanted.type, &size) != MPI_SUCCESS) return false;
+  return (size < 0 || size * wanted.count >= framing_state.threshold_bytes) && Messages::of(wanted.comm) != nullptr;
+}
+
+std::unique_ptr<Receive> expect(const Incoming& wanted) {
+  if (!may_bring_frame(wanted)) return nullptr;
+  auto r = expect_extracted(wanted, *Messages::of(wanted.comm));
   if (!r || (wanted.buffer == nullptr && r->info.contiguous)) return nullptr;
-  describe_post(*r);
   if (!r->info.contiguous) {
-    r->landing = Buffer(static_cast<std::size_t>(r->post_type == MPI_BYTE ? r->post_count : r->post_count * chunk_bytes));
-    PMPI_Type_dup(wanted.type, &r->own_type);
-    r->has_own_type = true;
+    const bool regular = r->info.layout && wanted.buffer != MPI_BOTTOM;
+    if (!(regular && takes_parts_of_elements)) land(*r);
+    if (!regular) r->has_own_type = PMPI_Type_dup(wanted.type, &r->own_type) == MPI_SUCCESS;
   }
+  describe_post(*r);
   return r;
 }
 
@@ -234,26 +264,27 @@ void keep_apart(Receive& r) {
   constexpr int looked_at = 64;
   if (r.aside) r.landing.reset();  // of a persistent one, the last time
   r.aside = false;
-  if (r.landing || r.post_type != MPI_BYTE) return;
+  if (r.landing || is_large(r)) return;
   const auto& others = r.messages->under_way;
   int left = looked_at;
   for (auto other = others.rbegin(); other != others.rend() && left-- > 0 && !r.aside; ++other) {
     r.aside = (*other)->wanted.buffer == r.wanted.buffer;
   }
-  if (r.aside) r.landing = Buffer(static_cast<std::size_t>(r.capacity_bytes));
+  if (r.aside) land(r);
+  describe_post(r);
 }
 
 void list_receive(Receive& r) {
   r.state = Receive::State::posted;
   r.ticket = r.messages->next_ticket++;
-  r.place = r.messages->under_way.insert(r.messages->under_way.end(), &r);
+  r.messages->under_way.splice(r.messages->under_way.end(), r.place);
   r.listed = true;
 }
 
 void unlist_receive(Receive& r) {
   if (!r.listed) return;
   const std::lock_guard lock(r.messages->matching);
-  r.messages->under_way.erase(r.place);
+  r.place.splice(r.place.end(), r.messages->under_way, r.in_list);
   r.listed = false;
 }
 
@@ -280,10 +311,10 @@ int finish(Receive& r, MPI_Status& status, int code) {
     return r.error;
   }
   int cancelled = 0;
-  PMPI_Test_cancelled(&status, &cancelled);
+  if (r.may_be_cancelled) PMPI_Test_cancelled(&status, &cancelled);
   if (cancelled != 0) return code;
   const std::int64_t wire = bytes_in(status);
-  auto* const arrived = static_cast<std::byte*>(r.buffer());
+  auto* arrived = static_cast<std::byte*>(r.buffer());
   const Origin origin{*r.messages, status.MPI_SOURCE, status.MPI_TAG, r.ticket};
   if (code != MPI_SUCCESS) {
     if (error_class(code) == MPI_ERR_TRUNCATE && status.MPI_SOURCE >= 0) report_loss(r.messages->world_rank(status.MPI_SOURCE));
@@ -291,12 +322,17 @@ int finish(Receive& r, MPI_Status& status, int code) {
     return code;
   }
   const bool may_be_marked = wire >= framing_state.threshold_bytes && wire <= std::numeric_limits<int>::max();
-  const Mark mark = may_be_marked ? mark_of(arrived) : Mark::none;
-  if (mark == Mark::frame && is_frame_length(wire)) return unframe(r, origin, wire, status);
-  if (mark == Mark::tagged) {
-    if (const int failure = restore(origin, arrived, static_cast<std::size_t>(wire)); failure != MPI_SUCCESS) return failure;
+  const bool scattered = !r.info.contiguous && !r.landing;
+  const Mark mark = may_be_marked ? mark_of(scattered ? arrived + r.info.layout->first_bytes : arrived) : Mark::none;
+  if (mark == Mark::none || (mark == Mark::frame && !is_frame_length(wire))) return r.landing ? put(r, arrived, wire) : MPI_SUCCESS;
+  Buffer whole;
+  if (scattered) {
+    if (const int failure = collect(r, wire, whole); failure != MPI_SUCCESS) return failure;
+    arrived = whole.data();
   }
-  return r.landing ? put(r, arrived, wire) : MPI_SUCCESS;
+  if (mark == Mark::frame) return unframe(r, origin, arrived, wire, status);
+  if (const int failure = restore(origin, arrived, static_cast<std::size_t>(wire)); failure != MPI_SUCCESS) return failure;
+  return put(r, arrived, wire);
 }
 
 void fill_status(MPI_Status& status, int source, int tag, std::int64_t bytes) {

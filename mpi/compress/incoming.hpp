@@ -33,13 +33,15 @@ struct Receive {
   bool aside = false;           ///< because an earlier receive has the same buffer
   std::int64_t post_count = 0;
   MPI_Datatype post_type;
-  MPI_Datatype own_type;        ///< a duplicate of such a type, which the program may free before the message is here
+  MPI_Datatype own_type;        ///< a duplicate of a type without layout, which the program may free before the message is here
   bool has_own_type = false;
   MPI_Request request;          ///< as the library knows it, while it may be asked about it
   enum class State : std::uint8_t { posted, in_call, finishing, finished } state = State::posted;  ///< under messages.matching
   std::uint64_t ticket = 0;     ///< order of posting
-  std::list<Receive*>::iterator place;
+  std::list<Receive*> place{this};  ///< its element in the list of those under way, while it is not there
+  const std::list<Receive*>::iterator in_list = place.begin();
   bool listed = false;
+  bool may_be_cancelled = false;    ///< the program has asked for that
   MPI_Status status;            ///< with `error`: what the program will be told, once finished
   int error = MPI_SUCCESS;
 
@@ -54,7 +56,9 @@ struct Receive {
   [[nodiscard]] MPI_Datatype type() const { return post_type; }
 };
 
-/// Whether a frame may arrive here at all; if so, `receive` is ready to be posted. Null: call the library.
+/// Whether a frame may arrive here at all.
+bool may_bring_frame(const Incoming& wanted);
+/// If so, a receive that is ready to be posted. Null: call the library.
 std::unique_ptr<Receive> expect(const Incoming& wanted);
 /// The same, for a receive whose message is known to have been taken out of the library already.
 std::unique_ptr<Receive> expect_extracted(const Incoming& wanted, Messages& messages);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "antiphon/codec.hpp"
+#include "compress/mutex.hpp"
 #include "compress/policy.hpp"
 #include "compress/pool.hpp"
 
@@ -35,7 +36,7 @@ struct Traffic {
 
 /// The sending end towards one peer. Messages are encoded and handed to the library under its lock: both in one order.
 struct OutLink {
-  std::mutex mutex;
+  Mutex mutex;
   std::unique_ptr<codec::Encoder> encoder;
   std::unordered_map<std::uint64_t, Policy> policies;  ///< by tag and size
   bool near = false;                                   ///< the peer is on this node
@@ -47,7 +48,7 @@ codec::LinkOptions link_options();
 
 /// The receiving end from one peer.
 struct InLink {
-  std::mutex mutex;
+  Mutex mutex;
   codec::Decoder decoder;
   Traffic traffic;
 };
@@ -90,7 +91,7 @@ class Messages : public std::enable_shared_from_this<Messages> {
   InLink& from(int peer);
 
   /// Held while a receive looks at `extracted` and is then handed to the library, so that no message slips in between.
-  std::mutex matching;
+  Mutex matching;
   std::list<Extracted> extracted;
   std::atomic<int> extracted_count{0};
   std::list<Receive*> under_way;  ///< receives, in the order in which they were posted; under `matching`
@@ -103,7 +104,7 @@ class Messages : public std::enable_shared_from_this<Messages> {
   bool eligible_ = false;
   std::string label_;
   std::vector<int> world_of_peer_;
-  std::mutex links_mutex_;
+  Mutex links_mutex_;
   std::vector<std::unique_ptr<OutLink>> out_;
   std::vector<std::unique_ptr<InLink>> in_;
 };

@@ -13,7 +13,6 @@
 #include "compress/mark.hpp"
 #include "compress/messages.hpp"
 #include "compress/starting.hpp"
-#include "datatype.hpp"
 
 namespace antiphon::mpi {
 
@@ -34,10 +33,14 @@ std::uint64_t channel_key(int tag, std::int64_t bytes) {
 /// The arguments are such that the library will take them, and such that a receiver looks for a mark.
 bool may_be_framed(const Outgoing& m, TypeInfo& info) {
   if (m.count <= 0 || m.peer < 0 || m.tag < 0 || m.tag > framing_state.most_tag || m.type == MPI_DATATYPE_NULL) return false;
-  int size = 0;
-  if (PMPI_Type_size(m.type, &size) != MPI_SUCCESS) return false;
-  if (size >= 0 && size * m.count < framing_state.threshold_bytes) return false;
-  if (m.buffer == MPI_IN_PLACE || !inspect(m.type, info)) return false;
+  if (m.info != nullptr) {
+    info = *m.info;
+  } else {
+    int size = 0;
+    if (PMPI_Type_size(m.type, &size) != MPI_SUCCESS) return false;
+    if (size >= 0 && size * m.count < framing_state.threshold_bytes) return false;
+    if (m.buffer == MPI_IN_PLACE || !inspect(m.type, info)) return false;
+  }
   if (m.buffer == nullptr && info.contiguous) return false;
   const std::int64_t bytes = info.size_bytes * m.count;
   return bytes >= framing_state.threshold_bytes && bytes <= std::numeric_limits<int>::max();
@@ -47,7 +50,7 @@ bool may_be_framed(const Outgoing& m, TypeInfo& info) {
 bool read_mark(const Outgoing& m, const TypeInfo& info, Mark& mark) {
   mark = Mark::none;
   if (info.contiguous) return mark = mark_of(m.buffer), true;
-  if (info.begins_lowest) return mark = mark_of(static_cast<const std::byte*>(m.buffer) + info.true_lb_bytes), true;
+  if (info.layout && m.buffer != MPI_BOTTOM) return mark = mark_of(static_cast<const std::byte*>(m.buffer) + info.layout->first_bytes), true;
   const std::int64_t elements = std::min(m.count, static_cast<std::int64_t>(mark_bytes) / info.size_bytes + 1);
   std::array<std::byte, 512> little;
   if (elements * info.size_bytes > static_cast<std::int64_t>(little.size())) return false;
@@ -107,8 +110,7 @@ bool is_kept(const codec::Frame& frame) {
 
 }  // namespace
 
-bool worth_tracking(const Outgoing& message) {
-  TypeInfo info;
+bool worth_tracking(const Outgoing& message, TypeInfo& info) {
   return may_be_framed(message, info) && Messages::of(message.comm) != nullptr;
 }
 
@@ -157,14 +159,14 @@ class Encoding {
  private:
   Wire make() {
     // A probe takes frames out of the library, which must not complete a synchronous send.
-    const bool may_be_frame = link_.encoder != nullptr && m_.mode != SendMode::synchronous;
-    Policy* policy = may_be_frame ? &policy_of_channel() : nullptr;
-    if (policy == nullptr || (!framing_state.always && policy->pauses())) return plain();
+    if (link_.encoder == nullptr || m_.mode == SendMode::synchronous) return plain();
     const double worth = worth_bytes_per_s();
-    if (!framing_state.always && !policy->pays() && !(can_pay(worth) && trial_is_allowed())) return plain();
+    if (!framing_state.always && !can_pay(worth)) return plain();
+    Policy& policy = policy_of_channel();
+    if (!framing_state.always && (policy.pauses() || !(policy.pays() || trial_is_allowed()))) return plain();
     const std::byte* raw = in_one_piece(m_, info_, parcel_);
     if (raw == nullptr) return {};
-    return encoded(raw, *policy, worth);
+    return encoded(raw, policy, worth);
   }
 
   Wire plain() {

@@ -6,8 +6,10 @@
 
 #include <mutex>
 
+#include "compress/mutex.hpp"
 #include "compress/native.hpp"
 #include "compress/pool.hpp"
+#include "datatype.hpp"
 
 namespace antiphon::mpi {
 
@@ -20,6 +22,7 @@ struct Outgoing {
   int peer = MPI_PROC_NULL;
   int tag = 0;
   MPI_Comm comm = MPI_COMM_NULL;
+  const TypeInfo* info = nullptr;  ///< of the type, if it is known
 };
 
 /// What must stay until the library has sent the message.
@@ -51,7 +54,7 @@ class Prepared {
   [[nodiscard]] const Wire& wire() const { return wire_; }
 
  private:
-  std::unique_lock<std::mutex> lock_;
+  std::unique_lock<Mutex> lock_;
   Wire wire_;
 };
 

@@ -8,6 +8,8 @@
 #include <new>
 #include <vector>
 
+#include "compress/mutex.hpp"
+
 namespace antiphon::mpi {
 
 namespace {
@@ -15,7 +17,7 @@ namespace {
 constexpr int smallest_order = 10;
 constexpr std::size_t most_kept_bytes = std::size_t{256} << 20;
 
-std::mutex mutex;
+Mutex mutex;
 std::array<std::vector<std::byte*>, 64> unused;
 std::size_t kept_bytes = 0;
 

@@ -11,12 +11,12 @@ namespace antiphon::mpi {
 bool start_framed(const Outgoing& message, Parcel& parcel, MPI_Request* request, int& result);
 /// Keeps what a send needs until the program has completed it.
 void keep_until_sent(Parcel parcel, MPI_Request request);
-/// Whether a persistent send's messages may ever be framed.
-bool worth_tracking(const Outgoing& message);
+/// Whether a persistent send's messages may ever be framed; what its type is.
+bool worth_tracking(const Outgoing& message, TypeInfo& info);
 
 /// A message that a probe took out of the library and that this receive gets. Under messages.matching (which it may let go of
 /// for a while). False: there is none.
-bool take_extracted(Messages& messages, std::unique_lock<std::mutex>& matching, int source, int tag, Extracted& message);
+bool take_extracted(Messages& messages, std::unique_lock<Mutex>& matching, int source, int tag, Extracted& message);
 /// A request that is complete.
 MPI_Request completed_request();
 /// Of a receive that has got a message already: a request that says so.

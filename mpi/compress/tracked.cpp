@@ -2,36 +2,25 @@
 #include "compress/tracked.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cstring>
 #include <mutex>
-#include <unordered_map>
+
+#include "compress/mutex.hpp"
+#include "compress/table.hpp"
 
 namespace antiphon::mpi {
 
 namespace {
 
-struct Shard {
-  std::mutex mutex;
-  std::unordered_map<std::uint64_t, std::unique_ptr<Tracked>> entries;
-};
-std::array<Shard, 16> shards;
+Mutex table_mutex;
+Table<Tracked> table;
+Table<Tracked> library_alone;  ///< persistent sends whose message, if one is under way, travels as it is: to complete it is the library's
 std::atomic<int> tracked_count{0};
+std::atomic<int> alone_count{0};
 
-std::mutex freed_mutex;
+Mutex freed_mutex;
 std::vector<std::unique_ptr<Tracked>> freed;
 std::atomic<int> freed_count{0};
-
-/// Handles are pointers in some libraries and integers in others.
-std::uint64_t key_of(MPI_Request request) {
-  std::uint64_t key = 0;
-  static_assert(sizeof request <= sizeof key);
-  std::memcpy(&key, &request, sizeof request);
-  return key;
-}
-
-Shard& shard_of(std::uint64_t key) { return shards[(key * 0x9e3779b97f4a7c15ULL) >> 60]; }
 
 std::uint64_t ticket_of(const Tracked* t) { return t != nullptr && t->receive ? t->receive->ticket : 0; }
 
@@ -72,25 +61,30 @@ bool tend(Tracked& t, bool wait) {
 }  // namespace
 
 bool some_tracked() { return tracked_count.load(std::memory_order_relaxed) != 0; }
+bool some_to_start() { return some_tracked() || alone_count.load(std::memory_order_relaxed) != 0; }
 
 void track(std::unique_ptr<Tracked> tracked) {
-  const std::uint64_t key = key_of(tracked->handle);
-  Shard& shard = shard_of(key);
-  const std::lock_guard lock(shard.mutex);
-  shard.entries[key] = std::move(tracked);
-  tracked_count.fetch_add(1, std::memory_order_relaxed);
+  const std::lock_guard lock(table_mutex);
+  const MPI_Request handle = tracked->handle;
+  const bool alone = tracked->persistent && !tracked->receive && tracked->inner == MPI_REQUEST_NULL;
+  // Something there: the library has given a handle anew whose message nobody asked about.
+  const std::unique_ptr<Tracked> old((alone ? library_alone : table).put(handle, tracked.release()));
+  if (!old) (alone ? alone_count : tracked_count).fetch_add(1, std::memory_order_relaxed);
 }
 
 std::unique_ptr<Tracked> take(MPI_Request request) {
-  if (!some_tracked()) return nullptr;
-  const std::uint64_t key = key_of(request);
-  Shard& shard = shard_of(key);
-  const std::lock_guard lock(shard.mutex);
-  const auto found = shard.entries.find(key);
-  if (found == shard.entries.end()) return nullptr;
-  auto tracked = std::move(found->second);
-  shard.entries.erase(found);
-  tracked_count.fetch_sub(1, std::memory_order_relaxed);
+  if (!some_tracked() || request == MPI_REQUEST_NULL) return nullptr;
+  const std::lock_guard lock(table_mutex);
+  std::unique_ptr<Tracked> tracked(table.take(request));
+  if (tracked) tracked_count.fetch_sub(1, std::memory_order_relaxed);
+  return tracked;
+}
+
+std::unique_ptr<Tracked> take_to_start(MPI_Request request) {
+  if (auto tracked = take(request)) return tracked;
+  const std::lock_guard lock(table_mutex);
+  std::unique_ptr<Tracked> tracked(library_alone.take(request));
+  if (tracked) alone_count.fetch_sub(1, std::memory_order_relaxed);
   return tracked;
 }
 

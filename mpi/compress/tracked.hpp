@@ -14,7 +14,7 @@ namespace antiphon::mpi {
 
 struct Tracked {
   bool persistent = false;
-  bool active = true;              ///< of a persistent one: started, not completed
+  bool active = true;              ///< of a persistent one: started and not completed, otherwise than by the library alone
   bool given_up = false;           ///< a send that the program cancelled and that goes on by itself
   MPI_Request handle;              ///< the program's
   MPI_Request inner;               ///< what to wait for in its place, if anything: of active persistent ones and those given up
@@ -22,6 +22,7 @@ struct Tracked {
   std::unique_ptr<Receive> receive;
   Outgoing sends;                  ///< of a persistent send; its type is a duplicate, as the program may free its own
   bool owns_type = false;
+  TypeInfo info;                   ///< of that type
 
   Tracked() : handle(MPI_REQUEST_NULL), inner(MPI_REQUEST_NULL) {}
   ~Tracked() {
@@ -31,12 +32,15 @@ struct Tracked {
   Tracked& operator=(const Tracked&) = delete;
 };
 
-/// Whether there are any at all.
+/// Whether there are any at all that the library cannot complete alone; that may be started, freed or cancelled.
 bool some_tracked();
+bool some_to_start();
 /// From now on, `request` is more than the library knows.
 void track(std::unique_ptr<Tracked> tracked);
 /// Out of the table; null if it is not in it. Between this and track(), the handle belongs to the caller's call.
 std::unique_ptr<Tracked> take(MPI_Request request);
+/// The same, with those whose message the library can complete alone.
+std::unique_ptr<Tracked> take_to_start(MPI_Request request);
 
 /// Receives and sends that the program has freed: completed when there is an opportunity, at the latest in MPI_Finalize.
 void adopt_freed(std::unique_ptr<Tracked> tracked);

@@ -42,6 +42,14 @@ def test_every_call_form(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
         assert ", 0 failed" in result.text, result.text
 
 
+def test_parts_of_grids(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN regular datatypes with gaps THEN frames leave in memory what the library's own unpacking leaves there."""
+    result = run_ranks(mpi, 2, [compiled(mpi, [PROGRAMS / "grids.c"])], ANTIPHON_COMPRESS="force")
+    assert result.returncode == 0, result.text
+    assert result.text.count(", 0 failed") == 2, result.text
+    assert sum(row["encoded"] for row in result.summary["compression"]) > 100, result.summary
+
+
 @pytest.mark.parametrize("threads", [(), ("threads",)], ids=["single", "threads"])
 def test_order_and_company(mpi: Mpi, threads: tuple[str, ...], compiled: Compile, run_ranks: Run) -> None:
     """GIVEN receives completed out of order, errors, other requests in one call, threads THEN frames change nothing."""

@@ -49,18 +49,33 @@ void integrate_chain(const T* d, T* u, std::size_t n) {
   for (; i < n; ++i) u[i] = static_cast<T>(d[i] + before[i]);
 }
 
+/// The same for lags of several values, as rows of that length: a column's last values stay in a register. To load them from where
+/// they have just been stored would mean to wait for two stores, as a load seldom matches one. `Bytes`: a column's; narrower ones do the rest.
+template <typename T, std::size_t Bytes>
+void integrate_columns(const T* d, T* u, std::size_t n, std::size_t lag, std::size_t column) {
+  typedef T Vector __attribute__((vector_size(Bytes), aligned(1), may_alias));
+  constexpr std::size_t width = Bytes / sizeof(T);
+  for (; column + width <= lag; column += width) {
+    Vector last = *reinterpret_cast<const Vector*>(u + column - lag);
+    std::size_t i = column;
+    for (; i + width <= n; i += lag) *reinterpret_cast<Vector*>(u + i) = last += *reinterpret_cast<const Vector*>(d + i);
+    for (; i < n; ++i) u[i] = static_cast<T>(d[i] + (u - lag)[i]);
+  }
+  if constexpr (Bytes > sizeof(T)) integrate_columns<T, Bytes / 2>(d, u, n, lag, column);
+}
+
 template <typename T>
 void integrate(const T* d, T* u, std::size_t n, std::size_t lag) {
   if (integrate_in_registers(d, u, n, lag)) return;
-  if (lag * sizeof(T) >= native_bytes) return integrate_far(d, u, n, lag);
+  constexpr std::size_t far_bytes = 16 * native_bytes;
   switch (lag) {
     case 1: return integrate_chain<T, 1>(d, u, n);
     case 2: return integrate_chain<T, 2>(d, u, n);
     case 3: return integrate_chain<T, 3>(d, u, n);
     default: break;
   }
-  const T* before = u - lag;
-  for (std::size_t i = 0; i < n; ++i) u[i] = static_cast<T>(d[i] + before[i]);
+  if (lag * sizeof(T) >= far_bytes || lag * sizeof(T) % native_bytes == 0) return integrate_far(d, u, n, lag);
+  integrate_columns<T, native_bytes>(d, u, n, lag, 0);
 }
 
 /// Unfolded residuals to mapped values. `v`: room for n values after max_short_lag values of history.
