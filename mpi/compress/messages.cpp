@@ -38,6 +38,7 @@ void add(Traffic& sum, const Traffic& t) {
   sum.encode_ns += t.encode_ns;
   sum.decode_ns += t.decode_ns;
   sum.saved_s += t.saved_s;
+  sum.kept_bytes += t.kept_bytes;
 }
 
 /// What communicators did that are no more, by name.
@@ -47,7 +48,8 @@ int delete_messages(MPI_Comm, int, void* value, void*) {
   generation.fetch_add(1, std::memory_order_relaxed);
   auto* messages = static_cast<std::shared_ptr<Messages>*>(value);
   const std::lock_guard lock(registry_mutex);
-  const Messages::Sum last = (*messages)->sum();
+  Messages::Sum last = (*messages)->sum();
+  last.far.kept_bytes = last.near.kept_bytes = 0;
   Messages::Sum& sum = departed[last.label];
   sum.label = last.label;
   add(sum.far, last.far);
@@ -75,6 +77,35 @@ std::string name_of(MPI_Comm comm, int size) {
   PMPI_Comm_get_name(comm, name, &length);
   std::string text(name, static_cast<std::size_t>(length));
   return text.empty() ? "of " + std::to_string(size) + " ranks" : text;
+}
+
+/// What this process may keep to predict messages from, in all: an equal part for each process that it sends to, so that what all of them
+/// make a receiver keep is as little in all. Each communicator's link to a process takes half of what the others have left.
+class Reservations {
+ public:
+  std::size_t take(int world_rank) {
+    const std::lock_guard lock(mutex_);
+    const auto ranks = static_cast<std::int64_t>(world.node_of_rank.size());
+    const std::int64_t all_bytes = std::max<std::int64_t>(0, world.settings.compress_memory_bytes);
+    const auto found = left_bytes_.try_emplace(world_rank, static_cast<std::size_t>(all_bytes / ranks)).first;
+    const std::size_t bytes = std::min(found->second / 2, most_bytes);
+    found->second -= bytes;
+    return bytes;
+  }
+  void give_back(int world_rank, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (bytes > 0) left_bytes_[world_rank] += bytes;
+  }
+
+ private:
+  static constexpr std::size_t most_bytes = 64 << 20;
+  std::mutex mutex_;
+  std::map<int, std::size_t> left_bytes_;
+};
+
+Reservations& reservations() {
+  static auto* all = new Reservations;
+  return *all;
 }
 
 Messages* look_up(MPI_Comm comm) {
@@ -118,6 +149,12 @@ Messages::Messages(MPI_Comm comm) : comm_(comm) {
   in_.resize(world_of_peer_.size());
 }
 
+Messages::~Messages() {
+  for (std::size_t peer = 0; peer < out_.size(); ++peer) {
+    if (out_[peer]) reservations().give_back(world_of_peer_[peer], out_[peer]->reserved_bytes);
+  }
+}
+
 void Messages::prepare() { PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_messages, &keyval, nullptr); }
 
 void Messages::release() {
@@ -158,26 +195,12 @@ bool Messages::is_near(int peer) const {
   return node(self) == node(world_rank(peer));
 }
 
-namespace {
-
-/// What a link may keep, at both its ends: all links together what a rank has for that, if it talks to all others. Where these are very many, it
-/// hardly does.
-std::size_t history_bytes() {
-  // With several threads at work, the message that another builds on may be in a receive that no thread completes before that one.
-  const std::int64_t all_bytes = world.settings.compress_memory_bytes;
-  if (framing_state.threads || all_bytes <= 0) return 0;
-  constexpr std::int64_t least = 1 << 20, most = 32 << 20;
-  return static_cast<std::size_t>(std::clamp<std::int64_t>(all_bytes / static_cast<std::int64_t>(world.node_of_rank.size()), least, most));
-}
-
-}  // namespace
-
-codec::LinkOptions link_options() {
+codec::LinkOptions link_options(std::size_t history_bytes) {
   codec::LinkOptions options;
   options.frame.minimum_frame_bytes = static_cast<std::size_t>(framing_state.threshold_bytes);
   options.frame.wire_bytes_per_s = framing_state.share_bytes_per_s;
   options.frame.allowed_codecs = framing_state.codecs;
-  options.history_bytes = history_bytes();
+  options.history_bytes = history_bytes;
   return options;
 }
 
@@ -187,7 +210,11 @@ OutLink& Messages::to(int peer) {
   if (!link) {
     link = std::make_unique<OutLink>();
     link->near = is_near(peer);
-    if (!link->near || framing_state.always) link->encoder = std::make_unique<codec::Encoder>(link_options());
+    if (link->near && !framing_state.always) return *link;
+    // With several threads at work, the message that another builds on may be in a receive that no thread completes before that one.
+    if (!framing_state.threads) link->reserved_bytes = reservations().take(world_rank(peer));
+    // On top of what is kept come a message on its way, a quarter at most, and buffers to be used again, half as much as is kept.
+    link->encoder = std::make_unique<codec::Encoder>(link_options(link->reserved_bytes / 2));
   }
   return *link;
 }
@@ -202,10 +229,16 @@ InLink& Messages::from(int peer) {
 Messages::Sum Messages::sum() {
   Sum result{label_, {}, {}};
   for (const auto& link : out_) {
-    if (link) add(link->near ? result.near : result.far, link->traffic);
+    if (!link) continue;
+    Traffic& sent = link->near ? result.near : result.far;
+    add(sent, link->traffic);
+    if (link->encoder) sent.kept_bytes += link->encoder->statistics().history_bytes;
   }
   for (std::size_t peer = 0; peer < in_.size(); ++peer) {
-    if (in_[peer]) add(is_near(static_cast<int>(peer)) ? result.near : result.far, in_[peer]->traffic);
+    if (!in_[peer]) continue;
+    Traffic& received = is_near(static_cast<int>(peer)) ? result.near : result.far;
+    add(received, in_[peer]->traffic);
+    received.kept_bytes += in_[peer]->decoder.statistics().history_bytes;
   }
   return result;
 }

@@ -32,6 +32,7 @@ struct Traffic {
   std::uint64_t encode_ns = 0;
   std::uint64_t decode_ns = 0;
   double saved_s = 0;  ///< estimated: time on the wire less, time in codecs more
+  std::uint64_t kept_bytes = 0;  ///< now held to predict from
 };
 
 /// The sending end towards one peer. Messages are encoded and handed to the library under its lock: both in one order.
@@ -41,10 +42,11 @@ struct OutLink {
   std::unordered_map<std::uint64_t, Policy> policies;  ///< by tag and size
   bool near = false;                                   ///< the peer is on this node
   bool remembers = true;                               ///< messages may build on earlier ones
+  std::size_t reserved_bytes = 0;                      ///< of what may be kept of messages to that process
   Traffic traffic;
 };
 
-codec::LinkOptions link_options();
+codec::LinkOptions link_options(std::size_t history_bytes);
 
 /// The receiving end from one peer.
 struct InLink {
@@ -65,6 +67,7 @@ struct Extracted {
 class Messages : public std::enable_shared_from_this<Messages> {
  public:
   explicit Messages(MPI_Comm comm);
+  ~Messages();
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
 

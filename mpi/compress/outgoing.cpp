@@ -207,9 +207,7 @@ class Encoding {
 
   /// The peer has lost a message that later ones build on: from here on none does.
   void forget() {
-    codec::LinkOptions options = link_options();
-    options.history_bytes = 0;
-    link_.encoder = std::make_unique<codec::Encoder>(options);
+    link_.encoder = std::make_unique<codec::Encoder>(link_options(0));
     link_.remembers = false;
   }
 

@@ -26,7 +26,8 @@ void add_row(nlohmann::json& rows, const std::string& label, const char* link_cl
                   {"wire_bytes", t.wire_bytes},
                   {"encode_s", 1e-9 * static_cast<double>(t.encode_ns)},
                   {"decode_s", 1e-9 * static_cast<double>(t.decode_ns)},
-                  {"saved_s", t.saved_s}});
+                  {"saved_s", t.saved_s},
+                  {"kept_bytes", t.kept_bytes}});
 }
 
 /// What is passed on is not counted again, though it is shorter, too.
@@ -89,7 +90,7 @@ nlohmann::json compression_rows() {
         sum = row;
         continue;
       }
-      for (const char* key : {"messages", "encoded", "bytes", "wire_bytes"}) {
+      for (const char* key : {"messages", "encoded", "bytes", "wire_bytes", "kept_bytes"}) {
         sum[key] = sum[key].get<std::int64_t>() + row.at(key).get<std::int64_t>();
       }
       for (const char* key : {"encode_s", "decode_s", "saved_s"}) sum[key] = sum[key].get<double>() + row.at(key).get<double>();

@@ -50,6 +50,17 @@ def test_parts_of_grids(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
     assert sum(row["encoded"] for row in result.summary["compression"]) > 100, result.summary
 
 
+def test_memory_is_capped(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN many communicators whose messages are predicted THEN a rank keeps no more in all than it may."""
+    program = compiled(wheel, [PROGRAMS / "memory.c"])
+    cap = 4 << 20
+    result = run_ranks(wheel, 2, [program], ANTIPHON_COMPRESS="force", ANTIPHON_COMPRESS_MEMORY_BYTES=str(cap))
+    assert result.returncode == 0 and result.text.count("0 wrong") == 2, result.text
+    kept = sum(row["kept_bytes"] for row in result.summary["compression"])
+    # Two ranks, each with what it has sent and what it has received.
+    assert 0 < kept <= 4 * cap, result.summary
+
+
 @pytest.mark.parametrize("threads", [(), ("threads",)], ids=["single", "threads"])
 def test_order_and_company(mpi: Mpi, threads: tuple[str, ...], compiled: Compile, run_ranks: Run) -> None:
     """GIVEN receives completed out of order, errors, other requests in one call, threads THEN frames change nothing."""

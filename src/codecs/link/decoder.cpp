@@ -65,7 +65,7 @@ class Decoder::State final : public PastSource {
     if (window_.end() > 2 * Window::max_reach) floor = std::max(floor, window_.end() - 2 * Window::max_reach);
     window_.drop_below(floor);
     next_ = std::max(next_, window_.begin());
-    statistics_.history_bytes = window_.bytes();
+    statistics_.history_bytes = window_.held_bytes();
   }
 
   void count(const Parts& parts, std::size_t raw_bytes) {

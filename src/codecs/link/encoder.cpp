@@ -83,7 +83,7 @@ class Encoder::State {
     while (window_.bytes() > options_.history_bytes || window_.end() - window_.begin() > Window::max_reach) {
       window_.drop_below(window_.begin() + 1);
     }
-    statistics_.history_bytes = window_.bytes();
+    statistics_.history_bytes = window_.held_bytes();
   }
 
   /// Lets go of what no channel wants any longer: the less is held, the more of it is in the caches. Channels that have long been

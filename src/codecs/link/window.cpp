@@ -52,6 +52,7 @@ std::unique_ptr<std::uint8_t[]> Window::buffer(std::size_t bytes) {
   const auto fits = std::find_if(spare_.begin(), spare_.end(), [&](const auto& s) { return s.first == bytes; });
   if (fits == spare_.end()) return std::unique_ptr<std::uint8_t[]>(new std::uint8_t[bytes]);
   auto found = std::move(fits->second);
+  spare_bytes_ -= bytes;
   *fits = std::move(spare_.back());
   spare_.pop_back();
   return found;
@@ -60,10 +61,14 @@ std::unique_ptr<std::uint8_t[]> Window::buffer(std::size_t bytes) {
 void Window::release(Kept& kept) {
   bytes_ -= kept.bytes;
   if (kept.data != nullptr) {
-    if (spare_.size() == max_spare) spare_.erase(spare_.begin());
+    spare_bytes_ += kept.bytes;
     spare_.emplace_back(kept.bytes, std::move(kept.data));
   }
   kept = {};
+  while (!spare_.empty() && (spare_.size() > max_spare || 2 * spare_bytes_ > bytes_)) {
+    spare_bytes_ -= spare_.front().first;
+    spare_.erase(spare_.begin());
+  }
 }
 
 void Window::keep(std::uint64_t number, ConstBytes message, std::uint16_t reach) {

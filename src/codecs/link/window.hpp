@@ -26,6 +26,8 @@ class Window {
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return end_; }
   std::size_t bytes() const { return bytes_; }
+  /// With buffers that wait to be used again: at most half as much as is kept.
+  std::size_t held_bytes() const { return bytes_ + spare_bytes_; }
   /// nullptr where the window does not reach.
   const Kept* find(std::uint64_t number) const;
   /// Copies the message in under that number.
@@ -43,6 +45,7 @@ class Window {
   std::uint64_t begin_ = 0;
   std::uint64_t end_ = 0;
   std::size_t bytes_ = 0;
+  std::size_t spare_bytes_ = 0;
   std::vector<std::pair<std::size_t, std::unique_ptr<std::uint8_t[]>>> spare_;
 };
 
