@@ -18,7 +18,8 @@ from antiphon.errors import AntiphonError
 
 DATA = Path(__file__).parent.parent / "data"
 PROFILES = sorted(DATA.glob("*.json"))
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 QUIET = (
     "--headless",
     "--no-sandbox",

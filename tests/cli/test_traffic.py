@@ -18,7 +18,8 @@ from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
 from antiphon.trace_writer import encode
 
 DATA = Path(__file__).parent.parent / "data"
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 RANKS = 16
 
 
