@@ -22,21 +22,21 @@ std::string first_line(const char* path) {
   return line;
 }
 
-std::string cpu_model() {
-  std::ifstream file("/proc/cpuinfo");
+/// What follows a key in a file of lines `key: text`; empty if no line has it.
+std::string value_of(const char* path, const char* key) {
+  std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
-    for (const char* key : {"model name", "Model", "Hardware", "CPU implementer"}) {
-      const auto colon = line.find(": ");
-      if (line.rfind(key, 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
-    }
+    const auto text = line.find_first_not_of("\t ", line.find(':') + 1);
+    if (line.rfind(key, 0) == 0 && text != std::string::npos) return line.substr(text);
   }
-  return "unknown";
+  return {};
 }
 
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+std::string cpu_model() {
+  for (const char* key : {"model name", "Model", "Hardware", "CPU implementer"}) {
+    if (auto found = value_of("/proc/cpuinfo", key); !found.empty()) return found;
+  }
+  return "unknown";
 }
 
 std::vector<std::string> gather_text(const World& world, const std::string& mine) {
@@ -72,7 +72,7 @@ void identify(World& world, const Task&) {
   const auto hosts = gather_text(world, name);
   const auto kernels = gather_text(world, first_line("/proc/sys/kernel/random/boot_id"));
   const auto models = gather_text(world, cpu_model());
-  const auto cores = gather_text(world, std::to_string(usable_cores()));
+  const auto cores = gather_text(world, value_of("/proc/self/status", "Cpus_allowed_list"));
   const auto core_now = gather_text(world, std::to_string(sched_getcpu()));
   if (!world.is_root()) return;
   print_line({{"event", "identity"},
@@ -81,7 +81,7 @@ void identify(World& world, const Task&) {
               {"hosts", hosts},
               {"kernels", kernels},
               {"cpu_models", models},
-              {"cores", cores},
+              {"allowed_cores", cores},
               {"core_now", core_now},
               {"clock_resolution_ns", clock_resolution_ns()}});
 }

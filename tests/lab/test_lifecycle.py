@@ -72,6 +72,18 @@ def test_sixteen_nodes_start_quickly_and_are_apart(cluster: Callable[..., Cluste
     assert not state_dir.exists()
 
 
+CORES = len(os.sched_getaffinity(0))
+
+
+@pytest.mark.skipif(CORES > 8, reason="would take a lab of more nodes than cores")
+def test_nodes_keep_to_their_cores(cluster: Callable[..., ClusterSpec]) -> None:
+    """GIVEN more nodes than cores THEN each node keeps to one, and the cores have as many as can be evenly."""
+    nodes = 2 * CORES + 1
+    with Lab(cluster(nodes=nodes)) as lab:
+        allowed = [lab.execute(n, ["taskset", "-cp", "1"]).check().stdout.split()[-1] for n in range(1, nodes + 1)]
+    assert sorted(allowed.count(core) for core in set(allowed)) == [2] * (CORES - 1) + [3]
+
+
 def test_two_labs_at_once_do_not_meet(cluster: Callable[..., ClusterSpec]) -> None:
     with Lab(cluster(nodes=2)) as one, Lab(cluster(nodes=2)) as two:
         one.execute(1, ["sh", "-c", "touch $TMPDIR/mark /dev/shm/mark"]).check()

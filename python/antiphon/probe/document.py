@@ -67,7 +67,7 @@ def machine(survey: Survey, source: Mapping[str, Any]) -> dict[str, Any]:
         "ranks_per_node": max(sizes),
         "mpi": source["mpi"],
         "fingerprint": profile.fingerprint(
-            mpi=source["mpi"]["name"], cpu_model=who["cpu_models"][0], cores=int(who["cores"][0]), hosts=who["hosts"]
+            mpi=source["mpi"]["name"], cpu_model=who["cpu_models"][0], cores=_cores(who), hosts=who["hosts"]
         ),
         "details": {
             "library": who["library"],
@@ -166,10 +166,23 @@ def contended(events: list[Event], outer: ClassCurves) -> dict[str, Any]:
     return result
 
 
+def _cores(who: Event) -> int:
+    """Those that the first rank and the others under its kernel may run on, together."""
+    if "cores" in who:  # samples of before
+        return int(who["cores"][0])
+    allowed: set[int] = set()
+    for kernel, cores in zip(who["kernels"], who["allowed_cores"], strict=True):
+        if kernel == who["kernels"][0]:
+            for part in cores.split(","):
+                first, _, last = part.partition("-")
+                allowed.update(range(int(first), int(last or first) + 1))
+    return len(allowed)
+
+
 def processors(survey: Survey, events: list[Event]) -> dict[str, Any]:
     """Cores, who shares them, and what a waiting rank costs the others of its core."""
     who = survey.identity
-    cores = int(who["cores"][0])
+    cores = _cores(who)
     sharing = max(
         len({who["hosts"][i] for i, k in enumerate(who["kernels"]) if k == kernel}) for kernel in set(who["kernels"])
     )
