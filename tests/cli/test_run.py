@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shlex
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 RANKS = 3
+PROFILE = Path(__file__).parent.parent / "data" / "ethernet-16.openmpi.json"
 
 
 def run_ok(result: subprocess.CompletedProcess[str]) -> str:
@@ -31,7 +33,7 @@ def test_every_rank_is_intercepted(mpi, program, antiphon, objects):
 
 
 def test_settings_reach_every_rank(program, antiphon, tmp_path):
-    (tmp_path / "p.json").write_text("{}")
+    (tmp_path / "p.json").write_bytes(PROFILE.read_bytes())
     force = "alltoall:rotated:piece_bytes=16384,window=2;*:on"
     options = ["--profile", "p.json", "--force", force, "--summary=out.json", "--off"]
     names = ["ANTIPHON_PROFILE", "ANTIPHON_FORCE", "ANTIPHON_SUMMARY", "ANTIPHON", "ANTIPHON_VERBOSE"]
@@ -40,6 +42,33 @@ def test_settings_reach_every_rank(program, antiphon, tmp_path):
     for rank in range(RANKS):
         for name, value in zip(names, values, strict=True):
             assert f"{rank} {name}={value}\n" in out
+
+
+def test_no_rank_starts_with_a_broken_profile(program, antiphon, tmp_path):
+    """GIVEN a profile that is cut short, newer, foreign or changed by hand THEN one line says where; nothing runs."""
+    text = PROFILE.read_text()
+    soon = json.loads(text)
+    soon["link_classes"][0]["latency_s"] = "soon"
+    newer = text.replace('"version": 1', '"version": 9', 1)
+    for broken, said in (
+        (text[:3000], "not valid JSON"),
+        (newer, "version: this profile has version 9"),
+        ('{"a": 1}', 'the field "format" is missing'),
+        (json.dumps(soon), "link_classes[0].latency_s"),
+    ):
+        (tmp_path / "p.json").write_text(broken)
+        result = antiphon("run", "-n", RANKS, "--profile", "p.json", program)
+        assert result.returncode == 2 and result.stdout == ""
+        assert said in result.stderr.splitlines()[0], result.stderr
+
+
+def test_a_profile_of_another_machine_warns(program, antiphon, tmp_path):
+    other = json.loads(PROFILE.read_text())
+    other["machine"]["fingerprint"] = "mpi=openmpi;cpu=Z80;cores=2"
+    (tmp_path / "p.json").write_text(json.dumps(other))
+    result = antiphon("run", "-n", RANKS, "--profile", "p.json", program)
+    run_ok(result)
+    assert "was taken on another machine (processor: measured on 'Z80'" in result.stderr
 
 
 def test_the_launcher_itself_is_not_preloaded(mpi, program, antiphon):

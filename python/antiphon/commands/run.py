@@ -21,7 +21,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from antiphon import output, profile
+from antiphon import model, output, profile
 from antiphon.commands import _options
 from antiphon.commands import map as map_command
 from antiphon.errors import AntiphonError
@@ -69,7 +69,7 @@ def prepare(args: argparse.Namespace) -> Launch:
     if vars(args).get("apply") is not None:
         _apply(args)
     env = rank_environment(mpi, _options.settings(args), os.environ)
-    _warn_of_another_machine(args)
+    _check_profile(args)
     argv = [args.program, *args.args]
     extra = shlex.split(args.launcher_args)
     if vars(args).get("placement") is not None:
@@ -116,9 +116,11 @@ def _placed(args: argparse.Namespace, mpi: Mpi, argv: list[str], env: dict[str, 
     return Launch(command, dict(told.env))
 
 
-def _warn_of_another_machine(args: argparse.Namespace) -> None:
+def _check_profile(args: argparse.Namespace) -> None:
+    """An error for what no rank could use, before any is started; a warning where it is another machine's."""
     if args.profile is None:
         return
+    model.read_profile(args.profile)
     hosts = [host for host, _ in read_hostfile(args.hostfile)] if args.hostfile else None
     warning = profile.warning_for_run(args.profile, hosts)
     if warning:
