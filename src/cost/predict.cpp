@@ -13,8 +13,10 @@ namespace antiphon {
 
 namespace {
 
-/// Up to so many ranks and pieces all ranks are evaluated, even where fewer would do.
+/// Up to so many ranks and pieces all ranks are evaluated, even where fewer would do. Where nodes share cores, one stands badly for
+/// the others, whose turns are not its own.
 constexpr int few_ranks = 32;
+constexpr int few_ranks_on_shared_cores = 256;
 constexpr std::int64_t few_pieces = 1 << 16;
 /// Up to so many pieces anything is evaluated: about a second.
 constexpr std::int64_t most_pieces = 1 << 18;
@@ -60,7 +62,8 @@ class Predictor {
 
   [[nodiscard]] Prediction predict(const Machine& machine, const Choice* barrier) const {
     const std::int64_t all = total_pieces(machine.ranks());
-    if (machine.ranks() <= few_ranks && all <= few_pieces) return {evaluate_all(machine, barrier), Method::evaluated};
+    const int few = machine.cores() > 0 ? few_ranks_on_shared_cores : few_ranks;
+    if (machine.ranks() <= few && all <= few_pieces) return {evaluate_all(machine, barrier), Method::evaluated};
     const auto build = [&](int rank) { return schedule(rank, machine.ranks()); };
     const Symmetry symmetry = find_symmetry(build, machine.ranks(), machine.period(), call_.root);
     if (!symmetry.whole() && all / machine.ranks() * symmetry.period <= most_pieces) {

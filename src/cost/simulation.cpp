@@ -24,6 +24,18 @@ double slow_down(const Machine& machine, const Symmetry& symmetry) {
   return std::max(1.0, static_cast<double>(machine.ranks_on_cores()) / machine.cores());
 }
 
+/// The core of each rank, where cores are shared: a node keeps to its own, as far as there are any.
+std::vector<int> core_of_rank(const Machine& machine, const Symmetry& symmetry) {
+  std::vector<int> cores;
+  if (!symmetry.whole() || machine.cores() == 0) return cores;
+  const int sharing = std::max(machine.profile().processors.nodes_sharing, 1);
+  for (int r = 0; r < machine.ranks(); ++r) {
+    const int one = sharing >= machine.cores() ? machine.node(r) : r;
+    cores.push_back(machine.node(r) / sharing * machine.cores() + one % machine.cores());
+  }
+  return cores;
+}
+
 /// How long a message waits, on average, until its receiver has its turn, with `crowd` ranks on each core.
 double wait_s(const Processors& processors, double crowd) { return crowd > 1 ? processors.turn_s * crowd / 2 : 0; }
 
@@ -44,8 +56,7 @@ CostSimulation::CostSimulation(std::span<const Schedule> schedules, const Machin
                                const EvaluationOptions& options)
     : schedules_(schedules), machine_(machine), symmetry_(symmetry), options_(options), ports_(machine, symmetry.period),
       cores_(schedules.size(), slow_down(machine, symmetry)),
-      turns_(symmetry.period, machine.ranks_on_cores(), symmetry.whole() ? machine.cores() : 0, machine.profile().processors.turn_s),
-      turn_planned_((schedules.size() + static_cast<std::size_t>(machine.ranks_on_cores()) - 1) / static_cast<std::size_t>(machine.ranks_on_cores())),
+      turns_(core_of_rank(machine, symmetry), machine.profile().processors.turn_s), turn_planned_(turns_.rings()),
       ready_(schedules.size(), false), arrived_(schedules.size()),
       waited_s_(wait_s(machine.profile().processors, crowd_then(machine.profile()))),
       notice_s_(wait_s(machine.profile().processors, crowd_here(machine))) {
@@ -84,7 +95,10 @@ Evaluation CostSimulation::run() {
 
 void CostSimulation::handle(const Event& event) {
   switch (event.what) {
-    case What::leave: enqueue(event.subject, event.time); break;
+    case What::leave:
+      if (messages_[event.subject].multicast) multicast_leaves(event.subject, event.time);
+      else enqueue(event.subject, event.time);
+      break;
     case What::flow_end: flow_ended(event.subject, event.time); break;
     case What::arrive:
       messages_[event.subject].arrived = true;
@@ -242,7 +256,7 @@ void CostSimulation::start_next(Connection& connection, double now) {
   const double gap = m.link->gap.at(m.bytes);
   const int from_node = machine_.node(m.from);
   if (m.near || gap <= 0) {
-    at(now + gap, What::flow_end, id);
+    at(now + near_gap_s(m), What::flow_end, id);
     return;
   }
   const double headers = alone && machine_.entry(from_node).burst_bytes > 0 ? own_header_bytes : 0;
@@ -252,6 +266,12 @@ void CostSimulation::start_next(Connection& connection, double now) {
   const FlowId flow = ports_.network().start(volume, route, now);
   if (message_of_flow_.size() <= flow) message_of_flow_.resize(flow + 1, none);
   message_of_flow_[flow] = id;
+}
+
+/// Within a node. A message that its receiver fetches was measured from turn to turn of both: those are counted by themselves here.
+double CostSimulation::near_gap_s(const Message& m) const {
+  const double gap_s = m.link->gap.at(m.bytes);
+  return m.waits ? std::max(gap_s - 2 * waited_s_, std::min(gap_s, m.link->gap.at(m.link->eager_bytes))) : gap_s;
 }
 
 void CostSimulation::flow_ended(MessageId id, double now) {

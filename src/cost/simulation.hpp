@@ -60,6 +60,7 @@ class CostSimulation {
     bool near = false;    ///< on one node
     bool multicast = false;
     bool leads = false;   ///< of a multicast's copies, the one that ends the send
+    bool between = false; ///< … and one that is the first to pass the links to its switch
     std::vector<MessageId> followers;  ///< a multicast's copies that this one's receiver passes on within its node
     bool waits = false;   ///< for its receive, before it may leave
     bool arrived = false;
@@ -97,6 +98,7 @@ class CostSimulation {
   void post_send(int rank, const Op& op, const Progress::Piece& piece, double now);
   void post_multicast(int rank, const Op& op, const Progress::Piece& piece, double now);
   MessageId copy_to(int rank, int member, const Op& op, double now);
+  void multicast_leaves(MessageId id, double now);
   void multicast_ended(MessageId id, double now);
   void pass_on(MessageId id, double now);
   void post_recv(int rank, const Op& op, const Progress::Piece& piece, double now);
@@ -107,6 +109,7 @@ class CostSimulation {
   void flow_ended(MessageId id, double now);
   void finish_sends(Connection& connection, const LinkClass& link, double now);
   [[nodiscard]] static double work_s(const LinkClass& link, const Curve& overhead, std::int64_t bytes);
+  [[nodiscard]] double near_gap_s(const Message& m) const;
   [[nodiscard]] double receive_work_s(const LinkClass& link, std::int64_t bytes) const;
   void receive(MessageId id, double now);
   void received(MessageId id, double now);

@@ -44,11 +44,11 @@ void CostSimulation::post_multicast(int rank, const Op& op, const Progress::Piec
   if (result_.pieces > options_.max_pieces) throw InvalidArgument("more than " + std::to_string(options_.max_pieces) + " pieces: too many to evaluate");
   const std::int64_t bytes = op.piece_size(piece.index);
   const int from_node = machine_.node(rank);
-  const double sent_s = cores_.run(r, now, machine_.profile().link_class(Scope::same_switch).send_overhead.at(bytes));
+  const LinkClass& link = machine_.profile().link_class(Scope::same_switch);
+  const double sent_s = cores_.run(r, now, work_s(link, link.send_overhead, bytes));
   result_.rank_end_s[r] = std::max(result_.rank_end_s[r], sent_s);
   std::map<int, MessageId> first_of_node;
   std::set<int> switches{machine_.entry(from_node).switch_index};
-  const double gap_s = std::max(way.gap.at(bytes), 1e-9);
   bool leads = true;
   for (const int member : members) {
     if (member == rank) continue;
@@ -67,14 +67,23 @@ void CostSimulation::post_multicast(int rank, const Op& op, const Progress::Piec
       continue;
     }
     m.leads = leads;
-    const bool between = switches.insert(machine_.entry(node).switch_index).second;
-    const FlowId flow = ports_.network().start(ports_.volume(from_node, gap_s), ports_.multicast_route(from_node, node, leads, between), now);
-    if (message_of_flow_.size() <= flow) message_of_flow_.resize(flow + 1, none);
-    message_of_flow_[flow] = id;
+    m.between = switches.insert(machine_.entry(node).switch_index).second;
+    at(sent_s, What::leave, id);
     leads = false;
   }
   // Nobody waits for it to be acknowledged, or nobody is to hear it over the wire.
   if (bytes <= most_copied_bytes || leads) progress_[r]->complete(piece);
+}
+
+/// After what its sender handed over before.
+void CostSimulation::multicast_leaves(MessageId id, double now) {
+  const Message& m = messages_[id];
+  const int from_node = machine_.node(m.from);
+  const double gap_s = std::max(machine_.profile().multicast.gap.at(m.bytes), 1e-9);
+  const Route route = ports_.multicast_route(from_node, machine_.node(m.to), m.leads, m.between);
+  const FlowId flow = ports_.network().start(ports_.volume(from_node, gap_s), route, now);
+  if (message_of_flow_.size() <= flow) message_of_flow_.resize(flow + 1, none);
+  message_of_flow_[flow] = id;
 }
 
 /// A copy is at its node's port. The sender of a long message goes on when all have acknowledged it.

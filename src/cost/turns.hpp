@@ -4,11 +4,12 @@
 #include <cstddef>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 namespace antiphon {
 
-/// Ranks that share cores and poll: each holds a core for `turn_s` if it finds nothing to do, and for as long as it does find something
+/// Ranks that share a core and poll: each holds it for `turn_s` if it finds nothing to do, and for as long as it does find something
 /// to do, then the next in the ring has its turn. Who of many messages is served first follows from this, and not from the
 /// order in which they came: a rank whose next messages are there already runs ahead of all others.
 class Turns {
@@ -18,13 +19,14 @@ class Turns {
     int rank = 0;
   };
 
-  /// Every `ranks_on_cores` consecutive ranks share `cores`; 0 cores: nobody shares any.
-  Turns(int ranks, int ranks_on_cores, int cores, double turn_s);
+  /// Each rank's core, from 0 on; none: nobody shares any.
+  Turns(std::span<const int> core_of_rank, double turn_s);
 
   [[nodiscard]] bool shared() const { return !rings_.empty(); }
   [[nodiscard]] double turn_s() const { return turn_s_; }
-  [[nodiscard]] bool running(int rank) const { return running_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] std::size_t ring_of(int rank) const { return static_cast<std::size_t>(rank / ranks_on_cores_); }
+  [[nodiscard]] bool running(int rank) const { return rings_[ring_of(rank)].running == rank; }
+  [[nodiscard]] std::size_t ring_of(int rank) const { return places_[static_cast<std::size_t>(rank)].ring; }
+  [[nodiscard]] std::size_t rings() const { return rings_.size(); }
 
   /// The rank has something to do.
   void ask(int rank, double now);
@@ -35,21 +37,24 @@ class Turns {
   void end(int rank, double now);
 
  private:
+  static constexpr int nobody = -1;
   struct Ring {
-    int first = 0;       ///< its ranks
-    int size = 0;
-    int at = 0;          ///< whose turn it is at `since`, if it is not running
+    std::vector<int> ranks;
+    int at = 0;          ///< in which place of the ring it is `since`, if nobody is running
     double since = 0;
-    int free = 0;        ///< cores on which nobody works
-    std::set<int> asking;
+    int running = nobody;
+    std::set<int> asking;  ///< places
+  };
+  struct Place {
+    std::size_t ring = 0;
+    int place = 0;
   };
 
   void go_round(Ring& ring, double now) const;
 
-  int ranks_on_cores_;
   double turn_s_;
   std::vector<Ring> rings_;
-  std::vector<bool> running_;
+  std::vector<Place> places_;  ///< by rank
 };
 
 }  // namespace antiphon

@@ -165,7 +165,7 @@ TEST_CASE("ranks that share cores wait for one another") {
 
 TEST_CASE("ranks on one core have their turns round the ring, whoever asked first") {
   constexpr double turn_s = 1;
-  Turns turns(4, 4, 1, turn_s);
+  Turns turns(std::vector<int>(4, 0), turn_s);
   turns.ask(3, 0.5 * turn_s);
   CHECK(turns.next(0, 0.5 * turn_s)->rank == 3);
   CHECK(turns.next(0, 0.5 * turn_s)->time_s == doctest::Approx(3 * turn_s));

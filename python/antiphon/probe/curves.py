@@ -8,6 +8,7 @@ from saturation; hence L = RTT(0) / 2 − g(0), as the MPI LogP benchmark has it
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from antiphon.probe.session import Event, of_kind
 QUANTITIES = {"round": "round_ns", "os": "os_ns", "g": "g_ns", "or": "or_ns"}
 #: Neighbouring sizes this close, with times this far from in proportion, have a jump between them.
 CLOSE_SIZES, JUMP = 1.2, 1.35
+#: A message that takes so many times as long as a longer one was disturbed.
+DISTURBED = 1.5
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class ClassCurves:
             half = self.rested[min(self.rested)].median / 2
             points = [(m, max(e.median - half, 1e-9)) for m, e in sorted(self.rested.items())]
         else:
-            points = [(m, p[quantity].median) for m, p in sorted(self.points.items())]
+            points = undisturbed([(m, p[quantity].median) for m, p in sorted(self.points.items())])
         return with_jumps(points, self.latency_s)
 
     @property
@@ -76,14 +79,18 @@ class ClassCurves:
 
     @property
     def eager_bytes(self) -> int | None:
-        """The longest message that comes before it is asked for: beyond, a delayed receive waits for the transfer."""
+        """The longest message that comes before it is asked for: beyond, a delayed receive waits for the transfer. Or,
+        where receivers fetch what is in memory that they share, the longest whose send does not wait for that.
+        """
         sizes = sorted(self.points)
         waits = {size: self.points[size]["or"].median > 0.3 * self.points[size]["g"].median for size in sizes}
-        for i, (a, b) in enumerate(itertools.pairwise(sizes)):
-            before, after = self.points[a]["or"], self.points[b]["or"]
-            jumps = a > 0 and after.median / before.median > 1.5 * b / a and after.low > before.high
-            if jumps and all(waits[size] for size in sizes[i + 1 :]):
-                return a
+        fetched = {size: self.points[size]["os"].median > 0.5 * self.points[size]["g"].median for size in sizes}
+        for name, late in (("or", waits), ("os", fetched)):
+            for i, (a, b) in enumerate(itertools.pairwise(sizes)):
+                before, after = self.points[a][name], self.points[b][name]
+                jumps = a > 0 and after.median / before.median > 1.5 * b / a and after.low > before.high
+                if jumps and all(late[size] for size in sizes[i + 1 :]):
+                    return a
         return None
 
     @property
@@ -121,6 +128,16 @@ def estimate(samples_ns: Sequence[float]) -> Estimate:
     reach = 3 * (high - low)
     outliers = sum(not low - reach <= value <= high + reach for value in ordered)
     return Estimate(s.median * 1e-9, s.ci_low * 1e-9, s.ci_high * 1e-9, s.count, outliers)
+
+
+def undisturbed(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """No message costs much more than a longer one: one that seems to was disturbed, and gets the longer one's time."""
+    result: list[tuple[int, float]] = []
+    least = math.inf
+    for size, seconds in reversed(points):
+        result.append((size, seconds if seconds <= DISTURBED * least else least))
+        least = min(least, seconds)
+    return result[::-1]
 
 
 def with_jumps(points: Sequence[tuple[int, float]], least_s: float) -> list[tuple[int, float]]:

@@ -39,16 +39,14 @@ def describe(kept: Mapping[str, Any] | None, latency_s: float) -> dict[str, Any]
     refusal = next((row["chosen"].partition(WITHOUT)[2] for row in rows if WITHOUT in row["chosen"]), None)
     if refusal is not None or not rows:
         return {"works": False, "why_not": refusal or "no broadcast came to its end"}
-    gaps: list[list[float]] = []
-    for row in sorted(rows, key=lambda row: row["bytes"]):
-        seconds = max(statistics.median(row["samples"]) - latency_s, 1e-9)
-        gaps.append([row["bytes"], float(f"{max(seconds, gaps[-1][1] if gaps else 0.0):.4g}")])
-    last, before = gaps[-1], gaps[-2] if len(gaps) > 1 else [0, 0.0]
-    rate = (last[0] - before[0]) / max(last[1] - before[1], 1e-9)
+    medians = sorted((row["bytes"], statistics.median(row["samples"])) for row in rows)
+    # Of a short one most is the way there and the barrier before; a long one more takes what the wire needs for it.
+    (less, before), (most, last) = medians[-2] if len(medians) > 1 else (0, latency_s), medians[-1]
+    rate = (most - less) / max(last - before, 1e-9)
     return {
         "works": True,
         "nodes": kept["nodes"],
         "latency_s": float(f"{latency_s:.4g}"),
-        "g_s": gaps,
+        "g_s": [[size, float(f"{size / rate:.4g}")] for size, _ in medians],
         "bytes_per_s": float(f"{rate:.4g}"),
     }
