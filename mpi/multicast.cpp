@@ -181,6 +181,7 @@ MulticastGroup& MulticastGroups::of(const std::vector<std::int32_t>& members) {
 }
 
 void MulticastGroups::close(const std::vector<std::int32_t>& members) {
+  if (members == all_) return;
   if (const auto at = groups_.find(members); at != groups_.end() && !at->second->pinned()) at->second->close();
 }
 

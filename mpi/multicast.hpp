@@ -96,7 +96,7 @@ class MulticastGroups {
   MulticastGroup& everybody();
   /// Whether multicast works among all ranks of the communicator. Collective over it the first time.
   bool work() { return everybody().open(); }
-  /// Closes the group of these ranks, which are all here, unless it is pinned; the next use opens it again.
+  /// Closes the group of these ranks, which are all here, unless it is pinned or the communicator's own, everybody(); the next use opens it again.
   void close(const std::vector<std::int32_t>& members);
   /// Closes all; collective over the communicator.
   void close();

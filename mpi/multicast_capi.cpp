@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C API of multicast groups (antiphon.h): paper 1, §4.1, compiler-assisted group management.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <numeric>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "describe.hpp"
 #include "library.hpp"
 #include "multicast.hpp"
+#include "persistent.hpp"
 #include "world.hpp"
 
 using namespace antiphon;
@@ -32,6 +34,10 @@ struct antiphon_group_s {
   std::vector<std::unique_ptr<Program>> programs;
   std::size_t oldest = 0;
 
+  /// Of all blocks but the root's own.
+  [[nodiscard]] std::int64_t bytes_to_send() const {
+    return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) - sizes[static_cast<std::size_t>(root)];
+  }
   [[nodiscard]] bool takes_part(int rank) const { return std::binary_search(members.begin(), members.end(), rank); }
 };
 
@@ -41,6 +47,10 @@ namespace {
 constexpr std::size_t most_programs = 8;
 /// A scatter of more bytes in all goes by messages: the root's link is as full then either way, and nobody waits for acknowledgements.
 constexpr std::int64_t most_aggregated_bytes = 32768;
+/// With so many members, the root included, messages are as quick as a multicast back to back, and quicker alone: its receivers have to be woken.
+constexpr std::size_t few_members = 9;
+/// On the communicator's own twin, apart from those of schedules.
+constexpr int plain_tag = 32001;
 
 /// Opens the transport's group among the members; the others go on.
 int finish_opening(std::unique_ptr<antiphon_group_s> fresh, CommState& state, antiphon_group* group) {
@@ -76,8 +86,54 @@ int open_group(MPI_Comm comm, int root, antiphon_group* group, Make&& make) {
 const Choice& scatterv_choice(const antiphon_group_s& g) {
   static const Choice aggregated = parse_choice(Collective::scatterv, "multicast:members=1");
   static const Choice messages = parse_choice(Collective::scatterv, "flat:piece_bytes=0,destinations=1024");
-  const std::int64_t all_bytes = std::accumulate(g.sizes.begin(), g.sizes.end(), std::int64_t{0});
-  return all_bytes <= most_aggregated_bytes ? aggregated : messages;
+  return g.bytes_to_send() <= most_aggregated_bytes ? aggregated : messages;
+}
+
+/// Arguments of a compiled scatterv.
+struct Scatter {
+  const void* sendbuf;
+  const int* sendcounts;
+  const int* displs;
+  MPI_Datatype sendtype;
+  void* recvbuf;
+  int recvcount;
+  MPI_Datatype recvtype;
+};
+
+/// A few short blocks need no schedule, which would take longer than their messages do.
+bool is_plain(const antiphon_group_s& g) { return g.members.size() <= few_members && g.bytes_to_send() <= most_aggregated_bytes; }
+
+/// Whether a call's counts are those of the group.
+bool fits(const Scatter& s, const antiphon_group_s& g, int rank) {
+  const bool sends = rank == g.root;
+  TypeInfo type;
+  if (!inspect(sends ? s.sendtype : s.recvtype, type)) return false;
+  if (!sends) return s.recvcount * type.size_bytes == g.sizes[static_cast<std::size_t>(rank)];
+  return std::equal(g.sizes.begin(), g.sizes.end(), s.sendcounts, [&](std::int64_t bytes, int count) { return count * type.size_bytes == bytes; });
+}
+
+/// Returns an MPI error code.
+int run_plainly(const Scatter& s, const antiphon_group_s& g, int rank, MPI_Comm comm) {
+  std::array<MPI_Request, few_members + 1> requests;
+  int active = 0;
+  int rc = MPI_SUCCESS;
+  const auto add = [&](auto post, auto... arguments) {
+    if (rc == MPI_SUCCESS) rc = post(arguments..., plain_tag, comm, &requests[static_cast<std::size_t>(active++)]);
+  };
+  const bool receives = g.sizes[static_cast<std::size_t>(rank)] > 0 && s.recvbuf != MPI_IN_PLACE;
+  if (receives) add(PMPI_Irecv, s.recvbuf, s.recvcount, s.recvtype, g.root);
+  if (rank == g.root) {
+    MPI_Aint lb = 0;
+    MPI_Aint extent_bytes = 0;
+    rc = PMPI_Type_get_extent(s.sendtype, &lb, &extent_bytes);
+    for (const int to : g.members) {
+      if (to == rank && !receives) continue;
+      add(PMPI_Isend, static_cast<const std::byte*>(s.sendbuf) + s.displs[to] * extent_bytes, s.sendcounts[to], s.sendtype, to);
+    }
+  }
+  if (!persistent::active()) return rc == MPI_SUCCESS ? PMPI_Waitall(active, requests.data(), MPI_STATUSES_IGNORE) : rc;
+  for (int i = 0; i < active && rc == MPI_SUCCESS; ++i) rc = persistent::wait_for(requests[static_cast<std::size_t>(i)]);
+  return rc;
 }
 
 /// What the members do: the algorithm's schedule with this group.
@@ -104,6 +160,12 @@ Executor& program_for(antiphon_group_s& g, const Problem& problem, CommState& st
   return executor;
 }
 
+int told(const antiphon_group_s& g, int rc) {
+  if (rc == MPI_SUCCESS) return ANTIPHON_OK;
+  PMPI_Comm_call_errhandler(g.comm, rc);
+  return ANTIPHON_MPI_ERROR;
+}
+
 int move(const Call& call, antiphon_group_s& g) {
   CommState* const state = CommState::of(g.comm);
   if (state == nullptr) return ANTIPHON_BAD_COMM;
@@ -125,9 +187,15 @@ int move(const Call& call, antiphon_group_s& g) {
   int rc = workspace.prepare(executor.schedule().scratch_bytes());
   if (rc == MPI_SUCCESS) rc = executor.run(workspace.binding());
   if (rc == MPI_SUCCESS) rc = workspace.finish();
-  if (rc == MPI_SUCCESS) return ANTIPHON_OK;
-  PMPI_Comm_call_errhandler(g.comm, rc);
-  return ANTIPHON_MPI_ERROR;
+  return told(g, rc);
+}
+
+int move_plainly(const Scatter& s, const antiphon_group_s& g) {
+  CommState* const state = CommState::of(g.comm);
+  if (state == nullptr) return ANTIPHON_BAD_COMM;
+  if (!g.takes_part(state->rank())) return ANTIPHON_OK;
+  if (!fits(s, g, state->rank())) return ANTIPHON_BAD_PATTERN;
+  return told(g, run_plainly(s, g, state->rank(), state->own_comm()));
 }
 
 template <class Run>
@@ -181,6 +249,7 @@ ANTIPHON_EXPORT int antiphon_impl_bcast_open_group(int takes_part, int root, MPI
 ANTIPHON_EXPORT int antiphon_impl_scatterv_data_movement(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
                                                          void* recvbuf, int recvcount, MPI_Datatype recvtype, antiphon_group group) {
   return guarded(group, [&] {
+    if (is_plain(*group)) return move_plainly({sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype}, *group);
     return move({.collective = Collective::scatterv, .comm = group->comm, .sendbuf = sendbuf, .recvbuf = recvbuf, .recvcount = recvcount,
                  .sendtype = sendtype, .recvtype = recvtype, .sendcounts = sendcounts, .senddispls = displs, .root = group->root},
                 *group);
@@ -206,10 +275,7 @@ ANTIPHON_EXPORT int antiphon_impl_close_group(antiphon_group* group) {
   if (*group == nullptr) return ANTIPHON_OK;
   if (world.active && (*group)->group != nullptr) {
     (*group)->group->unpin();
-    // All ranks taking part make the communicator's own group: it is not this one's to close.
-    if (CommState* const state = CommState::of((*group)->comm); state != nullptr && (*group)->group != &state->groups().everybody()) {
-      state->groups().close((*group)->members);
-    }
+    if (CommState* const state = CommState::of((*group)->comm); state != nullptr) state->groups().close((*group)->members);
   }
   delete *group;
   *group = nullptr;

@@ -13,7 +13,7 @@ namespace antiphon {
 struct CreditLimits {
   std::int64_t piece_bytes = 8192;    ///< of one message with data
   std::int64_t credit_bytes = 49152;  ///< granted and not yet come in, of all senders together
-  std::int64_t sender_bytes = 16384;  ///< the same of one sender; in step: how far a rank is ahead of what it receives
+  std::int64_t sender_bytes = 16384;  ///< the same of one sender, at least; in step: how far a rank is ahead of what it receives
   std::int64_t short_bytes = 8192;    ///< messages up to this go without a grant
   std::int64_t short_window_bytes = 32768;  ///< short messages sent ahead of what came in
   std::int64_t step_bytes = 65536;    ///< in step: granted to a sender at once
@@ -43,7 +43,7 @@ struct ExchangeStep {
 ///
 /// A rank goes through an exchange in one of two ways, by itself:
 ///  * free: it grants piece after piece in the order of its steps, to others where one has all it may have, never more than
-///    `credit_bytes` in all; and it serves any grant at once. Good where ranks have very different amounts to send and receive.
+///    `credit_bytes` in all, to each its share of what is to come; and it serves any grant at once. Good where ranks have very different amounts to send and receive.
 ///  * in step: it grants and sends step after step, and sends no faster than it receives. Good where they have about the same: it
 ///    keeps ranks from drifting apart. Only as long as it has patience: where nothing moves, lose_patience() makes it free.
 /// The steps and the way are a rank's own affair: advice (phases of a schedule, say) that some ranks have and others
@@ -111,6 +111,7 @@ class CreditExchange {
     std::int64_t sent = 0;              ///< of that, handed out
     std::int64_t granted = 0;           ///< granted by me
     std::int64_t outstanding = 0;       ///< of that, not yet in
+    std::int64_t window_bytes = 0;      ///< how much that may be, where this rank is free
     bool short_in = false;              ///< its short message has come in, or there is none
     bool blocked = false;               ///< of one walk over the order: an earlier step of this peer could not go on
   };
@@ -128,6 +129,7 @@ class CreditExchange {
   void start_messages();
   void plan_steps(std::span<const ExchangeStep> advice);
   void add_step(const ExchangeStep& wanted);
+  void share_credit();
   void release_short();
   void grant();
   void grant_freely();
@@ -153,7 +155,7 @@ class CreditExchange {
   int next_short_phase_ = 1;       ///< the next short message to send
   int in_phase_ = 1;               ///< short messages of all phases before this one have come in
   std::int64_t ahead_bytes_ = 0;   ///< sent short in phases in_phase_ …
-  std::int64_t outstanding_bytes_ = 0;  ///< of each sender at most sender_bytes: what it was granted in step it sends no faster
+  std::int64_t outstanding_bytes_ = 0;  ///< of each sender at most its window: what it was granted in step it sends no faster
   std::int64_t received_bytes_ = 0;     ///< of long messages
   std::int64_t sending_bytes_ = 0;      ///< handed out and not at its end
   std::int64_t unfinished_ = 0;    ///< actions handed out or known to come

@@ -50,6 +50,7 @@ void CreditExchange::reset(std::span<const std::int64_t> send_bytes, std::span<c
   }
   start_messages();
   plan_steps(advice);
+  share_credit();
   grant();
   release_short();
 }
@@ -101,6 +102,18 @@ void CreditExchange::add_step(const ExchangeStep& wanted) {
   steps_.push_back({wanted.to, wanted.from, out, in, 0, begin, begin + in});
 }
 
+/// A free rank's credit is shared out by how much comes from whom. The queue before its port is first in, first out, so a sender's window is
+/// its share of the port; with equal ones a sender of most of it would be as slow as the others, and the busiest rank of all idle at times.
+void CreditExchange::share_credit() {
+  std::int64_t all_bytes = 0;
+  for (const Step& step : steps_) all_bytes += step.receive_bytes;
+  for (Peer& p : peers_) {
+    const double share = in_step_ || all_bytes == 0 ? 0 : static_cast<double>(p.to_receive) / static_cast<double>(all_bytes);
+    const auto window = static_cast<std::int64_t>(share * static_cast<double>(limits_.credit_bytes));
+    p.window_bytes = std::clamp(window, limits_.sender_bytes, limits_.credit_bytes);
+  }
+}
+
 void CreditExchange::push(Kind kind, int peer, std::int64_t offset, std::int64_t bytes) {
   ready_.push_back({kind, peer, offset, bytes});
   ++unfinished_;
@@ -143,7 +156,7 @@ void CreditExchange::grant_freely() {
     p.blocked = step.receive_bytes > 0;
     // Credit is left, but too little for a piece of the one whose turn it is: nobody overtakes.
     const std::int64_t piece = std::min(step.receive_bytes, limits_.piece_bytes);
-    if (p.blocked && p.outstanding + piece <= limits_.sender_bytes) break;
+    if (p.blocked && p.outstanding + piece <= p.window_bytes) break;
   }
   for (std::size_t k = grants_begin_; k < steps_.size() && k <= i; ++k) {
     if (steps_[k].receive_bytes > 0) peer(steps_[k].from).blocked = false;
@@ -169,8 +182,8 @@ bool CreditExchange::grant_from(Step& step, std::int64_t most_bytes) {
   Peer& p = peer(step.from);
   const std::int64_t piece = limits_.piece_bytes;
   const std::int64_t bytes = std::min(step.receive_bytes, most_bytes / piece * piece);
-  if (!in_step_ && p.outstanding + bytes > limits_.sender_bytes) return false;
-  const std::int64_t more = std::min(bytes, std::max<std::int64_t>(0, limits_.sender_bytes - p.outstanding));
+  if (!in_step_ && p.outstanding + bytes > p.window_bytes) return false;
+  const std::int64_t more = std::min(bytes, std::max<std::int64_t>(0, p.window_bytes - p.outstanding));
   if (outstanding_bytes_ + more > limits_.credit_bytes) return false;
   for (std::int64_t at = 0; at < bytes; at += piece) push(Kind::recv_piece, step.from, p.granted + at, std::min(piece, bytes - at));
   push(Kind::send_grant, step.from, p.granted, bytes);
@@ -181,9 +194,9 @@ bool CreditExchange::grant_from(Step& step, std::int64_t most_bytes) {
 }
 
 void CreditExchange::count_outstanding(Peer& p, std::int64_t bytes) {
-  outstanding_bytes_ -= std::min(p.outstanding, limits_.sender_bytes);
+  outstanding_bytes_ -= std::min(p.outstanding, p.window_bytes);
   p.outstanding += bytes;
-  outstanding_bytes_ += std::min(p.outstanding, limits_.sender_bytes);
+  outstanding_bytes_ += std::min(p.outstanding, p.window_bytes);
 }
 
 /// Step after step, as far as there are grants, no further ahead of what has come in than a few pieces; a step that receives less

@@ -271,6 +271,23 @@ TEST_CASE("credit: grants follow the advice, part by part") {
   CHECK(granted == wanted);
 }
 
+TEST_CASE("credit: a free rank shares its credit out by how much is to come from whom") {
+  CreditExchange exchange(0, 4, {.piece_bytes = 10, .credit_bytes = 100, .sender_bytes = 20, .short_bytes = 0, .short_window_bytes = 1});
+  const Sizes none{0, 0, 0, 0};
+  const Sizes in{0, 600, 300, 100};
+  const auto granted_at_once = [&](bool in_step) {
+    exchange.reset(none, in, {}, in_step);
+    Sizes granted(4);
+    Action a;
+    while (exchange.next(a)) {
+      if (a.kind == Kind::send_grant) granted[static_cast<std::size_t>(a.peer)] += a.bytes;
+    }
+    return granted;
+  };
+  CHECK(granted_at_once(false) == Sizes{0, 50, 30, 20});  // rank 3 at least as much as any, rank 1, the last in rotation, what is left of its 60
+  CHECK(granted_at_once(true)[1] == 0);
+}
+
 TEST_CASE("credit: a grant that cannot be is refused") {
   const Sizes none{0, 0};
   const Sizes out{0, 100000};
