@@ -56,6 +56,12 @@ class Portfolio {
     return begin_ + part * budget_.seconds * (model_.task().objective() == Objective::time ? 0.5 : 1);
   }
 
+  /// Where beginnings are quick, many of them find more than long annealing.
+  [[nodiscard]] bool few() const { return model_.ranks() <= 1024; }
+
+  /// A move changes what every neighbour would cost on all nodes, so annealing gets less far where these are many.
+  [[nodiscard]] bool small_nodes() const { return model_.nodes() * 16 > model_.slots(); }
+
   void begin_with(Model::Placement placement) {
     const double cost = model_.total(placement);
     if (best_.placement.empty() || cost < best_.cost) best_ = {placement, cost};
@@ -123,7 +129,7 @@ class Portfolio {
   /// more than
   /// one slow one.
   void explore() {
-    const double until = at_part(shares_.usable() ? 0.55 : 0.7);
+    const double until = at_part(!shares_.usable() ? 0.7 : few() || small_nodes() ? 0.55 : 0.35);
     std::vector<Candidate> left = std::move(candidates_);
     candidates_.clear();
     std::sort(left.begin(), left.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
@@ -190,10 +196,10 @@ class Portfolio {
     swaps_.set(best_.placement);
     const float step = swaps_.typical_step();
     if (step <= 0) return;
-    const Round few[] = {{0.1F, 0.25}, {0.03F, 0.33}, {0.3F, 0.5}, {0.1F, 1}};
-    const Round many[] = {{0.1F, 0.33}, {0.03F, 0.5}, {0.3F, 1}, {0.1F, 1}};
+    const Round with_few[] = {{0.1F, 0.25}, {0.03F, 0.33}, {0.3F, 0.5}, {0.1F, 1}};
+    const Round with_many[] = {{0.1F, 0.33}, {0.03F, 0.5}, {0.3F, 1}, {0.1F, 1}};
     const double end = at_part(1);
-    for (const Round& round : model_.ranks() <= 1024 ? few : many) {
+    for (const Round& round : few() ? with_few : with_many) {
       const double now = thread_seconds();
       if (now >= end) break;
       swaps_.set(best_.placement);
@@ -203,18 +209,18 @@ class Portfolio {
     }
   }
 
-  /// Most of the time that is left, for exchanges between nodes.
+  /// Most of the time that is left, for moves between nodes: hot, for irregular traffic, and less hot, for what is nearly in order.
   void anneal_shares() {
     const double begin = thread_seconds();
-    const double end = begin + 0.9 * (at_part(1) - begin);
-    for (const Round& round : {Round{0.08F, 0.5}, Round{0.04F, 1}}) {
+    const double end = begin + 0.95 * (at_part(1) - begin);
+    for (const Round& round : {Round{0.5F, 0.6}, Round{0.15F, 1}}) {
       const double now = thread_seconds();
       if (now >= end) break;
       shares_.set(best_.placement);
       const float hot = round.hot * shares_.typical_step();
       if (hot <= 0) return;
-      shares_.anneal(hot, hot * 0.1F, now + (end - now) * round.share);
-      descend(shares_.placement(), end);
+      shares_.anneal(hot, 0.03F * hot, now + (end - now) * round.share);
+      descend(shares_.placement(), at_part(1));
       keep(swaps_.placement(), model_.total(swaps_.placement()));
     }
   }

@@ -14,6 +14,14 @@ constexpr std::size_t most_entries = std::size_t{1} << 24;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
+/// row += a · x + b · y. Half of all time is spent here where nodes are many, so wide registers are used where there are any.
+#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+void add_scaled(float* __restrict row, std::size_t n, float a, const float* __restrict x, float b, const float* __restrict y) {
+  for (std::size_t i = 0; i < n; ++i) row[i] += a * x[i] + b * y[i];
+}
+
 }  // namespace
 
 Shares::Shares(const Model& model, const NearNodes& near, std::uint64_t seed)
@@ -22,6 +30,8 @@ Shares::Shares(const Model& model, const NearNodes& near, std::uint64_t seed)
   if (!usable_) return;
   per_message_.resize(nodes_ * nodes_);
   per_byte_.resize(nodes_ * nodes_);
+  more_per_message_.resize(nodes_);
+  more_per_byte_.resize(nodes_);
   for (int a = 0; a < model.nodes(); ++a) {
     for (int b = 0; b < model.nodes(); ++b) {
       if (model.slots_of(a) == 0 || model.slots_of(b) == 0) continue;
@@ -55,11 +65,9 @@ void Shares::set(const Model::Placement& placement) {
   seats_.set(placement);
   costs_.assign(placement.size() * nodes_, 0);
   for (int r = 0; r < model_.ranks(); ++r) {
-    float* row = costs_.data() + at(r) * nodes_;
     for (const Model::Edge* e = model_.begin(r); e != model_.end(r); ++e) {
-      const float* messages = per_message_.data() + at(node_of(e->to)) * nodes_;
-      const float* bytes = per_byte_.data() + at(node_of(e->to)) * nodes_;
-      for (std::size_t x = 0; x < nodes_; ++x) row[x] += e->messages * messages[x] + e->bytes * bytes[x];
+      const std::size_t there = at(node_of(e->to)) * nodes_;
+      add_scaled(costs_.data() + at(r) * nodes_, nodes_, e->messages, per_message_.data() + there, e->bytes, per_byte_.data() + there);
     }
   }
 }
@@ -75,25 +83,14 @@ float Shares::bond(int a, int b, int p, int q) const {
   return e->messages * more(per_message_) + e->bytes * more(per_byte_);
 }
 
-/// Without the bond.
-float Shares::delta(int a, int b) const {
-  const auto p = at(node_of(a));
-  const auto q = at(node_of(b));
-  const float* of_a = costs(a);
-  const float* of_b = costs(b);
-  return of_a[q] - of_a[p] + of_b[p] - of_b[q];
-}
-
 void Shares::move(int rank, int from, int to) {
-  const float* messages_from = per_message_.data() + at(from) * nodes_;
-  const float* messages_to = per_message_.data() + at(to) * nodes_;
-  const float* bytes_from = per_byte_.data() + at(from) * nodes_;
-  const float* bytes_to = per_byte_.data() + at(to) * nodes_;
+  const auto difference = [&](const std::vector<float>& table, std::vector<float>& row) {
+    for (std::size_t x = 0; x < nodes_; ++x) row[x] = table[at(to) * nodes_ + x] - table[at(from) * nodes_ + x];
+  };
+  difference(per_message_, more_per_message_);
+  difference(per_byte_, more_per_byte_);
   for (const Model::Edge* e = model_.begin(rank); e != model_.end(rank); ++e) {
-    float* row = costs_.data() + at(e->to) * nodes_;
-    for (std::size_t x = 0; x < nodes_; ++x) {
-      row[x] += e->messages * (messages_to[x] - messages_from[x]) + e->bytes * (bytes_to[x] - bytes_from[x]);
-    }
+    add_scaled(costs_.data() + at(e->to) * nodes_, nodes_, e->messages, more_per_message_.data(), e->bytes, more_per_byte_.data());
   }
 }
 
@@ -105,44 +102,93 @@ void Shares::exchange(int a, int b) {
   seats_.exchange(a, b);
 }
 
-/// An item of a neighbour's node, or of one beside it; sometimes any.
-int Shares::partner(int rank) {
+/// Nodes of ranks, without places.
+struct Shares::Homes {
+  std::vector<int> of;    ///< a rank
+  std::vector<int> over;  ///< how many ranks more than places a node has
+
+  explicit Homes(const Shares& shares) {
+    const Model& model = shares.model_;
+    for (int n = 0; n < model.nodes(); ++n) over.push_back(-model.slots_of(n));
+    for (int r = 0; r < model.ranks(); ++r) {
+      of.push_back(shares.node_of(r));
+      ++over[at(of.back())];
+    }
+  }
+  void put(int rank, int node) {
+    --over[at(of[at(rank)])];
+    ++over[at(node)];
+    of[at(rank)] = node;
+  }
+  /// So many times the price of a place has to be paid more after a move.
+  [[nodiscard]] int crowding(int from, int to) const { return std::max(0, 2 * over[at(to)] + 1) - std::max(0, 2 * over[at(from)] - 1); }
+};
+
+/// A neighbour's node, or one beside it; sometimes any.
+int Shares::target(int rank, const std::vector<int>& home) {
   const int degree = model_.degree(rank);
   const std::uint64_t dice = random_.next() >> 20;
-  if (degree == 0 || (dice & 15) == 0) return seats_.item_at[random_.below(static_cast<std::uint32_t>(seats_.item_at.size()))];
-  int node = node_of(model_.begin(rank)[random_.below(static_cast<std::uint32_t>(degree))].to);
+  if (degree == 0 || (dice & 15) == 0) return model_.node(static_cast<int>(random_.below(static_cast<std::uint32_t>(model_.slots()))));
+  const int node = home[at(model_.begin(rank)[random_.below(static_cast<std::uint32_t>(degree))].to)];
   const auto& near = near_.of(node);
-  if ((dice & 0x30) == 0 && !near.empty()) node = near[random_.below(static_cast<std::uint32_t>(near.size()))];
-  return seats_.item_at[at(model_.first_slot(node)) + random_.below(static_cast<std::uint32_t>(model_.slots_of(node)))];
+  return (dice & 0x30) == 0 && !near.empty() ? near[random_.below(static_cast<std::uint32_t>(near.size()))] : node;
 }
 
 float Shares::typical_step() {
+  const Homes homes(*this);
   return mean_rise(1000, [&] {
-    const auto a = static_cast<int>(random_.below(static_cast<std::uint32_t>(model_.ranks())));
-    const int b = partner(a);
-    return node_of(a) == node_of(b) ? 0 : delta(a, b);
+    const auto rank = static_cast<int>(random_.below(static_cast<std::uint32_t>(model_.ranks())));
+    return costs(rank)[target(rank, homes.of)] - costs(rank)[homes.of[at(rank)]];
   });
 }
 
 void Shares::anneal(float hot, float cold, double until) {
   const auto ranks = static_cast<std::uint32_t>(model_.ranks());
-  Lowest lowest(seats_.slot_of);
+  Homes homes(*this);
   Cooling cooling(hot, cold, until);
+  float place = 0;
   for (long n = 0;; ++n) {
-    if ((n & 255) == 0 && !cooling.goes_on()) break;
-    const auto a = static_cast<int>(random_.below(ranks));
-    const int b = partner(a);
-    if (node_of(a) == node_of(b)) continue;
-    float d = delta(a, b);
-    const float bound = d > 0 ? -cooling.temperature() * std::log(random_.unit() + 1e-7F) : 0;
-    if (d > bound) continue;
-    if (b < model_.ranks()) d += bond(a, b, node_of(a), node_of(b));
-    if (d > bound) continue;
-    lowest.leave(d, seats_.slot_of);
-    exchange(a, b);
-    lowest.reach(d);
+    if ((n & 255) == 0) {
+      if (!cooling.goes_on()) break;
+      // Dear enough that little is left to be put right at the end, however cold it is then.
+      place = hot * (1 - 0.5F * static_cast<float>(cooling.part()));
+    }
+    const auto rank = static_cast<int>(random_.below(ranks));
+    const int from = homes.of[at(rank)];
+    const int to = target(rank, homes.of);
+    if (from == to) continue;
+    const float d = costs(rank)[to] - costs(rank)[from] + place * static_cast<float>(homes.crowding(from, to));
+    if (d > 0 && d > -cooling.temperature() * std::log(random_.unit() + 1e-7F)) continue;
+    move(rank, from, to);
+    homes.put(rank, to);
   }
-  if (const Model::Placement* best = lowest.behind()) seats_.set(*best);
+  fit(homes);
+}
+
+/// What a node has too many of goes where there is room and it costs least; then all get places.
+void Shares::fit(Homes& homes) {
+  for (int from = 0; from < model_.nodes(); ++from) {
+    while (homes.over[at(from)] > 0) {
+      std::pair<int, int> best{-1, -1};
+      float least = 0;
+      for (int rank = 0; rank < model_.ranks(); ++rank) {
+        if (homes.of[at(rank)] != from) continue;
+        for (int to = 0; to < model_.nodes(); ++to) {
+          const float d = costs(rank)[to] - costs(rank)[from];
+          if (homes.over[at(to)] >= 0 || (best.first >= 0 && d >= least)) continue;
+          least = d;
+          best = {rank, to};
+        }
+      }
+      move(best.first, from, best.second);
+      homes.put(best.first, best.second);
+    }
+  }
+  std::vector<int> next;
+  for (int node = 0; node < model_.nodes(); ++node) next.push_back(model_.first_slot(node));
+  Assignment found;
+  for (const int node : homes.of) found.slot_of_rank.push_back(next[at(node)]++);
+  seats_.set(model_.placement(found));
 }
 
 /// Of two that gain together at least one gains alone, so it is enough to look where the rank itself would cost less.

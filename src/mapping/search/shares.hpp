@@ -24,17 +24,19 @@ class Shares {
   [[nodiscard]] const Model::Placement& placement() const { return seats_.slot_of; }
   /// Best exchanges until none helps, or `until` (thread_seconds()).
   void descend(double until);
-  /// Annealing from `hot` to `cold` microseconds; placement() is the best one seen then, and what comes next begins with set().
+  /// Annealing from `hot` to `cold` microseconds by moves of single ranks, which are accepted ten times as often as exchanges:
+  /// meanwhile a node may hold more ranks than it has places, at a price. What comes next begins with set().
   void anneal(float hot, float cold, double until);
-  /// What an exchange that makes things worse costs on average.
+  /// What a move that makes things worse costs on average.
   [[nodiscard]] float typical_step();
 
  private:
   [[nodiscard]] int node_of(int item) const { return model_.node(seats_.slot_of[static_cast<std::size_t>(item)]); }
   [[nodiscard]] const float* costs(int item) const { return costs_.data() + static_cast<std::size_t>(item) * nodes_; }
-  [[nodiscard]] float delta(int a, int b) const;
   [[nodiscard]] float bond(int a, int b, int p, int q) const;
-  [[nodiscard]] int partner(int rank);
+  struct Homes;
+  [[nodiscard]] int target(int rank, const std::vector<int>& home);
+  void fit(Homes& homes);
   [[nodiscard]] int best_partner(int rank, float least) const;
   void exchange(int a, int b);
   void move(int rank, int from, int to);
@@ -48,6 +50,8 @@ class Shares {
   bool order_matters_ = false;
   std::vector<float> per_message_;  ///< [node · nodes + node]
   std::vector<float> per_byte_;
+  std::vector<float> more_per_message_;  ///< by node: of a move that is being made
+  std::vector<float> more_per_byte_;
   std::vector<float> costs_;        ///< [item · nodes + node]
   Seats seats_;
 };
