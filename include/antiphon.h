@@ -33,7 +33,7 @@ enum {
 extern "C" {
 #endif
 
-/* A function of the preload object, or NULL. */
+/* A function of the preload object, or NULL. A microsecond: calls of data transmission keep what they found. */
 static inline void* antiphon_find(const char* name) {
   void* program = dlopen(NULL, RTLD_LAZY);
   void* found = program ? dlsym(program, name) : NULL;
@@ -142,8 +142,8 @@ static inline int antiphon_schedule_free(antiphon_schedule* schedule) {
 static inline int antiphon_alltoallv_data_trans1(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
                                                  void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
                                                  MPI_Comm comm) {
-  int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype, MPI_Comm);
-  *(void**)&function = antiphon_find("antiphon_impl_data_trans1");
+  static int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype, MPI_Comm);
+  if (!function) *(void**)&function = antiphon_find("antiphon_impl_data_trans1");
   if (!function) return MPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
   return function(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
 }
@@ -154,8 +154,8 @@ static inline int antiphon_alltoallv_data_trans1(const void* sendbuf, const int 
 static inline int antiphon_alltoallv_data_trans2(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
                                                  void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
                                                  antiphon_schedule schedule) {
-  int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype, antiphon_schedule);
-  *(void**)&function = antiphon_find("antiphon_impl_data_trans2");
+  static int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype, antiphon_schedule);
+  if (!function) *(void**)&function = antiphon_find("antiphon_impl_data_trans2");
   if (!function) return ANTIPHON_ABSENT;
   return function(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, schedule);
 }
@@ -227,8 +227,8 @@ static inline int antiphon_scatterv_open_group(const int sendcounts[], MPI_Datat
 /* Data transmission: MPI_Scatterv_data_movement of paper 1 (§4.1). The counts must be those of the opening. */
 static inline int antiphon_scatterv_data_movement(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
                                                   void* recvbuf, int recvcount, MPI_Datatype recvtype, antiphon_group group) {
-  int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, int, MPI_Datatype, antiphon_group);
-  *(void**)&function = antiphon_find("antiphon_impl_scatterv_data_movement");
+  static int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, int, MPI_Datatype, antiphon_group);
+  if (!function) *(void**)&function = antiphon_find("antiphon_impl_scatterv_data_movement");
   if (!function) return ANTIPHON_ABSENT;
   return function(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, group);
 }
@@ -243,8 +243,8 @@ static inline int antiphon_bcast_open_group(int takes_part, int root, MPI_Comm c
 
 /* Data transmission for broadcasts: any size, alike on all who take part. */
 static inline int antiphon_bcast_data_movement(void* buffer, int count, MPI_Datatype datatype, antiphon_group group) {
-  int (*function)(void*, int, MPI_Datatype, antiphon_group);
-  *(void**)&function = antiphon_find("antiphon_impl_bcast_data_movement");
+  static int (*function)(void*, int, MPI_Datatype, antiphon_group);
+  if (!function) *(void**)&function = antiphon_find("antiphon_impl_bcast_data_movement");
   return function ? function(buffer, count, datatype, group) : ANTIPHON_ABSENT;
 }
 

@@ -49,6 +49,8 @@ constexpr std::size_t most_programs = 8;
 constexpr std::int64_t most_aggregated_bytes = 32768;
 /// With so many members, the root included, messages are as quick as a multicast back to back, and quicker alone: its receivers have to be woken.
 constexpr std::size_t few_members = 9;
+/// Up to this a message is eager everywhere, and a blocking send quickest: it needs no request.
+constexpr std::int64_t short_bytes = 1024;
 /// On the communicator's own twin, apart from those of schedules.
 constexpr int plain_tag = 32001;
 
@@ -120,18 +122,22 @@ int run_plainly(const Scatter& s, const antiphon_group_s& g, int rank, MPI_Comm 
   const auto add = [&](auto post, auto... arguments) {
     if (rc == MPI_SUCCESS) rc = post(arguments..., plain_tag, comm, &requests[static_cast<std::size_t>(active++)]);
   };
+  const bool may_block = !persistent::active();
+  if (may_block && rank != g.root) return PMPI_Recv(s.recvbuf, s.recvcount, s.recvtype, g.root, plain_tag, comm, MPI_STATUS_IGNORE);
   const bool receives = g.sizes[static_cast<std::size_t>(rank)] > 0 && s.recvbuf != MPI_IN_PLACE;
   if (receives) add(PMPI_Irecv, s.recvbuf, s.recvcount, s.recvtype, g.root);
   if (rank == g.root) {
     MPI_Aint lb = 0;
     MPI_Aint extent_bytes = 0;
-    rc = PMPI_Type_get_extent(s.sendtype, &lb, &extent_bytes);
+    if (rc == MPI_SUCCESS) rc = PMPI_Type_get_extent(s.sendtype, &lb, &extent_bytes);
     for (const int to : g.members) {
-      if (to == rank && !receives) continue;
-      add(PMPI_Isend, static_cast<const std::byte*>(s.sendbuf) + s.displs[to] * extent_bytes, s.sendcounts[to], s.sendtype, to);
+      if (rc != MPI_SUCCESS || (to == rank && !receives)) continue;
+      const auto* const block = static_cast<const std::byte*>(s.sendbuf) + s.displs[to] * extent_bytes;
+      if (may_block && g.sizes[static_cast<std::size_t>(to)] <= short_bytes) rc = PMPI_Send(block, s.sendcounts[to], s.sendtype, to, plain_tag, comm);
+      else add(PMPI_Isend, block, s.sendcounts[to], s.sendtype, to);
     }
   }
-  if (!persistent::active()) return rc == MPI_SUCCESS ? PMPI_Waitall(active, requests.data(), MPI_STATUSES_IGNORE) : rc;
+  if (may_block) return rc == MPI_SUCCESS ? PMPI_Waitall(active, requests.data(), MPI_STATUSES_IGNORE) : rc;
   for (int i = 0; i < active && rc == MPI_SUCCESS; ++i) rc = persistent::wait_for(requests[static_cast<std::size_t>(i)]);
   return rc;
 }
