@@ -15,7 +15,7 @@ constexpr std::size_t most_entries = std::size_t{1} << 24;
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// row += a · x + b · y. Half of all time is spent here where nodes are many, so wide registers are used where there are any.
-#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
 void add_scaled(float* __restrict row, std::size_t n, float a, const float* __restrict x, float b, const float* __restrict y) {
