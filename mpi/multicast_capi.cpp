@@ -54,11 +54,16 @@ constexpr std::int64_t short_bytes = 1024;
 /// On the communicator's own twin, apart from those of schedules.
 constexpr int plain_tag = 32001;
 
-/// Opens the transport's group among the members; the others go on.
+/// Whether its data go by multicast, where that works. A broadcast's sizes are known at its calls only.
+bool needs_group(const antiphon_group_s& g) {
+  return g.collective == Collective::bcast || (g.members.size() > few_members && g.bytes_to_send() <= most_aggregated_bytes);
+}
+
+/// Opens the transport's group among the members, where it is needed; the others go on.
 int finish_opening(std::unique_ptr<antiphon_group_s> fresh, CommState& state, antiphon_group* group) {
   // What the members can hear of each other is tried out among all ranks, once for the communicator.
-  const bool works = state.groups().work();
-  if (fresh->takes_part(state.rank()) && fresh->members.size() > 1) {
+  const bool works = needs_group(*fresh) && state.groups().work();
+  if (needs_group(*fresh) && fresh->takes_part(state.rank()) && fresh->members.size() > 1) {
     fresh->group = &state.groups().of(fresh->members);
     fresh->group->pin();
     if (works) fresh->group->open();
@@ -88,7 +93,7 @@ int open_group(MPI_Comm comm, int root, antiphon_group* group, Make&& make) {
 const Choice& scatterv_choice(const antiphon_group_s& g) {
   static const Choice aggregated = parse_choice(Collective::scatterv, "multicast:members=1");
   static const Choice messages = parse_choice(Collective::scatterv, "flat:piece_bytes=0,destinations=1024");
-  return g.bytes_to_send() <= most_aggregated_bytes ? aggregated : messages;
+  return needs_group(g) ? aggregated : messages;
 }
 
 /// Arguments of a compiled scatterv.
@@ -103,7 +108,7 @@ struct Scatter {
 };
 
 /// A few short blocks need no schedule, which would take longer than their messages do.
-bool is_plain(const antiphon_group_s& g) { return g.members.size() <= few_members && g.bytes_to_send() <= most_aggregated_bytes; }
+bool is_plain(const antiphon_group_s& g) { return !needs_group(g) && g.bytes_to_send() <= most_aggregated_bytes; }
 
 /// Whether a call's counts are those of the group.
 bool fits(const Scatter& s, const antiphon_group_s& g, int rank) {

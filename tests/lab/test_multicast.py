@@ -101,12 +101,12 @@ def test_budget_and_groups_by_hand(
 ) -> None:
     """GIVEN room for two groups a node THEN communicators take turns, and groups by hand stay."""
     mpi, program = built
-    with Lab(cluster(nodes=10)) as lab:
+    with Lab(cluster(nodes=11)) as lab:
         found = run(
-            lab, (mpi, program.with_name("multicast_groups")), 10, tmp_path=tmp_path,
+            lab, (mpi, program.with_name("multicast_groups")), 11, tmp_path=tmp_path,
             ANTIPHON_FORCE="bcast:multicast", ANTIPHON_MULTICAST_GROUPS="2",
         )["multicast"]  # fmt: skip
-    assert found["evicted"] >= 10 * 2
+    assert found["evicted"] >= 11 * 2
     assert found["refused"] > 0
     assert "the budget of 2 groups is used up" in found["refusal"]
 
