@@ -212,8 +212,8 @@ static inline int antiphon_neighbor_alltoallw_init(const void* sendbuf, const in
  *
  * Opening and closing are collective over the communicator. Data movement is called by those who take part (antiphon_group_member tells; others
  * may call it too, and return at once). A group counts against the budget (ANTIPHON_MULTICAST_GROUPS) until it is closed, and is never closed to
- * make room for others. Where multicast does not work, or there is no room, data go by point-to-point messages; antiphon_group_multicasts tells. So they do in a scatter to
- * at most eight receivers or of more than 32 KiB, which is no slower. */
+ * make room for others. Where multicast does not work, or there is no room, data go by point-to-point messages; antiphon_group_multicasts tells.
+ * So they do in a scatter to at most eight receivers or of more than 32 KiB, which is no slower. */
 
 typedef struct antiphon_group_s* antiphon_group;
 

@@ -24,20 +24,23 @@ struct antiphon_group_s {
     Problem problem;
     std::unique_ptr<Executor> executor;
   };
+  /// How data move.
+  enum class Way : std::uint8_t {
+    multicast,  ///< to all members at once, where that works
+    messages,   ///< a schedule of messages
+    plain,      ///< a few short messages, which take less time than a schedule does
+  };
 
   MPI_Comm comm;
   Collective collective;
   int root;
+  Way way = Way::multicast;
   std::vector<std::int32_t> members;    ///< ascending
   std::vector<std::int64_t> sizes;      ///< scatterv: each rank's bytes
   MulticastGroup* group = nullptr;      ///< at members; the communicator's
   std::vector<std::unique_ptr<Program>> programs;
   std::size_t oldest = 0;
 
-  /// Of all blocks but the root's own.
-  [[nodiscard]] std::int64_t bytes_to_send() const {
-    return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) - sizes[static_cast<std::size_t>(root)];
-  }
   [[nodiscard]] bool takes_part(int rank) const { return std::binary_search(members.begin(), members.end(), rank); }
 };
 
@@ -54,16 +57,20 @@ constexpr std::int64_t short_bytes = 1024;
 /// On the communicator's own twin, apart from those of schedules.
 constexpr int plain_tag = 32001;
 
-/// Whether its data go by multicast, where that works. A broadcast's sizes are known at its calls only.
-bool needs_group(const antiphon_group_s& g) {
-  return g.collective == Collective::bcast || (g.members.size() > few_members && g.bytes_to_send() <= most_aggregated_bytes);
+using Way = antiphon_group_s::Way;
+
+Way scatterv_way(const antiphon_group_s& g) {
+  const std::int64_t own_bytes = g.sizes[static_cast<std::size_t>(g.root)];
+  const std::int64_t bytes_to_send = std::accumulate(g.sizes.begin(), g.sizes.end(), -own_bytes);
+  if (bytes_to_send > most_aggregated_bytes) return Way::messages;
+  return g.members.size() > few_members ? Way::multicast : Way::plain;
 }
 
 /// Opens the transport's group among the members, where it is needed; the others go on.
 int finish_opening(std::unique_ptr<antiphon_group_s> fresh, CommState& state, antiphon_group* group) {
   // What the members can hear of each other is tried out among all ranks, once for the communicator.
-  const bool works = needs_group(*fresh) && state.groups().work();
-  if (needs_group(*fresh) && fresh->takes_part(state.rank()) && fresh->members.size() > 1) {
+  const bool works = fresh->way == Way::multicast && state.groups().work();
+  if (fresh->way == Way::multicast && fresh->takes_part(state.rank()) && fresh->members.size() > 1) {
     fresh->group = &state.groups().of(fresh->members);
     fresh->group->pin();
     if (works) fresh->group->open();
@@ -93,34 +100,22 @@ int open_group(MPI_Comm comm, int root, antiphon_group* group, Make&& make) {
 const Choice& scatterv_choice(const antiphon_group_s& g) {
   static const Choice aggregated = parse_choice(Collective::scatterv, "multicast:members=1");
   static const Choice messages = parse_choice(Collective::scatterv, "flat:piece_bytes=0,destinations=1024");
-  return needs_group(g) ? aggregated : messages;
+  return g.way == Way::multicast ? aggregated : messages;
 }
 
-/// Arguments of a compiled scatterv.
-struct Scatter {
-  const void* sendbuf;
-  const int* sendcounts;
-  const int* displs;
-  MPI_Datatype sendtype;
-  void* recvbuf;
-  int recvcount;
-  MPI_Datatype recvtype;
-};
-
-/// A few short blocks need no schedule, which would take longer than their messages do.
-bool is_plain(const antiphon_group_s& g) { return !needs_group(g) && g.bytes_to_send() <= most_aggregated_bytes; }
-
-/// Whether a call's counts are those of the group.
-bool fits(const Scatter& s, const antiphon_group_s& g, int rank) {
-  const bool sends = rank == g.root;
-  TypeInfo type;
-  if (!inspect(sends ? s.sendtype : s.recvtype, type)) return false;
-  if (!sends) return s.recvcount * type.size_bytes == g.sizes[static_cast<std::size_t>(rank)];
-  return std::equal(g.sizes.begin(), g.sizes.end(), s.sendcounts, [&](std::int64_t bytes, int count) { return count * type.size_bytes == bytes; });
+/// Whether a scatterv's counts are those of the group. `element_bytes`: of the type that the root sends, or a receiver receives.
+bool fits(const Call& call, const antiphon_group_s& g, int rank, std::int64_t element_bytes) {
+  if (rank != g.root) return call.recvcount * element_bytes == g.sizes[static_cast<std::size_t>(rank)];
+  const auto all = static_cast<std::int64_t>(g.sizes.size());
+  for (std::int64_t i = 0; i < all; ++i) {
+    if (call.sendcounts[i] * element_bytes != g.sizes[static_cast<std::size_t>(i)]) return false;
+  }
+  return true;
 }
 
-/// Returns an MPI error code.
-int run_plainly(const Scatter& s, const antiphon_group_s& g, int rank, MPI_Comm comm) {
+/// `extent_bytes`: of the root's type. Returns an MPI error code.
+int run_plainly(const Call& call, const antiphon_group_s& g, int rank, std::int64_t extent_bytes, MPI_Comm comm) {
+  const auto recvcount = static_cast<int>(call.recvcount);
   std::array<MPI_Request, few_members + 1> requests;
   int active = 0;
   int rc = MPI_SUCCESS;
@@ -128,18 +123,16 @@ int run_plainly(const Scatter& s, const antiphon_group_s& g, int rank, MPI_Comm 
     if (rc == MPI_SUCCESS) rc = post(arguments..., plain_tag, comm, &requests[static_cast<std::size_t>(active++)]);
   };
   const bool may_block = !persistent::active();
-  if (may_block && rank != g.root) return PMPI_Recv(s.recvbuf, s.recvcount, s.recvtype, g.root, plain_tag, comm, MPI_STATUS_IGNORE);
-  const bool receives = g.sizes[static_cast<std::size_t>(rank)] > 0 && s.recvbuf != MPI_IN_PLACE;
-  if (receives) add(PMPI_Irecv, s.recvbuf, s.recvcount, s.recvtype, g.root);
+  if (may_block && rank != g.root) return PMPI_Recv(call.recvbuf, recvcount, call.recvtype, g.root, plain_tag, comm, MPI_STATUS_IGNORE);
+  const bool receives = g.sizes[static_cast<std::size_t>(rank)] > 0 && call.recvbuf != MPI_IN_PLACE;
+  if (receives) add(PMPI_Irecv, call.recvbuf, recvcount, call.recvtype, g.root);
   if (rank == g.root) {
-    MPI_Aint lb = 0;
-    MPI_Aint extent_bytes = 0;
-    if (rc == MPI_SUCCESS) rc = PMPI_Type_get_extent(s.sendtype, &lb, &extent_bytes);
     for (const int to : g.members) {
       if (rc != MPI_SUCCESS || (to == rank && !receives)) continue;
-      const auto* const block = static_cast<const std::byte*>(s.sendbuf) + s.displs[to] * extent_bytes;
-      if (may_block && g.sizes[static_cast<std::size_t>(to)] <= short_bytes) rc = PMPI_Send(block, s.sendcounts[to], s.sendtype, to, plain_tag, comm);
-      else add(PMPI_Isend, block, s.sendcounts[to], s.sendtype, to);
+      const auto* const block = static_cast<const std::byte*>(call.sendbuf) + call.senddispls[to] * extent_bytes;
+      const auto count = static_cast<int>(call.sendcounts[to]);
+      if (may_block && g.sizes[static_cast<std::size_t>(to)] <= short_bytes) rc = PMPI_Send(block, count, call.sendtype, to, plain_tag, comm);
+      else add(PMPI_Isend, block, count, call.sendtype, to);
     }
   }
   if (may_block) return rc == MPI_SUCCESS ? PMPI_Waitall(active, requests.data(), MPI_STATUSES_IGNORE) : rc;
@@ -177,36 +170,35 @@ int told(const antiphon_group_s& g, int rc) {
   return ANTIPHON_MPI_ERROR;
 }
 
-int move(const Call& call, antiphon_group_s& g) {
-  CommState* const state = CommState::of(g.comm);
-  if (state == nullptr) return ANTIPHON_BAD_COMM;
-  if (!g.takes_part(state->rank())) return ANTIPHON_OK;
+int run_schedule(const Call& call, antiphon_group_s& g, CommState& state) {
   Description d;
-  if (!describe(call, *state, d)) return d.own_bytes == 0 ? ANTIPHON_OK : ANTIPHON_BAD_PATTERN;
-  Problem& problem = state->blank_problem(g.collective);
-  make_problem(call, d, *state, problem);
+  if (!describe(call, state, d)) return d.own_bytes == 0 ? ANTIPHON_OK : ANTIPHON_BAD_PATTERN;
+  Problem& problem = state.blank_problem(g.collective);
+  make_problem(call, d, state, problem);
   if (g.collective == Collective::scatterv) {
-    if (problem.rank == problem.root ? problem.send_bytes != g.sizes : problem.bytes != g.sizes[static_cast<std::size_t>(problem.rank)]) {
-      return ANTIPHON_BAD_PATTERN;
-    }
     problem.parameters = scatterv_choice(g).parameters;
     problem.send_bytes = g.sizes;
     if (problem.rank != problem.root) problem.send_offsets.assign(g.sizes.size(), 0);
   }
-  Executor& executor = program_for(g, problem, *state);
-  Workspace workspace(call, d, problem, *state);
+  Executor& executor = program_for(g, problem, state);
+  Workspace workspace(call, d, problem, state);
   int rc = workspace.prepare(executor.schedule().scratch_bytes());
   if (rc == MPI_SUCCESS) rc = executor.run(workspace.binding());
   if (rc == MPI_SUCCESS) rc = workspace.finish();
   return told(g, rc);
 }
 
-int move_plainly(const Scatter& s, const antiphon_group_s& g) {
+int move(const Call& call, antiphon_group_s& g) {
   CommState* const state = CommState::of(g.comm);
   if (state == nullptr) return ANTIPHON_BAD_COMM;
-  if (!g.takes_part(state->rank())) return ANTIPHON_OK;
-  if (!fits(s, g, state->rank())) return ANTIPHON_BAD_PATTERN;
-  return told(g, run_plainly(s, g, state->rank(), state->own_comm()));
+  const int rank = state->rank();
+  if (!g.takes_part(rank)) return ANTIPHON_OK;
+  if (g.collective == Collective::scatterv) {
+    TypeInfo type;
+    if (!inspect(rank == g.root ? call.sendtype : call.recvtype, type) || !fits(call, g, rank, type.size_bytes)) return ANTIPHON_BAD_PATTERN;
+    if (g.way == Way::plain) return told(g, run_plainly(call, g, rank, type.extent_bytes, state->own_comm()));
+  }
+  return run_schedule(call, g, *state);
 }
 
 template <class Run>
@@ -240,6 +232,7 @@ ANTIPHON_EXPORT int antiphon_impl_scatterv_open_group(const int sendcounts[], MP
       if (bytes < 0) return static_cast<int>(ANTIPHON_BAD_PATTERN);
       if (bytes > 0 || i == root) fresh.members.push_back(i);
     }
+    fresh.way = scatterv_way(fresh);
     return static_cast<int>(ANTIPHON_OK);
   });
 }
@@ -260,7 +253,6 @@ ANTIPHON_EXPORT int antiphon_impl_bcast_open_group(int takes_part, int root, MPI
 ANTIPHON_EXPORT int antiphon_impl_scatterv_data_movement(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
                                                          void* recvbuf, int recvcount, MPI_Datatype recvtype, antiphon_group group) {
   return guarded(group, [&] {
-    if (is_plain(*group)) return move_plainly({sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype}, *group);
     return move({.collective = Collective::scatterv, .comm = group->comm, .sendbuf = sendbuf, .recvbuf = recvbuf, .recvcount = recvcount,
                  .sendtype = sendtype, .recvtype = recvtype, .sendcounts = sendcounts, .senddispls = displs, .root = group->root},
                 *group);

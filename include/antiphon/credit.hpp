@@ -43,7 +43,8 @@ struct ExchangeStep {
 ///
 /// A rank goes through an exchange in one of two ways, by itself:
 ///  * free: it grants piece after piece in the order of its steps, to others where one has all it may have, never more than
-///    `credit_bytes` in all, to each its share of what is to come; and it serves any grant at once. Good where ranks have very different amounts to send and receive.
+///    `credit_bytes` in all, to each its share of what is to come; and it serves any grant at once. Good where ranks have very
+///    different amounts to send and receive.
 ///  * in step: it grants and sends step after step, and sends no faster than it receives. Good where they have about the same: it
 ///    keeps ranks from drifting apart. Only as long as it has patience: where nothing moves, lose_patience() makes it free.
 /// The steps and the way are a rank's own affair: advice (phases of a schedule, say) that some ranks have and others

@@ -13,7 +13,7 @@ namespace {
 /// Whether the receiving half needs anything but the library.
 bool receives_frames(const Incoming& in) {
   if (in.peer == MPI_PROC_NULL || in.count < 0 || in.type == MPI_DATATYPE_NULL) return false;
-  if (may_bring_frame(in)) return true;
+  if (may_bring_frame(in) != nullptr) return true;
   Messages* messages = Messages::of(in.comm);
   return messages != nullptr && messages->extracted_count.load(std::memory_order_relaxed) != 0;
 }

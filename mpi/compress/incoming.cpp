@@ -126,11 +126,9 @@ int unpack_bytes(const Receive& r, const std::byte* from, std::int64_t bytes) {
 int put(Receive& r, const std::byte* data, std::int64_t bytes) {
   const std::int64_t fits = std::min(bytes, r.capacity_bytes);
   int code = MPI_SUCCESS;
-  if (data == r.wanted.buffer || is_taken(r)) {
-  } else if (!r.info.contiguous) {
-    code = unpack_bytes(r, data, fits);
-  } else {
-    std::memcpy(r.wanted.buffer, data, static_cast<std::size_t>(fits));
+  if (data != r.wanted.buffer && !is_taken(r)) {
+    if (r.info.contiguous) std::memcpy(r.wanted.buffer, data, static_cast<std::size_t>(fits));
+    else code = unpack_bytes(r, data, fits);
   }
   return code == MPI_SUCCESS && fits < bytes ? MPI_ERR_TRUNCATE : code;
 }
@@ -183,10 +181,6 @@ int unframe(Receive& r, const Origin& origin, const std::byte* arrived, std::int
   return code;
 }
 
-}  // namespace
-
-namespace {
-
 /// Whether the library takes messages that are no whole number of elements: then frames may come to places with gaps between them.
 /// MPICH does not, and makes types of single bytes so slowly that landing is better.
 #if ANTIPHON_ABI_OPENMPI
@@ -238,16 +232,17 @@ std::unique_ptr<Receive> expect_extracted(const Incoming& wanted, Messages& mess
   return r;
 }
 
-bool may_bring_frame(const Incoming& wanted) {
-  if (wanted.count <= 0 || wanted.peer == MPI_PROC_NULL || wanted.type == MPI_DATATYPE_NULL) return false;
+Messages* may_bring_frame(const Incoming& wanted) {
+  if (wanted.count <= 0 || wanted.peer == MPI_PROC_NULL || wanted.type == MPI_DATATYPE_NULL) return nullptr;
   int size = 0;
-  if (PMPI_Type_size(wanted.type, &size) != MPI_SUCCESS) return false;
-  return (size < 0 || size * wanted.count >= framing_state.threshold_bytes) && Messages::of(wanted.comm) != nullptr;
+  if (PMPI_Type_size(wanted.type, &size) != MPI_SUCCESS) return nullptr;
+  return size < 0 || size * wanted.count >= framing_state.threshold_bytes ? Messages::of(wanted.comm) : nullptr;
 }
 
 std::unique_ptr<Receive> expect(const Incoming& wanted) {
-  if (!may_bring_frame(wanted)) return nullptr;
-  auto r = expect_extracted(wanted, *Messages::of(wanted.comm));
+  Messages* const messages = may_bring_frame(wanted);
+  if (messages == nullptr) return nullptr;
+  auto r = expect_extracted(wanted, *messages);
   if (!r || (wanted.buffer == nullptr && r->info.contiguous)) return nullptr;
   if (!r->info.contiguous) {
     const bool regular = r->info.layout && wanted.buffer != MPI_BOTTOM;

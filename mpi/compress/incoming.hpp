@@ -56,8 +56,8 @@ struct Receive {
   [[nodiscard]] MPI_Datatype type() const { return post_type; }
 };
 
-/// Whether a frame may arrive here at all.
-bool may_bring_frame(const Incoming& wanted);
+/// The communicator's messages, if a frame may arrive here at all; else null.
+Messages* may_bring_frame(const Incoming& wanted);
 /// If so, a receive that is ready to be posted. Null: call the library.
 std::unique_ptr<Receive> expect(const Incoming& wanted);
 /// The same, for a receive whose message is known to have been taken out of the library already.

@@ -105,10 +105,10 @@ void CreditExchange::add_step(const ExchangeStep& wanted) {
 /// A free rank's credit is shared out by how much comes from whom. The queue before its port is first in, first out, so a sender's window is
 /// its share of the port; with equal ones a sender of most of it would be as slow as the others, and the busiest rank of all idle at times.
 void CreditExchange::share_credit() {
-  std::int64_t all_bytes = 0;
-  for (const Step& step : steps_) all_bytes += step.receive_bytes;
+  const std::int64_t all_bytes = steps_.empty() ? 0 : steps_.back().end;
+  if (all_bytes == 0) return;  // nothing to grant
   for (Peer& p : peers_) {
-    const double share = in_step_ || all_bytes == 0 ? 0 : static_cast<double>(p.to_receive) / static_cast<double>(all_bytes);
+    const double share = in_step_ ? 0 : static_cast<double>(p.to_receive) / static_cast<double>(all_bytes);
     const auto window = static_cast<std::int64_t>(share * static_cast<double>(limits_.credit_bytes));
     p.window_bytes = std::clamp(window, limits_.sender_bytes, limits_.credit_bytes);
   }
