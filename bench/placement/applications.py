@@ -16,7 +16,7 @@ from antiphon import launch
 from antiphon.lab import Lab, load_cluster
 from antiphon.mpi import Mpi
 from antiphon.placement import Placement, sources
-from antiphon.placement.compute import Arrangement, Scorer, Wishes
+from antiphon.placement.scoring import Arrangement, Scorer, Wishes
 from antiphon.placement.tables import to_json
 from antiphon.places import program
 
@@ -92,12 +92,18 @@ def predicted(work: Path, setting: Setting, application: str, placement: Placeme
     messages, size = sum(p.total_messages() for p in traffic.parts), sum(p.total_bytes() for p in traffic.parts)
     machine = sources.machine.load(setting.profile, message_bytes=size / max(1, messages))
     scorer = Scorer(machine, Wishes(), traffic.ranks, setting.folder(work))
-    return dict(scorer.with_traffic(Arrangement(None, placement.node_of_rank, [], traffic, {}), traffic).costs)
+    there = scorer.with_traffic(Arrangement(None, placement.node_of_rank, [], traffic, {}), traffic)
+    return dict(scorer.with_timeouts(there).costs)
 
 
 def told(file: Path) -> float:
     """The predicted time in what `prepare` left."""
     return float(json.loads(file.read_text(encoding="utf-8"))["costs"]["predicted_s"])
+
+
+def nodes(work: Path, setting: Setting, application: str, name: str) -> list[int]:
+    """Where that placement has the ranks."""
+    return list(Placement.load(file_of(work, setting, application, f"{name}.json")).node_of_rank)
 
 
 def prepared(work: Path, setting: Setting) -> list[tuple[str, str]]:

@@ -19,6 +19,8 @@ PLACEMENTS = (
     ("opp", "mpipp", True),
     ("antiphon", "antiphon", True),
 )
+#: The control: what is measured once more under block's placement.
+AGAIN = "again"
 NAMES = {"block": "block", "cyclic": "cyclic", "mpipp": "MPIPP", "opp": "OPP", "antiphon": "Antiphon"}
 
 

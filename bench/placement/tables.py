@@ -8,17 +8,29 @@ import json
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import applications
 import collectives
 import joint
-from common import NAMES, PLACEMENTS, Setting, lines_of
+from common import AGAIN, NAMES, PLACEMENTS, Setting, lines_of
 
 #: Times that are nearer than this to one another say nothing about an order.
 APART = 1.05
 Times = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a line of a table is about."""
+
+    title: str
+    seconds: Mapping[str, Sequence[float]]
+    told: Times
+    #: The plain placement that ours is.
+    same: str
 
 
 def text(work: Path) -> str:
@@ -54,9 +66,8 @@ def raw(work: Path) -> list[dict[str, Any]]:
             ]
         row["applications"] = list(lines_of(applications.samples_file(work, setting)))
         row["applications' placements"] = [
-            {"application": application, "placement": name, "node_of_rank": document["node_of_rank"]}
-            for application, name in applications.prepared(work, setting)
-            for document in [json.loads(applications.file_of(work, setting, application, f"{name}.json").read_text())]
+            {"application": a, "placement": name, "node_of_rank": applications.nodes(work, setting, a, name)}
+            for a, name in applications.prepared(work, setting)
         ]
         rows.append(row)
     return rows
@@ -73,11 +84,12 @@ def of_collectives(work: Path, setting: Setting, ranks: int) -> list[str]:
     samples = {row["name"]: row["seconds"] for row in lines_of(collectives.samples_file(work, setting, ranks))}
     if not samples:
         return []
-    rows = []
+    rows: list[Line] = []
     for cell in json.loads(plan.read_text(encoding="utf-8"))["cells"]:
         if cell["name"] in samples:
             told = {way["name"]: way["predicted_s"] for way in cell["ways"]}
-            rows.append((f"`{cell['name']}`", samples[cell["name"]], told))
+            where = {way["name"]: way["node_of_rank"] for way in cell["ways"]}
+            rows.append(Line(f"`{cell['name']}`", samples[cell["name"]], told, same_as(where)))
     return [f"### {ranks} ranks, collectives", "", *table(rows, 1e3, "ms")]
 
 
@@ -92,7 +104,8 @@ def of_applications(work: Path, setting: Setting) -> list[str]:
             continue
         files = {n: applications.file_of(work, setting, application, f"{n}.result") for n in seconds}
         told = {name: applications.told(file) for name, file in files.items()}
-        rows.append((f"`{application.replace(':', ' ')}`", seconds, told))
+        where = {name: applications.nodes(work, setting, application, name) for name in seconds}
+        rows.append(Line(f"`{application.replace(':', ' ')}`", seconds, told, same_as(where)))
     return ["### Applications", "", *table(rows, 1, "s")] if rows else []
 
 
@@ -116,23 +129,32 @@ def of_joint(work: Path, setting: Setting) -> list[str]:
     return [*lines, ""]
 
 
-def table(rows: Sequence[tuple[str, Mapping[str, Sequence[float]], Times]], unit: float, name: str) -> list[str]:
+def same_as(where: Mapping[str, Sequence[int]]) -> str:
+    """The plain placement that ours is, rank by rank; "": neither."""
+    return next((name for name in ("block", "cyclic") if where[name] == where["antiphon"]), "")
+
+
+def table(rows: Sequence[Line], unit: float, name: str) -> list[str]:
     """Medians with their quartiles, what is gained, and the predicted time of each against block's."""
-    ways = [way for way, _, _ in PLACEMENTS if any(way in seconds for _, seconds, _ in rows)]
-    heads = ["", *(f"{NAMES[way]}, {name}" for way in ways), "OPP over better", "Antiphon over better",
-             "Antiphon over block", "predicted: block / each"]  # fmt: skip
+    ways = [way for way, _, _ in PLACEMENTS if any(way in row.seconds for row in rows)]
+    controlled = any(AGAIN in row.seconds for row in rows)
+    heads = ["", *(f"{NAMES[way]}, {name}" for way in ways), *(["block over itself"] * controlled), "OPP over better",
+             "Antiphon over better", "Antiphon over block", "predicted: block / each"]  # fmt: skip
     lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
     agree = [0, 0]
-    for title, seconds, told in rows:
-        medians = {way: statistics.median(seconds[way]) for way in seconds}
+    for row in rows:
+        medians = {way: statistics.median(row.seconds[way]) for way in row.seconds}
         better = min(medians["block"], medians["cyclic"])
-        cells = [spread(seconds[way], unit) if way in seconds else "–" for way in ways]
+        cells = [spread(row.seconds[way], unit) if way in row.seconds else "–" for way in ways]
+        cells[-1] += f" = {row.same}" if row.same else ""
+        cells += [f"{medians['block'] / medians[AGAIN]:.2f}×"] * controlled
         cells += [f"{better / medians['opp']:.2f}×", f"{better / medians['antiphon']:.2f}×",
                   f"{medians['block'] / medians['antiphon']:.2f}×"]  # fmt: skip
+        told = row.told
         cells.append(" / ".join(f"{told['block'] / told[way]:.2f}" if way in told else "–" for way in ways[1:]))
-        lines.append(f"| {' | '.join([title, *cells])} |")
-        for same in order(medians, told):
-            agree[same] += 1
+        lines.append(f"| {' | '.join([row.title, *cells])} |")
+        for alike in order({way: medians[way] for way in ways if way in medians}, told):
+            agree[alike] += 1
     return [*lines, "", f"Predicted and measured order: {agree[1]} of {sum(agree)} pairs alike.", ""]
 
 

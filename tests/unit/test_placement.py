@@ -13,8 +13,10 @@ import pytest
 from antiphon import launchers
 from antiphon.errors import AntiphonError
 from antiphon.placement import Node, Placement, machine
-from antiphon.placement.compute import Wishes, compute
+from antiphon.placement.compute import Result, compute
+from antiphon.placement.scoring import Wishes
 from antiphon.placement.stages import MOST_CALLS, regular_orders, sampled
+from antiphon.placement.timeouts import Timeouts
 from antiphon.traffic import libraries
 from antiphon.traffic.decompose import Decomposer
 from antiphon.traffic.graph import Made, Part, Traffic
@@ -165,6 +167,41 @@ def test_few_calls_stand_for_all() -> None:
     made = [Made(Call("bcast", 64, 100, root), "chain", tuple(range(64)), 3) for root in range(64)]
     few = list(sampled(made))
     assert len(few) <= MOST_CALLS and sum(calls for _, calls in few) == 3 * 64
+
+
+def bruck() -> tuple[Part, machine.Machine]:
+    """An alltoall whose ranks can be placed so that all of a rack send over the link between the racks at once."""
+    call = Call("alltoall", 64, 512)
+    done = Decomposer(libraries.load("openmpi-5.0-tuned")).decompose(call)
+    assert done.schedule.startswith("bruck")
+    where = machine.load(DATA / "two-racks-16x4.openmpi.json", message_bytes=512, cores_per_node=4)
+    return Part("alltoall", done.edges, made=[Made(call, done.schedule, tuple(range(64)), 1)], calls=1), where
+
+
+def test_timeouts_count() -> None:
+    """GIVEN a placement that sends less over a link, but in bursts that it loses THEN a plain one is kept as it is."""
+    part, where = bruck()
+
+    def placed(method: str) -> Result:
+        return compute(lambda nodes: Traffic(64, [part]), where, Wishes(method, seconds=0.05))
+
+    bold, ours = placed("unaided"), placed("antiphon")
+    late = bold.costs["chosen"]["timeouts_s"]
+    assert late > 0.05 and bold.total("chosen") - late < 0.8 * min(bold.total("block"), bold.total("cyclic"))
+    assert [row.costs["chosen"] for row in bold.rows] == [pytest.approx(bold.total("chosen"))]
+    assert ours.costs["chosen"]["timeouts_s"] == 0
+    assert ours.placement.node_of_rank in ([r // 4 for r in range(64)], [r % 16 for r in range(64)])
+
+
+def test_nothing_is_lost_where_nothing_is_known_of_buffers() -> None:
+    """GIVEN a profile without buffers, or with one switch THEN nobody waits for timeouts."""
+    part, where = bruck()
+    document = json.loads(where.profile)
+    document["contention"].pop("port_buffer_bytes")
+    one_switch = (DATA / "paper2-16x4.openmpi.json").read_text()
+    for profile in (json.dumps(document), one_switch):
+        lost = Timeouts(profile, where.profile_nodes)
+        assert all(lost.seconds(part, [r * step % 16 for r in range(64)]) == 0 for step in (1, 3, 5))
 
 
 def test_the_order_of_messages_counts() -> None:

@@ -118,7 +118,7 @@ def sources_of(args: argparse.Namespace, traffic: Path, machine: Path, hostfile:
 def wishes_of(args: argparse.Namespace) -> Any:
     """How ranks are to be placed."""
     from antiphon.placement import sources
-    from antiphon.placement.compute import Wishes
+    from antiphon.placement.scoring import Wishes
 
     known = {m["name"]: m["unavailable"] for m in core.query("mapping_methods")["methods"]}
     if args.method not in known:

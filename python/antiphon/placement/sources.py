@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from antiphon import launch, trace
 from antiphon.errors import AntiphonError
 from antiphon.placement import machine
-from antiphon.placement.compute import Decompose, Result, Wishes, compute
+from antiphon.placement.compute import Result, compute
+from antiphon.placement.scoring import Decompose, Wishes
 
 if TYPE_CHECKING:
     from antiphon.traffic import Traffic

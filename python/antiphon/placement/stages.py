@@ -39,16 +39,17 @@ class Stages:
             return None
         total = 0.0
         for made, calls in sampled(part.made):
-            one = self._call(made, tuple(self._nodes[node_of_rank[m]] for m in made.members))
+            one = self.call(made, node_of_rank)
             if one is None:
                 return None
             total += calls * one
         return total if part.made else None
 
-    def _call(self, made: Made, nodes: tuple[int, ...]) -> float | None:
-        call = made.call
-        key = (call, made.schedule, nodes)
-        if call.ranks > MOST_RANKS or call.counts is not None:
+    def call(self, made: Made, node_of_rank: Sequence[int]) -> float | None:
+        """One call of them."""
+        nodes = tuple(self._nodes[node_of_rank[m]] for m in made.members)
+        key = (made.call, made.schedule, nodes)
+        if made.call.ranks > MOST_RANKS or made.call.counts is not None:
             return None
         if key not in self._known:
             self._known[key] = self._predicted(made, nodes)
