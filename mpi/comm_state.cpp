@@ -190,7 +190,9 @@ const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::
     fresh->choice.reason = "the plan has patterns for so many ranks";
   }
   const bool multicasts = fresh->choice.algorithm != nullptr && fresh->choice.algorithm->multicasts;
-  if (encodable && !multicasts && override_of(collective).mode != Override::Mode::fixed) {
+  // Not even all blocks together make a message that may be encoded: no call of it need be a trial.
+  const bool too_short = bytes > 0 && bytes * size_ < framing_state.threshold_bytes;
+  if (encodable && !too_short && !multicasts && override_of(collective).mode != Override::Mode::fixed) {
     fresh->plain = fresh->choice;
     encode_messages(fresh->choice, nodes_);
     if (encodes(fresh->choice) && !framing_state.always) {

@@ -82,12 +82,19 @@ nlohmann::json machine_of(nlohmann::json profile) {
   return profile;
 }
 
-/// What a profile says that is needed here: whether codecs were measured, a node's rate, and the bytes that may be under way to it.
+/// What a profile says that is needed here: whether codecs were measured, a node's rate and cores, and the bytes that may be under way to it.
 struct Measured {
   bool codecs = false;
   std::int64_t link_bits_per_s = 0;
   std::int64_t credit_bytes = 0;
+  int cores_per_node = 0;
+  int nodes_sharing = 1;
 };
+
+int integer_of(const nlohmann::json& object, const char* key, int otherwise) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_integer() ? found->get<int>() : otherwise;
+}
 
 Measured measured_by(const nlohmann::json& document) {
   Measured m;
@@ -97,6 +104,11 @@ Measured measured_by(const nlohmann::json& document) {
   if (contention != document.end() && contention->is_object() && contention->contains("credit_bytes") &&
       (*contention)["credit_bytes"].is_number_integer()) {
     m.credit_bytes = std::max<std::int64_t>(0, (*contention)["credit_bytes"].get<std::int64_t>());
+  }
+  const auto processors = document.find("processors");
+  if (processors != document.end() && processors->is_object()) {
+    m.cores_per_node = integer_of(*processors, "cores_per_node", 0);
+    m.nodes_sharing = integer_of(*processors, "nodes_sharing", 1);
   }
   const auto topology = document.find("topology");
   if (topology == document.end() || !topology->is_object() || !topology->contains("nodes")) return m;
@@ -183,6 +195,8 @@ Settings read_settings() {
   if (s.compress_link_bits_per_s == 0) s.compress_link_bits_per_s = s.link_bits_per_s;
   s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;
   s.compress = compress_mode(measured);
+  s.cores_per_node = measured.cores_per_node;
+  s.nodes_sharing = measured.nodes_sharing;
   read_multicast(s);
   s.compress_threshold_bytes = integer_variable("ANTIPHON_COMPRESS_MIN_BYTES", s.compress == "force" ? 64 : 1024);
   s.compress_memory_bytes = integer_variable("ANTIPHON_COMPRESS_MEMORY_BYTES", s.compress_memory_bytes);
@@ -190,7 +204,8 @@ Settings read_settings() {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Settings, enabled, verbose, force, summary, profile, link_bits_per_s, credit_bytes, plan, trace,
-                                   trace_bytes, compress, compress_link_bits_per_s, compress_threshold_bytes, compress_memory_bytes, reorder,
+                                   trace_bytes, compress, compress_link_bits_per_s, cores_per_node, nodes_sharing, compress_threshold_bytes,
+                                   compress_memory_bytes, reorder,
                                    machine, nodes, placement, placement_strict, multicast, multicast_interface, multicast_groups, multicast_timeout_ms,
                                    multicast_strategy, multicast_keeper, multicast_loss, multicast_seed, yield)
 

@@ -21,6 +21,8 @@ struct Settings {
   std::int64_t trace_bytes = 64 << 20;  ///< ANTIPHON_TRACE_BYTES: memory of a rank for it, at most
   std::string compress = "off";         ///< ANTIPHON_COMPRESS, auto decided: off, on, force (for tests: every message, also within nodes)
   std::int64_t compress_link_bits_per_s = 0;     ///< ANTIPHON_LINK_BITS_PER_S, else the profile's, else the system's
+  int cores_per_node = 0;                        ///< the profile's; 0: unknown, at least one for each rank
+  int nodes_sharing = 1;                         ///< how many nodes share these cores, as in an emulated cluster
   std::int64_t compress_threshold_bytes = 1024;  ///< ANTIPHON_COMPRESS_MIN_BYTES: shorter messages travel as they are; at least 64
   std::int64_t compress_memory_bytes = 512 << 20;  ///< ANTIPHON_COMPRESS_MEMORY_BYTES: of a rank, for earlier messages to predict from
   bool reorder = false;                 ///< ANTIPHON_REORDER=1: topology constructors may order ranks anew

@@ -131,7 +131,11 @@ int irecv(void* buf, std::int64_t count, MPI_Datatype type, int source, int tag,
 
 int recv_init(void* buf, std::int64_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {
   auto receive = expect({buf, count, type, source, tag, comm});
-  if (!receive) return native::recv_init(buf, count, type, source, tag, comm, request);
+  if (!receive) {
+    const int result = native::recv_init(buf, count, type, source, tag, comm, request);
+    if (result == MPI_SUCCESS && source == MPI_PROC_NULL) track_idle(*request);
+    return result;
+  }
   const int result = native::recv_init(receive->buffer(), receive->count(), receive->type(), source, tag, comm, request);
   if (result != MPI_SUCCESS) return result;
   auto tracked = std::make_unique<Tracked>();

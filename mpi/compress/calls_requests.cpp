@@ -134,12 +134,37 @@ int start(MPI_Request* request) {
   return result;
 }
 
+/// Sends before receives, as the standard leaves the order open. Of two ranks that exchange long messages, the one that comes later would answer
+/// its peer's request to send first and announce its own message after that, when the peer's link is already full of data: its answer then
+/// waits behind them, and the two messages travel one after the other (docs/concepts/findings.md). The order among sends, among receives, and to
+/// requests that are the library's alone stays.
 int startall(int count, MPI_Request requests[]) {
   if (!some_to_start()) return PMPI_Startall(count, requests);
-  for (int i = 0; i < count; ++i) {
-    if (const int result = start(&requests[i]); result != MPI_SUCCESS) return result;
+  std::vector<std::unique_ptr<Tracked>> receives;
+  const auto start_receives = [&] {
+    int result = MPI_SUCCESS;
+    for (auto& receive : receives) {
+      if (result == MPI_SUCCESS) result = start_tracked(*receive);
+      track(std::move(receive));
+    }
+    receives.clear();
+    return result;
+  };
+  int result = MPI_SUCCESS;
+  for (int i = 0; i < count && result == MPI_SUCCESS; ++i) {
+    auto tracked = take_to_start(requests[i]);
+    if (tracked && tracked->receive) {
+      receives.push_back(std::move(tracked));
+    } else if (tracked) {
+      result = start_tracked(*tracked);
+      track(std::move(tracked));
+    } else {
+      result = start_receives();
+      if (result == MPI_SUCCESS) result = PMPI_Start(&requests[i]);
+    }
   }
-  return MPI_SUCCESS;
+  const int last = start_receives();
+  return result != MPI_SUCCESS ? result : last;
 }
 
 int wait(MPI_Request* request, MPI_Status* status) {

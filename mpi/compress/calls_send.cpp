@@ -48,6 +48,7 @@ int send_init_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatyp
                  MPI_Request* request) {
   const int result = native::send_init(mode, buf, count, type, dest, tag, comm, request);
   const Outgoing message{mode, buf, count, type, dest, tag, comm};
+  if (result == MPI_SUCCESS && dest == MPI_PROC_NULL) track_idle(*request);
   auto tracked = std::make_unique<Tracked>();
   if (result != MPI_SUCCESS || !worth_tracking(message, tracked->info)) return result;
   tracked->persistent = true;

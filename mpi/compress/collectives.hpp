@@ -31,7 +31,7 @@ inline constexpr double most_share_bytes_per_s = 400e6;
 
 /// The same choice with its messages encoded, if compression is on and can pay between these nodes.
 inline void encode_messages(Choice& choice, int nodes) {
-  if (!framing() || choice.algorithm == nullptr || choice.algorithm->collective == Collective::barrier || encodes(choice)) return;
+  if (!framing_state.compresses || choice.algorithm == nullptr || choice.algorithm->collective == Collective::barrier || encodes(choice)) return;
   const bool pays = nodes > 1 && framing_state.share_bytes_per_s > 0 && framing_state.share_bytes_per_s <= most_share_bytes_per_s;
   if (!pays && !framing_state.always) return;
   choice.parameters.push_back({std::string(encode_parameter), framing_state.threshold_bytes});

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
+#include "compress/cost.hpp"
 #include "compress/incoming.hpp"
 #include "compress/losses.hpp"
 #include "compress/messages.hpp"
@@ -19,14 +21,27 @@ Framing framing_state;
 
 namespace {
 
-/// How much of a node's link each of its ranks can count on when all of them send.
-double share_bytes_per_s() {
-  constexpr double unknown_bits_per_s = 1e9;
+int ranks_of_fullest_node() {
   std::map<int, int> ranks_on_node;
   int most = 1;
   for (const int node : world.node_of_rank) most = std::max(most, ++ranks_on_node[node]);
+  return most;
+}
+
+/// How much of a node's link each of its ranks can count on when all of them send.
+double share_bytes_per_s() {
+  constexpr double unknown_bits_per_s = 1e9;
   const auto known = static_cast<double>(world.settings.compress_link_bits_per_s);
-  return (known > 0 ? known : unknown_bits_per_s) / 8 / most;
+  return (known > 0 ? known : unknown_bits_per_s) / 8 / ranks_of_fullest_node();
+}
+
+/// How many ranks share a core, as far as the profile knows.
+double ranks_on_core() {
+  const Settings& s = world.settings;
+  if (s.cores_per_node <= 0) return 1;
+  const std::set<int> nodes(world.node_of_rank.begin(), world.node_of_rank.end());
+  const int ranks = ranks_of_fullest_node() * std::clamp(s.nodes_sharing, 1, static_cast<int>(nodes.size()));
+  return std::max(1.0, static_cast<double>(ranks) / s.cores_per_node);
 }
 
 int most_tag() {
@@ -63,6 +78,9 @@ void start_framing() {
   f.share_bytes_per_s = force ? 1e6 : share_bytes_per_s();
   f.most_tag = most_tag();
   agree_on_peers(f);
+  f.compresses = true;
+  // Collectives are judged by the wire alone. Where not even messages of which nothing is left would pay, the program's calls are not looked at.
+  if (!force && !can_pay(worth_bytes_per_s(ranks_on_core()))) return;
   PMPI_Comm_dup(MPI_COMM_WORLD, &f.side);
   PMPI_Comm_set_errhandler(f.side, MPI_ERRORS_RETURN);
   PMPI_Type_contiguous(static_cast<int>(chunk_bytes), MPI_BYTE, &chunk_type);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compression of point-to-point messages: whether it is on, and what all ranks agree on about it.
+// Compression of messages: whether it is on, and what all ranks agree on about it.
 #pragma once
 
 #include <mpi.h>
@@ -12,7 +12,8 @@
 namespace antiphon::mpi {
 
 struct Framing {
-  std::atomic<bool> on{false};
+  bool compresses = false;              ///< compression is on: collectives' messages, at least, may be encoded
+  std::atomic<bool> on{false};          ///< point-to-point messages may be framed
   std::int64_t threshold_bytes = 1024;  ///< shorter messages always travel as they are; so does what is longer than an int
   bool always = false;                  ///< for tests: every message, within nodes too, whether it pays or not
   bool threads = false;                 ///< MPI_THREAD_MULTIPLE, in some process

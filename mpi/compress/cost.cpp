@@ -70,10 +70,9 @@ double crowding() {
   return latest.load(std::memory_order_relaxed);
 }
 
-double worth_bytes_per_s() {
-  const double share = framing_state.share_bytes_per_s;
-  return framing_state.always ? share : share * std::min(crowding(), counted_crowding);
-}
+double worth_bytes_per_s() { return framing_state.always ? framing_state.share_bytes_per_s : worth_bytes_per_s(crowding()); }
+
+double worth_bytes_per_s(double crowding) { return framing_state.share_bytes_per_s * std::min(crowding, counted_crowding); }
 
 bool can_pay(double worth) {
   constexpr std::int64_t some = 1 << 20;

@@ -23,6 +23,7 @@ double crowding();
 /// its core are held up, while the wire carries their messages; or they all wait, by polling, and lose nothing. That cannot be told from
 /// here. So crowding counts, but not more than three (docs/concepts/findings.md).
 double worth_bytes_per_s();
+double worth_bytes_per_s(double crowding);
 
 /// What coding has cost this process for each byte of messages that are not short.
 class Pace {

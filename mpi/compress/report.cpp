@@ -80,7 +80,7 @@ std::vector<std::string> gather(const std::string& own) {
 
 nlohmann::json compression_rows() {
   auto rows = nlohmann::json::array();
-  if (!framing()) return rows;
+  if (!framing_state.compresses) return rows;
   std::map<std::pair<std::string, std::string>, nlohmann::json> sums;
   const auto replace = nlohmann::json::error_handler_t::replace;
   for (const std::string& text : gather(own_rows().dump(-1, ' ', false, replace))) {

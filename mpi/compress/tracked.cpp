@@ -72,6 +72,14 @@ void track(std::unique_ptr<Tracked> tracked) {
   if (!old) (alone ? alone_count : tracked_count).fetch_add(1, std::memory_order_relaxed);
 }
 
+void track_idle(MPI_Request persistent) {
+  auto tracked = std::make_unique<Tracked>();
+  tracked->persistent = true;
+  tracked->active = false;
+  tracked->handle = persistent;
+  track(std::move(tracked));
+}
+
 std::unique_ptr<Tracked> take(MPI_Request request) {
   if (!some_tracked() || request == MPI_REQUEST_NULL) return nullptr;
   const std::lock_guard lock(table_mutex);

@@ -37,6 +37,8 @@ bool some_tracked();
 bool some_to_start();
 /// From now on, `request` is more than the library knows.
 void track(std::unique_ptr<Tracked> tracked);
+/// A persistent request to or from MPI_PROC_NULL: it is known that nothing comes of it.
+void track_idle(MPI_Request persistent);
 /// Out of the table; null if it is not in it. Between this and track(), the handle belongs to the caller's call.
 std::unique_ptr<Tracked> take(MPI_Request request);
 /// The same, with those whose message the library can complete alone.

@@ -52,6 +52,8 @@ class Comparison:
     unsteady: list[str] = field(default_factory=list)
     #: Calls, as rank 0 counted them: collective → algorithm or "library" → calls.
     calls: dict[str, dict[str, int]] = field(default_factory=dict)
+    #: Whether the preload object was there, as a summary shows.
+    preloaded: bool = False
     seconds: float = 0.0
 
     def candidates(self) -> list[str]:
@@ -63,6 +65,7 @@ class Comparison:
     def count(self, summary: Path) -> dict[str, Counter[str]]:
         """Adds the calls in a summary file that the preload object wrote; none if the program ended before that."""
         found = read_summary(summary)
+        self.preloaded |= summary.exists()
         for collective, used in found.items():
             known = self.calls.setdefault(collective, {})
             for what, calls in used.items():
@@ -73,6 +76,11 @@ class Comparison:
     def accelerated(self) -> int:
         """Calls that ran as schedules."""
         return sum(n for used in self.calls.values() for what, n in used.items() if what != "library")
+
+    @property
+    def idle(self) -> bool:
+        """Whether there was something to test and nothing was: no preload object, or all left to the library."""
+        return self.accelerated == 0 and not (self.preloaded and self.passed_on == 0)
 
     @property
     def passed_on(self) -> int:

@@ -135,7 +135,7 @@ def main() -> int:
     if not done:
         output.print_error("nothing was run", "leave out --mpi, or name another part")
         return EXIT_USAGE
-    idle = [c for c in done if c.accelerated == 0 and c.ranks != "1"]
+    idle = [c for c in done if c.idle and c.ranks != "1"]
     for c in idle:
         output.print_error(
             f"{c.part}, {c.library}: not one call was accelerated",

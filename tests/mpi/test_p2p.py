@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from antiphon.mpi import Mpi
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
+PROFILES = Path(__file__).resolve().parents[1] / "data"
 
 Compile = Callable[..., Path]
 Run = Callable[..., Any]
@@ -48,6 +50,34 @@ def test_parts_of_grids(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
     assert result.returncode == 0, result.text
     assert result.text.count(", 0 failed") == 2, result.text
     assert sum(row["encoded"] for row in result.summary["compression"]) > 100, result.summary
+
+
+def test_what_one_call_starts(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN persistent messages of one tag, long and short, started by one call THEN they match as in the library."""
+    program = compiled(mpi, [PROGRAMS / "started.c"])
+    for preload in (False, True):
+        result = run_ranks(mpi, 2, [program], preload=preload, ANTIPHON_COMPRESS="force")
+        assert result.text.split() == ["verified"], result.text
+    assert sum(row["encoded"] for row in result.summary["compression"]) > 50, result.summary
+
+
+def test_where_no_message_can_pay(wheel: Mpi, compiled: Compile, run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN a profile whose link is too fast for the cores that ranks share THEN their messages are not looked at."""
+    program = compiled(wheel, [PROGRAMS / "repeats.c"])
+    profile = json.loads((PROFILES / f"gigabit-8.{wheel.family}.json").read_text(encoding="utf-8"))
+    nodes = profile["topology"]["nodes"]
+    looked_at = {}
+    for times in (0.1, 10):
+        for node in nodes:
+            node["port_bytes_per_s"] = times * 120e6
+        file = tmp_path / "profile.json"
+        file.write_text(json.dumps(profile), encoding="utf-8")
+        variables = {"ANTIPHON_PROFILE": str(file), "ANTIPHON_NODES": "a,b", "ANTIPHON_COMPRESS": "auto"}
+        result = run_ranks(wheel, 2, [program], **variables)
+        assert result.text.split() == ["verified"], result.text
+        rows = [row for row in result.summary["compression"] if row["class"] != "collectives"]
+        looked_at[times] = sum(row["messages"] for row in rows)
+    assert looked_at[0.1] > 0 == looked_at[10], looked_at
 
 
 def test_memory_is_capped(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
