@@ -23,6 +23,7 @@ std::string short_name(const std::string& name) { return name.substr(0, name.fin
 
 /// The node that a placement (docs/reference/placement.md) wants for each rank. Throws where it is none.
 Names wanted_nodes(const std::string& text) {
+  if (text.empty()) throw std::runtime_error("rank 0 found none");
   const auto document = nlohmann::json::parse(text);
   if (document.at("format") != "antiphon-placement") throw std::runtime_error("its format is not antiphon-placement");
   if (document.at("version") != 1) throw std::runtime_error("it is of another version than 1");
@@ -77,7 +78,8 @@ std::string compare(const Names& found) {
 }  // namespace
 
 void check_placement() {
-  if (world.settings.placement.empty()) return;
+  // What must be honoured must be known.
+  if (world.settings.placement.empty() && !world.settings.placement_strict) return;
   Names found = gather_host_names(MPI_COMM_WORLD);
   if (found.empty()) return;  // rank 0 alone compares
   for (std::string& name : found) name = short_name(name);

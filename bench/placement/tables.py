@@ -147,7 +147,8 @@ def table(rows: Sequence[Line], unit: float, name: str) -> list[str]:
         better = min(medians["block"], medians["cyclic"])
         cells = [spread(row.seconds[way], unit) if way in row.seconds else "–" for way in ways]
         cells[-1] += f" = {row.same}" if row.same else ""
-        cells += [f"{medians['block'] / medians[AGAIN]:.2f}×"] * controlled
+        if controlled:
+            cells.append(f"{medians['block'] / medians[AGAIN]:.2f}×")
         cells += [f"{better / medians['opp']:.2f}×", f"{better / medians['antiphon']:.2f}×",
                   f"{medians['block'] / medians['antiphon']:.2f}×"]  # fmt: skip
         told = row.told

@@ -136,6 +136,9 @@ def test_a_run_is_told(tmp_path: Path) -> None:
     assert "the placement is for 8 ranks" in wrong.stderr
     applied = antiphon("run", "--dry-run", "--mpi", "openmpi", "--apply", trace, "--profile", where, "/bin/true")
     assert "rankfile:file=" in applied.stdout and "Expected of communication" in applied.stderr
+    # Where all nodes can read it, as they could write the trace.
+    beside = trace.with_name(trace.name + ".placement.json")
+    assert f"ANTIPHON_PLACEMENT={beside}" in applied.stdout and Placement.load(beside).ranks == 8
 
 
 @pytest.mark.parametrize(
@@ -154,7 +157,8 @@ def test_a_run_is_told(tmp_path: Path) -> None:
         (["{trace}", "{machine}", "--phase", "second"], "expected K"),
         (["{trace}", "{machine}", "--phase", "7/8"], "no rank sends anything"),
         (["{trace}", "{machine}", "--between", "now"], "expected A:B"),
-        (["{machine}", "--launcher", "hydra", "-o", "x"], "this is not a placement"),
+        (["{machine}", "--launcher", "hydra", "-o", "x"], "neither a trace nor a placement"),
+        (["{machine}", "{trace}"], "the trace comes first"),
         ([], "no TRACE"),
     ],
 )

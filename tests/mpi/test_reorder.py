@@ -142,5 +142,8 @@ def test_placement_is_checked(library: Mpi, compiled: Compile, run_ranks: Run, t
     assert "not honoured: rank 1 is on beta instead of alpha, rank 2 is on alpha instead of beta" in wrong.text
     strict = run_ranks(library, 4, [program], ANTIPHON_NODES=ALTERNATING, ANTIPHON_PLACEMENT_STRICT="1", **variables)
     assert strict.returncode != 0
+    unread = {"ANTIPHON_PLACEMENT": str(tmp_path / "of another node"), "ANTIPHON_PLACEMENT_STRICT": "1"}
+    unknown = run_ranks(library, 4, [program], **unread)
+    assert unknown.returncode != 0 and "rank 0 found none" in unknown.text
     fewer = run_ranks(library, 2, [program], ANTIPHON_NODES="alpha*2", **variables)
     assert "it is for 4 ranks, and there are 2" in fewer.text

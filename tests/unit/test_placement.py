@@ -135,9 +135,9 @@ def test_nodes_of_the_job(tmp_path: Path) -> None:
 
 
 def test_processors_of_a_profile() -> None:
-    """GIVEN an emulated cluster THEN its few processors are shared, and ranks get no processor of their own."""
+    """GIVEN an emulated cluster, whose nodes share processors THEN ranks are bound to none."""
     lab = machine.load(DATA / "paper2-16x4.openmpi.json", message_bytes=1000)
-    assert lab.places == 64 and lab.nodes[0] == Node("node01", 4, 2)
+    assert lab.places == 64 and lab.nodes[0] == Node("node01", 4, 0)
     one = machine.load(DATA / "ethernet-16.openmpi.json", message_bytes=1000, cores_per_node=1)
     assert one.nodes[0] == Node("node01", 1, 0)
 

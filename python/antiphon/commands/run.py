@@ -85,7 +85,7 @@ def prepare(args: argparse.Namespace) -> Launch:
 
 def _apply(args: argparse.Namespace) -> None:
     """Has a placement made from the trace, for the nodes of --hostfile or of the profile."""
-    from antiphon.placement import launching, sources, tables
+    from antiphon.placement import sources, tables
 
     if args.profile is None or args.placement is not None:
         raise AntiphonError("--apply takes the machine from --profile, and makes the placement itself",
@@ -95,7 +95,10 @@ def _apply(args: argparse.Namespace) -> None:
     )
     for line in tables.verdict(result):
         output.stderr().print(line, soft_wrap=True, markup=False)
-    args.placement, args.hostfile = launching.keep(result.placement.text()), None
+    # Beside the trace, which rank 0 could write wherever it was: there it can also read what it should check.
+    args.placement, args.hostfile = args.apply.with_name(args.apply.name + ".placement.json"), None
+    result.placement.save(args.placement)
+    output.stderr().print(f"placement: {args.placement}", soft_wrap=True, markup=False)
     if sources.is_plain_machine(args.profile):
         args.profile = None  # it has no decisions: nothing for the ranks to read
 

@@ -82,9 +82,9 @@ def _processors(document: Mapping[str, Any], text: str) -> list[tuple[Mapping[st
         return [(node, node["cores"]) for node in document["nodes"]]
     processors = given.get("processors", {})
     cores = int(processors.get("cores_per_node", 0))
-    # Nodes of an emulated cluster share their cores: the first ranks of all nodes must not be bound to the same one.
+    # Nodes of an emulated cluster share their cores, and keep to some of them: nobody else knows which.
     apart = int(processors.get("nodes_sharing", 1)) == 1
-    return [(node, cores if apart or node["cores"] > cores else 0) for node in document["nodes"]]
+    return [(node, cores if apart else 0) for node in document["nodes"]]
 
 
 def restricted(document: Mapping[str, Any], hosts: Sequence[tuple[str, int]], path: Path) -> dict[str, Any]:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 NEAR = 0.03
 #: So much better must the order of a placement's messages be predicted to give up a plain one that costs the same.
 IN_ORDER = 0.1
+#: Bursts that fill so much of a port may already lose some packets.
+RISKY = 0.5
 #: Of those that may be better than the plain ones, so many are tried for timeouts.
 MOST_TRIED = 16
 
@@ -75,6 +77,7 @@ class Scorer:
         profile = (machine.profile, machine.profile_nodes)
         self._stages = Stages(*profile) if machine.profile else None
         self._timeouts = Timeouts(*profile) if machine.profile else None
+        self._risk = Timeouts(*profile, RISKY) if machine.profile else None
         self._file = folder / "traffic"
         self._ranks = ranks
 
@@ -120,6 +123,11 @@ class Scorer:
         seconds += float(self.costs(rest, arrangement)["predicted_s"]) if len(rest) else 0.0
         return replace(arrangement, costs={**arrangement.costs, "stages_s": seconds})
 
+    def risk(self, arrangement: Arrangement) -> float:
+        """How long its calls would wait if ports held less."""
+        parts = arrangement.traffic.parts
+        return sum(self._risk.seconds(part, arrangement.node_of_rank) for part in parts) if self._risk else 0.0
+
     def timeouts_s(self, parts: Sequence[Part], arrangement: Arrangement) -> float:
         """How long these calls are expected to wait for what links between switches lose."""
         if self._timeouts is None or self.measure != "predicted_s":
@@ -134,12 +142,14 @@ class Scorer:
 
     def choose(self, plain: Sequence[Arrangement], others: Sequence[Arrangement]) -> Arrangement:
         """The one that costs least, timeouts included (plain ones have them already); of those that cost nearly the
-        same, that whose messages come in the better order, or a plain one if that is about as good."""
-        every = list(plain)
+        same, that whose messages come in the better order, or a plain one if that is about as good. None that comes
+        nearer than these to losing something: what a burst needs is known less well than what messages cost."""
+        every, calm = list(plain), min(map(self.risk, plain))
         for one in sorted(others, key=self.cost)[:MOST_TRIED]:
             if self.cost(one) > (1 + NEAR) * min(map(self.cost, every)):
                 break
-            every.append(self.with_timeouts(one))
+            if self.risk(one) <= calm:
+                every.append(self.with_timeouts(one))
         cheapest = min(every, key=self.cost)
         if self._stages is None:
             return cheapest

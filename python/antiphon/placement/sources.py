@@ -153,7 +153,12 @@ def kind_of(path: Path) -> str:
         raise AntiphonError(f"{path}: {error.strerror}", hint="record a run with `antiphon trace`") from None
     if begin.startswith(b"PK"):
         return "traffic"
-    return "placement" if begin.lstrip().startswith(b"{") else "trace"
+    if not begin.lstrip().startswith(b"{"):
+        return "trace"
+    if b'"antiphon-placement"' not in path.read_bytes():
+        raise AntiphonError(f"{path} is neither a trace nor a placement",
+                            hint="the trace comes first: antiphon map TRACE MACHINE.json")  # fmt: skip
+    return "placement"
 
 
 def is_plain_machine(path: Path) -> bool:

@@ -3,9 +3,8 @@
 does not know.
 
 Many ranks that send over one link in one phase of a collective may bring more than its port holds; then some message
-waits for a timeout, which is often more than all the rest. Near the buffer's size it is chance: bursts meet more or
-less in each call. So the model is asked with several buffers, and what is expected is the mean
-(docs/measurements/placement.md has how often it was seen).
+waits for a timeout, which is often more than all the rest. The model of schedules knows it where the profile has the
+ports' buffers.
 """
 
 from __future__ import annotations
@@ -17,47 +16,37 @@ from antiphon.placement.stages import Stages, sampled
 from antiphon.traffic.decompose import DIRECT
 from antiphon.traffic.graph import Made, Part
 
-#: Of the buffer, equally likely, the smallest first: what is lost in none of these is lost in no larger one.
-SHARES = (0.5, 0.75, 1.0, 1.5)
 #: Larger communicators take too long to go through.
 MOST_RANKS = 128
 ENDLESS_BYTES = 1 << 50
 
 
 class Timeouts:
-    """Asks the model of one profile."""
+    """Asks the model of one profile how much later calls are done than if nothing were lost."""
 
-    def __init__(self, profile: str, nodes: Sequence[int]) -> None:
+    def __init__(self, profile: str, nodes: Sequence[int], share: float = 1.0) -> None:
+        """`share`: of what the ports hold."""
         document = json.loads(profile)
         links = [s for s in document["topology"]["switches"] if s.get("parent")]
-        port = document.get("contention", {}).get("port_buffer_bytes") or 0
+        port = document.get("contention", {}).get("port_buffer_bytes", 0)
         holds = [s.get("uplink_buffer_bytes") or port for s in links]
-        self._free: Stages | None = None
-        if not any(holds):
-            return
 
         def stages(buffers: Sequence[float]) -> Stages:
             for link, size in zip(links, buffers, strict=True):
-                link["uplink_buffer_bytes"] = int(size) or ENDLESS_BYTES
+                link["uplink_buffer_bytes"] = int(size)
             return Stages(json.dumps(document), nodes)
 
-        self._free = stages([ENDLESS_BYTES] * len(links))
-        self._held = [stages([share * size for size in holds]) for share in SHARES]
+        #: Where no buffer is known nothing is lost.
+        self._real = stages([share * size for size in holds]) if any(holds) else None
+        self._endless = stages([ENDLESS_BYTES] * len(links))
 
     def seconds(self, part: Part, node_of_rank: Sequence[int]) -> float:
-        """By how much a part's calls are expected to be late, each communicator's by itself."""
-        if self._free is None:
-            return 0.0
+        """By how much a part's calls are late, each communicator's by itself."""
         return sum(calls * self._late(made, node_of_rank) for made, calls in sampled(part.made))
 
     def _late(self, made: Made, node_of_rank: Sequence[int]) -> float:
         # What all send to all overflows wherever they are.
-        if self._free is None or made.call.ranks > MOST_RANKS or made.schedule.partition(":")[0] in DIRECT:
+        if self._real is None or made.call.ranks > MOST_RANKS or made.schedule.partition(":")[0] in DIRECT:
             return 0.0
-        free, total = self._free.call(made, node_of_rank), 0.0
-        for held in self._held:
-            seconds = held.call(made, node_of_rank)
-            if free is None or seconds is None or seconds <= free:
-                break
-            total += seconds - free
-        return total / len(SHARES)
+        real, endless = self._real.call(made, node_of_rank), self._endless.call(made, node_of_rank)
+        return 0.0 if real is None or endless is None else max(0.0, real - endless)
