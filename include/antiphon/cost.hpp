@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -68,10 +69,13 @@ struct Evaluation {
   std::vector<TimedTransfer> transfers;  ///< only if asked for
   std::vector<std::vector<double>> marks_s;  ///< when each rank came to its marks
   std::int64_t pieces = 0;           ///< of messages
+  bool given_up = false;             ///< beyond max_rate_updates: the times are of a beginning
 };
 
 struct EvaluationOptions {
   std::int64_t max_pieces = std::int64_t{1} << 23;  ///< throws InvalidArgument beyond
+  /// Gives up when rates of flows have been computed so often: many that share links, directly or not, take long.
+  std::int64_t max_rate_updates = std::numeric_limits<std::int64_t>::max();
   bool transfers = false;
   /// Of each rank, operations without bytes whose times are wanted; every rank has as many.
   std::vector<std::vector<OpId>> marks;

@@ -2,6 +2,7 @@
 #include "cost/flows.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "antiphon/error.hpp"
@@ -185,6 +186,7 @@ void FlowNetwork::settle_rates() {
       flow.fixed = false;
     }
     for (const ResourceId r : part_) refresh(resources_[r]);
+    rate_updates_ += static_cast<std::int64_t>(part_flows_.size());
     fill();
     publish();
   }
@@ -226,14 +228,27 @@ void FlowNetwork::fill_turn(int turn) {
     ++unfixed;
     for (std::size_t k = 0; k < flow.route.count; ++k) ++resources_[flow.route.resources[k]].unfixed;
   }
+  first_full_.clear();
+  const auto share_of = [&](std::uint32_t place) {
+    const Resource& resource = resources_[part_[place]];
+    return resource.left / resource.unfixed;
+  };
+  for (std::uint32_t place = 0; place < part_.size(); ++place) {
+    if (resources_[part_[place]].unfixed > 0) first_full_.push_back({share_of(place), place});
+  }
+  std::make_heap(first_full_.begin(), first_full_.end(), std::greater<>());
   while (unfixed > 0) {
-    ResourceId full = 0;
-    double share = std::numeric_limits<double>::infinity();
-    for (const ResourceId r : part_) {
-      const Resource& resource = resources_[r];
-      if (resource.unfixed == 0 || resource.left / resource.unfixed >= share) continue;
-      share = resource.left / resource.unfixed;
-      full = r;
+    std::pop_heap(first_full_.begin(), first_full_.end(), std::greater<>());
+    const auto [was, place] = first_full_.back();
+    first_full_.pop_back();
+    const ResourceId full = part_[place];
+    if (resources_[full].unfixed == 0) continue;
+    const double share = share_of(place);
+    // What others leave only grows: who is still first with that is first.
+    if (share > was) {
+      first_full_.push_back({share, place});
+      std::push_heap(first_full_.begin(), first_full_.end(), std::greater<>());
+      continue;
     }
     for (const FlowId id : resources_[full].flows) {
       Flow& flow = flows_[id];

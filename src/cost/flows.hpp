@@ -6,6 +6,7 @@
 #include <deque>
 #include <queue>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace antiphon {
@@ -41,6 +42,8 @@ class FlowNetwork {
   double next_event();
   /// Goes to next_event()'s time. True: a flow ended there, `ended` says which.
   bool advance(FlowId& ended);
+  /// How many rates were computed so far, of all flows and each time.
+  [[nodiscard]] std::int64_t rate_updates() const { return rate_updates_; }
   /// What is due up to here belongs to one moment: rates are computed once for all of it.
   [[nodiscard]] double moment_s() const { return now_ + 1e-10; }
 
@@ -101,7 +104,9 @@ class FlowNetwork {
   std::vector<ResourceId> dirty_;
   std::vector<ResourceId> part_;       ///< resources of the part that is being computed
   std::vector<FlowId> part_flows_;
+  std::vector<std::pair<double, std::uint32_t>> first_full_;  ///< a heap: share of each flow, resource's place in the part
   std::priority_queue<Event> events_;
+  std::int64_t rate_updates_ = 0;
   std::uint32_t stamp_ = 0;
   double now_ = 0;
   Slowdown slowdown_ = nullptr;

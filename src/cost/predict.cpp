@@ -20,6 +20,9 @@ constexpr int few_ranks_on_shared_cores = 256;
 constexpr std::int64_t few_pieces = 1 << 16;
 /// Up to so many pieces anything is evaluated: about a second.
 constexpr std::int64_t most_pieces = 1 << 18;
+/// With more ranks, what has many flows that hang together (half a second) is left.
+constexpr int many_ranks = 128;
+constexpr std::int64_t most_rate_updates = 2'000'000;
 /// A machine of at least so many ranks is evaluated when a larger one is extrapolated.
 constexpr int least_ranks = 8;
 
@@ -61,15 +64,7 @@ class Predictor {
   }
 
   [[nodiscard]] Prediction predict(const Machine& machine, const Choice* barrier) const {
-    const std::int64_t all = total_pieces(machine.ranks());
-    const int few = machine.cores() > 0 ? few_ranks_on_shared_cores : few_ranks;
-    if (machine.ranks() <= few && all <= few_pieces) return {evaluate_all(machine, barrier), Method::evaluated};
-    const auto build = [&](int rank) { return schedule(rank, machine.ranks()); };
-    const Symmetry symmetry = find_symmetry(build, machine.ranks(), machine.period(), call_.root);
-    if (!symmetry.whole() && all / machine.ranks() * symmetry.period <= most_pieces) {
-      return {evaluate_period(machine, symmetry), Method::symmetric};
-    }
-    if (all <= most_pieces) return {evaluate_all(machine, barrier), Method::evaluated};
+    if (const auto evaluated = evaluate_what_can_be(machine, barrier)) return *evaluated;
     return {machine.ranks() > 4 * least_ranks ? over_ranks(machine) : over_bytes(machine, barrier), Method::extrapolated};
   }
 
@@ -81,8 +76,14 @@ class Predictor {
     // Powers of two, which no algorithm refuses.
     int least = static_cast<int>(std::bit_floor(static_cast<unsigned>(machine.ranks() - 1))) / 4;
     while (least > least_ranks && smaller.total_pieces(4 * least) > most_pieces) least /= 2;
+    auto largest = smaller.evaluate_what_can_be(machine.resized(4 * least), nullptr);
+    if (!largest && 4 * least > many_ranks) {
+      least = many_ranks / 4;
+      largest = smaller.evaluate_what_can_be(machine.resized(4 * least), nullptr);
+    }
     std::array<double, 3> seconds{};
-    for (std::size_t i = 0; i < seconds.size(); ++i) seconds[i] = smaller.predict(machine.resized(least << i), nullptr).seconds;
+    for (std::size_t i = 0; i < 2; ++i) seconds[i] = smaller.predict(machine.resized(least << i), nullptr).seconds;
+    seconds[2] = (largest ? *largest : smaller.predict(machine.resized(4 * least), nullptr)).seconds;
     const double first = seconds[1] - seconds[0];
     const double second = seconds[2] - seconds[1];
     const double slope = std::max((second - first) / least, 0.0);
@@ -92,6 +93,21 @@ class Predictor {
   }
 
  private:
+  /// Nothing, if that would take long.
+  [[nodiscard]] std::optional<Prediction> evaluate_what_can_be(const Machine& machine, const Choice* barrier) const {
+    const std::int64_t all = total_pieces(machine.ranks());
+    const int few = machine.cores() > 0 ? few_ranks_on_shared_cores : few_ranks;
+    if (machine.ranks() <= few && all <= few_pieces) return Prediction{*evaluate_all(machine, barrier), Method::evaluated};
+    const auto build = [&](int rank) { return schedule(rank, machine.ranks()); };
+    const Symmetry symmetry = find_symmetry(build, machine.ranks(), machine.period(), call_.root);
+    if (!symmetry.whole() && all / machine.ranks() * symmetry.period <= most_pieces) {
+      return Prediction{evaluate_period(machine, symmetry), Method::symmetric};
+    }
+    if (all > most_pieces) return std::nullopt;
+    const auto seconds = evaluate_all(machine, barrier);
+    return seconds ? std::optional(Prediction{*seconds, Method::evaluated}) : std::nullopt;
+  }
+
   [[nodiscard]] Schedule schedule(int rank, int ranks) const {
     return algorithm_.build(problem_of(call_, rank, ranks, algorithm_, parameters_));
   }
@@ -111,10 +127,15 @@ class Predictor {
     return pieces_of(schedule(call_.root, ranks)) + total * (ranks - 1) / looked_at;
   }
 
-  [[nodiscard]] double evaluate_all(const Machine& machine, const Choice* barrier) const {
+  /// Nothing, if many ranks' rates of flows would take long.
+  [[nodiscard]] std::optional<double> evaluate_all(const Machine& machine, const Choice* barrier) const {
     std::vector<Schedule> schedules;
     for (int r = 0; r < machine.ranks(); ++r) schedules.push_back(schedule(r, machine.ranks()));
-    return barrier != nullptr && machine.ranks() > 1 ? evaluate_as_timed(schedules, machine, *barrier) : evaluate(schedules, machine).seconds;
+    if (barrier != nullptr && machine.ranks() > 1) return evaluate_as_timed(schedules, machine, *barrier);
+    EvaluationOptions options;
+    if (machine.ranks() > many_ranks) options.max_rate_updates = most_rate_updates;
+    const Evaluation evaluation = evaluate(schedules, machine, options);
+    return evaluation.given_up ? std::nullopt : std::optional(evaluation.seconds);
   }
 
   [[nodiscard]] double evaluate_period(const Machine& machine, const Symmetry& symmetry) const {
@@ -132,9 +153,9 @@ class Predictor {
     } while (shorter().total_pieces(machine.ranks()) > most_pieces / 2 && call.bytes > call.element_bytes * 2);
     // Blocks of bcast and allreduce: powers of two divide alike.
     const double more = static_cast<double>(call.bytes);
-    const double twice = shorter().evaluate_all(machine, barrier);
+    const double twice = *shorter().evaluate_all(machine, barrier);
     call.bytes /= 2;
-    const double once = shorter().evaluate_all(machine, barrier);
+    const double once = *shorter().evaluate_all(machine, barrier);
     return twice + (twice - once) * 2 * (static_cast<double>(call_.bytes) - more) / more;
   }
 

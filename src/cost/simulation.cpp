@@ -74,6 +74,10 @@ Evaluation CostSimulation::run() {
   }
   FlowNetwork& network = ports_.network();
   while (true) {
+    if (network.rate_updates() > options_.max_rate_updates) {
+      result_.given_up = true;
+      return std::move(result_);
+    }
     const double event_s = events_.empty() ? std::numeric_limits<double>::infinity() : events_.top().time;
     const double flow_s = event_s <= network.moment_s() ? std::numeric_limits<double>::infinity() : network.next_event();
     if (std::isinf(flow_s) && std::isinf(event_s)) break;

@@ -287,6 +287,26 @@ TEST_CASE("extrapolated from fewer ranks: as evaluated, within a few per cent") 
   }
 }
 
+TEST_CASE("many flows that hang together: given up, and extrapolated from what takes less") {
+  const Profile profile = simple_profile(16, rate);
+  const Call call{Collective::bcast, 1 << 20};
+  const Choice choice = parse_choice(Collective::bcast, "circulant");
+  const Machine machine = Machine::blocked(profile, 208, 1);
+  std::vector<Schedule> schedules;
+  for (int r = 0; r < machine.ranks(); ++r) {
+    schedules.push_back(choice.algorithm->build(problem_of(call, r, machine.ranks(), *choice.algorithm, choice.parameters)));
+  }
+  EvaluationOptions options;
+  options.max_rate_updates = 1000;
+  CHECK(evaluate(schedules, machine, options).given_up);
+  const Evaluation all = evaluate(schedules, machine);
+  CHECK_FALSE(all.given_up);
+  const auto prediction = predict(call, *choice.algorithm, choice.parameters, machine);
+  REQUIRE(prediction);
+  CHECK(prediction->method == Method::extrapolated);
+  CHECK(prediction->seconds == doctest::Approx(all.seconds).epsilon(0.1));
+}
+
 TEST_CASE("the model ranks all algorithms and chooses the first") {
   const Profile profile = simple_profile(16, rate);
   const auto ranked = rank_candidates({Collective::bcast, 1 << 20}, Machine::blocked(profile, 16, 1));
