@@ -20,8 +20,8 @@ constexpr int few_ranks_on_shared_cores = 256;
 constexpr std::int64_t few_pieces = 1 << 16;
 /// Up to so many pieces anything is evaluated: about a second.
 constexpr std::int64_t most_pieces = 1 << 18;
-/// With more ranks, what has many flows that hang together (half a second) is left.
-constexpr int many_ranks = 128;
+/// With more ranks, what has many flows that hang together (half a second) is left, and extrapolated from half of these ranks.
+constexpr int many_ranks = few_ranks_on_shared_cores;
 constexpr std::int64_t most_rate_updates = 2'000'000;
 /// A machine of at least so many ranks is evaluated when a larger one is extrapolated.
 constexpr int least_ranks = 8;
@@ -68,28 +68,27 @@ class Predictor {
     return {machine.ranks() > 4 * least_ranks ? over_ranks(machine) : over_bytes(machine, barrier), Method::extrapolated};
   }
 
-  /// From P0, 2 P0 and 4 P0 ranks.
+  /// From P0, 2 P0, 4 P0 and 8 P0 ranks: so much more with each rank, and so much with each doubling.
   [[nodiscard]] double over_ranks(const Machine& machine) const {
     Call call = call_;
     call.root = 0;
     const Predictor smaller(call, algorithm_, parameters_);
     // Powers of two, which no algorithm refuses.
-    int least = static_cast<int>(std::bit_floor(static_cast<unsigned>(machine.ranks() - 1))) / 4;
-    while (least > least_ranks && smaller.total_pieces(4 * least) > most_pieces) least /= 2;
-    auto largest = smaller.evaluate_what_can_be(machine.resized(4 * least), nullptr);
-    if (!largest && 4 * least > many_ranks) {
-      least = many_ranks / 4;
-      largest = smaller.evaluate_what_can_be(machine.resized(4 * least), nullptr);
+    int most = static_cast<int>(std::bit_floor(static_cast<unsigned>(machine.ranks() - 1)));
+    while (most > 4 * least_ranks && smaller.total_pieces(most) > most_pieces) most /= 2;
+    auto largest = smaller.evaluate_what_can_be(machine.resized(most), nullptr);
+    if (!largest && most > many_ranks) {
+      most = many_ranks / 2;
+      largest = smaller.evaluate_what_can_be(machine.resized(most), nullptr);
     }
-    std::array<double, 3> seconds{};
-    for (std::size_t i = 0; i < 2; ++i) seconds[i] = smaller.predict(machine.resized(least << i), nullptr).seconds;
-    seconds[2] = (largest ? *largest : smaller.predict(machine.resized(4 * least), nullptr)).seconds;
-    const double first = seconds[1] - seconds[0];
-    const double second = seconds[2] - seconds[1];
-    const double slope = std::max((second - first) / least, 0.0);
-    const double doubling = std::max(second - slope * 2 * least, 0.0);
-    const double from = static_cast<double>(least) * 4;
-    return seconds[2] + slope * (machine.ranks() - from) + doubling * std::log2(machine.ranks() / from);
+    std::array<double, 4> seconds{};
+    for (std::size_t i = 0; i < 3; ++i) seconds[i] = smaller.predict(machine.resized(most >> (3 - i)), nullptr).seconds;
+    seconds[3] = (largest ? *largest : smaller.predict(machine.resized(most), nullptr)).seconds;
+    const auto more = [&](std::size_t i) { return seconds[i + 1] - seconds[i]; };
+    // What grows with the ranks does so each time; a single jump over many doublings would be all there is.
+    const double slope = std::max(std::min((more(1) - more(0)) * 2, more(2) - more(1)) / (most / 4), 0.0);
+    const double doubling = std::max(more(2) - slope * (most / 2), 0.0);
+    return seconds[3] + slope * (machine.ranks() - most) + doubling * std::log2(static_cast<double>(machine.ranks()) / most);
   }
 
  private:
@@ -97,15 +96,17 @@ class Predictor {
   [[nodiscard]] std::optional<Prediction> evaluate_what_can_be(const Machine& machine, const Choice* barrier) const {
     const std::int64_t all = total_pieces(machine.ranks());
     const int few = machine.cores() > 0 ? few_ranks_on_shared_cores : few_ranks;
-    if (machine.ranks() <= few && all <= few_pieces) return Prediction{*evaluate_all(machine, barrier), Method::evaluated};
+    const auto evaluated = [&]() -> std::optional<Prediction> {
+      const auto seconds = evaluate_all(machine, barrier);
+      return seconds ? std::optional(Prediction{*seconds, Method::evaluated}) : std::nullopt;
+    };
+    if (machine.ranks() <= few && all <= few_pieces) return evaluated();
     const auto build = [&](int rank) { return schedule(rank, machine.ranks()); };
     const Symmetry symmetry = find_symmetry(build, machine.ranks(), machine.period(), call_.root);
     if (!symmetry.whole() && all / machine.ranks() * symmetry.period <= most_pieces) {
       return Prediction{evaluate_period(machine, symmetry), Method::symmetric};
     }
-    if (all > most_pieces) return std::nullopt;
-    const auto seconds = evaluate_all(machine, barrier);
-    return seconds ? std::optional(Prediction{*seconds, Method::evaluated}) : std::nullopt;
+    return all > most_pieces ? std::nullopt : evaluated();
   }
 
   [[nodiscard]] Schedule schedule(int rank, int ranks) const {

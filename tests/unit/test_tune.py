@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -357,3 +358,62 @@ def test_few_samples_must_say_more() -> None:
 
     assert verdict_of(few("library", 1.07), few("antiphon:chain", 1.0)).good == [decide.LIBRARY]
     assert verdict_of(few("library", 1.2), few("antiphon:chain", 1.0)).good == ["chain"]
+
+
+class TestMeasuredAgain:
+    """Choices that were picked for being fast in some samples are judged by others."""
+
+    FIRST = (
+        *(measured("library", 1.5, mode=mode) for mode in ("sync", "throughput")),
+        measured("antiphon:chain", 1.48, mode="sync"),
+        measured("antiphon:chain", 1.0, mode="throughput"),
+        measured("antiphon:binary", 1.45, mode="sync"),
+        measured("antiphon:binary", 1.01, mode="throughput"),
+        measured("antiphon:flat", 1.3, mode="sync"),
+        measured("antiphon:flat", 1.3, mode="throughput"),
+    )
+
+    def judged(self, again: Sequence[Measurement]) -> decide.Verdict:
+        ((key, cell),) = decide.cells_of(self.FIRST).items()
+        (second,) = decide.cells_of(again).values()
+        verdict = decide.verdict(key, cell, second)
+        assert verdict is not None
+        return verdict
+
+    def again(self, chain_sync_s: float) -> list[Measurement]:
+        return [
+            *(measured("library", 1.5, mode=mode) for mode in ("sync", "throughput")),
+            measured("antiphon:chain", chain_sync_s, mode="sync"),
+            measured("antiphon:chain", 1.0, mode="throughput"),
+        ]
+
+    def test_who_is_in_doubt(self) -> None:
+        assert decide.doubted(verdict_of(*self.FIRST)) == ["chain", "binary"]
+        clear = [m for m in self.FIRST if m.chosen in ("library", "flat")]
+        assert verdict_of(*clear).good == ["flat"]
+        assert decide.doubted(verdict_of(*clear)) == []
+        assert decide.doubted(verdict_of(measured("library", 1.0), measured("antiphon:chain", 2.0))) == []
+
+    def test_who_wins_again_stays(self) -> None:
+        v = self.judged(self.again(1.47))
+        assert v.good == ["chain"]  # binary was not measured again
+        assert v.faster["chain"]["sync"] == pytest.approx(1.5 / 1.47)
+
+    def test_who_loses_then_goes_and_what_is_clear_stays(self) -> None:
+        v = self.judged(self.again(1.6))
+        assert v.good == ["flat"]
+
+    def test_kept_apart_on_disk(self, tmp_path: Path) -> None:
+        event = {"event": "result", **dataclasses.asdict(measured("library", 1.0))}
+        state = State(tmp_path / "s", {"library": "Open MPI 5"})
+        state.open(restart=False)
+        state.add(event)
+        state.add({"event": "cell_done", "collective": "bcast", "bytes": 8, "ranks": 4})
+        state.add(event, again=True)
+        state.add({"event": "cell_done", "collective": "bcast", "bytes": 8, "ranks": 4}, again=True)
+        state.close(complete=False)
+        later = State(tmp_path / "s", {"library": "Open MPI 5"})
+        later.open(restart=False)
+        assert len(later.measurements) == len(later.again) == 1
+        assert later.finished == later.finished_again == {("bcast", 8, 4)}
+        later.close(complete=False)

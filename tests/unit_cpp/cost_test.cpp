@@ -291,7 +291,7 @@ TEST_CASE("many flows that hang together: given up, and extrapolated from what t
   const Profile profile = simple_profile(16, rate);
   const Call call{Collective::bcast, 1 << 20};
   const Choice choice = parse_choice(Collective::bcast, "circulant");
-  const Machine machine = Machine::blocked(profile, 208, 1);
+  const Machine machine = Machine::blocked(profile, 272, 1);
   std::vector<Schedule> schedules;
   for (int r = 0; r < machine.ranks(); ++r) {
     schedules.push_back(choice.algorithm->build(problem_of(call, r, machine.ranks(), *choice.algorithm, choice.parameters)));

@@ -187,11 +187,11 @@ def _tune(
             return None
         state = State(driver.state_path(args.profile, mpi, request.purpose), driver.header(request, here))
         state.open(args.restart)
-        results = _measure(request, here, planned[0], state, elapsed(), advance)
-        if results is None:
+        wrong = _measure(request, here, planned[0], state, elapsed, advance)
+        if wrong is None:
             return None
     outcome = driver.conclude(request, here, planned[1], state)
-    outcome.wrong = results.wrong
+    outcome.wrong = wrong
     document.put_rules(profile, outcome.rules, mpi.family, here.ranks_per_node)
     document.put_evidence(profile, outcome.evidence)
     document.write(args.profile, profile)
@@ -204,10 +204,10 @@ def _measure(
     here: driver.Surroundings,
     cells: list[benchmark.Cell],
     state: State,
-    elapsed_s: float,
+    elapsed: Callable[[], float],
     advance: Callable[[int, int, str], None],
-) -> benchmark.Results | None:
-    """Measures what the state does not have; None where it was interrupted."""
+) -> list[tuple[str, int, str, str]] | None:
+    """Measures what the state does not have, and again what is in doubt. What was wrong; None: it was interrupted."""
     finished = len(state.finished)
 
     def on_event(event: Mapping[str, Any]) -> None:
@@ -218,7 +218,9 @@ def _measure(
             advance(finished, len(cells), text)
 
     try:
-        return driver.measure(request, here, cells, state, elapsed_s, on_event)
+        first = driver.measure(request, here, cells, state, elapsed(), on_event)
+        second = driver.measure_again(request, here, state, elapsed(), on_event)
+        return [*first.wrong, *second.wrong]
     except KeyboardInterrupt:
         state.close(complete=False)
         output.print_warning(f"interrupted; what was measured is kept in {state.path}: the same command goes on")

@@ -21,6 +21,10 @@ GAIN_OF_FEW = 1.1
 FEW_SAMPLES = 6
 #: … and in none slower than this.
 LEAST = 0.985
+#: Who gains this much in every mode stands; others are measured again, as of many the lucky one looks best.
+CLEAR = 1.1
+#: How many of a cell's best are measured again.
+DOUBTED = 3
 #: Choices within this factor of the best count as equal: fewer rules, and less fitted to noise.
 EQUAL = 1.03
 #: The same where their intervals meet in every mode.
@@ -60,16 +64,29 @@ def cells_of(measurements: Iterable[Measurement]) -> dict[Key, Cell]:
     return cells
 
 
-def verdict(key: Key, cell: Cell) -> Verdict | None:
-    """Judges one cell; None without the library's own time."""
+def doubted(found: Verdict) -> list[str]:
+    """Who among the best is to be measured again, alone with the library."""
+    if found.good[0] == LIBRARY or not all(found.faster[name] for name in found.good):
+        return []
+    return [name for name in found.good[:DOUBTED] if min(found.faster[name].values()) < CLEAR]
+
+
+def verdict(key: Key, cell: Cell, again: Cell | None = None) -> Verdict | None:
+    """Judges one cell; None without the library's own time. Where doubted choices were measured `again`, that counts
+    for them: the first time they were chosen for being fast in it.
+    """
     library = cell.by_choice.get(LIBRARY)
     if not library:
         return None
     faster = {name: _ratios(library, modes) for name, modes in cell.by_choice.items() if name != LIBRARY}
     scores = {}
-    for name, ratios in faster.items():
+    for name in faster:
+        judged = again if again is not None and name in again.by_choice else cell
+        ratios = faster[name] = _ratios(judged.by_choice[LIBRARY], judged.by_choice[name])
         # Who was left out of a mode because it could not win there is no choice.
-        if set(ratios) == set(library) and _beats(library, cell.by_choice[name], ratios):
+        if set(ratios) != set(library) or not _beats(judged.by_choice[LIBRARY], judged.by_choice[name], ratios):
+            continue
+        if again is None or judged is again or min(ratios.values()) >= CLEAR:
             scores[name] = stats.geometric_mean(ratios.values()) or 0.0
     if not scores:
         return Verdict(*key, [LIBRARY], faster)

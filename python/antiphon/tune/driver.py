@@ -21,6 +21,8 @@ from antiphon.tune.state import State
 #: Of the time that is there, what starting and the last cell may still need.
 _RESERVE_S = 4.0
 _RESERVE_SHARE = 0.06
+#: Of the time, what is kept for measuring doubted choices again.
+_AGAIN_SHARE = 0.08
 #: A cell's budget in one mode, at least and at most.
 _CELL_S = (0.15, 4.0)
 
@@ -142,23 +144,70 @@ def measure(
 ) -> benchmark.Results:
     """Measures the cells that the state does not have yet."""
     left = [cell for cell in cells if (cell.collective, cell.bytes, cell.ranks) not in state.finished]
-    if not left:
-        return benchmark.Results(here.mpi.label, here.place.transport(here.mpi))
-    remaining_s = request.budget_s * (1 - _RESERVE_SHARE) - elapsed_s - _RESERVE_S
-    per_cell_s = 1.2 * remaining_s / (len(left) * len(request.modes))
-    plan = CellPlan(left, min(max(per_cell_s, _CELL_S[0]), _CELL_S[1]), max(remaining_s, 1.0))
+    again = 0 if request.purpose == EXPORT else _AGAIN_SHARE
+    remaining_s = _remaining_s(request, elapsed_s) - request.budget_s * again
 
     def take(event: Mapping[str, Any]) -> None:
         state.add(event)
         on_event(event)
 
+    return _run(request, here, left, remaining_s, take)
+
+
+def measure_again(
+    request: Request,
+    here: Surroundings,
+    state: State,
+    elapsed_s: float,
+    on_event: Callable[[Mapping[str, Any]], None],
+) -> benchmark.Results:
+    """The best of each cell where it is not clear that they gain: new samples of them and of the library, alone.
+
+    Of many contenders the one that was lucky is picked; what it gains shows in samples that it was not picked by.
+    """
+    cells = []
+    for key, cell in decide.cells_of(_finished(state)).items():
+        found = decide.verdict(key, cell) if request.purpose == DECISIONS and key not in state.finished_again else None
+        doubted = decide.doubted(found) if found else []
+        if doubted:
+            modes = tuple(mode for mode in request.modes if mode in cell.by_choice[decide.LIBRARY])
+            cells.append(Cell(*key, modes, ["library", *doubted]))
+
+    def take(event: Mapping[str, Any]) -> None:
+        state.add(event, again=True)
+        on_event(event)
+
+    return _run(request, here, cells, _remaining_s(request, elapsed_s), take)
+
+
+def _remaining_s(request: Request, elapsed_s: float) -> float:
+    return request.budget_s * (1 - _RESERVE_SHARE) - elapsed_s - _RESERVE_S
+
+
+def _run(
+    request: Request,
+    here: Surroundings,
+    cells: Sequence[Cell],
+    remaining_s: float,
+    take: Callable[[Mapping[str, Any]], None],
+) -> benchmark.Results:
+    if not cells:
+        return benchmark.Results(here.mpi.label, here.place.transport(here.mpi))
+    per_cell_s = 1.2 * remaining_s / (len(cells) * len(request.modes))
+    plan = CellPlan(cells, min(max(per_cell_s, _CELL_S[0]), _CELL_S[1]), max(remaining_s, 1.0))
     return benchmark.run(here.place, here.mpi, request.ranks, plan, take)
+
+
+def _finished(state: State) -> list[Measurement]:
+    return [m for m in state.measurements if (m.collective, m.bytes, m.ranks) in state.finished]
 
 
 def conclude(request: Request, here: Surroundings, wanted: Grid, state: State) -> Outcome:
     """Rules and evidence from all that is measured by now."""
-    finished = [m for m in state.measurements if (m.collective, m.bytes, m.ranks) in state.finished]
-    judged = [decide.verdict(key, cell) for key, cell in decide.cells_of(finished).items()]
+    finished = _finished(state)
+    second = [m for m in state.again if (m.collective, m.bytes, m.ranks) in state.finished_again]
+    again = decide.cells_of(second)
+    judged = [decide.verdict(key, cell, again.get(key)) for key, cell in decide.cells_of(finished).items()]
     verdicts = [v for v in judged if v is not None]
     rules = [] if request.purpose == EXPORT else decide.rules(verdicts, here.mpi.family, here.ranks_per_node)
     evidence = {
@@ -173,9 +222,19 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: State) -
         "created": document.now(),
         "samples": state.path.name,
         "not_covered": not_covered(wanted, state, here),
-        "cells": [_row(m, here) for m in _telling(finished)],
+        "cells": [_row(m, here) for m in _telling(_latest(finished, second))],
     }
     return Outcome(verdicts, rules, evidence)
+
+
+def _latest(first: Sequence[Measurement], second: Sequence[Measurement]) -> list[Measurement]:
+    """What was measured again in place of the first time."""
+
+    def key(m: Measurement) -> tuple[str, int, int, str, str]:
+        return m.collective, m.bytes, m.ranks, m.mode, m.contender
+
+    replaced = {key(m): m for m in second}
+    return [replaced.get(key(m), m) for m in first]
 
 
 def _telling(measurements: Sequence[Measurement]) -> list[Measurement]:

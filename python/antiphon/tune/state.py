@@ -26,6 +26,9 @@ class State:
         self.measurements: list[Measurement] = []
         #: (collective, bytes, ranks) whose modes are all measured.
         self.finished: set[tuple[str, int, int]] = set()
+        #: The same of doubted choices that were measured again.
+        self.again: list[Measurement] = []
+        self.finished_again: set[tuple[str, int, int]] = set()
         self._header = {"format": FORMAT, "version": VERSION, **header}
         self._file: IO[str] | None = None
 
@@ -65,11 +68,12 @@ class State:
         else:
             self._file.write("\n")  # after a line that was cut short
 
-    def add(self, event: Mapping[str, Any]) -> None:
+    def add(self, event: Mapping[str, Any], again: bool = False) -> None:
         """Keeps an event of the benchmark."""
         if event.get("event") in ("result", "cell_done", "complete"):
-            self._write(event)
-            self._take(event)
+            kept = {**event, "again": True} if again else event
+            self._write(kept)
+            self._take(kept)
 
     def close(self, complete: bool) -> None:
         """Ends writing. The file of a tuning that came to its end stays, as the raw samples; the next one begins
@@ -81,10 +85,13 @@ class State:
             self._file.close()
 
     def _take(self, event: Mapping[str, Any]) -> None:
+        again = bool(event.get("again"))
         if event["event"] == "result":
-            self.measurements.append(Measurement(**{key: value for key, value in event.items() if key != "event"}))
+            fields = {key: value for key, value in event.items() if key not in ("event", "again")}
+            (self.again if again else self.measurements).append(Measurement(**fields))
         elif event["event"] == "cell_done":
-            self.finished.add((event["collective"], event["bytes"], event["ranks"]))
+            key = (event["collective"], event["bytes"], event["ranks"])
+            (self.finished_again if again else self.finished).add(key)
 
     def _write(self, data: Mapping[str, Any]) -> None:
         assert self._file is not None
