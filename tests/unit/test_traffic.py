@@ -15,7 +15,7 @@ from antiphon.trace import AS_SCHEDULE, Call, Communicator, RankTrace, Shape, Tr
 from antiphon.traffic import Edges, Part, Traffic, Uniform, libraries
 from antiphon.traffic import core as messages_core
 from antiphon.traffic.decompose import Decomposer, Own
-from antiphon.traffic.joint import Optimiser
+from antiphon.traffic.joint import Asked, Optimiser, layers
 from antiphon.traffic.libraries import Call as Collective
 from antiphon.traffic.of_trace import of_trace, phases_of
 
@@ -329,6 +329,25 @@ def test_broken_tables_name_the_place() -> None:
 def test_a_trace_s_library_is_found(text: str, key: str) -> None:
     """GIVEN what MPI_Get_library_version says THEN the table of that version is used, or the newest."""
     assert libraries.for_library(text).key == key
+
+
+def test_calls_at_the_same_time() -> None:
+    """GIVEN broadcasts in rows THEN they take as long as one of them where each has links of its own, and longer where
+    they share them; GIVEN communicators with a common rank THEN one comes after the other."""
+    profile = (Path(__file__).parent.parent / "data" / "two-switches.openmpi.json").read_text(encoding="utf-8")
+    rows = [Communicator(1, "rows", tuple(range(first, first + 4))) for first in (0, 4)]
+    ranks = []
+    for r in range(8):
+        bcast = Shape("MPI_Bcast", rows[r // 4], root=0, send_count=65536, send_size=1)
+        ranks.append(RankTrace(r, [rows[r // 4]], [bcast], [Call(bcast, 0, 1)], 0, 100))
+    header = {"mpi": "MPICH Version: 5.0.2", "nodes": [0, 0, 1, 1, 2, 2, 3, 3]}
+    both = Optimiser(Trace(8, ("MPI_Bcast",), header, ranks), profile)
+    apart, crossed = [0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 2, 3, 0, 1, 2, 3]
+    one = both.asked[0]
+    assert both.total(one.call, apart, "chain") == pytest.approx(both.time(one, apart, "chain"))
+    assert both.total(one.call, crossed, "chain") > 1.2 * both.time(one, crossed, "chain")
+    common = [Asked(members, one.call, 1) for members in ((0, 1, 2, 3), (4, 5, 6, 7), (3, 4, 5, 6))]
+    assert [len(layer) for layer in layers(common)] == [2, 1]
 
 
 def test_placement_and_algorithms_together(tmp_path: Path) -> None:

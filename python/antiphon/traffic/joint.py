@@ -19,9 +19,9 @@ import numpy as np
 from antiphon import core
 from antiphon.trace import Trace
 from antiphon.traffic import libraries
-from antiphon.traffic.decompose import Decomposer, Own
-from antiphon.traffic.edges import Array
-from antiphon.traffic.graph import Traffic
+from antiphon.traffic.decompose import Decomposer, Own, by_schedule
+from antiphon.traffic.edges import Array, Edges
+from antiphon.traffic.graph import Part, Traffic
 from antiphon.traffic.libraries import Call, Choice
 from antiphon.traffic.of_trace import Builder, CollectiveCall, Window, collective_calls, count_calls
 
@@ -100,6 +100,11 @@ class Optimiser:
         self.asked = list(asked(collective_calls(self.counted)))
         self._predicted: dict[tuple[Call, bytes], list[dict[str, Any]]] = {}
         self._timed: dict[tuple[Call, bytes, str], float] = {}
+        self._shared: dict[tuple[Call, tuple[int, ...], str, tuple[int, ...]], float] = {}
+        by_call: dict[Call, list[Asked]] = defaultdict(list)
+        for one in self.asked:
+            by_call[one.call].append(one)
+        self.layers = {call: layers(many) for call, many in by_call.items()}
 
     def run(self) -> Outcome:
         """All four."""
@@ -138,8 +143,31 @@ class Optimiser:
 
     def state(self, nodes: Sequence[int], choices: Choices) -> State:
         """What they are predicted to take."""
-        seconds = sum(one.calls * self.time(one, nodes, choices[one.call]) for one in self.asked)
+        seconds = sum(self.total(call, nodes, choice) for call, choice in choices.items())
         return State(list(nodes), choices, seconds, self.messages_s(nodes))
+
+    def total(self, call: Call, nodes: Sequence[int], choice: str) -> float:
+        """What all these calls take. Those on communicators without common ranks go on at the same time: as long as the
+        slowest takes by itself, or the links that they share need for all."""
+        seconds = 0.0
+        for layer in self.layers[call]:
+            alone = max(one.calls * self.time(one, nodes, choice) for one in layer)
+            calls = max(one.calls for one in layer)
+            seconds += max(alone, calls * self.shared(layer, nodes, choice) if len(layer) > 1 else 0.0)
+        return seconds
+
+    def shared(self, layer: Sequence[Asked], nodes: Sequence[int], choice: str) -> float:
+        """What the messages of one call on each of these communicators take, as one heap."""
+        if choice.startswith("multicast"):  # one packet for all: no messages between two ranks
+            return 0.0
+        call, members = layer[0].call, [np.array(one.members, np.int32) for one in layer]
+        key = (call, tuple(int(m[0]) for m in members), choice, tuple(nodes))
+        if key not in self._shared:
+            done = by_schedule(call, choice)
+            lists, groups = zip(*(done.mapped(m) for m in members), strict=True)
+            part = Part(call.collective, Edges.merge(lists), [group for some in groups for group in some])
+            self._shared[key] = self._heap_s(Traffic(self.trace.size, [part]), nodes)
+        return self._shared[key]
 
     def by_rules(self, nodes: Sequence[int]) -> Choices:
         """What Antiphon's rules, or the profile's, choose."""
@@ -152,17 +180,13 @@ class Optimiser:
 
     def best(self, nodes: Sequence[int]) -> Choices:
         """What the model finds fastest there."""
-        by_call: dict[Call, list[Asked]] = defaultdict(list)
-        for one in self.asked:
-            by_call[one.call].append(one)
         chosen = {}
-        for call, many in by_call.items():
+        for call, layered in self.layers.items():
+            many = [one for layer in layered for one in layer]
             # The best of each communicator stands for election; the rules' comes first, and stays where none is better.
             names = [self.rule(many[0], nodes)]
             names += [str(found[0]["choice"]) for one in many if (found := self.candidates(one, nodes))]
-            totals = {
-                name: sum(one.calls * self.time(one, nodes, name) for one in many) for name in dict.fromkeys(names)
-            }
+            totals = {name: self.total(call, nodes, name) for name in dict.fromkeys(names)}
             chosen[call] = min(totals, key=lambda name: totals[name])  # noqa: B023
         return chosen
 
@@ -211,9 +235,10 @@ class Optimiser:
     def messages_s(self, nodes: Sequence[int]) -> float:
         """What point-to-point messages cost there."""
         alone = self.traffic({}, nodes).selected(lambda part: not part.collective)
-        if not alone.parts:
-            return 0.0
-        return float(self._ask(alone, "score_mapping", node_of_rank=list(nodes), links=False)["costs"]["predicted_s"])
+        return self._heap_s(alone, nodes) if alone.parts else 0.0
+
+    def _heap_s(self, traffic: Traffic, nodes: Sequence[int]) -> float:
+        return float(self._ask(traffic, "score_mapping", node_of_rank=list(nodes), links=False)["costs"]["predicted_s"])
 
     def _ask(self, traffic: Traffic, request: str, **fields: Any) -> dict[str, Any]:
         per_node = int(np.bincount(self.trace.nodes).max())
@@ -221,6 +246,20 @@ class Optimiser:
             file = Path(folder) / "traffic"
             traffic.mapping_file(file)
             return core.query(request, traffic_file=str(file), machine=self.profile, cores_per_node=per_node, **fields)
+
+
+def layers(many: Sequence[Asked]) -> list[list[Asked]]:
+    """Communicators put together that have no rank in common, each where it first fits."""
+    found: list[tuple[set[int], list[Asked]]] = []
+    for one in many:
+        for ranks, layer in found:
+            if ranks.isdisjoint(one.members):
+                ranks.update(one.members)
+                layer.append(one)
+                break
+        else:
+            found.append((set(one.members), [one]))
+    return [layer for _, layer in found]
 
 
 def asked(calls: Mapping[Any, Sequence[CollectiveCall]]) -> Iterator[Asked]:
