@@ -31,6 +31,7 @@ from antiphon.lab import Lab, load_cluster
 #: Name: program and its arguments. Sizes are such that a run takes a few seconds on 16 nodes with Fast Ethernet.
 CASES = {
     "euler": ("euler3d", "--local 20 --steps 16 --warm-up 2"),
+    "euler-long": ("euler3d", "--local 20 --steps 60 --warm-up 4"),
     "euler-quiet": ("euler3d", "--local 24 --steps 10 --warm-up 0"),
     "sweep": ("sweep3d", "--local 8x8x256 --layers 64 --steps 3 --warm-up 2"),
     "chebyshev": ("cg3d", "--local 128x128x4 --steps 1 --warm-up 0 --method chebyshev"),
