@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +240,35 @@ PATTERNS: dict[str, Pattern] = {
     "nas-mg": nas_mg,
     "nas-ft": nas_ft,
 }
+
+#: Those that are made by chance, for seeds of one's own: `mesh.7`.
+SEEDED: dict[str, Callable[[Traffic, int], None]] = {
+    "sparse": lambda t, seed: sparse(t, seed=seed),
+    "mesh": lambda t, seed: mesh(t, seed),
+}
+
+
+def pattern_named(name: str) -> Pattern:
+    """One of PATTERNS, or one of SEEDED with its seed; KeyError if there is none."""
+    kind, dot, seed = name.partition(".")
+    return (lambda t: SEEDED[kind](t, int(seed))) if dot and SEEDED[kind] and seed.isdigit() else PATTERNS[name]
+
+
+def generated(file: Path) -> dict[str, Pattern]:
+    """The patterns of another generator, a Python file: CTGS, functions by name that take a number of ranks and return
+    an object with `arrays()`: senders, receivers, bytes, messages."""
+    loader = SourceFileLoader("generator", str(file))
+    module = module_from_spec(spec_from_loader("generator", loader))
+    loader.exec_module(module)
+
+    def pattern(function: Callable[[int], Any]) -> Pattern:
+        def add(t: Traffic) -> None:
+            source, target, volume, messages = function(t.ranks).arrays()
+            t.add(source, target, volume / messages, messages)
+
+        return add
+
+    return {name: pattern(function) for name, function in module.CTGS.items()}
 
 
 def level(latency_us: float, mb_per_s: float) -> dict[str, float]:

@@ -41,19 +41,22 @@ def rows_of(options: argparse.Namespace, folder: Path) -> Iterator[dict[str, Any
     """All results, one after the other."""
     of_trees = {"kahip": Kahip(options.kahip)} if options.kahip else {}
     of_trees |= {"treematch": TreeMatch(options.treematch)} if options.treematch else {}
+    patterns = instances.generated(options.generator) if options.generator else {}
     for ranks in options.ranks:
         machines = {
-            name: _written(folder / f"{ranks}-{name}.json", make()) for name, make in instances.MACHINES[ranks].items()
+            name: _written(folder / f"{ranks}-{name}.json", make())
+            for name, make in instances.MACHINES[ranks].items()
+            if options.machines is None or name in options.machines
         }
-        for pattern in options.patterns:
+        for pattern in options.patterns or patterns or instances.PATTERNS:
             traffic = instances.Traffic(ranks)
-            instances.PATTERNS[pattern](traffic)
+            (patterns[pattern] if patterns else instances.pattern_named(pattern))(traffic)
             file = folder / f"{ranks}-{pattern}.traffic"
             traffic.write(file)
             for machine, document in machines.items():
                 for method in options.methods:
                     if ranks <= MOST_RANKS.get(method, ranks):
-                        yield from _placed(ranks, pattern, machine, file, document, method)
+                        yield from _placed(ranks, pattern, machine, file, document, method, options)
                 for name, tool in of_trees.items() if (ranks, machine) in TREES else ():
                     slots, seconds = tool.place(traffic, *TREES[ranks, machine])
                     yield {
@@ -68,15 +71,16 @@ def _written(path: Path, machine: dict[str, Any]) -> Path:
 
 
 def _placed(
-    ranks: int, pattern: str, machine: str, file: Path, document: Path, method: str
+    ranks: int, pattern: str, machine: str, file: Path, document: Path, method: str, options: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
     fields = {"traffic_file": str(file), "machine_file": str(document), "objective": "messages"}
-    answer = core.query("map", method=method, seconds=SECONDS[ranks], **fields)
+    seconds = SECONDS[ranks] * options.longer
+    answer = core.query("map", method=method, seconds=seconds, seed=options.seed, **fields)
     costs = {name: c["messages_s"] for name, c in answer["costs"].items()}
     yield {
         "ranks": ranks, "pattern": pattern, "machine": machine, "method": method,
         "cost": costs["chosen"] / costs["block"], "cyclic": costs["cyclic"] / costs["block"],
-        "block_s": costs["block"], "cpu_seconds": round(answer["cpu_seconds"], 6),
+        "block_s": costs["block"], "cpu_seconds": round(answer["cpu_seconds"], 6), "seed": options.seed,
     }  # fmt: skip
 
 
@@ -95,7 +99,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--methods", nargs="+", default=["antiphon", "scotch", "greedy", "mpipp"])
     parser.add_argument("--kahip", type=Path, help="libkahip.so of PyPI's kahip; left out if not given")
     parser.add_argument("--treematch", type=Path, help="libtreematch.so; left out if not given")
-    parser.add_argument("--patterns", nargs="+", default=list(instances.PATTERNS), choices=list(instances.PATTERNS))
+    parser.add_argument(
+        "--patterns", nargs="+", help="default: all; mesh.7 is the mesh made with seed 7, sparse.7 alike"
+    )
+    parser.add_argument("--machines", nargs="+", help="default: all")
+    parser.add_argument("--generator", type=Path, help="take patterns from this Python file (instances.generated)")
+    parser.add_argument("--seed", type=int, default=1, help="of the search")
+    parser.add_argument("--longer", type=float, default=1, help="so many times the usual budget")
     parser.add_argument("--out", type=Path, help="raw results, one JSON object a line; default: standard output")
     return parser.parse_args()
 

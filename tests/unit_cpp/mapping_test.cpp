@@ -8,10 +8,13 @@
 
 #include "antiphon/error.hpp"
 #include "antiphon/mapping.hpp"
+#include "mapping/fill.hpp"
 #include "mapping/search/bisect.hpp"
 #include "mapping/search/digits.hpp"
 #include "mapping/search/domains.hpp"
+#include "mapping/search/rows.hpp"
 #include "mapping/search/shares.hpp"
+#include "mapping/search/wander.hpp"
 
 using namespace antiphon;
 using namespace antiphon::mapping;
@@ -30,14 +33,17 @@ TrafficGraph grid_traffic(int rows, int columns) {
   return TrafficGraph::of_entries(rows * columns, entries);
 }
 
+/// Not by operator+: GCC 12 warns of overlapping memory in it where there is none.
+std::string numbered(const char* name, int number) { return std::string(name).append(std::to_string(number)); }
+
 /// `nodes` of `cores`, two to a switch, with uplinks.
 Machine tree(int nodes, int cores) {
   Machine m;
   m.kinds = {{cores, {{cores, {1e-6, 1e-9}}}, {}}};
   m.switches = {{"top", -1, 0, {2e-5, 1e-8}, {4e-5, 3e-8}}};
   for (int n = 0; n < nodes; ++n) {
-    if (n % 2 == 0) m.switches.push_back({"leaf" + std::to_string(n / 2), 0, 1e8, {2e-5, 1e-8}, {}});
-    m.nodes.push_back({"n" + std::to_string(n), 0, static_cast<int>(m.switches.size()) - 1, 1e8});
+    if (n % 2 == 0) m.switches.push_back({numbered("leaf", n / 2), 0, 1e8, {2e-5, 1e-8}, {}});
+    m.nodes.push_back({numbered("n", n), 0, static_cast<int>(m.switches.size()) - 1, 1e8});
   }
   return m;
 }
@@ -211,8 +217,7 @@ TEST_CASE("exchanges by tables are counted rightly and find what single ones fin
   for (const Machine& machine : {tree(6, 4), measured_torus(3, 2, 4), uneven()}) {
     const Task task(grid_traffic(4, 5), machine, {}, Objective::messages);
     const Model model(task);
-    const NearNodes near(model);
-    Shares shares(model, near, 1);
+    Shares shares(model, 1);
     REQUIRE(shares.usable());
     Model::Placement placement = model.placement(Assignment{[] {
       std::vector<int> slots(20);
@@ -231,6 +236,42 @@ TEST_CASE("exchanges by tables are counted rightly and find what single ones fin
     for (int a = 0; a < model.ranks(); ++a) {
       for (int b = a + 1; b < model.slots(); ++b) CHECK(model.swap_delta(placement.data(), a, b) > -1e-4 * after);
     }
+  }
+}
+
+TEST_CASE("single ranks that wander between nodes end in places, and the table knows where") {
+  for (const Machine& machine : {tree(6, 4), measured_torus(3, 2, 4), uneven()}) {
+    const Task task(grid_traffic(4, 5), machine, {}, Objective::messages);
+    const Model model(task);
+    ShareCosts costs(model);
+    const Model::Placement begin = model.placement(cyclic_assignment(task));
+    costs.set(begin);
+    CHECK(costs.typical_step() > 0);
+    Random random(1);
+    Wander wander(model, costs, random, begin);
+    wander.run(4 * costs.typical_step(), 0.1F * costs.typical_step(), thread_seconds() + 0.02);
+    const Model::Placement end = wander.settled();
+    REQUIRE(!task.check(model.assignment(end)));
+    ShareCosts fresh(model);
+    fresh.set(end);
+    for (int r = 0; r < model.ranks(); ++r) {
+      for (int n = 0; n < model.nodes(); ++n) CHECK(costs.row(r)[n] == doctest::Approx(fresh.row(r)[n]).epsilon(1e-3));
+    }
+  }
+}
+
+TEST_CASE("rows of any length are searched whole") {
+  for (std::size_t n = 1; n < 70; ++n) {
+    std::vector<float> row(n, 3);
+    const std::vector<float> ones(n, 1);
+    row[n - 1] = 2;
+    row[n / 2] = 1;
+    CHECK(least_of(row.data(), n) == 1);
+    CHECK(count_below(row.data(), n, 1, ones.data(), 2.5F, 9) == 1);
+    CHECK(count_below(row.data(), n, 1, ones.data(), 3.5F, 9) == (n / 2 == n - 1 ? 1 : 2));
+    CHECK(count_below(row.data(), n, 1, ones.data(), 3.5F, 1) == 0);
+    add_scaled(row.data(), n, 2, ones.data(), 1, ones.data());
+    CHECK(row[n / 2] == 4);
   }
 }
 

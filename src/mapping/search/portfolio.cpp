@@ -33,7 +33,7 @@ class Portfolio {
  public:
   Portfolio(const Task& task, const Budget& budget, bool with_scotch)
       : with_scotch_(with_scotch), begin_(thread_seconds()), budget_(budget), random_(budget.seed), model_(task), domains_(model_),
-        near_(model_), swaps_(model_, domains_, near_, budget.seed), shares_(model_, near_, budget.seed) {}
+        near_(model_), swaps_(model_, domains_, near_, budget.seed), shares_(model_, budget.seed) {}
 
   Model::Placement run() {
     begin_with(model_.placement(block_assignment(model_.task())));
@@ -58,9 +58,6 @@ class Portfolio {
 
   /// Where beginnings are quick, many of them find more than long annealing.
   [[nodiscard]] bool few() const { return model_.ranks() <= 1024; }
-
-  /// A move changes what every neighbour would cost on all nodes, so annealing gets less far where these are many.
-  [[nodiscard]] bool small_nodes() const { return model_.nodes() * 16 > model_.slots(); }
 
   void begin_with(Model::Placement placement) {
     const double cost = model_.total(placement);
@@ -129,7 +126,7 @@ class Portfolio {
   /// more than
   /// one slow one.
   void explore() {
-    const double until = at_part(!shares_.usable() ? 0.7 : few() || small_nodes() ? 0.55 : 0.35);
+    const double until = at_part(!shares_.usable() ? 0.7 : few() ? 0.55 : 0.35);
     std::vector<Candidate> left = std::move(candidates_);
     candidates_.clear();
     std::sort(left.begin(), left.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
@@ -209,20 +206,30 @@ class Portfolio {
     }
   }
 
-  /// Most of the time that is left, for moves between nodes: hot, for irregular traffic, and less hot, for what is nearly in order.
+  /// Most of the time that is left, for moves between nodes. How hot is best differs: two short runs choose for the long one, which
+  /// may begin a little less hot than a short one; where they are nearly equal, what is hotter gains more from more time.
   void anneal_shares() {
+    constexpr double short_run = 0.1;
+    constexpr double nearly = 1.005;
     const double begin = thread_seconds();
-    const double end = begin + 0.95 * (at_part(1) - begin);
-    for (const Round& round : {Round{0.5F, 0.6}, Round{0.15F, 1}}) {
-      const double now = thread_seconds();
-      if (now >= end) break;
-      shares_.set(best_.placement);
-      const float hot = round.hot * shares_.typical_step();
-      if (hot <= 0) return;
-      shares_.anneal(hot, 0.03F * hot, now + (end - now) * round.share);
-      descend(shares_.placement(), at_part(1));
-      keep(swaps_.placement(), model_.total(swaps_.placement()));
-    }
+    const double left = 0.95 * (at_part(1) - begin);
+    const float step = shares_.typical_step();
+    if (left <= 0 || step <= 0) return;
+    const Model::Placement start = best_.placement;
+    const double hotter = annealed(start, 4 * step, begin + short_run * left);
+    const double colder = annealed(start, 1.6F * step, begin + 2 * short_run * left);
+    annealed(best_.placement, (hotter < nearly * colder ? 2.8F : 1.6F) * step, begin + left);
+  }
+
+  double annealed(const Model::Placement& start, float hot, double until) {
+    shares_.set(start);
+    const double begin = thread_seconds();
+    shares_.anneal(hot, 0.05F * hot, until);
+    // What was too hot is not put in order at any price.
+    descend(shares_.placement(), std::min(at_part(1), until + 0.25 * (until - begin)));
+    const double cost = model_.total(swaps_.placement());
+    keep(swaps_.placement(), cost);
+    return cost;
   }
 
   bool with_scotch_;
