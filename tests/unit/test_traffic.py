@@ -346,6 +346,8 @@ def test_calls_at_the_same_time() -> None:
     one = both.asked[0]
     assert both.total(one.call, apart, "chain") == pytest.approx(both.time(one, apart, "chain"))
     assert both.total(one.call, crossed, "chain") > 1.2 * both.time(one, crossed, "chain")
+    # A multicast fills a node's link once, however many of its ranks listen.
+    assert both.shared(both.asked, apart, "multicast") < 0.6 * both.shared(both.asked, crossed, "multicast")
     common = [Asked(members, one.call, 1) for members in ((0, 1, 2, 3), (4, 5, 6, 7), (3, 4, 5, 6))]
     assert [len(layer) for layer in layers(common)] == [2, 1]
 

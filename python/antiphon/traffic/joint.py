@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from antiphon import core
 from antiphon.trace import Trace
 from antiphon.traffic import libraries
 from antiphon.traffic.decompose import Decomposer, Own, by_schedule
-from antiphon.traffic.edges import Array, Edges
+from antiphon.traffic.edges import Array, Edges, Uniform
 from antiphon.traffic.graph import Part, Traffic
 from antiphon.traffic.libraries import Call, Choice
 from antiphon.traffic.of_trace import Builder, CollectiveCall, Window, collective_calls, count_calls
@@ -31,6 +31,8 @@ MOST_ROUNDS = 6
 LEAST_GAIN = 0.002
 #: Evaluations that the search for an algorithm's parameters may take.
 EVALUATIONS = 6
+#: In which a block goes from one to the next; of other multicasts, short ones, links are not asked about.
+PASSED_ON = {"bcast": "chain", "allgather": "ring"}
 WHOLE_RUN = Window(0, 1 << 62)
 #: The algorithm of each call, alike on all communicators that make it: ranks decide by sizes.
 Choices = dict[Call, str]
@@ -158,14 +160,10 @@ class Optimiser:
 
     def shared(self, layer: Sequence[Asked], nodes: Sequence[int], choice: str) -> float:
         """What the messages of one call on each of these communicators take, as one heap."""
-        if choice.startswith("multicast"):  # one packet for all: no messages between two ranks
-            return 0.0
-        call, members = layer[0].call, [np.array(one.members, np.int32) for one in layer]
-        key = (call, tuple(int(m[0]) for m in members), choice, tuple(nodes))
+        key = (layer[0].call, tuple(one.members[0] for one in layer), choice, tuple(nodes))
         if key not in self._shared:
-            done = by_schedule(call, choice)
-            lists, groups = zip(*(done.mapped(m) for m in members), strict=True)
-            part = Part(call.collective, Edges.merge(lists), [group for some in groups for group in some])
+            lists, groups = zip(*(_messages(one, nodes, choice) for one in layer), strict=True)
+            part = Part(layer[0].call.collective, Edges.merge(lists), [group for some in groups for group in some])
             self._shared[key] = self._heap_s(Traffic(self.trace.size, [part]), nodes)
         return self._shared[key]
 
@@ -246,6 +244,19 @@ class Optimiser:
             file = Path(folder) / "traffic"
             traffic.mapping_file(file)
             return core.query(request, traffic_file=str(file), machine=self.profile, cores_per_node=per_node, **fields)
+
+
+def _messages(one: Asked, nodes: Sequence[int], choice: str) -> tuple[Edges, list[Uniform]]:
+    """Of one call. A multicast reaches each node once: what is passed on from node to node fills links alike."""
+    call, members = one.call, one.members
+    if choice.startswith("multicast"):
+        if call.collective not in PASSED_ON:
+            return Edges.empty(), []
+        choice = PASSED_ON[call.collective]
+        root = members[call.root]
+        members = tuple(sorted(members, key=lambda m: (m != root, nodes[m] != nodes[root], nodes[m])))
+        call = replace(call, root=0)
+    return by_schedule(call, choice).mapped(np.array(members, np.int32))
 
 
 def layers(many: Sequence[Asked]) -> list[list[Asked]]:
