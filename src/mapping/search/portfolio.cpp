@@ -206,30 +206,23 @@ class Portfolio {
     }
   }
 
-  /// Most of the time that is left, for moves between nodes. How hot is best differs: two short runs choose for the long one, which
-  /// may begin a little less hot than a short one; where they are nearly equal, what is hotter gains more from more time.
+  /// Most of the time that is left, for moves between nodes. How hot is best differs by a factor of three from traffic to traffic; one
+  /// of the two is near it, and short runs that would choose between them do not tell well enough.
   void anneal_shares() {
-    constexpr double short_run = 0.1;
-    constexpr double nearly = 1.005;
     const double begin = thread_seconds();
-    const double left = 0.95 * (at_part(1) - begin);
+    const double end = begin + 0.95 * (at_part(1) - begin);
     const float step = shares_.typical_step();
-    if (left <= 0 || step <= 0) return;
-    const Model::Placement start = best_.placement;
-    const double hotter = annealed(start, 4 * step, begin + short_run * left);
-    const double colder = annealed(start, 1.6F * step, begin + 2 * short_run * left);
-    annealed(best_.placement, (hotter < nearly * colder ? 2.8F : 1.6F) * step, begin + left);
-  }
-
-  double annealed(const Model::Placement& start, float hot, double until) {
-    shares_.set(start);
-    const double begin = thread_seconds();
-    shares_.anneal(hot, 0.05F * hot, until);
-    // What was too hot is not put in order at any price.
-    descend(shares_.placement(), std::min(at_part(1), until + 0.25 * (until - begin)));
-    const double cost = model_.total(swaps_.placement());
-    keep(swaps_.placement(), cost);
-    return cost;
+    if (step <= 0) return;
+    for (const Round& round : {Round{3.5F, 0.5}, Round{1.3F, 1}}) {
+      const double now = thread_seconds();
+      if (now >= end) break;
+      const float hot = round.hot * step;
+      shares_.set(best_.placement);
+      shares_.anneal(hot, 0.05F * hot, now + (end - now) * round.share);
+      // What was too hot is not put in order at any price.
+      descend(shares_.placement(), std::min(at_part(1), thread_seconds() + 0.25 * (end - now)));
+      keep(swaps_.placement(), model_.total(swaps_.placement()));
+    }
   }
 
   bool with_scotch_;
