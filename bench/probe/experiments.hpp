@@ -14,6 +14,7 @@ void incast(World& world, const Task& task);
 void all_to_all(World& world, const Task& task);
 void concurrency(World& world, const Task& task);
 void turns(World& world, const Task& task);
+void crowd(World& world, const Task& task);
 
 struct Entry {
   const char* name;
@@ -22,6 +23,7 @@ struct Entry {
 constexpr Entry experiments[] = {
     {"identify", identify}, {"round_trips", round_trip_matrix}, {"streams", stream_matrix},   {"curves", curves},
     {"incast", incast},     {"all_to_all", all_to_all},         {"concurrency", concurrency}, {"turns", turns},
+    {"crowd", crowd},
 };
 
 }  // namespace probe

@@ -77,6 +77,7 @@ struct EvaluationOptions {
   /// Gives up when rates of flows have been computed so often: many that share links, directly or not, take long.
   std::int64_t max_rate_updates = std::numeric_limits<std::int64_t>::max();
   bool transfers = false;
+  std::uint32_t order = 0;  ///< of the turns of ranks that share a core: 0 by rank, else one of chance
   /// Of each rank, operations without bytes whose times are wanted; every rank has as many.
   std::vector<std::vector<OpId>> marks;
 };

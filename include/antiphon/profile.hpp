@@ -57,6 +57,7 @@ struct LinkClass {
   Curve gap;               ///< g
   std::int64_t eager_bytes = INT64_MAX;        ///< longer messages wait until their receive is posted
   std::int64_t send_buffer_bytes = 65536;      ///< to one rank, that the system takes over before they are sent
+  Curve crowded;           ///< what a message costs both its ranks' processors, where all ranks share cores and send; empty: unknown
 };
 
 struct SwitchEntry {

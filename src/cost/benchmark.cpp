@@ -44,10 +44,11 @@ int calls_to_time(std::span<const Schedule> schedules, const Machine& machine) {
 
 }  // namespace
 
-double evaluate_as_timed(std::span<const Schedule> schedules, const Machine& machine, const Choice& barrier) {
+double evaluate_as_timed(std::span<const Schedule> schedules, const Machine& machine, const Choice& barrier, std::uint32_t order) {
   const int calls = calls_to_time(schedules, machine);
   std::vector<Schedule> timed(schedules.size());
   EvaluationOptions options;
+  options.order = order;
   options.marks.resize(schedules.size());
   for (std::size_t r = 0; r < schedules.size(); ++r) {
     const Schedule wait = barrier.algorithm->build(problem_of({}, static_cast<int>(r), machine.ranks(), *barrier.algorithm, barrier.parameters));

@@ -56,8 +56,8 @@ CostSimulation::CostSimulation(std::span<const Schedule> schedules, const Machin
                                const EvaluationOptions& options)
     : schedules_(schedules), machine_(machine), symmetry_(symmetry), options_(options), ports_(machine, symmetry.period),
       cores_(schedules.size(), slow_down(machine, symmetry)),
-      turns_(core_of_rank(machine, symmetry), machine.profile().processors.turn_s), turn_planned_(turns_.rings()),
-      ready_(schedules.size(), false), arrived_(schedules.size()),
+      turns_(core_of_rank(machine, symmetry), machine.profile().processors.turn_s, options.order), turn_planned_(turns_.rings()),
+      awaited_(schedules.size()), ready_(schedules.size(), false), arrived_(schedules.size()),
       waited_s_(wait_s(machine.profile().processors, crowd_then(machine.profile()))),
       notice_s_(wait_s(machine.profile().processors, crowd_here(machine))) {
   if (schedules.size() != static_cast<std::size_t>(symmetry.period) || machine.ranks() != symmetry.ranks) {
@@ -170,21 +170,6 @@ CostSimulation::Matching& CostSimulation::matching(int to, int far, int tag) {
   return matchings_[(place ^ static_cast<std::uint64_t>(static_cast<std::uint32_t>(tag))) * 0x9e3779b97f4a7c15ULL];
 }
 
-/// Above the eager limit os and or, as they are measured, contain the message's transfer, in which the processor is free:
-/// its work goes on as the points up to the limit do.
-double CostSimulation::work_s(const LinkClass& link, const Curve& overhead, std::int64_t bytes) {
-  const auto points = overhead.points();
-  const auto beyond = std::find_if(points.begin(), points.end(), [&](const Curve::Point& p) { return p.bytes > link.eager_bytes; });
-  // Of two points at the limit the second belongs to what is above it.
-  auto count = static_cast<std::size_t>(beyond - points.begin());
-  if (beyond == points.end()) return overhead.at(bytes);
-  if (count > 1 && points[count - 1].bytes == points[count - 2].bytes) --count;
-  if (count == 0 || bytes <= points[count - 1].bytes) return overhead.at(bytes);
-  const Curve::Point& last = points[count - 1];
-  const double slope_s = last.bytes > 0 ? (last.seconds - overhead.at(0)) / static_cast<double>(last.bytes) : 0;
-  return last.seconds + std::max(slope_s, 0.0) * static_cast<double>(bytes - last.bytes);
-}
-
 void CostSimulation::post_send(int rank, const Op& op, const Progress::Piece& piece, double now) {
   if (op.peer < 0 || op.peer >= symmetry_.ranks) throw InvalidArgument("a message to rank " + std::to_string(op.peer) + ", which does not exist");
   if (++result_.pieces > options_.max_pieces) throw InvalidArgument("more than " + std::to_string(options_.max_pieces) + " pieces: too many to evaluate");
@@ -203,16 +188,17 @@ void CostSimulation::post_send(int rank, const Op& op, const Progress::Piece& pi
   m.connection = static_cast<std::uint64_t>(to) << 32 | static_cast<std::uint64_t>(far);
   m.send = piece;
   m.near = machine_.node(rank) == machine_.node(op.peer);
-  const double overhead = work_s(*m.link, m.link->send_overhead, m.bytes);
+  const double overhead = send_work_s(*m.link, m.bytes);
   const double end = cores_.run(r, now, overhead);
   m.sent_s = end - overhead * cores_.slow_down();
   result_.rank_end_s[r] = std::max(result_.rank_end_s[r], end);
   m.waits = m.bytes > m.link->eager_bytes;
+  ++awaited_[r].messages;
   if (!m.waits) {
     Connection& connection = connections_[m.connection];
     m.given_bytes = connection.given_bytes += static_cast<double>(m.bytes);
     const double held = connection.given_bytes - connection.sent_bytes;
-    if (held <= static_cast<double>(m.link->send_buffer_bytes)) progress_[r]->complete(piece);
+    if (held <= static_cast<double>(m.link->send_buffer_bytes)) sent(rank, piece);
     else connection.unfinished.push(id);
   }
   if (!m.waits || expected) {
@@ -232,6 +218,9 @@ void CostSimulation::post_recv(int rank, const Op& op, const Progress::Piece& pi
   m.recv = piece;
   m.to = rank;
   m.posted_s = now;
+  m.packet = hears(rank, op);
+  Awaited& awaited = awaited_[static_cast<std::size_t>(rank)];
+  ++(m.packet ? awaited.packets : awaited.messages);
   if (!sent) return;
   if (m.arrived) receive(id, now);
   else if (m.waits && !m.queued) {
@@ -260,7 +249,7 @@ void CostSimulation::start_next(Connection& connection, double now) {
   const double gap = m.link->gap.at(m.bytes);
   const int from_node = machine_.node(m.from);
   if (m.near || gap <= 0) {
-    at(now + near_gap_s(m), What::flow_end, id);
+    at(now + (fetched(m) ? 0 : near_gap_s(m)), What::flow_end, id);
     return;
   }
   const double headers = alone && machine_.entry(from_node).burst_bytes > 0 ? own_header_bytes : 0;
@@ -278,6 +267,12 @@ double CostSimulation::near_gap_s(const Message& m) const {
   return m.waits ? std::max(gap_s - 2 * waited_s_, std::min(gap_s, m.link->gap.at(m.link->eager_bytes))) : gap_s;
 }
 
+/// A send that is not a multicast is complete.
+void CostSimulation::sent(int rank, const Progress::Piece& piece) {
+  --awaited_[static_cast<std::size_t>(rank)].messages;
+  progress_[static_cast<std::size_t>(rank)]->complete(piece);
+}
+
 void CostSimulation::flow_ended(MessageId id, double now) {
   const Message m = messages_[id];
   if (m.multicast) return multicast_ended(id, now);
@@ -290,8 +285,12 @@ void CostSimulation::flow_ended(MessageId id, double now) {
     finish_sends(connection, *m.link, now);
     return;
   }
-  // The sender of a long message is done when it has left.
-  progress_[static_cast<std::size_t>(m.from)]->complete(m.send);
+  if (!fetched(m)) long_sent(m, now);
+}
+
+/// The sender of a long message is done when it has left.
+void CostSimulation::long_sent(const Message& m, double now) {
+  sent(m.from, m.send);
   double& end = result_.rank_end_s[static_cast<std::size_t>(m.from)];
   end = std::max(end, now);
   advance(m.from, now);
@@ -304,20 +303,13 @@ void CostSimulation::finish_sends(Connection& connection, const LinkClass& link,
     const Message& m = messages_[connection.unfinished.front()];
     if (m.given_bytes - connection.sent_bytes > static_cast<double>(link.send_buffer_bytes)) break;
     rank = m.from;
-    progress_[static_cast<std::size_t>(rank)]->complete(m.send);
+    sent(rank, m.send);
     connection.unfinished.pop();
   }
   if (rank < 0) return;
   double& end = result_.rank_end_s[static_cast<std::size_t>(rank)];
   end = std::max(end, now);
   advance(rank, now);
-}
-
-/// What taking a message in costs the processor. On shared cores a receiver that is timed by the clock waits for its turn too,
-/// which is no work: of an empty message, no more than handing it over counts.
-double CostSimulation::receive_work_s(const LinkClass& link, std::int64_t bytes) const {
-  const double waiting = machine_.cores() > 0 ? std::max(0.0, link.receive_overhead.at(0) - link.send_overhead.at(0)) : 0;
-  return std::max(0.0, work_s(link, link.receive_overhead, bytes) - waiting);
 }
 
 /// After the last byte has left; where ranks take turns, without what the receiver's turn and its work then add to it.
@@ -344,7 +336,10 @@ void CostSimulation::received(MessageId id, double now) {
   if (options_.transfers) result_.transfers.push_back({m.from, m.to, m.bytes, m.begin_s, now});
   double& end = result_.rank_end_s[static_cast<std::size_t>(m.to)];
   end = std::max(end, now);
+  Awaited& awaited = awaited_[static_cast<std::size_t>(m.to)];
+  --(m.packet ? awaited.packets : awaited.messages);
   progress_[static_cast<std::size_t>(m.to)]->complete(m.recv);
+  if (fetched(m)) long_sent(m, now);
   advance(m.to, now);
   if (turns_.shared()) step(m.to, now);
 }

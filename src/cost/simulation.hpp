@@ -65,6 +65,12 @@ class CostSimulation {
     bool waits = false;   ///< for its receive, before it may leave
     bool arrived = false;
     bool queued = false;
+    bool packet = false;  ///< its receiver waits for a multicast's packet, not for the library's message
+  };
+  /// What a rank waits for. For packets alone it need not poll.
+  struct Awaited {
+    int messages = 0;
+    int packets = 0;
   };
   /// Messages between two ranks leave one after the other.
   struct Connection {
@@ -107,14 +113,23 @@ class CostSimulation {
   void enqueue(MessageId id, double now);
   void start_next(Connection& connection, double now);
   void flow_ended(MessageId id, double now);
+  void long_sent(const Message& m, double now);
+  void sent(int rank, const Progress::Piece& piece);
   void finish_sends(Connection& connection, const LinkClass& link, double now);
   [[nodiscard]] static double work_s(const LinkClass& link, const Curve& overhead, std::int64_t bytes);
   [[nodiscard]] double near_gap_s(const Message& m) const;
+  /// Its receiver copies it, in its turn.
+  [[nodiscard]] bool fetched(const Message& m) const { return m.near && m.waits && turns_.shared(); }
+  [[nodiscard]] double take_in_s(const Message& m) const;
+  [[nodiscard]] bool crowded(const LinkClass& link) const { return machine_.cores() > 0 && !link.crowded.points().empty(); }
+  [[nodiscard]] static double crowded_work_s(const LinkClass& link, std::int64_t bytes);
+  [[nodiscard]] double send_work_s(const LinkClass& link, std::int64_t bytes) const;
   [[nodiscard]] double receive_work_s(const LinkClass& link, std::int64_t bytes) const;
   void receive(MessageId id, double now);
   void received(MessageId id, double now);
   void handle(const Event& event);
   void at(double time, What what, std::uint32_t subject) { events_.push({time, ++order_, what, subject}); }
+  [[nodiscard]] bool hears(int rank, const Op& op) const;
   [[nodiscard]] double arrives_after_s(const LinkClass& link, double latency_s, std::int64_t bytes) const;
   void check_end() const;
 
@@ -126,6 +141,7 @@ class CostSimulation {
   Cores cores_;
   Turns turns_;
   std::vector<std::uint64_t> turn_planned_;    ///< by ring: the order of the event that counts
+  std::vector<Awaited> awaited_;               ///< by rank
   std::vector<bool> ready_;                    ///< by rank: something may start or go on
   std::vector<std::deque<MessageId>> arrived_;  ///< by rank: asked for and there, not taken in yet
   double waited_s_ = 0;  ///< in the measured latency: until a receiver that shared its core had its turn

@@ -45,7 +45,7 @@ void CostSimulation::post_multicast(int rank, const Op& op, const Progress::Piec
   const std::int64_t bytes = op.piece_size(piece.index);
   const int from_node = machine_.node(rank);
   const LinkClass& link = machine_.profile().link_class(Scope::same_switch);
-  const double sent_s = cores_.run(r, now, work_s(link, link.send_overhead, bytes));
+  const double sent_s = cores_.run(r, now, send_work_s(link, bytes));
   result_.rank_end_s[r] = std::max(result_.rank_end_s[r], sent_s);
   std::map<int, MessageId> first_of_node;
   std::set<int> switches{machine_.entry(from_node).switch_index};
@@ -73,6 +73,16 @@ void CostSimulation::post_multicast(int rank, const Op& op, const Progress::Piec
   }
   // Nobody waits for it to be acknowledged, or nobody is to hear it over the wire.
   if (bytes <= most_copied_bytes || leads) progress_[r]->complete(piece);
+  else ++awaited_[r].packets;
+}
+
+/// Whether the rank gets what it is to receive as a multicast's packets: as the first of its node.
+bool CostSimulation::hears(int rank, const Op& op) const {
+  if (op.group < 0) return false;
+  const auto& members = schedules_[static_cast<std::size_t>(rank)].groups()[static_cast<std::size_t>(op.group)];
+  const int node = machine_.node(rank);
+  return node != machine_.node(op.peer) && std::none_of(members.begin(), std::find(members.begin(), members.end(), rank),
+                                                        [&](int member) { return machine_.node(member) == node; });
 }
 
 /// After what its sender handed over before.
@@ -95,6 +105,7 @@ void CostSimulation::multicast_ended(MessageId id, double now) {
   const int sender = m.from;
   double& end = result_.rank_end_s[static_cast<std::size_t>(sender)];
   end = std::max(end, now + way.latency_s + way.acknowledge_s);
+  --awaited_[static_cast<std::size_t>(sender)].packets;
   progress_[static_cast<std::size_t>(sender)]->complete(m.send);
   advance(sender, now);
 }

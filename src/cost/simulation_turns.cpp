@@ -37,17 +37,18 @@ void CostSimulation::step(int rank, double now) {
   } else if (!arrived_[r].empty()) {
     const MessageId id = arrived_[r].front();
     arrived_[r].pop_front();
-    at(cores_.run(r, now, receive_work_s(*messages_[id].link, messages_[id].bytes)), What::received, id);
+    at(cores_.run(r, now, take_in_s(messages_[id])), What::received, id);
   } else {
     at(now + turns_.turn_s(), What::look, static_cast<std::uint32_t>(rank));
   }
 }
 
-/// A last look before the core is given away.
+/// A last look before the core is given away. Who waits for nothing but multicasts' packets then sleeps (mpi/executor.cpp).
 void CostSimulation::look(int rank, double now) {
   const auto r = static_cast<std::size_t>(rank);
   if (ready_[r] || !arrived_[r].empty()) return step(rank, now);
-  turns_.end(rank, now);
+  if (awaited_[r].packets > 0 && awaited_[r].messages == 0) turns_.sleep(rank, now);
+  else turns_.end(rank, now);
   plan_turn(turns_.ring_of(rank), now);
 }
 

@@ -3,23 +3,33 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 namespace antiphon {
 
-Turns::Turns(std::span<const int> core_of_rank, double turn_s) : turn_s_(turn_s) {
+Turns::Turns(std::span<const int> core_of_rank, double turn_s, std::uint32_t order) : turn_s_(turn_s) {
   for (std::size_t rank = 0; rank < core_of_rank.size(); ++rank) {
     const auto core = static_cast<std::size_t>(core_of_rank[rank]);
     if (rings_.size() <= core) rings_.resize(core + 1);
-    places_.push_back({core, static_cast<int>(rings_[core].ranks.size())});
+    states_.push_back({core});
     rings_[core].ranks.push_back(static_cast<int>(rank));
   }
+  if (order == 0) return;
+  std::mt19937 random(order);
+  for (Ring& ring : rings_) {
+    for (std::size_t i = ring.ranks.size(); i > 1; --i) std::swap(ring.ranks[i - 1], ring.ranks[random() % i]);
+  }
+}
+
+std::size_t Turns::place_of(const Ring& ring, int rank) {
+  return static_cast<std::size_t>(std::find(ring.ranks.begin(), ring.ranks.end(), rank) - ring.ranks.begin());
 }
 
 /// Those who found nothing since have had their turns.
 void Turns::go_round(Ring& ring, double now) const {
-  if (ring.running == nobody && turn_s_ > 0 && now > ring.since) {
+  if (ring.running == nobody && turn_s_ > 0 && now > ring.since && !ring.ranks.empty()) {
     const double turns = std::floor((now - ring.since) / turn_s_);
-    ring.at = static_cast<int>(std::fmod(ring.at + turns, static_cast<double>(ring.ranks.size())));
+    ring.at = static_cast<std::size_t>(std::fmod(static_cast<double>(ring.at) + turns, static_cast<double>(ring.ranks.size())));
     ring.since += turns * turn_s_;
   } else {
     ring.since = std::max(ring.since, now);
@@ -27,28 +37,35 @@ void Turns::go_round(Ring& ring, double now) const {
 }
 
 void Turns::ask(int rank, double now) {
-  Ring& ring = rings_[ring_of(rank)];
+  State& state = states_[static_cast<std::size_t>(rank)];
+  Ring& ring = rings_[state.ring];
   go_round(ring, now);
-  ring.asking.insert(places_[static_cast<std::size_t>(rank)].place);
+  state.asks = true;
+  if (!state.sleeps) return;
+  state.sleeps = false;
+  // Behind all who are awake; who is running will be behind it.
+  const std::size_t last = ring.running == nobody ? ring.at : place_of(ring, ring.running);
+  ring.ranks.insert(ring.ranks.begin() + static_cast<std::ptrdiff_t>(last), rank);
+  ring.at = (ring.at + (ring.at >= last ? 1 : 0)) % ring.ranks.size();
 }
 
 std::optional<Turns::Next> Turns::next(std::size_t index, double now) {
   Ring& ring = rings_[index];
-  if (ring.asking.empty() || ring.running != nobody) return std::nullopt;
+  if (ring.running != nobody) return std::nullopt;
   go_round(ring, now);
-  auto found = ring.asking.lower_bound(ring.at);
-  if (found == ring.asking.end()) found = ring.asking.begin();
-  const auto size = static_cast<int>(ring.ranks.size());
-  const int away = (*found - ring.at + size) % size;
-  return Next{std::max(now, ring.since + away * turn_s_), ring.ranks[static_cast<std::size_t>(*found)]};
+  const std::size_t size = ring.ranks.size();
+  for (std::size_t away = 0; away < size; ++away) {
+    const int rank = ring.ranks[(ring.at + away) % size];
+    if (states_[static_cast<std::size_t>(rank)].asks) return Next{std::max(now, ring.since + static_cast<double>(away) * turn_s_), rank};
+  }
+  return std::nullopt;
 }
 
 void Turns::begin(int rank, double now) {
-  const auto& [index, place] = places_[static_cast<std::size_t>(rank)];
-  Ring& ring = rings_[index];
+  Ring& ring = rings_[ring_of(rank)];
+  states_[static_cast<std::size_t>(rank)].asks = false;
   ring.running = rank;
-  ring.asking.erase(place);
-  ring.at = (place + 1) % static_cast<int>(ring.ranks.size());
+  ring.at = (place_of(ring, rank) + 1) % ring.ranks.size();
   ring.since = now;
 }
 
@@ -56,6 +73,16 @@ void Turns::end(int rank, double now) {
   Ring& ring = rings_[ring_of(rank)];
   go_round(ring, now);
   ring.running = nobody;
+}
+
+void Turns::sleep(int rank, double now) {
+  end(rank, now);
+  Ring& ring = rings_[ring_of(rank)];
+  const std::size_t place = place_of(ring, rank);
+  ring.ranks.erase(ring.ranks.begin() + static_cast<std::ptrdiff_t>(place));
+  if (ring.at > place) --ring.at;
+  if (ring.at >= ring.ranks.size()) ring.at = 0;
+  states_[static_cast<std::size_t>(rank)].sleeps = true;
 }
 
 }  // namespace antiphon

@@ -177,9 +177,9 @@ def test_what_a_receiver_fetches_is_not_eager() -> None:
 
 def test_cores_are_those_of_all_who_share_them() -> None:
     who = {"kernels": ["a", "a", "b"], "allowed_cores": ["0", "2-3,8", "4"]}
-    assert document._cores(who) == 4
-    assert document._cores({**who, "kernels": ["a", "b", "a"]}) == 2
-    assert document._cores({"cores": ["2", "2", "2"]}) == 2, "samples of before"
+    assert survey.Survey(identity=who).cores == 4
+    assert survey.Survey(identity={**who, "kernels": ["a", "b", "a"]}).cores == 2
+    assert survey.Survey(identity={"cores": ["2", "2", "2"]}).cores == 2, "samples of before"
 
 
 def test_buffer_of_the_sending_side() -> None:
@@ -327,3 +327,32 @@ def test_a_multicast_takes_its_time_on_the_wire() -> None:
     rate = (65536 - 1024) / 5.5e-3
     assert found["bytes_per_s"] == pytest.approx(rate, rel=1e-3)
     assert found["g_s"] == [[size, pytest.approx(size / rate, rel=1e-3)] for size in samples]
+
+
+def test_while_all_ranks_send_each_sends_to_another_node_or_to_its_own() -> None:
+    assert plan.crowds([[0, 1], [2, 3], [4, 5]]) == {"switch": [2, 3, 4, 5, 0, 1], "node": [1, 0, 3, 2, 5, 4]}
+    assert plan.crowds([[0, 3], [1, 2]]) == {"switch": [1, 0, 3, 2], "node": [3, 2, 1, 0]}
+    assert plan.crowds([[0], [1], [2]]) == {"switch": [1, 2, 0]}
+    assert plan.crowds([[0, 1, 2], [3]]) == {}
+
+
+def test_what_a_message_costs_in_a_crowd_is_without_the_looks_in_vain() -> None:
+    """GIVEN 8 ranks, 2 cores, turns of 1 µs, 6 µs a message, 1.5 looks THEN 6 µs; not of what waits for the wire."""
+    identity = {"hosts": list("abcdefgh"), "kernels": ["k"] * 8, "allowed_cores": ["0-1"] * 8}
+    found = survey.Survey(identity=identity, nodes=[[rank] for rank in range(8)])
+
+    def crowd(size: int, work_ns: float, looks: float) -> dict:
+        step_ns = 4 * (work_ns + 1000 * looks)
+        return {
+            "event": "crowd",
+            "label": "switch",
+            "bytes": size,
+            "step_ns": [[step_ns] * 3] * 8,
+            "looks": [[looks] * 3] * 8,
+        }
+
+    turns = {"event": "turns", "label": "", "away_ns": [3000.0] * 9}
+    events = [turns, crowd(0, 6000, 1.5), crowd(64, 6500, 1.5), crowd(4096, 9000, 14)]
+    assert document.crowded(found, events, "uplink") == [(0, pytest.approx(6e-6)), (64, pytest.approx(6.5e-6))]
+    assert document.crowded(found, events, "node") == []
+    assert document.crowded(found, events[1:], "switch") == []

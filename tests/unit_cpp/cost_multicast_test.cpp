@@ -2,6 +2,8 @@
 // Multicasts in model time.
 #include <doctest/doctest.h>
 
+#include <numeric>
+
 #include "antiphon/cost.hpp"
 #include "cost_machines.hpp"
 
@@ -59,4 +61,35 @@ TEST_CASE("an uplink carries each block of a multicast allgather once") {
   // Every port takes in 15 blocks; the uplink carries 8 each way.
   CHECK(seconds(Collective::allgather, "multicast:senders=2", block_bytes, machine) == doctest::Approx(0.16).epsilon(0.1));
   CHECK(seconds(Collective::allgather, "multicast:senders=1", block_bytes, machine) == doctest::Approx(0.16).epsilon(0.03));
+}
+
+TEST_CASE("ranks that wait for a multicast alone sleep, and leave their cores to the others") {
+  Profile profile = multicast_profile(16);
+  profile.processors = {2, 16, 1e-6};
+  const Machine machine = Machine::blocked(profile, 16, 1);
+  constexpr int rounds = 20;
+  // Two ranks exchange messages; all others wait for what the first sends after that.
+  const auto exchange = [&](bool multicast) {
+    std::vector<Schedule> s(16);
+    OpId last = no_op;
+    for (int k = 0; k < rounds; ++k) {
+      last = s[0].recv(1, {Space::output, 0, 0}, {s[0].send(1, {Space::input, 0, 0}, {last}, {}, k)}, {}, k);
+      const Dep before = k == 0 ? Dep(no_op) : Dep(static_cast<OpId>(2 * k - 1));
+      (void)s[1].send(0, {Space::input, 0, 0}, {s[1].recv(0, {Space::output, 0, 0}, {before}, {}, k)}, {}, k);
+    }
+    std::vector<std::int32_t> all(16);
+    std::iota(all.begin(), all.end(), 0);
+    for (int r = 0; r < 16; ++r) {
+      Schedule& own = s[static_cast<std::size_t>(r)];
+      const int group = own.group(all);
+      if (r == 0 && multicast) own.multicast(group, {Space::input, 0, 8}, {last}, {});
+      if (r == 0 && !multicast) {
+        for (int to = 1; to < 16; ++to) own.send(to, {Space::input, 0, 8}, {last}, {}, rounds);
+      }
+      if (r > 0 && multicast) own.recv_multicast(0, group, {Space::output, 0, 8}, {}, {});
+      if (r > 0 && !multicast) own.recv(0, {Space::output, 0, 8}, {}, {}, rounds);
+    }
+    return evaluate(s, machine).rank_end_s[1];
+  };
+  CHECK(exchange(true) < exchange(false) - rounds * 1e-6);
 }

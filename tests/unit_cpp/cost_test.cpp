@@ -179,6 +179,46 @@ TEST_CASE("ranks on one core have their turns round the ring, whoever asked firs
   CHECK(turns.next(0, 5 * turn_s)->time_s == doctest::Approx(6 * turn_s));
 }
 
+TEST_CASE("who sleeps has no turns, and comes back behind all who are awake") {
+  Turns turns(std::vector<int>(4, 0), 1);
+  turns.begin(0, 0);
+  turns.sleep(0, 1);
+  turns.ask(3, 1);
+  CHECK(turns.next(0, 1)->time_s == doctest::Approx(3));  // after 1 and 2
+  turns.ask(0, 1.5);
+  CHECK(turns.next(0, 1.5)->rank == 3);
+  turns.begin(3, 3);
+  turns.end(3, 5);
+  CHECK(turns.next(0, 5)->rank == 0);
+  CHECK(turns.next(0, 5)->time_s == doctest::Approx(5));
+  for (const int rank : {0, 1, 2, 3}) {
+    turns.begin(rank, 6);
+    turns.sleep(rank, 6);
+  }
+  CHECK(!turns.next(0, 6));
+  turns.ask(2, 7);
+  CHECK(turns.next(0, 7)->time_s == doctest::Approx(7));
+}
+
+TEST_CASE("turns by chance: another order, and everybody has one") {
+  const auto order_of = [](std::uint32_t order) {
+    Turns turns(std::vector<int>(16, 0), 1, order);
+    for (int rank = 0; rank < 16; ++rank) turns.ask(rank, 0);
+    std::vector<int> ranks;
+    while (const auto next = turns.next(0, 0)) {
+      ranks.push_back(next->rank);
+      turns.begin(next->rank, 0);
+      turns.end(next->rank, 0);
+    }
+    return ranks;
+  };
+  std::vector<int> ranks = order_of(1);
+  CHECK(order_of(0) != ranks);
+  CHECK(order_of(1) == ranks);
+  std::sort(ranks.begin(), ranks.end());
+  CHECK(order_of(0) == ranks);
+}
+
 TEST_CASE("who has its turn runs ahead as far as messages are there") {
   Profile profile = simple_profile(16, rate);
   profile.link_classes[0].latency_s = 1e-6;

@@ -34,6 +34,7 @@ WHAT = {
     "all_to_all": "contention",
     "concurrency": "several messages at once",
     "turns": "ranks that share cores",
+    "crowd": "all ranks sending",
 }
 
 

@@ -20,6 +20,8 @@ NAMES = {
     "switch": "same switch",
     "uplink": "across switches",
 }
+#: In vain, per message sent and received: two, unless ranks wait for the wire.
+MOST_LOOKS = 2.0
 #: A link between switches that carries that share of what its pairs could send is no bottleneck.
 NO_BOTTLENECK = 0.9
 
@@ -39,7 +41,10 @@ def build(survey: Survey, events: list[Event], source: Mapping[str, Any]) -> dic
         "created": source["created"],
         "tool": f"antiphon {__version__}",
         "machine": machine(survey, source),
-        "link_classes": [link_class(scope, found, eager_limit(scope, classes)) for scope, found in classes.items()],
+        "link_classes": [
+            link_class(scope, found, eager_limit(scope, classes), crowded(survey, events, scope))
+            for scope, found in classes.items()
+        ],
         "topology": topology(survey, events, outer or next(iter(classes.values()))),
     }
     document["processors"] = processors(survey, events)
@@ -67,7 +72,7 @@ def machine(survey: Survey, source: Mapping[str, Any]) -> dict[str, Any]:
         "ranks_per_node": max(sizes),
         "mpi": source["mpi"],
         "fingerprint": profile.fingerprint(
-            mpi=source["mpi"]["name"], cpu_model=who["cpu_models"][0], cores=_cores(who), hosts=who["hosts"]
+            mpi=source["mpi"]["name"], cpu_model=who["cpu_models"][0], cores=survey.cores, hosts=who["hosts"]
         ),
         "details": {
             "library": who["library"],
@@ -89,11 +94,13 @@ def eager_limit(scope: str, classes: Mapping[str, ClassCurves]) -> int | None:
     return max(between) if own is not None and scope in ("switch", "uplink") else own
 
 
-def link_class(scope: str, found: ClassCurves, eager: int | None) -> dict[str, Any]:
+def link_class(scope: str, found: ClassCurves, eager: int | None, crowd: list[tuple[int, float]]) -> dict[str, Any]:
     """pLogP of one class."""
     result: dict[str, Any] = {"name": NAMES[scope], "scope": scope, "latency_s": rounded(found.latency_s)}
     for key, quantity in (("os_s", "os"), ("or_s", "or"), ("g_s", "g")):
         result[key] = curve(found.curve(quantity))
+    if crowd:
+        result["crowded_s"] = curve(crowd)
     if eager is not None:
         result["eager_bytes"] = eager
     if scope in ("switch", "uplink") and found.send_buffer_bytes is not None:
@@ -166,34 +173,37 @@ def contended(events: list[Event], outer: ClassCurves) -> dict[str, Any]:
     return result
 
 
-def _cores(who: Event) -> int:
-    """Those that the first rank and the others under its kernel may run on, together."""
-    if "cores" in who:  # samples of before
-        return int(who["cores"][0])
-    allowed: set[int] = set()
-    for kernel, cores in zip(who["kernels"], who["allowed_cores"], strict=True):
-        if kernel == who["kernels"][0]:
-            for part in cores.split(","):
-                first, _, last = part.partition("-")
-                allowed.update(range(int(first), int(last or first) + 1))
-    return len(allowed)
-
-
 def processors(survey: Survey, events: list[Event]) -> dict[str, Any]:
     """Cores, who shares them, and what a waiting rank costs the others of its core."""
-    who = survey.identity
-    cores = _cores(who)
-    sharing = max(
-        len({who["hosts"][i] for i, k in enumerate(who["kernels"]) if k == kernel}) for kernel in set(who["kernels"])
-    )
-    result: dict[str, Any] = {"cores_per_node": cores, "nodes_sharing": sharing}
+    result: dict[str, Any] = {"cores_per_node": survey.cores, "nodes_sharing": survey.nodes_sharing}
     if survey.sockets_per_node:
         result["sockets_per_node"] = survey.sockets_per_node
-    turns = of_kind(events, "turns")
-    crowd = sharing * max(len(group) for group in survey.nodes) / cores
-    if turns and crowd > 1:
-        result["turn_s"] = rounded(statistics.median(turns[0]["away_ns"]) / (crowd - 1) * 1e-9)
+    if (turn_s := turn(survey, events)) is not None:
+        result["turn_s"] = rounded(turn_s)
     return result
+
+
+def turn(survey: Survey, events: list[Event]) -> float | None:
+    """For how long a rank that waits holds a core; None where it has one of its own."""
+    turns = of_kind(events, "turns")
+    if not turns or survey.ranks_per_core <= 1:
+        return None
+    return statistics.median(turns[0]["away_ns"]) / (survey.ranks_per_core - 1) * 1e-9
+
+
+def crowded(survey: Survey, events: list[Event], scope: str) -> list[tuple[int, float]]:
+    """What a message costs processors while all ranks send: a core's time without the looks in vain, of a turn each.
+
+    Where ranks look more often than that, they wait for the wire, and nothing can be told.
+    """
+    turn_s = turn(survey, events)
+    points: list[tuple[int, float]] = []
+    for event in of_kind(events, "crowd", "node" if scope in ("core", "socket", "node") else "switch"):
+        step_s = statistics.mean(map(statistics.median, event["step_ns"])) * 1e-9
+        looks = statistics.mean(map(statistics.median, event["looks"]))
+        if turn_s is not None and looks < MOST_LOOKS:
+            points.append((event["bytes"], max(step_s / survey.ranks_per_core - looks * turn_s, 1e-9)))
+    return points
 
 
 def quality(survey: Survey, classes: dict[str, ClassCurves], events: list[Event]) -> dict[str, Any]:

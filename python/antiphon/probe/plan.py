@@ -61,6 +61,18 @@ def neighbours(members: Sequence[int]) -> Round:
     return list(zip(members[::2], members[1::2], strict=False))
 
 
+def crowds(nodes: Sequence[Sequence[int]]) -> dict[str, list[int]]:
+    """To whom each rank sends while all do: "switch", a rank of another node; "node", the next one of its own."""
+    ranks = [rank for group in nodes for rank in group]
+    most = max(len(group) for group in nodes)
+    ways: dict[str, dict[int, int]] = {}
+    if len(ranks) >= 2 * most:
+        ways["switch"] = dict(zip(ranks, ranks[most:] + ranks[:most], strict=True))
+    if all(len(group) > 1 for group in nodes):
+        ways["node"] = {a: b for group in nodes for a, b in zip(group, [*group[1:], group[0]], strict=True)}
+    return {scope: [to[rank] for rank in sorted(ranks)] for scope, to in ways.items()}
+
+
 def across(groups: Sequence[Sequence[int]], a: int, b: int, most: int = 16) -> Round:
     """Pairs between two groups that can measure at once."""
     return list(zip(groups[a], groups[b], strict=False))[:most]

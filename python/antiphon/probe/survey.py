@@ -32,9 +32,12 @@ SHARES = {
     "all_to_all": 5,
     "concurrency": 3,
     "turns": 0.1,
+    "crowd": 0.6,
     "streams": 2,
 }
 BULK_BYTES = 32768
+#: While all ranks send: between nodes what the wire lets pass at once, within a node what is fetched, too.
+CROWD_SIZES = {"switch": (0, 64, 256), "node": (0, 64, 256, 1024, 4096, 16384)}
 #: What one word of a command line may be long, with room to spare.
 COMMAND_LINE_BYTES = 100_000
 #: With more ranks than these, pairs are measured less often.
@@ -63,6 +66,30 @@ class Survey:
 
     #: Parts of each node whose ranks are nearer to one another, if all are equally large.
     sockets_per_node: int = 0
+
+    @property
+    def cores(self) -> int:
+        """Those that the first rank and the others under its kernel may run on, together."""
+        who = self.identity
+        if "cores" in who:  # samples of before
+            return int(who["cores"][0])
+        allowed: set[int] = set()
+        for kernel, cores in zip(who["kernels"], who["allowed_cores"], strict=True):
+            if kernel == who["kernels"][0]:
+                for part in cores.split(","):
+                    first, _, last = part.partition("-")
+                    allowed.update(range(int(first), int(last or first) + 1))
+        return len(allowed)
+
+    @property
+    def nodes_sharing(self) -> int:
+        """Nodes under one kernel."""
+        hosts, kernels = self.identity["hosts"], self.identity["kernels"]
+        return max(len({hosts[i] for i, k in enumerate(kernels) if k == kernel}) for kernel in set(kernels))
+
+    @property
+    def ranks_per_core(self) -> float:
+        return self.nodes_sharing * max(len(group) for group in self.nodes) / self.cores
 
     @property
     def heads(self) -> list[int]:
@@ -203,6 +230,8 @@ def _parts(survey: Survey) -> list[Part]:
                 ),
             ]
     parts.append(("turns", "turns", {}))
+    for scope, to in plan.crowds(survey.nodes).items() if survey.ranks_per_core > 1 else ():
+        parts.append(("crowd", "crowd", {"label": scope, "to": to, "sizes": CROWD_SIZES[scope]}))
     heads = survey.heads
     if len(heads) > 1:
         parts += _between_nodes(survey, heads)
