@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from antiphon import launchers
@@ -19,6 +20,7 @@ from antiphon.placement.stages import MOST_CALLS, regular_orders, sampled
 from antiphon.placement.timeouts import Timeouts
 from antiphon.traffic import libraries
 from antiphon.traffic.decompose import Decomposer
+from antiphon.traffic.edges import Edges
 from antiphon.traffic.graph import Made, Part, Traffic
 from antiphon.traffic.libraries import Call
 
@@ -218,3 +220,19 @@ def test_the_order_of_messages_counts() -> None:
     stages = {name: costs["stages_s"] for name, costs in result.costs.items()}
     assert stages["cyclic"] < 0.95 * stages["block"]
     assert stages["chosen"] <= 1.02 * stages["cyclic"]
+
+
+def halos(size: int) -> Part:
+    """Between neighbours in a grid of 4 × 4 × 4 ranks, more along its last axis."""
+    there = [(r, r + step) for r in range(64) for axis, step in ((0, 1), (1, 4), (2, 16)) if r // 4**axis % 4 < 3]
+    source, target = np.array([pair for a, b in there for pair in ((a, b), (b, a))]).T
+    count = np.where(abs(source - target) == 1, 6, 5)
+    return Part("halos", Edges.summed(source, target, count, count * size), calls=1)
+
+
+@pytest.mark.parametrize(("size", "keeps"), [(256, True), (32768, False)])
+def test_short_messages_must_gain_more(size: int, keeps: bool) -> None:
+    """GIVEN a placement that gains less than 10 % with short messages THEN it is not taken; with long ones it is."""
+    where = machine.load(DATA / "paper2-16x4.openmpi.json", message_bytes=size, cores_per_node=4)
+    result = compute(lambda nodes: Traffic(64, [halos(size)]), where, Wishes(seconds=0.05))
+    assert (result.placement.node_of_rank == [r // 4 for r in range(64)]) == keeps

@@ -26,8 +26,11 @@ from antiphon.placement.timeouts import Timeouts
 if TYPE_CHECKING:
     from antiphon.traffic import Edges, Part, Traffic
 
-#: Predictions that differ by less say nothing.
+#: Predictions that differ by less say nothing: more where messages are short, whose time is more that of processors
+#: than of wires (how far off they are, by size: docs/measurements/model.md).
 NEAR = 0.03
+NEAR_WHEN_SHORT = 0.1
+SHORT_BYTES = 1024
 #: So much better must the order of a placement's messages be predicted to give up a plain one that costs the same.
 IN_ORDER = 0.1
 #: Bursts that fill so much of a port may already lose some packets.
@@ -144,16 +147,16 @@ class Scorer:
         """The one that costs least, timeouts included (plain ones have them already); of those that cost nearly the
         same, that whose messages come in the better order, or a plain one if that is about as good. None that comes
         nearer than these to losing something: what a burst needs is known less well than what messages cost."""
-        every, calm = list(plain), min(map(self.risk, plain))
+        every, calm, near_by = list(plain), min(map(self.risk, plain)), _near(plain[0].traffic)
         for one in sorted(others, key=self.cost)[:MOST_TRIED]:
-            if self.cost(one) > (1 + NEAR) * min(map(self.cost, every)):
+            if self.cost(one) > (1 + near_by) * min(map(self.cost, every)):
                 break
             if self.risk(one) <= calm:
                 every.append(self.with_timeouts(one))
         cheapest = min(every, key=self.cost)
         if self._stages is None:
             return cheapest
-        near = [one for one in every if self.cost(one) <= self.cost(cheapest) * (1 + NEAR)]
+        near = [one for one in every if self.cost(one) <= self.cost(cheapest) * (1 + near_by)]
 
         def stages(one: Arrangement) -> float:
             return float(one.costs["stages_s"])
@@ -178,6 +181,11 @@ class Scorer:
                            for column in (base.slot_of_rank or [], base.node_of_rank, base.core_of_rank)]  # fmt: skip
                 found.append(self.with_traffic(Arrangement(*columns, traffic, {}), decompose(columns[1])))
         return found
+
+
+def _near(traffic: Traffic) -> float:
+    edges = traffic.total()[0]
+    return NEAR if edges.bytes.sum() >= SHORT_BYTES * edges.messages.sum() else NEAR_WHEN_SHORT
 
 
 def listed(parts: Sequence[Part]) -> Edges:
