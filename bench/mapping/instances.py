@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import math
+import runpy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from typing import Any
 
@@ -257,10 +256,6 @@ def pattern_named(name: str) -> Pattern:
 def generated(file: Path) -> dict[str, Pattern]:
     """The patterns of another generator, a Python file: CTGS, functions by name that take a number of ranks and return
     an object with `arrays()`: senders, receivers, bytes, messages."""
-    loader = SourceFileLoader("generator", str(file))
-    module = module_from_spec(spec_from_loader("generator", loader))
-    loader.exec_module(module)
-
     def pattern(function: Callable[[int], Any]) -> Pattern:
         def add(t: Traffic) -> None:
             source, target, volume, messages = function(t.ranks).arrays()
@@ -268,7 +263,7 @@ def generated(file: Path) -> dict[str, Pattern]:
 
         return add
 
-    return {name: pattern(function) for name, function in module.CTGS.items()}
+    return {name: pattern(function) for name, function in runpy.run_path(str(file))["CTGS"].items()}
 
 
 def level(latency_us: float, mb_per_s: float) -> dict[str, float]:

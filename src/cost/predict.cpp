@@ -88,7 +88,7 @@ class Predictor {
     for (std::size_t i = 0; i < 3; ++i) seconds[i] = smaller.predict(machine.resized(most >> (3 - i)), nullptr).seconds;
     seconds[3] = (largest ? *largest : smaller.predict(machine.resized(most), nullptr)).seconds;
     const auto more = [&](std::size_t i) { return seconds[i + 1] - seconds[i]; };
-    // What grows with the ranks does so each time; a single jump over many doublings would be all there is.
+    // What grows with the ranks shows it twice; one jump that is taken for such growth would be all there is at many times the ranks.
     const double slope = std::max(std::min((more(1) - more(0)) * 2, more(2) - more(1)) / (most / 4), 0.0);
     const double doubling = std::max(more(2) - slope * (most / 2), 0.0);
     return seconds[3] + slope * (machine.ranks() - most) + doubling * std::log2(static_cast<double>(machine.ranks()) / most);

@@ -185,7 +185,7 @@ class Scorer:
 
 def _near(traffic: Traffic) -> float:
     edges = traffic.total()[0]
-    return NEAR if edges.bytes.sum() >= SHORT_BYTES * edges.messages.sum() else NEAR_WHEN_SHORT
+    return NEAR if edges.total_bytes() >= SHORT_BYTES * edges.total_messages() else NEAR_WHEN_SHORT
 
 
 def listed(parts: Sequence[Part]) -> Edges:

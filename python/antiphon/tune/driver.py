@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -166,7 +166,7 @@ def measure_again(
     Of many contenders the one that was lucky is picked; what it gains shows in samples that it was not picked by.
     """
     cells = []
-    for key, cell in decide.cells_of(_finished(state)).items():
+    for key, cell in decide.cells_of(_of(state.measurements, state.finished)).items():
         found = decide.verdict(key, cell) if request.purpose == DECISIONS and key not in state.finished_again else None
         doubted = decide.doubted(found) if found else []
         if doubted:
@@ -198,14 +198,14 @@ def _run(
     return benchmark.run(here.place, here.mpi, request.ranks, plan, take)
 
 
-def _finished(state: State) -> list[Measurement]:
-    return [m for m in state.measurements if (m.collective, m.bytes, m.ranks) in state.finished]
+def _of(measured: Sequence[Measurement], cells: Container[decide.Key]) -> list[Measurement]:
+    return [m for m in measured if (m.collective, m.bytes, m.ranks) in cells]
 
 
 def conclude(request: Request, here: Surroundings, wanted: Grid, state: State) -> Outcome:
     """Rules and evidence from all that is measured by now."""
-    finished = _finished(state)
-    second = [m for m in state.again if (m.collective, m.bytes, m.ranks) in state.finished_again]
+    finished = _of(state.measurements, state.finished)
+    second = _of(state.again, state.finished_again)
     again = decide.cells_of(second)
     judged = [decide.verdict(key, cell, again.get(key)) for key, cell in decide.cells_of(finished).items()]
     verdicts = [v for v in judged if v is not None]

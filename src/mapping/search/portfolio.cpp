@@ -123,8 +123,7 @@ class Portfolio {
   }
 
   /// Every beginning gets its nodes ordered and its ranks exchanged; new ones as long as there is time: many quick ones find
-  /// more than
-  /// one slow one.
+  /// more than one slow one.
   void explore() {
     const double until = at_part(!shares_.usable() ? 0.7 : few() ? 0.55 : 0.35);
     std::vector<Candidate> left = std::move(candidates_);
