@@ -83,6 +83,7 @@ void identify(World& world, const Task&) {
               {"cpu_models", models},
               {"allowed_cores", cores},
               {"core_now", core_now},
+              {"machine_cores", ::sysconf(_SC_NPROCESSORS_ONLN)},
               {"clock_resolution_ns", clock_resolution_ns()}});
 }
 

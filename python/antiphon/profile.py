@@ -178,7 +178,8 @@ def here(hosts: Sequence[str] | None = None) -> str:
     """The fingerprint of the machine this runs on, as far as one process can know it."""
     model = re.search(r"^(?:model name|Model|Hardware|CPU implementer)\s*: (.*)$", _cpuinfo(), re.MULTILINE)
     known = [f"cpu={model[1]}"] if model else []
-    known.append(f"cores={len(os.sched_getaffinity(0))}")
+    # The machine's, not this process's: a node of a lab keeps to one of them, and launchers bind ranks.
+    known.append(f"cores={os.cpu_count()}")
     full = fingerprint(mpi="", cpu_model="", cores=0, hosts=hosts) if hosts else ""
     return ";".join(known + [part for part in full.split(";") if part.startswith("hosts=")])
 

@@ -182,6 +182,14 @@ def test_cores_are_those_of_all_who_share_them() -> None:
     assert survey.Survey(identity={"cores": ["2", "2", "2"]}).cores == 2, "samples of before"
 
 
+def test_the_fingerprint_has_the_machine_s_cores() -> None:
+    """Not those that the ranks were bound to, and which a process that checks it may not have."""
+    who = {"kernels": ["a", "a"], "allowed_cores": ["0", "1"], "machine_cores": 8}
+    assert (survey.Survey(identity=who).cores, survey.Survey(identity=who).machine_cores) == (2, 8)
+    del who["machine_cores"]
+    assert survey.Survey(identity=who).machine_cores == 2, "samples of before"
+
+
 def test_buffer_of_the_sending_side() -> None:
     assert curves.collect([point(size) for size in SIZES], "switch").send_buffer_bytes is None
     events = [point(size) for size in SIZES]

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,6 +137,13 @@ def test_lines_are_short_enough_to_read(tmp_path: Path) -> None:
     text = profile.json_text(document)
     assert json.loads(text) == document
     assert max(map(len, text.splitlines())) <= 125
+
+
+def test_a_process_bound_to_a_core_is_on_the_same_machine() -> None:
+    """As on a node of a lab."""
+    code = "import os; from antiphon import profile; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); "
+    bound = subprocess.run([sys.executable, "-c", code + "print(profile.here())"], capture_output=True, check=True)
+    assert bound.stdout.decode().strip() == profile.here()
 
 
 def test_a_run_warns_only_of_another_machine(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def machine(survey: Survey, source: Mapping[str, Any]) -> dict[str, Any]:
         "ranks_per_node": max(sizes),
         "mpi": source["mpi"],
         "fingerprint": profile.fingerprint(
-            mpi=source["mpi"]["name"], cpu_model=who["cpu_models"][0], cores=survey.cores, hosts=who["hosts"]
+            mpi=source["mpi"]["name"], cpu_model=who["cpu_models"][0], cores=survey.machine_cores, hosts=who["hosts"]
         ),
         "details": {
             "library": who["library"],

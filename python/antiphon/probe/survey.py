@@ -82,6 +82,11 @@ class Survey:
         return len(allowed)
 
     @property
+    def machine_cores(self) -> int:
+        """All that the first rank's machine has, wherever its ranks are bound to."""
+        return int(self.identity.get("machine_cores", self.cores))
+
+    @property
     def nodes_sharing(self) -> int:
         """Nodes under one kernel."""
         hosts, kernels = self.identity["hosts"], self.identity["kernels"]
