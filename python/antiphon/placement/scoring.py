@@ -18,6 +18,7 @@ from antiphon.placement.stages import (
     MOST_PREDICTIONS,
     MOST_RANKS,
     ROOTED,
+    Late,
     Stages,
     regular_orders,
 )
@@ -59,9 +60,9 @@ class Wishes:
         return self.seconds if self.seconds is not None else min(60.0, max(0.1, 2.5e-4 * ranks))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Arrangement:
-    """Ranks somewhere, the traffic that they then have, and its cost."""
+    """Ranks somewhere, the traffic that they then have, and its cost; only itself is equal to it."""
 
     slot_of_rank: Sequence[int] | None
     node_of_rank: Sequence[int]
@@ -79,6 +80,7 @@ class Scorer:
         self.measure = "predicted_s"
         profile = (machine.profile, machine.profile_nodes)
         self._stages = Stages(*profile) if machine.profile else None
+        self._late = Late(*profile) if machine.profile else None
         self._timeouts = Timeouts(*profile) if machine.profile else None
         self._risk = Timeouts(*profile, RISKY) if machine.profile else None
         self._file = folder / "traffic"
@@ -120,11 +122,14 @@ class Scorer:
         """With what the model of schedules says, where there is one."""
         if self._stages is None:
             return arrangement
-        alone = [(part, self._stages.seconds(part, arrangement.node_of_rank)) for part in arrangement.traffic.parts]
+        return replace(arrangement, costs={**arrangement.costs, "stages_s": self._by(self._stages, arrangement)})
+
+    def _by(self, model: Stages, arrangement: Arrangement) -> float:
+        """What that model says of the parts that it knows; the others count by the sum of their messages."""
+        alone = [(part, model.seconds(part, arrangement.node_of_rank)) for part in arrangement.traffic.parts]
         rest = listed([part for part, seconds in alone if seconds is None])
         seconds = sum(s for _, s in alone if s is not None)
-        seconds += float(self.costs(rest, arrangement)["predicted_s"]) if len(rest) else 0.0
-        return replace(arrangement, costs={**arrangement.costs, "stages_s": seconds})
+        return seconds + (float(self.costs(rest, arrangement)["predicted_s"]) if len(rest) else 0.0)
 
     def risk(self, arrangement: Arrangement) -> float:
         """How long its calls would wait if ports held less."""
@@ -144,9 +149,10 @@ class Scorer:
         return replace(arrangement, costs={**arrangement.costs, **more})
 
     def choose(self, plain: Sequence[Arrangement], others: Sequence[Arrangement]) -> Arrangement:
-        """The one that costs least, timeouts included (plain ones have them already); of those that cost nearly the
-        same, that whose messages come in the better order, or a plain one if that is about as good. None that comes
-        nearer than these to losing something: what a burst needs is known less well than what messages cost."""
+        """The one that costs least, timeouts included (plain ones have them already). Of those that cost nearly the
+        same a plain one: of two, that which is better among ranks that do not come at once. Another one only if its
+        messages come in a much better order, whether ranks come at once or not. None that comes nearer than these to
+        losing something: what a burst needs is known less well than what messages cost."""
         every, calm, near_by = list(plain), min(map(self.risk, plain)), _near(plain[0].traffic)
         for one in sorted(others, key=self.cost)[:MOST_TRIED]:
             if self.cost(one) > (1 + near_by) * min(map(self.cost, every)):
@@ -154,7 +160,7 @@ class Scorer:
             if self.risk(one) <= calm:
                 every.append(self.with_timeouts(one))
         cheapest = min(every, key=self.cost)
-        if self._stages is None:
+        if self._stages is None or self._late is None:
             return cheapest
         near = [one for one in every if self.cost(one) <= self.cost(cheapest) * (1 + near_by)]
 
@@ -162,7 +168,16 @@ class Scorer:
             return float(one.costs["stages_s"])
 
         best = min(near, key=stages)
-        return next((one for one in near if one in plain and stages(one) <= stages(best) * (1 + IN_ORDER)), best)
+        alike = [one for one in near if one in plain]
+        if not alike or [best] == alike:
+            return best
+        most = stages(best) * (1 + IN_ORDER)
+        if len(alike) == 1 and stages(alike[0]) <= most:
+            return alike[0]
+        late = {one: self._by(self._late, one) for one in {*alike, best}}
+        least = min(late[one] for one in alike) * (1 + 1e-6)  # sums in another order are alike
+        first = next(one for one in alike if late[one] <= least)
+        return best if stages(first) > most and late[first] > late[best] * (1 + IN_ORDER) else first
 
     def regular(self, bases: Sequence[Arrangement], decompose: Decompose) -> list[Arrangement]:
         """Ranks in regular orders on the places of these."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from antiphon import core
+from antiphon.traffic.decompose import DIRECT
 from antiphon.traffic.graph import Made, Part
 
 ROOTED = ("bcast", "scatter", "gather", "reduce")
@@ -18,6 +19,11 @@ ROOTED = ("bcast", "scatter", "gather", "reduce")
 MOST_RANKS = 256
 #: Of the different calls of a kind (sizes, roots), so many stand for all.
 MOST_CALLS = 16
+#: The same where ranks do not come at once: such a prediction takes longer.
+MOST_RANKS_LATE = 128
+MOST_CALLS_LATE = 4
+#: What ranks come from one after another: each is let go by the last message of several rounds.
+BARRIER = "dissemination"
 #: Predictions that trying regular orders may take, at 64 ranks.
 MOST_PREDICTIONS = 400
 #: Regular orders that are tried.
@@ -26,6 +32,9 @@ MOST_ORDERS = 80
 
 class Stages:
     """Asks the model of one profile; what was asked before is known."""
+
+    #: Before each call; None: all begin at once.
+    barrier: str | None = None
 
     def __init__(self, profile: str, nodes: Sequence[int]) -> None:
         self._profile = profile
@@ -37,13 +46,16 @@ class Stages:
         """What a part's calls take; None where the model cannot say."""
         if part.name not in ROOTED:
             return None
-        total = 0.0
-        for made, calls in sampled(part.made):
-            one = self.call(made, node_of_rank)
-            if one is None:
+        return self._sum(sampled(part.made), node_of_rank)
+
+    def _sum(self, made: Iterator[tuple[Made, float]], node_of_rank: Sequence[int]) -> float | None:
+        total = None
+        for one, calls in made:
+            seconds = self.call(one, node_of_rank)
+            if seconds is None:
                 return None
-            total += calls * one
-        return total if part.made else None
+            total = (total or 0.0) + calls * seconds
+        return total
 
     def call(self, made: Made, node_of_rank: Sequence[int]) -> float | None:
         """One call of them."""
@@ -59,6 +71,7 @@ class Stages:
         call = made.call
         request = {"collective": call.collective, "ranks": call.ranks, "bytes": [call.bytes], "root": call.root}
         request |= {"element_bytes": call.element_bytes, "node_of_rank": list(nodes), "choices": [made.schedule]}
+        request |= {"barrier": self.barrier} if self.barrier else {}
         try:
             found = core.query("predict", profile=self._profile, **request)["sizes"][0]["candidates"]
         except core.CoreError:  # too many messages to go through
@@ -66,10 +79,22 @@ class Stages:
         return float(found[0]["seconds"]) if found else None
 
 
-def sampled(made: Sequence[Made]) -> Iterator[tuple[Made, float]]:
+class Late(Stages):
+    """The same, of calls to which ranks come one after another, as they do in programs, and the links not rested."""
+
+    barrier = BARRIER
+
+    def seconds(self, part: Part, node_of_rank: Sequence[int]) -> float | None:
+        """Also without a root, but not what goes from all to all at once, which overflows wherever ranks are."""
+        if any(m.call.ranks > MOST_RANKS_LATE or m.schedule.partition(":")[0] in DIRECT for m in part.made):
+            return super().seconds(part, node_of_rank)
+        return self._sum(sampled(part.made, MOST_CALLS_LATE), node_of_rank)
+
+
+def sampled(made: Sequence[Made], most: int = MOST_CALLS) -> Iterator[tuple[Made, float]]:
     """Few enough, each with the calls that it stands for; the same ones whatever the placement."""
     ordered = sorted(made, key=lambda m: (m.call.bytes, m.call.root, m.members))
-    step = -(-len(ordered) // MOST_CALLS) or 1
+    step = -(-len(ordered) // most) or 1
     for first in range(0, len(ordered), step):
         group = ordered[first : first + step]
         yield group[len(group) // 2], float(sum(m.calls for m in group))
