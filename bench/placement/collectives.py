@@ -52,13 +52,15 @@ def samples_file(work: Path, setting: Setting, ranks: int) -> Path:
     return setting.folder(work) / f"collectives-{ranks}.jsonl"
 
 
-def prepare(work: Path, setting: Setting, ranks: int) -> None:
-    """Places the ranks of each collective."""
+def prepare(work: Path, setting: Setting, ranks: int, only: Sequence[str] = ()) -> None:
+    """Places the ranks of each collective, or of those alone that are named."""
     spec = load_cluster(setting.cluster)
     per_node = spec.ranks // spec.nodes
     decomposer = Decomposer(libraries.load(setting.table))
     cells = []
     for collective, size in CASES[ranks]:
+        if only and f"{collective} {size}" not in only:
+            continue
         call = call_for(collective, size, 0, ranks)
         where = machine.load(setting.profile, message_bytes=max(1, size), cores_per_node=per_node)
         ways = ways_of(decomposer, call, where)
@@ -119,11 +121,10 @@ def left(work: Path, setting: Setting, ranks: int) -> list[dict[str, Any]]:
     return [cell for cell in json.loads(file.read_text(encoding="utf-8"))["cells"] if cell["name"] not in done]
 
 
-def measure(work: Path, setting: Setting, ranks: int, seconds: float) -> None:
+def measure(work: Path, setting: Setting, ranks: int, seconds: float, how: Mapping[str, Any] | None = None) -> None:
     """As many cells as there is time for."""
-    measure_cells(
-        work, setting, left(work, setting, ranks), samples_file(work, setting, ranks), setting.rank_env, seconds
-    )
+    cells, results = left(work, setting, ranks), samples_file(work, setting, ranks)
+    measure_cells(work, setting, cells, results, setting.rank_env, seconds, how)
 
 
 def measure_cells(
@@ -133,12 +134,13 @@ def measure_cells(
     results: Path,
     env: Mapping[str, str],
     seconds: float,
+    how: Mapping[str, Any] | None = None,
 ) -> None:
-    """Runs the measuring program, and keeps each cell's result as it comes."""
+    """Runs the measuring program (`how`: fields of its plan), and keeps each cell's result as it comes."""
     if not cells or seconds < LAUNCH_S + CELL_S:
         return
     began, mpi, sliced = time.monotonic(), setting.mpi, setting.folder(work) / "slice.json"
-    plan = {"budget_s": CELL_S, "deadline_s": seconds - LAUNCH_S, "cells": cells}
+    plan = {"budget_s": CELL_S, "deadline_s": seconds - LAUNCH_S, "cells": cells, **(how or {})}
     sliced.write_text(json.dumps(plan), encoding="utf-8")
 
     def keep(line: str) -> None:
@@ -148,5 +150,4 @@ def measure_cells(
 
     with Lab(load_cluster(setting.cluster)) as lab:
         argv = [str(program("placements", mpi.abi)), str(sliced)]
-        how = {"map_by": "slot", "on_stdout": keep, "timeout_s": seconds}
-        lab.mpirun(mpi, lab.spec.ranks, argv, env=env, **how).check()
+        lab.mpirun(mpi, lab.spec.ranks, argv, env=env, map_by="slot", on_stdout=keep, timeout_s=seconds).check()

@@ -24,13 +24,24 @@ using nlohmann::json;
 
 const char* const usage =
     "usage: mpirun … antiphon-placements PLAN.json        (normally started by bench/placement/collectives.py)\n"
-    "PLAN: {\"cells\": [{\"name\": …, \"steps\": [STEP…], \"ways\": [WAY…]}…], \"budget_s\": of a cell, \"deadline_s\": of all}\n"
+    "PLAN: {\"cells\": [{\"name\": …, \"steps\": [STEP…], \"ways\": [WAY…]}…], \"budget_s\": of a cell, \"deadline_s\": of all, \"rest\": true or false}\n"
     "STEP: {\"collective\": …, \"bytes\": …, \"root\": 0, \"over\": \"all\", \"rows\" or \"columns\", \"width\": of a row}, or\n"
     "      {\"shift\": by so many ranks, \"bytes\": …}\n"
     "WAY:  {\"name\": …, \"ranks\": [of MPI_COMM_WORLD, in the new order], \"choices\": [what antiphon_force takes, of each step]}\n"
+    "rest: whoever is done with a call sleeps until all are, and so takes no core from the others by its next barrier.\n"
     "Prints a JSON object a cell: the slowest rank's time of all steps, one sample after a barrier each.\n";
 
 constexpr int calls_a_turn = 3, least_rounds = 3, most_rounds = 40;
+
+/// Waits without using the processor.
+void sleep_until_all_are_here(MPI_Comm comm) {
+  MPI_Request all_here = MPI_REQUEST_NULL;
+  PMPI_Ibarrier(comm, &all_here);
+  for (int done = 0; done == 0;) {
+    PMPI_Test(&all_here, &done, MPI_STATUS_IGNORE);
+    if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
 
 /// A group of ranks in an order, and communicators made from it.
 class Arrangement {
@@ -52,6 +63,20 @@ class Arrangement {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] bench::Stopwatch& stopwatch() { return *stopwatch_; }
+
+  /// This rank's times of so many calls, each after a barrier that all begin at the same time. The first call does not count.
+  std::vector<double> rested(const bench::Call& call, int calls) {
+    std::vector<double> samples;
+    for (int i = 0; i <= calls; ++i) {
+      sleep_until_all_are_here(comm_);
+      PMPI_Barrier(comm_);
+      const double start_s = PMPI_Wtime();
+      call();
+      samples.push_back(PMPI_Wtime() - start_s);
+    }
+    samples.erase(samples.begin());
+    return samples;
+  }
 
   /// What a step's calls go through, its algorithm forced if one is named.
   MPI_Comm comm(const json& step, const std::string& choice) {
@@ -131,12 +156,13 @@ class Session {
 
   /// Ranks that take no part in a turn wait without using the processor.
   void meet(bool took_part) {
+    if (!took_part) {
+      sleep_until_all_are_here(world_);
+      return;
+    }
     MPI_Request all_here = MPI_REQUEST_NULL;
     PMPI_Ibarrier(world_, &all_here);
-    for (int done = took_part ? PMPI_Wait(&all_here, MPI_STATUS_IGNORE) == MPI_SUCCESS : 0; done == 0;) {
-      PMPI_Test(&all_here, &done, MPI_STATUS_IGNORE);
-      if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
+    PMPI_Wait(&all_here, MPI_STATUS_IGNORE);
   }
 
   Arrangement& arrangement(const json& way) {
@@ -188,10 +214,13 @@ class Session {
 
   void turn(Entrant& entrant) {
     std::vector<double> samples(calls_a_turn);
-    if (entrant.where->member()) {
-      samples = entrant.where->stopwatch().turn(bench::Mode::sync, [&] {
-        for (Step& step : entrant.steps) step.call();
-      }, calls_a_turn);
+    const auto call = [&] {
+      for (Step& step : entrant.steps) step.call();
+    };
+    if (entrant.where->member() && plan_.value("rest", false)) {
+      samples = entrant.where->rested(call, calls_a_turn);
+    } else if (entrant.where->member()) {
+      samples = entrant.where->stopwatch().turn(bench::Mode::sync, call, calls_a_turn);
     }
     meet(entrant.where->member());
     PMPI_Allreduce(MPI_IN_PLACE, samples.data(), calls_a_turn, MPI_DOUBLE, MPI_MAX, world_);

@@ -35,7 +35,7 @@ def prepare(args: argparse.Namespace) -> None:
     setting = Setting(args.cluster, args.profile.resolve(), args.mpi, args.without_han)
     setting.folder(args.work).mkdir(parents=True, exist_ok=True)
     for ranks in args.ranks:
-        collectives.prepare(args.work, setting, ranks)
+        collectives.prepare(args.work, setting, ranks, args.cells)
     if args.joint:
         joint.prepare(args.work, setting)
     if args.applications:
@@ -52,7 +52,8 @@ def time_slice(args: argparse.Namespace) -> None:
 
     for setting in Setting.load_all(args.work):
         for ranks in collectives.CASES:
-            collectives.measure(args.work, setting, ranks, left())
+            how = {"rest": args.rest, "budget_s": args.cell_seconds}
+            collectives.measure(args.work, setting, ranks, left(), how)
         joint.measure(args.work, setting, left())
         applications.measure(args.work, setting, args.rounds, left())
 
@@ -68,8 +69,9 @@ def finished(args: argparse.Namespace) -> bool:
 def everything(args: argparse.Namespace) -> None:
     """Slice after slice."""
     again = [sys.executable, __file__, "time", "--work", str(args.work), "--seconds", str(args.seconds)]
+    again += ["--rounds", str(args.rounds), "--cell-seconds", str(args.cell_seconds), *["--rest"] * args.rest]
     while not finished(args):
-        subprocess.run([*shlex.split(args.through), *again, "--rounds", str(args.rounds)], check=True)
+        subprocess.run([*shlex.split(args.through), *again], check=True)
 
 
 def main() -> int:
@@ -84,6 +86,11 @@ def main() -> int:
     parser.add_argument("--ranks", type=int, nargs="*", default=[64], choices=sorted(collectives.CASES))
     parser.add_argument("--joint", action="store_true", help="placement and Antiphon's algorithms together, too")
     parser.add_argument("--rounds", type=int, default=5, help="runs of an application under each placement")
+    parser.add_argument(
+        "--cells", nargs="*", default=[], metavar="NAME", help="collectives, such as 'gather 1024': those alone"
+    )
+    parser.add_argument("--cell-seconds", type=float, default=collectives.CELL_S, help="of a collective and size")
+    parser.add_argument("--rest", action="store_true", help="ranks that are done with a call sleep until all are")
     parser.add_argument("--seconds", type=float, default=140.0, help="of a slice")
     parser.add_argument("--through", default="", metavar="COMMAND", help="runs each slice, alone on the machine")
     args = parser.parse_args()
