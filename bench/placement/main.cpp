@@ -31,15 +31,18 @@ const char* const usage =
     "rest: whoever is done with a call sleeps until all are, and so takes no core from the others by its next barrier.\n"
     "Prints a JSON object a cell: the slowest rank's time of all steps, one sample after a barrier each.\n";
 
+/// How often ranks look that wait for others: those that were in the call before are not to disturb it.
+constexpr std::chrono::milliseconds waits{2}, rests{10};
+
 constexpr int calls_a_turn = 3, least_rounds = 3, most_rounds = 40;
 
 /// Waits without using the processor.
-void sleep_until_all_are_here(MPI_Comm comm) {
+void sleep_until_all_are_here(MPI_Comm comm, std::chrono::milliseconds interval) {
   MPI_Request all_here = MPI_REQUEST_NULL;
   PMPI_Ibarrier(comm, &all_here);
   for (int done = 0; done == 0;) {
+    std::this_thread::sleep_for(interval);
     PMPI_Test(&all_here, &done, MPI_STATUS_IGNORE);
-    if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }
 
@@ -68,7 +71,7 @@ class Arrangement {
   std::vector<double> rested(const bench::Call& call, int calls) {
     std::vector<double> samples;
     for (int i = 0; i <= calls; ++i) {
-      sleep_until_all_are_here(comm_);
+      sleep_until_all_are_here(comm_, rests);
       PMPI_Barrier(comm_);
       const double start_s = PMPI_Wtime();
       call();
@@ -157,7 +160,7 @@ class Session {
   /// Ranks that take no part in a turn wait without using the processor.
   void meet(bool took_part) {
     if (!took_part) {
-      sleep_until_all_are_here(world_);
+      sleep_until_all_are_here(world_, waits);
       return;
     }
     MPI_Request all_here = MPI_REQUEST_NULL;

@@ -227,7 +227,7 @@ def test_the_order_of_messages_counts() -> None:
 )
 def test_of_block_and_cyclic_the_better_order_counts(collective: str, size: int, step: int | None) -> None:
     """GIVEN a gather that costs the same in block and in cyclic order THEN it is the one in which the root's port waits
-    for nobody, as measured (docs/measurements/placement.md); a reduce that costs twice as much in one is in the other."""
+    for nobody, as measured (docs/measurements/placement.md); a reduce that costs more in one is in the other."""
     call = Call(collective, 64, size)
     done = Decomposer(libraries.load("openmpi-5.0-tuned")).decompose(call)
     part = Part(collective, done.edges, made=[Made(call, done.schedule, tuple(range(64)), 1)], calls=1)
