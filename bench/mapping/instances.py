@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import runpy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -247,52 +247,48 @@ SEEDED: dict[str, Callable[[Traffic, int], None]] = {
 }
 
 
-def pattern_named(name: str) -> Pattern:
-    """One of PATTERNS, or one of SEEDED with its seed; KeyError if there is none."""
-    kind, dot, seed = name.partition(".")
-    return (lambda t: SEEDED[kind](t, int(seed))) if dot and SEEDED[kind] and seed.isdigit() else PATTERNS[name]
+@dataclass
+class Machine:
+    """A document of docs/reference/mapping-files.md, and what tools that know nothing but trees are told besides."""
 
-
-def generated(file: Path) -> dict[str, Pattern]:
-    """The patterns of another generator, a Python file: CTGS, functions by name that take a number of ranks and return
-    an object with `arrays()`: senders, receivers, bytes, messages."""
-    def pattern(function: Callable[[int], Any]) -> Pattern:
-        def add(t: Traffic) -> None:
-            source, target, volume, messages = function(t.ranks).arrays()
-            t.add(source, target, volume / messages, messages)
-
-        return add
-
-    return {name: pattern(function) for name, function in runpy.run_path(str(file))["CTGS"].items()}
+    document: dict[str, Any]
+    #: Branches of the tree above the nodes, from below; none: nodes are not alike.
+    groups: list[int] = field(default_factory=list)
+    #: Nodes in the tree's order, where that is another one.
+    order: np.ndarray | None = None
 
 
 def level(latency_us: float, mb_per_s: float) -> dict[str, float]:
     return {"latency_s": latency_us * 1e-6, "bytes_per_s": mb_per_s * 1e6}
 
 
-def flat(ranks: int, cores: int) -> dict[str, Any]:
+def flat(ranks: int, cores: int) -> Machine:
     """One switch, nodes of two sockets; paper 2's cluster."""
     inside = [{"width": cores // 2, **level(0.5, 4000)}, {"width": cores, **level(0.8, 2500)}]
-    return {"nodes": ranks // cores, "cores_per_node": cores, "levels": inside, **level(5, 800)}
+    nodes = -(-ranks // cores)
+    return Machine({"nodes": nodes, "cores_per_node": cores, "levels": inside, **level(5, 800)}, [nodes])
 
 
-def fat(ranks: int, cores: int) -> dict[str, Any]:
+def fat(ranks: int, cores: int) -> Machine:
     """One switch, large nodes of four sockets."""
     inside = [{"width": cores // 4, **level(0.3, 8000)}, {"width": cores, **level(0.6, 5000)}]
-    return {"nodes": ranks // cores, "cores_per_node": cores, "levels": inside, **level(2, 500)}
+    nodes = -(-ranks // cores)
+    return Machine({"nodes": nodes, "cores_per_node": cores, "levels": inside, **level(2, 500)}, [nodes])
 
 
-def racks(ranks: int, cores: int, leaf: int) -> dict[str, Any]:
+def racks(ranks: int, cores: int, leaf: int) -> Machine:
     """Nodes on leaf switches below a spine."""
-    leaves = ranks // cores // leaf
+    leaves = -(-ranks // (cores * leaf))
     switches = [{"name": "spine", **level(18, 200)}]
     switches += [{"name": f"leaf{i}", "parent": "spine", **level(12, 600)} for i in range(leaves)]
     nodes = [{"name": f"leaf{i}-", "switch": f"leaf{i}", "count": leaf, "cores": cores} for i in range(leaves)]
-    return {"switches": switches, "nodes": nodes, "levels": [{"width": cores, **level(0.5, 5000)}]}
+    return Machine(
+        {"switches": switches, "nodes": nodes, "levels": [{"width": cores, **level(0.5, 5000)}]}, [leaf, leaves]
+    )
 
 
-def torus(dims: tuple[int, ...], cores: int) -> dict[str, Any]:
-    """Distances by hops; nothing else says that it is a torus."""
+def torus(dims: tuple[int, ...], cores: int) -> Machine:
+    """Distances by hops; nothing else says that it is a torus. As a tree: boxes of boxes, each axis cut in parts."""
     places = np.stack(np.unravel_index(np.arange(math.prod(dims)), dims), axis=1)
     hops = np.zeros((len(places), len(places)))
     for axis, length in enumerate(dims):
@@ -300,12 +296,25 @@ def torus(dims: tuple[int, ...], cores: int) -> dict[str, Any]:
         hops += np.minimum(apart, length - apart)
     latency = (1.5 + 0.15 * hops) * 1e-6
     rate = 1e9 / (0.5 + 0.5 * hops)
-    return {
+    document = {
         "nodes": len(places),
         "cores_per_node": cores,
         "levels": [{"width": cores, **level(0.5, 5000)}],
         "between_nodes": {"latency_s": latency.tolist(), "bytes_per_s": rate.tolist()},
     }
+    return Machine(document, *_boxes(places, dims))
+
+
+def _boxes(places: np.ndarray, dims: tuple[int, ...]) -> tuple[list[int], np.ndarray]:
+    """How many boxes make the next larger one, and the nodes in that order."""
+    groups, keys, left, at = [], [], list(dims), places.copy()
+    while any(n > 1 for n in left):
+        parts = [min((p for p in range(2, n + 1) if n % p == 0), default=1) for n in left]
+        groups.append(math.prod(parts))
+        keys += [at[:, axis] % parts[axis] for axis in reversed(range(len(dims)))]
+        at //= parts
+        left = [n // p for n, p in zip(left, parts, strict=True)]
+    return groups, np.lexsort(keys)
 
 
 def measured(
@@ -320,23 +329,22 @@ def measured(
     return {"latency_s": values[:, :, 0].tolist(), "bytes_per_s": values[:, :, 1].tolist()}
 
 
-def noisy(machine: dict[str, Any], leaf: int, nodes: int, seed: int = 1) -> dict[str, Any]:
+def noisy(machine: Machine, seed: int = 1) -> Machine:
     """Racks, or a torus, as measured."""
-    if "between_nodes" in machine:
-        clean = machine["between_nodes"]
+    document = machine.document
+    if "between_nodes" in document:
+        clean = document["between_nodes"]
+        nodes = document["nodes"]
         between = measured(lambda a, b: (clean["latency_s"][a][b], clean["bytes_per_s"][a][b]), nodes, 0.1, seed)
-        return {**machine, "between_nodes": between}
+        return replace(machine, document={**document, "between_nodes": between})
     near, far = (12e-6, 600e6), (18e-6, 200e6)
-    inside = {k: machine[k] for k in ("levels",)}
-    listed = [{k: n[k] for k in ("count", "cores")} for n in machine["nodes"]]
-    return {
-        "nodes": listed,
-        **inside,
-        "between_nodes": measured(lambda a, b: near if a // leaf == b // leaf else far, nodes, 0.1, seed),
-    }
+    leaf, nodes = machine.groups[0], math.prod(machine.groups)
+    between = measured(lambda a, b: near if a // leaf == b // leaf else far, nodes, 0.1, seed)
+    listed = [{k: n[k] for k in ("count", "cores")} for n in document["nodes"]]
+    return replace(machine, document={"nodes": listed, "levels": document["levels"], "between_nodes": between})
 
 
-def uneven(ranks: int) -> dict[str, Any]:
+def uneven(ranks: int) -> Machine:
     """Racks with old nodes of 6, newer ones of 16 cores."""
     switches = [{"name": "spine", **level(18, 200)}]
     nodes: list[dict[str, Any]] = []
@@ -347,20 +355,17 @@ def uneven(ranks: int) -> dict[str, Any]:
         for cores in (6, 6, 16) if len(switches) % 2 else (16, 6):
             nodes.append({"name": f"{rack}-{len(nodes)}", "switch": rack, "cores": cores})
             total += cores
-    return {
-        "switches": switches,
-        "nodes": nodes,
-        "levels": [{"width": 2, **level(0.3, 8000)}, {"width": 16, **level(0.5, 5000)}],
-    }
+    inside = [{"width": 2, **level(0.3, 8000)}, {"width": 16, **level(0.5, 5000)}]
+    return Machine({"switches": switches, "nodes": nodes, "levels": inside})
 
 
-#: By number of ranks: machines, each a document of docs/reference/mapping-files.md.
-MACHINES: dict[int, dict[str, Callable[[], dict[str, Any]]]] = {
+#: By number of ranks.
+MACHINES: dict[int, dict[str, Callable[[], Machine]]] = {
     64: {
         "flat": lambda: flat(64, 4),
         "racks": lambda: racks(64, 4, 4),
         "torus": lambda: torus((4, 2, 2), 4),
-        "racks-measured": lambda: noisy(racks(64, 4, 4), 4, 16),
+        "racks-measured": lambda: noisy(racks(64, 4, 4)),
         "fat": lambda: fat(64, 16),
         "uneven": lambda: uneven(64),
     },
@@ -374,8 +379,8 @@ MACHINES: dict[int, dict[str, Callable[[], dict[str, Any]]]] = {
         "flat": lambda: flat(512, 64),
         "racks": lambda: racks(512, 16, 4),
         "torus": lambda: torus((8, 4, 4), 4),
-        "torus-measured": lambda: noisy(torus((8, 4, 4), 4), 0, 128),
-        "racks-measured": lambda: noisy(racks(512, 16, 4), 4, 32),
+        "torus-measured": lambda: noisy(torus((8, 4, 4), 4)),
+        "racks-measured": lambda: noisy(racks(512, 16, 4)),
         "fat": lambda: fat(512, 64),
         "uneven": lambda: uneven(512),
     },
@@ -392,3 +397,38 @@ MACHINES: dict[int, dict[str, Callable[[], dict[str, Any]]]] = {
         "torus": lambda: torus((8, 8, 8), 8),
     },
 }
+
+
+@dataclass
+class Generator:
+    """Patterns and machines to put them on."""
+
+    patterns: dict[str, Pattern]
+    machines: dict[int, dict[str, Callable[[], Machine]]]
+
+    def pattern(self, name: str) -> Pattern:
+        """One of them, or one that is made by chance with its seed; KeyError if there is none."""
+        kind, dot, seed = name.partition(".")
+        if dot and kind in SEEDED and seed.isdigit():
+            return lambda t: SEEDED[kind](t, int(seed))
+        return self.patterns[name]
+
+
+OWN = Generator(PATTERNS, MACHINES)
+
+
+def generator(file: Path) -> Generator:
+    """Another one, from a Python file: `PATTERNS` as here, or `CTGS`, functions by name that take a number of ranks and
+    return an object with `arrays()`: senders, receivers, bytes, messages. `MACHINES` as here; those here where it has
+    none."""
+    found = runpy.run_path(str(file))
+    patterns = found.get("PATTERNS") or {name: _of_arrays(function) for name, function in found["CTGS"].items()}
+    return Generator(patterns, found.get("MACHINES", MACHINES))
+
+
+def _of_arrays(function: Callable[[int], Any]) -> Pattern:
+    def add(t: Traffic) -> None:
+        source, target, volume, messages = function(t.ranks).arrays()
+        t.add(source, target, volume / messages, messages)
+
+    return add

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from instances import Traffic
+from trees import Tree, undirected
 
 ECO = 1
 
@@ -19,11 +20,12 @@ class Kahip:
     def __init__(self, library: Path) -> None:
         self._library = ctypes.CDLL(str(library))
 
-    def place(self, traffic: Traffic, domain: int, tree: list[int], costs: list[float]) -> tuple[list[int], float]:
-        """Slots by rank, and processor time. `domain`: cores that are alike; `tree`: branches above, from below."""
-        first, to, weight = undirected(traffic)
-        n, depth = ctypes.c_int(traffic.ranks), len(tree)
-        sizes = (ctypes.c_int * depth)(*tree)
+    def place(self, traffic: Traffic, tree: Tree) -> tuple[np.ndarray, float]:
+        """Places in the tree by rank, and processor time."""
+        first, to, weight = undirected(traffic, tree)
+        branches, costs = _two_levels(tree.branches, tree.costs(traffic))
+        n, depth = ctypes.c_int(traffic.ranks), len(branches)
+        sizes = (ctypes.c_int * depth)(*branches)
         distances = (ctypes.c_int * depth)(*(max(1, round(4 * c / costs[0])) for c in costs))
         part = (ctypes.c_int * traffic.ranks)()
         cut, qap, imbalance = ctypes.c_int(), ctypes.c_int(), ctypes.c_double(0.0)
@@ -36,40 +38,34 @@ class Kahip:
             ctypes.byref(cut), ctypes.byref(qap), part,
         )  # fmt: skip
         seconds = time.process_time() - begin
-        return _slots(np.array(part), domain, first, to, weight), seconds
+        return _places(np.array(part), tree, first, to, weight), seconds
 
 
-def undirected(traffic: Traffic) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows with one whole number an edge: what it costs between far nodes, the heaviest 20,000."""
-    rows = np.concatenate(traffic.entries)
-    rows = rows[rows[:, 0] != rows[:, 1]]
-    cost = rows[:, 2] * 10e-6 + rows[:, 3] / 400e6
-    keys = np.concatenate([rows[:, 0] * traffic.ranks + rows[:, 1], rows[:, 1] * traffic.ranks + rows[:, 0]]).astype(
-        np.int64
-    )
-    keys, inverse = np.unique(keys, return_inverse=True)
-    weight = np.bincount(inverse, np.concatenate([cost, cost]))
-    first = np.searchsorted(keys, np.arange(traffic.ranks + 1) * traffic.ranks)
-    return first, keys % traffic.ranks, np.maximum(1, np.rint(weight / weight.max() * 20000))
+def _two_levels(branches: list[int], costs: list[float]) -> tuple[list[int], list[float]]:
+    """It crashes where there is but one."""
+    if len(branches) > 1:
+        return branches, costs
+    part = next(p for p in range(2, branches[0] + 1) if branches[0] % p == 0)
+    return [part, branches[0] // part], costs * 2
 
 
-def _slots(part: np.ndarray, domain: int, first: np.ndarray, to: np.ndarray, weight: np.ndarray) -> list[int]:
-    """Parts are only nearly even: what is too much goes to the domain with room that holds it most."""
-    domains = len(part) // domain
-    room = np.full(domains, domain)
-    slots = np.full(len(part), -1)
+def _places(part: np.ndarray, tree: Tree, first: np.ndarray, to: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Parts are only nearly even: what is too much goes to the group with room that holds it most."""
+    cores, groups = tree.cores, tree.groups
+    room = np.full(groups, cores)
+    places = np.full(len(part), -1)
     homeless = []
     for rank, where in enumerate(part):
         if room[where] == 0:
             homeless.append(rank)
             continue
-        slots[rank] = where * domain + domain - room[where]
+        places[rank] = where * cores + cores - room[where]
         room[where] -= 1
     for rank in homeless:
         edges = slice(first[rank], first[rank + 1])
-        hold = np.bincount(part[to[edges]], weight[edges], domains)
+        hold = np.bincount(part[to[edges]], weight[edges], groups)
         where = int(np.argmax(np.where(room > 0, hold, -1)))
-        slots[rank] = where * domain + domain - room[where]
+        places[rank] = where * cores + cores - room[where]
         part[rank] = where
         room[where] -= 1
-    return [int(s) for s in slots]
+    return places

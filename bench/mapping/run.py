@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import tempfile
@@ -16,86 +17,85 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import instances
+import numpy as np
 from kahip import Kahip
 from treematch import TreeMatch
+from trees import tree_of
 
 from antiphon import core
 
-#: The budget, by number of ranks.
-SECONDS = {64: 0.01, 96: 0.015, 512: 0.1, 600: 0.1, 4096: 1.0, 65536: 60.0}
 #: Exchanging all pairs takes minutes beyond.
-MOST_RANKS = {"mpipp": 96}
-#: Machines as trees with equal nodes: cores that are alike, branches above from below, costs against those within.
-TREES = {
-    (64, "flat"): (2, [2, 16], [2.1, 6.3]), (64, "racks"): (4, [4, 4], [13.7, 23]),
-    (96, "flat"): (6, [2, 8], [2.1, 6.3]), (96, "racks"): (4, [6, 4], [13.7, 23]),
-    (512, "flat"): (32, [2, 8], [2.1, 6.3]), (512, "racks"): (16, [4, 8], [13.7, 23]),
-    (600, "flat"): (12, [2, 25], [2.1, 6.3]), (600, "racks"): (20, [5, 6], [13.7, 23]),
-    (64, "fat"): (4, [4, 4], [1.4, 10.2]), (512, "fat"): (16, [4, 8], [1.4, 10.2]),
-    (4096, "flat"): (32, [2, 64], [2.1, 6.3]), (4096, "fat"): (16, [4, 64], [1.4, 10.2]),
-    (4096, "racks"): (64, [8, 8], [13.7, 23]),
-}  # fmt: skip
+MOST_RANKS = {"mpipp": 100}
+#: Runs of a method, each with a seed of its own, from `--seed` on.
+SEEDS = {"scotch": 5}
+
+
+def budget(ranks: int) -> float:
+    """Processor seconds: 10 ms, 100 ms and 1 s for 64, 512 and 4,096 ranks, and what lies between them."""
+    return float(0.01 * (ranks / 64) ** (math.log(10) / math.log(8)))
 
 
 def rows_of(options: argparse.Namespace, folder: Path) -> Iterator[dict[str, Any]]:
     """All results, one after the other."""
-    of_trees = {"kahip": Kahip(options.kahip)} if options.kahip else {}
+    of_trees: dict[str, Kahip | TreeMatch] = {"kahip": Kahip(options.kahip)} if options.kahip else {}
     of_trees |= {"treematch": TreeMatch(options.treematch)} if options.treematch else {}
-    patterns = instances.generated(options.generator) if options.generator else {}
-    for ranks in options.ranks:
+    generator = instances.generator(options.generator) if options.generator else instances.OWN
+    for ranks in options.ranks or generator.machines:
         machines = {
-            name: _written(folder / f"{ranks}-{name}.json", make())
-            for name, make in instances.MACHINES[ranks].items()
+            name: Placed(ranks, make(), folder / f"{ranks}-{name}.json")
+            for name, make in generator.machines[ranks].items()
             if options.machines is None or name in options.machines
         }
-        for pattern in options.patterns or patterns or instances.PATTERNS:
+        for pattern in options.patterns or generator.patterns:
             traffic = instances.Traffic(ranks)
-            (patterns[pattern] if patterns else instances.pattern_named(pattern))(traffic)
+            generator.pattern(pattern)(traffic)
             file = folder / f"{ranks}-{pattern}.traffic"
             traffic.write(file)
-            for machine, document in machines.items():
+            for name, machine in machines.items():
+                of = {"ranks": ranks, "pattern": pattern, "machine": name}
                 for method in options.methods:
                     if ranks <= MOST_RANKS.get(method, ranks):
-                        yield from _placed(ranks, pattern, machine, file, document, method, options)
-                for name, tool in of_trees.items() if (ranks, machine) in TREES else ():
-                    slots, seconds = tool.place(traffic, *TREES[ranks, machine])
-                    yield {
-                        **_scored(ranks, file, document, slots), "pattern": pattern, "machine": machine, "method": name,
-                        "cpu_seconds": round(seconds, 6),
-                    }  # fmt: skip
+                        for seed in range(options.seed, options.seed + (SEEDS.get(method, 1) if options.seeds else 1)):
+                            yield {**of, "method": method, "seed": seed, **machine.mapped(file, method, seed, options)}
+                for method, tool in of_trees.items() if machine.tree else ():
+                    yield {**of, "method": method, **machine.told(file, *tool.place(traffic, machine.tree))}
 
 
-def _written(path: Path, machine: dict[str, Any]) -> Path:
-    path.write_text(json.dumps(machine))
-    return path
+class Placed:
+    """A machine that ranks are placed on."""
+
+    def __init__(self, ranks: int, machine: instances.Machine, path: Path) -> None:
+        path.write_text(json.dumps(machine.document))
+        self._ranks, self._common = ranks, {"machine_file": str(path), "objective": "messages"}
+        self.tree = tree_of(machine)
+
+    def mapped(self, traffic: Path, method: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
+        """By a method of the core."""
+        fields = {"traffic_file": str(traffic), **self._common}
+        answer = core.query("map", method=method, seconds=budget(self._ranks) * options.longer, seed=seed, **fields)
+        costs = {name: c["messages_s"] for name, c in answer["costs"].items()}
+        return _row(costs["chosen"], costs["block"], answer["cpu_seconds"], costs["cyclic"])
+
+    def told(self, traffic: Path, places: np.ndarray, seconds: float) -> dict[str, Any]:
+        """By places in the tree."""
+        block, cost = (self._score(traffic, self.tree.slots[p].tolist()) for p in (np.argsort(self.tree.slots), places))
+        return _row(cost, block, seconds)
+
+    def _score(self, traffic: Path, slots: list[int]) -> float:
+        answer = core.query(
+            "score_mapping", slot_of_rank=slots[: self._ranks], links=False, traffic_file=str(traffic), **self._common
+        )
+        return float(answer["costs"]["messages_s"])
 
 
-def _placed(
-    ranks: int, pattern: str, machine: str, file: Path, document: Path, method: str, options: argparse.Namespace
-) -> Iterator[dict[str, Any]]:
-    fields = {"traffic_file": str(file), "machine_file": str(document), "objective": "messages"}
-    seconds = SECONDS[ranks] * options.longer
-    answer = core.query("map", method=method, seconds=seconds, seed=options.seed, **fields)
-    costs = {name: c["messages_s"] for name, c in answer["costs"].items()}
-    yield {
-        "ranks": ranks, "pattern": pattern, "machine": machine, "method": method,
-        "cost": costs["chosen"] / costs["block"], "cyclic": costs["cyclic"] / costs["block"],
-        "block_s": costs["block"], "cpu_seconds": round(answer["cpu_seconds"], 6), "seed": options.seed,
-    }  # fmt: skip
-
-
-def _scored(ranks: int, file: Path, document: Path, slots: list[int]) -> dict[str, Any]:
-    fields = {"traffic_file": str(file), "machine_file": str(document), "objective": "messages"}
-    found = core.query("score_mapping", slot_of_rank=slots, links=False, **fields)["costs"]["messages_s"]
-    block = core.query("score_mapping", slot_of_rank=list(range(ranks)), links=False, **fields)["costs"]["messages_s"]
-    return {"ranks": ranks, "cost": found / block, "block_s": block}
+def _row(cost: float, block: float, seconds: float, cyclic: float | None = None) -> dict[str, Any]:
+    over = {"cost": cost} if cyclic is None else {"cost": cost, "cyclic": cyclic}
+    return {**{k: round(v / block, 8) for k, v in over.items()}, "cpu_seconds": round(seconds, 6)}
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--ranks", type=int, nargs="+", default=sorted(instances.MACHINES), choices=sorted(instances.MACHINES)
-    )
+    parser.add_argument("--ranks", type=int, nargs="+", help="default: all that there are machines for")
     parser.add_argument("--methods", nargs="+", default=["antiphon", "scotch", "greedy", "mpipp"])
     parser.add_argument("--kahip", type=Path, help="libkahip.so of PyPI's kahip; left out if not given")
     parser.add_argument("--treematch", type=Path, help="libtreematch.so; left out if not given")
@@ -103,8 +103,9 @@ def _options() -> argparse.Namespace:
         "--patterns", nargs="+", help="default: all; mesh.7 is the mesh made with seed 7, sparse.7 alike"
     )
     parser.add_argument("--machines", nargs="+", help="default: all")
-    parser.add_argument("--generator", type=Path, help="take patterns from this Python file (instances.generated)")
+    parser.add_argument("--generator", type=Path, help="take instances from this Python file (instances.generator)")
     parser.add_argument("--seed", type=int, default=1, help="of the search")
+    parser.add_argument("--seeds", action="store_true", help="five of them for Scotch")
     parser.add_argument("--longer", type=float, default=1, help="so many times the usual budget")
     parser.add_argument("--out", type=Path, help="raw results, one JSON object a line; default: standard output")
     return parser.parse_args()

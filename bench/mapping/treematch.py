@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from instances import Traffic
-from kahip import undirected
+from trees import Tree, undirected
 
 
 class _Solution(ctypes.Structure):
@@ -43,20 +43,20 @@ class TreeMatch:
         tm.tm_set_verbose_level(0)
         tm.tm_set_max_nb_threads(1)
 
-    def place(self, traffic: Traffic, domain: int, tree: list[int], costs: list[float]) -> tuple[list[int], float]:
+    def place(self, traffic: Traffic, tree: Tree) -> tuple[np.ndarray, float]:
         """As Kahip.place."""
-        tm, ranks, depth = self._library, traffic.ranks, len(tree) + 2
-        arity = (ctypes.c_int * depth)(*reversed(tree), domain, 0)
-        cost = (ctypes.c_double * depth)(*reversed(costs), 1.0, 0.0)
-        first, to, weight = undirected(traffic)
+        tm, ranks, depth = self._library, traffic.ranks, len(tree.branches) + 2
+        arity = (ctypes.c_int * depth)(*reversed(tree.branches), tree.cores, 0)
+        cost = (ctypes.c_double * depth)(*reversed(tree.costs(traffic)), 1.0, 0.0)
+        first, to, weight = undirected(traffic, tree)
         matrix = np.zeros((ranks, ranks))
         matrix[np.repeat(np.arange(ranks), np.diff(first)), to] = weight
         rows = (ctypes.c_void_p * ranks)(*(matrix.ctypes.data + row * matrix.strides[0] for row in range(ranks)))
-        cores = (ctypes.c_int * domain)(*range(domain))
+        cores = (ctypes.c_int * tree.cores)(*range(tree.cores))
         begin = time.process_time()
-        topology = ctypes.c_void_p(tm.tm_build_synthetic_topology(arity, cost, depth, cores, domain))
+        topology = ctypes.c_void_p(tm.tm_build_synthetic_topology(arity, cost, depth, cores, tree.cores))
         tm.tm_optimize_topology(ctypes.byref(topology))
         affinity = tm.tm_build_affinity_mat(rows, ranks)
         found = tm.tm_compute_mapping(topology, tm.tm_build_tree_from_topology(topology, affinity, None, None)).contents
         seconds = time.process_time() - begin
-        return [int(found.sigma[rank]) for rank in range(ranks)], seconds
+        return np.array([found.sigma[rank] for rank in range(ranks)]), seconds

@@ -161,6 +161,31 @@ TEST_CASE("own mapping finds what is best") {
   CHECK(score(grid, a).between_nodes_bytes == doctest::Approx(2 * 2 * 3 * 8 * 1e6));
 }
 
+TEST_CASE("searches end in time, and better for more of it") {
+  // Numbered so that no order is regular.
+  std::vector<TrafficEntry> entries;
+  const TrafficGraph grid = grid_traffic(24, 24);
+  const auto number = [](int rank) { return rank * 247 % 576; };
+  for (int r = 0; r < grid.ranks; ++r) {
+    for (auto e = static_cast<std::size_t>(grid.first[static_cast<std::size_t>(r)]); e < static_cast<std::size_t>(grid.first[static_cast<std::size_t>(r) + 1]); ++e) {
+      entries.push_back({number(r), number(grid.to[e]), grid.messages[e], grid.bytes[e]});
+    }
+  }
+  const Task task(TrafficGraph::of_entries(576, entries), measured_torus(6, 8, 12), {}, Objective::messages);
+  for (const char* name : {"antiphon", "unaided"}) {
+    CAPTURE(name);
+    double before = objective_value(task, find_method("block")->place(task, {}));
+    for (const double seconds : {0.1, 0.4}) {
+      const double begin = thread_seconds();
+      const Assignment a = find_method(name)->place(task, {seconds, 1});
+      // A little for debuggers' and sanitizers' builds.
+      CHECK(thread_seconds() - begin < 1.1 * seconds);
+      CHECK(objective_value(task, a) < 1.05 * before);
+      before = objective_value(task, a);
+    }
+  }
+}
+
 TEST_CASE("bisection keeps its range and fixed vertices") {
   Random random(3);
   CutGraph g;

@@ -91,15 +91,20 @@ class Portfolio {
     return least.placement;
   }
 
-  /// Another method's result as a beginning, where that method can be used.
-  void begin_as(const char* name) {
+  /// Another method's result, empty where that method cannot be used.
+  Model::Placement placed_by(const char* name, std::uint64_t seed) {
     const Method* method = find_method(name);
-    if (method == nullptr || (method->unavailable != nullptr && !method->unavailable().empty())) return;
+    if (method == nullptr || (method->unavailable != nullptr && !method->unavailable().empty())) return {};
     try {
-      begin_with(model_.placement(method->place(model_.task(), budget_)));
+      return model_.placement(method->place(model_.task(), {budget_.seconds, seed}));
     } catch (const Error&) {
       // Its refusal is no loss.
+      return {};
     }
+  }
+
+  void begin_as(const char* name) {
+    if (Model::Placement found = placed_by(name, budget_.seed); !found.empty()) begin_with(std::move(found));
   }
 
   void regular() {
@@ -130,16 +135,18 @@ class Portfolio {
     candidates_.clear();
     std::sort(left.begin(), left.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
     const double enough = worth_improving * left[0].cost;
-    std::erase_if(left, [&](const Candidate& c) { return c.cost > enough; });
-    for (std::size_t n = 0; thread_seconds() < until; ++n) {
-      if (n < left.size()) {
-        improve(std::move(left[n]), until);
-      } else {
-        const double before = thread_seconds();
-        improve(fresh(n - left.size()), until);
-        // The last one would not be ready.
-        if (thread_seconds() + 0.7 * (thread_seconds() - before) > until) break;
-      }
+    for (Candidate& c : left) {
+      if (c.cost <= enough && thread_seconds() < until) improve(std::move(c), until);
+    }
+    explore_afresh(until);
+  }
+
+  void explore_afresh(double until) {
+    while (thread_seconds() < until) {
+      const double before = thread_seconds();
+      improve(fresh(), until);
+      // The last one would not be ready.
+      if (thread_seconds() + 0.7 * (thread_seconds() - before) > until) break;
     }
   }
 
@@ -161,12 +168,21 @@ class Portfolio {
     if (shares_.order_matters()) swaps_.descend(until, true);
   }
 
-  Candidate fresh(std::size_t n) {
-    const float shares[] = {0, 0.95F, 0.5F, 0};
-    const bool again = !model_.uniform_network() && n % 4 == 3;
-    Model::Placement found = recursive_bisection(model_, domains_, random_, shares[n % 4], again ? &best_.placement : nullptr);
+  /// Every third one is Scotch's with another seed: its cuts and ours fail on different traffic.
+  Candidate fresh() {
+    const std::size_t n = fresh_++;
+    Model::Placement found;
+    if (with_scotch_ && few() && n % 3 == 0) found = placed_by("scotch", budget_.seed + 1 + 2 * (n / 3));
+    if (found.empty()) found = cut_afresh();
     const double cost = model_.total(found);
     return {std::move(found), cost};
+  }
+
+  Model::Placement cut_afresh() {
+    const float shares[] = {0, 0.95F, 0.5F, 0};
+    const std::size_t n = cuts_++;
+    const bool again = !model_.uniform_network() && n % 4 == 3;
+    return recursive_bisection(model_, domains_, random_, shares[n % 4], again ? &best_.placement : nullptr);
   }
 
   void improve(Candidate c, double until) {
@@ -220,7 +236,10 @@ class Portfolio {
       shares_.anneal(hot, 0.05F * hot, now + (end - now) * round.share);
       // What was too hot is not put in order at any price.
       descend(shares_.placement(), std::min(at_part(1), thread_seconds() + 0.25 * (end - now)));
+      const double before = best_.cost;
       keep(swaps_.placement(), model_.total(swaps_.placement()));
+      // Where heat finds nothing, other beginnings may; what is left then is for the best of them.
+      if (few() && round.share < 1 && best_.cost >= before) explore_afresh(thread_seconds() + 0.7 * (end - thread_seconds()));
     }
   }
 
@@ -235,23 +254,30 @@ class Portfolio {
   Shares shares_;
   Candidate best_;
   std::vector<Candidate> candidates_;
+  std::size_t fresh_ = 0;  ///< new beginnings so far
+  std::size_t cuts_ = 0;   ///< of them ours
 };
 
 }  // namespace
 
 Assignment search_portfolio(const Task& task, const Budget& budget, bool with_scotch) {
-  Portfolio portfolio(task, budget, with_scotch);
+  const double begin = thread_seconds();
+  // Single precision and both directions in one must not make it worse than what is free.
+  Assignment simple = block_assignment(task);
+  double least = objective_value(task, simple);
+  Assignment other = cyclic_assignment(task);
+  if (const double value = objective_value(task, other); value < least) {
+    least = value;
+    simple = std::move(other);
+  }
+  // The result is judged like these two, and steps of the search are a little late to see that the time is over.
+  constexpr double on_time = 0.99;
+  const double judged = 0.75 * (thread_seconds() - begin);
+  const double spent = thread_seconds() - begin;
+  Portfolio portfolio(task, {std::max(0.0, on_time * budget.seconds - spent - judged), budget.seed}, with_scotch);
   const Model::Placement found = portfolio.run();
   Assignment best{{found.begin(), found.begin() + task.ranks()}};
-  // Single precision and both directions in one must not make it worse than what is free.
-  double least = objective_value(task, best);
-  for (Assignment simple : {block_assignment(task), cyclic_assignment(task)}) {
-    const double value = objective_value(task, simple);
-    if (value >= least) continue;
-    least = value;
-    best = std::move(simple);
-  }
-  return best;
+  return objective_value(task, best) <= least ? best : simple;
 }
 
 }  // namespace antiphon::mapping
