@@ -14,7 +14,7 @@ from antiphon.errors import AntiphonError
 from antiphon.trace import AS_SCHEDULE, Call, Communicator, RankTrace, Shape, Trace
 from antiphon.traffic import Edges, Part, Traffic, Uniform, libraries
 from antiphon.traffic import core as messages_core
-from antiphon.traffic.decompose import Decomposer, Own
+from antiphon.traffic.decompose import Decomposed, Decomposer, Own, joined
 from antiphon.traffic.joint import Asked, Optimiser, layers
 from antiphon.traffic.libraries import Call as Collective
 from antiphon.traffic.of_trace import of_trace, phases_of
@@ -129,6 +129,15 @@ def test_hierarchical_algorithms_cross_nodes_once() -> None:
     assert done.algorithm == "smp" and (5, 4) in pairs
     cross = nodes[done.edges.source] != nodes[done.edges.target]
     assert sorted(done.edges.target[cross].tolist()) == [0, 8, 12]
+
+
+def test_several_steps_are_no_schedule() -> None:
+    """GIVEN an algorithm of several steps, approximate for many ranks THEN it has the steps' notes, and is not said to be
+    one schedule."""
+    done = Decomposer(libraries.load("openmpi-5.0-tuned")).decompose(Collective("allreduce", 128, 1024))
+    assert len(done.schedules) > 1 and done.schedule == "" and all(isinstance(note, str) for note in done.notes)
+    part = Decomposed(done.edges, notes={"approximate"})
+    assert joined([part, part]).notes == {"approximate"} and joined([part, part]).schedule == ""
 
 
 def test_segments() -> None:

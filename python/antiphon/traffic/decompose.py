@@ -244,7 +244,7 @@ def joined(parts: Iterable[Decomposed]) -> Decomposed:
     schedules = list(dict.fromkeys(name for part in done for name in part.schedules))
     notes = {note for part in done for note in part.notes}
     uniform = [group for part in done for group in part.uniform]
-    return Decomposed(Edges.merge([part.edges for part in done]), uniform, "", schedules, notes)
+    return Decomposed(Edges.merge([part.edges for part in done]), uniform, schedules=schedules, notes=notes)
 
 
 def by_schedule(call: Call, schedule: str) -> Decomposed:
