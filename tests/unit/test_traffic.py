@@ -132,7 +132,7 @@ def test_hierarchical_algorithms_cross_nodes_once() -> None:
 
 
 def test_several_steps_are_no_schedule() -> None:
-    """GIVEN an algorithm of several steps, approximate for many ranks THEN it has the steps' notes, and is not said to be
+    """GIVEN an algorithm of several steps, approximate for many ranks THEN it has their notes, and is not said to be
     one schedule."""
     done = Decomposer(libraries.load("openmpi-5.0-tuned")).decompose(Collective("allreduce", 128, 1024))
     assert len(done.schedules) > 1 and done.schedule == "" and all(isinstance(note, str) for note in done.notes)
