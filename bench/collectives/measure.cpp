@@ -81,20 +81,20 @@ void Stopwatch::interlude() {
   }
 }
 
-std::vector<double> Stopwatch::turn(Mode mode, Workload& work, const Way& way, int calls) {
+std::vector<double> Stopwatch::turn(Mode mode, Workload& work, const Way& way, int calls, bool lead_in) {
   std::optional<LibraryForcing> forcing;
   if (!way.library_algorithm.empty()) forcing.emplace(work.collective(), way.library_algorithm);
-  return turn(mode, [&] { work.call(way.comm); }, calls);
+  return turn(mode, [&] { work.call(way.comm); }, calls, lead_in);
 }
 
-std::vector<double> Stopwatch::turn(Mode mode, const Call& call, int calls) {
+std::vector<double> Stopwatch::turn(Mode mode, const Call& call, int calls, bool lead_in) {
   std::vector<double> durations_s;
   if (mode == Mode::burst) {
     interlude();
     durations_s.push_back(timed_run(call, calls_in_burst));
   } else {
     // The contenders share the connections: the first call finds them as the one before left them.
-    timed_run(call, 1);
+    if (lead_in) timed_run(call, 1);
     if (mode == Mode::throughput) {
       durations_s.push_back(timed_run(call, calls));
     } else {

@@ -43,8 +43,9 @@ class Stopwatch {
   Stopwatch& operator=(const Stopwatch&) = delete;
 
   /// Samples of one turn of a contender. `calls`: of sync the number of samples, of throughput the calls in its one sample.
-  std::vector<double> turn(Mode mode, Workload& work, const Way& way, int calls);
-  std::vector<double> turn(Mode mode, const Call& call, int calls);
+  /// `lead_in`: after a call that is not counted.
+  std::vector<double> turn(Mode mode, Workload& work, const Way& way, int calls, bool lead_in = true);
+  std::vector<double> turn(Mode mode, const Call& call, int calls, bool lead_in = true);
   /// The time of one call right now, known to all ranks.
   double estimate(Workload& work, const Way& way);
   double estimate(const Call& call);

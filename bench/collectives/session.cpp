@@ -33,6 +33,8 @@ constexpr double margin_with_one_sample = 4.0;  ///< one retransmission timeout 
 constexpr double worth_another_mode = 1.8;
 constexpr double worth_another_mode_when_long = 1.1;
 constexpr double long_call_s = 20e-3;
+/// A call that takes longer than its cell's budget, and than this, is its own warm-up.
+constexpr double dear_call_s = 0.1;
 
 }  // namespace
 
@@ -117,11 +119,16 @@ bool Session::enter(const Contender& contender, std::size_t slot, Workload& work
     say_why_not(cell, entrant, wrong);
     return false;
   }
+  if (dear(entrant)) return true;
   // In a race the first call counts where it was the quicker: building its schedule is part of it, but so is no bad luck.
   const double again_s = stage_->stopwatch().estimate(work, entrant.way);
   entrant.estimate_s = options_.race ? std::min(entrant.estimate_s, again_s) : again_s;
   if (!options_.race) entrant.estimate_s = stage_->stopwatch().estimate(work, entrant.way);
   return true;
+}
+
+bool Session::dear(const Entrant& entrant) const {
+  return !options_.race && entrant.estimate_s > std::max(options_.budget_s, dear_call_s);
 }
 
 void Session::say_why_not(const Cell& cell, const Entrant& entrant, std::int64_t wrong) const {
@@ -226,7 +233,8 @@ void Session::run_mode(const Cell& cell, Mode mode, Workload& work, Entrants& en
       // Another one begins in each round: who follows whom is no advantage.
       Entrant& entrant = entrants[(i + static_cast<std::size_t>(rounds)) % entrants.size()];
       if (entrant.out) continue;
-      const auto samples = stage_->stopwatch().turn(mode, work, entrant.way, calls);
+      const bool bare = mode == Mode::sync && dear(entrant);
+      const auto samples = stage_->stopwatch().turn(mode, work, entrant.way, bare ? 1 : calls, !bare);
       entrant.samples.insert(entrant.samples.end(), samples.begin(), samples.end());
     }
     ++rounds;

@@ -44,6 +44,7 @@ class Session {
   [[nodiscard]] int calls_in_turn(Mode mode, const Entrants& entrants) const;
   [[nodiscard]] bool another_round(int rounds, double start_s, const Entrants& entrants) const;
   bool enter(const Contender& contender, std::size_t slot, Workload& work, const Cell& cell, Entrant& entrant);
+  [[nodiscard]] bool dear(const Entrant& entrant) const;
   void say_why_not(const Cell& cell, const Entrant& entrant, std::int64_t wrong) const;
   void drop_the_hopeless(Entrants& entrants) const;
   void readmit(Entrants& entrants) const;
