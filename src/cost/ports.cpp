@@ -58,8 +58,8 @@ NetworkPorts::NetworkPorts(const Machine& machine, int period)
   if (incast) network_.set_slowdown(&incast_ratio, &machine.profile().contention.incast);
 }
 
-void NetworkPorts::send(std::uint32_t message, int from_node, double bytes, const Route& route, double now) {
-  if (!queues_.empty()) queues_.send(message, from_node, machine_.entry(from_node).port_bytes_per_s, bytes, route, now);
+void NetworkPorts::send(std::uint32_t message, int from_node, double bytes, const Route& route, double now, double idle_s) {
+  if (!queues_.empty()) queues_.send(message, from_node, machine_.entry(from_node).port_bytes_per_s, bytes, route, now, idle_s > timeout_s_);
 }
 
 double NetworkPorts::delay_s(std::uint32_t message, double now) {

@@ -22,8 +22,8 @@ class NetworkPorts {
   /// Bytes that a message counts as on its ports: what they could pass in its gap.
   [[nodiscard]] double volume(int from_node, double gap_s) const { return gap_s * machine_.entry(from_node).port_bytes_per_s; }
   FlowNetwork& network() { return network_; }
-  /// A message of so many bytes begins on its way.
-  void send(std::uint32_t message, int from_node, double bytes, const Route& route, double now);
+  /// A message of so many bytes begins on its way; nothing did on its connection for `idle_s` before.
+  void send(std::uint32_t message, int from_node, double bytes, const Route& route, double now, double idle_s);
   /// How much later than its last byte could be there a message that has left is there, since packets were lost.
   double delay_s(std::uint32_t message, double now);
 

@@ -230,7 +230,26 @@ void CostSimulation::post_recv(int rank, const Op& op, const Progress::Piece& pi
   }
 }
 
+/// The answer to a long message's announcement takes the same connection as what its receiver sends, and cannot pass that. Where both begin
+/// within a latency their announcements are there before either has its answer, and the messages go side by side.
+bool CostSimulation::answer_waits(MessageId id, double now) {
+  const Message& m = messages_[id];
+  if (!m.waits || m.near || !symmetry_.whole()) return false;
+  const auto found = connections_.find(static_cast<std::uint64_t>(m.from) << 32 | static_cast<std::uint64_t>(symmetry_.distance(m.to, m.from)));
+  if (found == connections_.end() || !found->second.busy) return false;
+  const Message& before = messages_[found->second.under_way];
+  if (!before.waits || before.begin_s + m.link->latency_s >= now) return false;
+  found->second.answers.push_back(id);
+  return true;
+}
+
+/// What was under way has left: now the answers do.
+void CostSimulation::answer(Connection& connection, double now) {
+  for (const MessageId id : std::exchange(connection.answers, {})) at(now + messages_[id].link->latency_s, What::leave, id);
+}
+
 void CostSimulation::enqueue(MessageId id, double now) {
+  if (answer_waits(id, now)) return;
   Connection& connection = connections_[messages_[id].connection];
   connection.queue.push(id);
   if (!connection.busy) start_next(connection, now);
@@ -239,11 +258,12 @@ void CostSimulation::enqueue(MessageId id, double now) {
 void CostSimulation::start_next(Connection& connection, double now) {
   if (connection.queue.empty()) {
     connection.busy = false;
+    connection.idle_since_s = now;
     return;
   }
   const bool alone = !connection.busy;
   connection.busy = true;
-  const MessageId id = connection.queue.pop();
+  const MessageId id = connection.under_way = connection.queue.pop();
   Message& m = messages_[id];
   m.begin_s = now;
   const double gap = m.link->gap.at(m.bytes);
@@ -255,7 +275,7 @@ void CostSimulation::start_next(Connection& connection, double now) {
   const double headers = alone && machine_.entry(from_node).burst_bytes > 0 ? own_header_bytes : 0;
   const double volume = ports_.volume(from_node, gap) + headers;
   const Route route = ports_.route(from_node, machine_.node(m.to));
-  ports_.send(id, from_node, static_cast<double>(m.bytes) + own_header_bytes, route, now);
+  ports_.send(id, from_node, static_cast<double>(m.bytes) + own_header_bytes, route, now, alone ? now - connection.idle_since_s : 0);
   const FlowId flow = ports_.network().start(volume, route, now);
   if (message_of_flow_.size() <= flow) message_of_flow_.resize(flow + 1, none);
   message_of_flow_[flow] = id;
@@ -279,6 +299,7 @@ void CostSimulation::flow_ended(MessageId id, double now) {
   const double delay_s = m.near ? 0 : ports_.delay_s(id, now);
   at(now + delay_s + arrives_after_s(*m.link, m.link->latency_s, m.bytes), What::arrive, id);
   Connection& connection = connections_[m.connection];
+  answer(connection, now);
   start_next(connection, now);
   if (!m.waits) {
     connection.sent_bytes += static_cast<double>(m.bytes);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <limits>
 #include <memory>
 #include <queue>
 #include <unordered_map>
@@ -78,6 +79,9 @@ class CostSimulation {
     Fifo unfinished;  ///< sends that are not complete, since the system has not taken them over
     double given_bytes = 0;
     double sent_bytes = 0;
+    MessageId under_way = none;      ///< while busy
+    std::vector<MessageId> answers;  ///< messages of the other way that wait for an answer behind what is under way here
+    double idle_since_s = -std::numeric_limits<double>::infinity();
     bool busy = false;
   };
   struct Matching {
@@ -111,6 +115,8 @@ class CostSimulation {
   Matching& matching(int to, int far, int tag);
   MessageId new_message();
   void enqueue(MessageId id, double now);
+  bool answer_waits(MessageId id, double now);
+  void answer(Connection& connection, double now);
   void start_next(Connection& connection, double now);
   void flow_ended(MessageId id, double now);
   void long_sent(const Message& m, double now);

@@ -46,10 +46,12 @@ double CostSimulation::receive_work_s(const LinkClass& link, std::int64_t bytes)
   return std::max(0.0, work_s(link, link.receive_overhead, bytes) - waiting);
 }
 
-/// What the receiver of a message does in its turn. To fetch one takes what is left of its gap when its sender has handed it over and looked.
+/// What the receiver of a message does in its turn. A long one is taken in as it comes: what is left when its last byte is there is no more than
+/// a short one. To fetch one takes what is left of its gap when its sender has handed it over and looked.
 double CostSimulation::take_in_s(const Message& m) const {
+  if (!fetched(m)) return receive_work_s(*m.link, std::min(m.bytes, m.link->eager_bytes));
   const double work = receive_work_s(*m.link, m.bytes);
-  if (!fetched(m) || crowded(*m.link)) return work;
+  if (crowded(*m.link)) return work;
   return std::max(work, near_gap_s(m) - send_work_s(*m.link, m.bytes) - turns_.turn_s());
 }
 

@@ -11,18 +11,32 @@ namespace {
 class Lanes {
  public:
   Lanes(std::int64_t lanes, Cut cut) : lanes_(static_cast<std::size_t>(lanes)), cut_(cut) {}
-  [[nodiscard]] Dep next() const { return following(lanes_[at_].last, lanes_[at_].pieces, cut_); }
+  /// After the lane's last message, as its pieces go.
+  [[nodiscard]] Dep next() const {
+    const auto& lane = lanes_[at_];
+    return lane.empty() ? Dep(no_op) : following(lane.back().id, lane.back().pieces, cut_);
+  }
+  /// The same, but where messages have fewer pieces than the window no more of them either than the window has pieces.
+  [[nodiscard]] Dep within_window() const {
+    const auto& lane = lanes_[at_];
+    std::int64_t pieces = 0;
+    for (auto message = lane.rbegin(); message != lane.rend(); ++message) {
+      pieces += message->pieces;
+      if (pieces >= cut_.window) return following(message->id, pieces, cut_);
+    }
+    return no_op;
+  }
   void add(OpId id, std::int64_t bytes) {
-    lanes_[at_] = {id, pieces_of(bytes, cut_)};
+    lanes_[at_].push_back({id, pieces_of(bytes, cut_)});
     at_ = (at_ + 1) % lanes_.size();
   }
 
  private:
-  struct Lane {
-    OpId last = no_op;
+  struct Message {
+    OpId id = no_op;
     std::int64_t pieces = 0;
   };
-  std::vector<Lane> lanes_;
+  std::vector<std::vector<Message>> lanes_;
   std::size_t at_ = 0;
   Cut cut_;
 };
@@ -43,8 +57,9 @@ void gather_at_root(Schedule& s, const Problem& p, Cut cut) {
       continue;
     }
     // Asked for while the last pieces of the one before are on their way, so that the wire never waits for the grant.
-    s.send_token(from, {granted.next()});
-    granted.add(s.recv(from, block, {granted.next()}, cut), block.bytes);
+    const Dep asked = granted.within_window();
+    s.send_token(from, {asked});
+    granted.add(s.recv(from, block, {asked}, cut), block.bytes);
   }
 }
 

@@ -101,6 +101,11 @@ TEST_CASE("more under way over an uplink than its port holds: a timeout; few lon
   profile.contention.retransmission_timeout_s = 0.5;
   CHECK(took_s(4096) == doctest::Approx(unlimited_s + 0.5).epsilon(0.01));
   CHECK(took_s(2048) < 0.1);
+  // What a connection that rested sends at once has not adapted; of longer messages the least window counts.
+  profile.topology.switches[1].uplink_buffer_bytes = 320 * 1024;
+  CHECK(took_s(8192) > 0.5);
+  CHECK(took_s(16384) < 0.1);
+  profile.topology.switches[1].uplink_buffer_bytes = 160 * 1024;
   // One long message each: TCP makes its windows smaller.
   std::vector<Schedule> s(2 * side);
   for (int r = 0; r < side; ++r) {
@@ -147,6 +152,39 @@ TEST_CASE("long messages wait for their receive, short ones do not") {
     const Evaluation e = evaluate(s, Machine::blocked(profile, 3, 1));
     CHECK((e.rank_end_s[0] > 40e-6) == (m > 1000));
   }
+}
+
+TEST_CASE("the answer to a long message waits behind another one on its way back") {
+  Profile profile = simple_profile(2, rate);
+  profile.link_classes[0].eager_bytes = 1000;
+  profile.processors.copy_bytes_per_s = 1e9;
+  const std::int64_t m = 1000000;
+  const auto exchange = [&](std::int64_t copied_before) {
+    std::vector<Schedule> s(2);
+    for (int r = 0; r < 2; ++r) {
+      s[static_cast<std::size_t>(r)].recv(1 - r, place(m));
+      const OpId late = r == 1 ? s[1].copy(bytes(copied_before), place(copied_before)) : no_op;
+      s[static_cast<std::size_t>(r)].send(1 - r, bytes(m), {late});
+    }
+    return seconds(s, Machine::blocked(profile, 2, 1));
+  };
+  // Both at once: side by side. The later one by 1 ms: when the other has passed.
+  CHECK(exchange(1000) == doctest::Approx(10e-3).epsilon(0.02));
+  CHECK(exchange(1000000) == doctest::Approx(20e-3).epsilon(0.02));
+}
+
+TEST_CASE("on shared cores a long message is taken in as it comes") {
+  Profile profile = simple_profile(2, rate);
+  profile.processors.cores_per_node = 1;
+  profile.processors.nodes_sharing = 2;
+  profile.processors.turn_s = 1e-6;
+  profile.link_classes[0].eager_bytes = 100000;
+  profile.link_classes[0].receive_overhead = Curve({{0, 0}, {100000, 1e-3}});
+  std::vector<Schedule> s(2);
+  s[0].send(1, bytes(1000000));
+  s[1].recv(0, place(1000000));
+  // The wire's 10 ms, and the work for what came last.
+  CHECK(seconds(s, Machine::blocked(profile, 2, 1)) == doctest::Approx(11e-3).epsilon(0.02));
 }
 
 TEST_CASE("ranks that share cores wait for one another") {

@@ -7,6 +7,8 @@
 #include "../../src/patterns/circulant.hpp"
 #include "../../src/patterns/partition.hpp"
 #include "../../src/patterns/tree.hpp"
+#include "antiphon/algorithm.hpp"
+#include "antiphon/cost.hpp"
 #include "antiphon/progress.hpp"
 #include "antiphon/select.hpp"
 
@@ -151,4 +153,20 @@ TEST_CASE("patterns: in a multicast allgather as many send at a time as may, far
   CHECK(sends_after(5, 8, 2, {0, 4}));
   CHECK_FALSE(sends_after(2, 8, 2, {0, 1}));
   CHECK(sends_after(2, 8, 2, {1, 4}));
+}
+
+TEST_CASE("patterns: a flat gather asks for no more short blocks at a time than its window has pieces") {
+  const Algorithm* flat = find_algorithm(Collective::gather, "flat");
+  REQUIRE(flat != nullptr);
+  Call call;
+  call.collective = Collective::gather;
+  call.bytes = 4096;
+  const Parameters parameters = resolve_parameters(*flat, {});
+  const Schedule root = flat->build(problem_of(call, 0, 64, *flat, parameters));
+  int at_once = 0;
+  for (const Op& op : root.ops()) {
+    const auto deps = root.deps(op);
+    at_once += op.kind == OpKind::send && std::all_of(deps.begin(), deps.end(), [](const Dep& dep) { return dep.op == no_op; });
+  }
+  CHECK(at_once == 4);  // two senders, two pieces each
 }
