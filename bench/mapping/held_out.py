@@ -294,4 +294,29 @@ MACHINES: dict[int, dict[str, Callable[[], Machine]]] = {
         "mixed": lambda: mixed(3000, (48, 96, 64, 128), 6),
         "spare": lambda: fat(3000, 64),
     },
+    # Added when all above had been looked at.
+    60: {
+        "switch": lambda: flat(60, 10),
+        "racks": lambda: racks(60, 5, 4),
+        "torus": lambda: torus((3, 5), 4),
+        "islands": lambda: islands(15, 4, 5, 31),
+        "mixed": lambda: mixed(60, (8, 12, 6), 2),
+        "spare": lambda: fat(60, 16),
+    },
+    120: {
+        "switch": lambda: flat(120, 12),
+        "racks": lambda: noisy(racks(120, 6, 5), 32),
+        "torus": lambda: torus((5, 3, 2), 4),
+        "islands": lambda: islands(20, 6, 5, 33),
+        "mixed": lambda: mixed(120, (16, 8, 20), 3),
+        "spare": lambda: racks(120, 10, 4),
+    },
+    360: {
+        "switch": lambda: fat(360, 24),
+        "racks": lambda: racks(360, 12, 6),
+        "torus": lambda: noisy(torus((6, 5, 3), 4), 34),
+        "islands": lambda: islands(30, 12, 6, 35),
+        "mixed": lambda: mixed(360, (20, 12, 28), 4),
+        "spare": lambda: flat(360, 32),
+    },
 }

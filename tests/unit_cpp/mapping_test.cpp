@@ -238,6 +238,26 @@ TEST_CASE("recursive doubling folds a torus") {
   CHECK(model.total(found) == doctest::Approx(64 * 10 * 1e3));
 }
 
+TEST_CASE("regular orders cut grids whose sides have several factors") {
+  // Pairs of neighbours in each direction share a node of four; sides of 6 are 2 · 3 and 3 · 2.
+  Machine machine = measured_torus(3, 3, 4);
+  for (Distance& d : machine.between_nodes) d.seconds_per_byte *= 5;
+  const Task task(grid_traffic(6, 6), machine, {}, Objective::messages);
+  const Model model(task);
+  const Domains domains(model);
+  Digits digits(model, domains);
+  const auto least = [&] {
+    double cost = 1e30;
+    for (const auto& start : digits.starts()) cost = std::min(cost, model.total(digits.climb(start, thread_seconds() + 10)));
+    return cost;
+  };
+  const double halves = least();
+  REQUIRE(digits.turn());
+  CHECK(least() < 0.9 * halves);
+  REQUIRE(digits.turn());
+  CHECK(least() == doctest::Approx(halves));
+}
+
 TEST_CASE("exchanges by tables are counted rightly and find what single ones find") {
   for (const Machine& machine : {tree(6, 4), measured_torus(3, 2, 4), uneven()}) {
     const Task task(grid_traffic(4, 5), machine, {}, Objective::messages);

@@ -49,10 +49,11 @@ Digits::Digits(const Model& model, const Domains& domains) : model_(model) {
     }
     std::erase_if(fills_[0], [&](int slot) { return taken[at(slot)] != 0; });
   } else {
+    add_rows(domains.grid());
     fold(domains.grid());
   }
   // From the longest stride to the shortest: what lies between two of them is a dimension.
-  std::vector<int> bounds = strides();
+  const std::vector<int> bounds = strides();
   int dimension = 0;
   for (std::size_t i = bounds.size(); i-- > 1; ++dimension) {
     for (const int p : primes_of(bounds[i] / bounds[i - 1])) {
@@ -60,14 +61,37 @@ Digits::Digits(const Model& model, const Domains& domains) : model_(model) {
       dimension_.push_back(dimension);
     }
   }
-  int stride = 1;
-  digit_.resize(radix_.size());
-  for (std::size_t d = radix_.size(); d-- > 0;) {
-    for (int r = 0; r < model.ranks(); ++r) digit_[d].push_back(r / stride % radix_[d]);
-    stride *= radix_[d];
-  }
+  read_digits();
   // Odd, so that the ranks that are counted differ in all digits.
   step_ = static_cast<int>(std::min<std::size_t>(model.edges() / enough_edges, at(model.ranks()) / 64)) | 1;
+}
+
+void Digits::read_digits() {
+  int stride = 1;
+  digit_.assign(radix_.size(), {});
+  for (std::size_t d = radix_.size(); d-- > 0;) {
+    for (int r = 0; r < model_.ranks(); ++r) digit_[d].push_back(r / stride % radix_[d]);
+    stride *= radix_[d];
+  }
+}
+
+bool Digits::turn() {
+  const std::vector<int> before = radix_;
+  for (std::size_t first = 0, d = 0; d < radix_.size(); first = d) {
+    while (d < radix_.size() && dimension_[d] == dimension_[first]) ++d;
+    std::reverse(radix_.begin() + static_cast<std::ptrdiff_t>(first), radix_.begin() + static_cast<std::ptrdiff_t>(d));
+  }
+  if (radix_ == before) return false;
+  read_digits();
+  return true;
+}
+
+/// Halves of an axis of 5 are no digits of it; node after node, each axis is one.
+void Digits::add_rows(const std::vector<int>& grid) {
+  by_rows_ = std::any_of(grid.begin(), grid.end(), [](int length) { return (length & (length - 1)) != 0; });
+  if (!by_rows_) return;
+  fills_.emplace_back(at(model_.slots()));
+  std::iota(fills_.back().begin(), fills_.back().end(), 0);
 }
 
 /// A fill for every choice of axes that are long enough, where the nodes of the torus are equally large.
@@ -129,6 +153,7 @@ std::vector<Digits::Order> Digits::starts() const {
   }
   if (dims.size() > 1) out.push_back(interleaved(dims));
   out.push_back({{plain.rbegin(), plain.rend()}});
+  for (Order& order : out) order.folded = by_rows_ ? 1 : 0;
   return out;
 }
 
@@ -152,7 +177,7 @@ Digits::Order Digits::mixed(Random& random) const {
     if (d == 0 || dimension_[at(d)] != dimension_[at(d) - 1]) left.push_back({d, d});
     left.back().second = d + 1;
   }
-  Order order;
+  Order order{{}, by_rows_ ? std::size_t{1} : 0};
   while (!left.empty()) {
     const std::size_t pick = random.below(static_cast<std::uint32_t>(left.size()));
     order.digits.push_back(left[pick].first++);

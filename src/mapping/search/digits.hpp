@@ -17,11 +17,14 @@ class Digits {
  public:
   struct Order {
     std::vector<int> digits;   ///< most significant first
-    std::size_t folded = 0;    ///< a bit for each axis that can be folded
+    std::size_t folded = 0;    ///< a bit for each axis that can be folded; before them one for `by_rows_`
   };
 
   Digits(const Model& model, const Domains& domains);
 
+  /// The factors of each dimension's length the other way round: 10 as 5 pairs of neighbours instead of 2 halves. False where
+  /// that changes nothing.
+  bool turn();
   /// Orders worth beginning with.
   [[nodiscard]] std::vector<Order> starts() const;
   /// The digits of the dimensions mixed at random, those of each in their order.
@@ -35,6 +38,8 @@ class Digits {
  private:
   void place(const Order& order, Model::Placement& out) const;
   [[nodiscard]] std::vector<int> strides();
+  void read_digits();
+  void add_rows(const std::vector<int>& grid);
   void fold(const std::vector<int>& grid);
   [[nodiscard]] Order interleaved(const std::vector<std::vector<int>>& dims) const;
 
@@ -45,6 +50,7 @@ class Digits {
   std::vector<int> dimension_;  ///< the dimension that a digit is part of
   std::vector<std::vector<int>> digit_;  ///< [digit][rank]
   double regularity_ = 0;
+  bool by_rows_ = false;    ///< there are fills node after node, too
   int step_ = 1;            ///< of ranks whose messages are counted while climbing
 };
 

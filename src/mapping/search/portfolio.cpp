@@ -2,6 +2,7 @@
 #include "mapping/search/portfolio.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "antiphon/error.hpp"
 #include "mapping/fill.hpp"
@@ -108,15 +109,20 @@ class Portfolio {
   }
 
   void regular() {
-    const Digits digits(model_, domains_);
+    Digits digits(model_, domains_);
     if (digits.regularity() < regular_enough) return;
     // Whatever the beginnings before took.
     const double until = std::max(at_part(0.2), thread_seconds() + 0.15 * budget_.seconds);
     const double cut = best_.cost;
-    for (const auto& start : digits.starts()) {
-      if (thread_seconds() < until) begin_with(digits.climb(start, until));
-      if (candidates_.back().cost > hopeless * cut) return;
+    const double most = hopeless * cut;
+    double turned = std::numeric_limits<double>::infinity();
+    if (digits.turn()) {
+      turned = climb(digits, (thread_seconds() + until) / 2, most);
+      digits.turn();
     }
+    const double plain = climb(digits, until, most);
+    if (std::min(plain, turned) > most) return;
+    if (turned < plain) digits.turn();
     // Further beginnings only for what beats the ones so far.
     while (thread_seconds() < until && digits.dimensions() > 1) {
       Model::Placement found = digits.climb(digits.mixed(random_), until);
@@ -125,6 +131,18 @@ class Portfolio {
         begin_with(std::move(found));
       }
     }
+  }
+
+  /// From all plain orders, until one costs more than `most`. The least cost of them.
+  double climb(const Digits& digits, double until, double most) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& start : digits.starts()) {
+      if (thread_seconds() >= until) break;
+      begin_with(digits.climb(start, until));
+      if (candidates_.back().cost > most) return candidates_.back().cost;
+      least = std::min(least, candidates_.back().cost);
+    }
+    return least;
   }
 
   /// Every beginning gets its nodes ordered and its ranks exchanged; new ones as long as there is time: many quick ones find

@@ -62,9 +62,16 @@ void look_at_all(const Model& model, const Seats& seats, Random& random, double 
     waiting[static_cast<std::size_t>(item)] = 1;
     queue.push_back(item);
   };
+  // Edges between two looks at the clock.
+  constexpr int most_work = 96;
+  int work = most_work;
   for (std::size_t head = 0; head < queue.size(); ++head) {
-    if ((head & 15) == 0 && thread_seconds() > until) return;
     const int rank = queue[head];
+    if (work >= most_work) {
+      if (thread_seconds() > until) return;
+      work = 0;
+    }
+    work += model.degree(rank) + 1;
     waiting[static_cast<std::size_t>(rank)] = 0;
     const std::pair<int, int> exchanged = improve(rank, least);
     if (exchanged.first < 0) continue;
