@@ -110,10 +110,19 @@ struct Prediction {
   Method method = Method::evaluated;
 };
 
+/// Between whom a part of a library's barrier goes: all ranks, each node's, or the first ones of all nodes.
+enum class Among : std::uint8_t { all, node, leaders };
+struct BarrierPart {
+  Choice choice;
+  Among among = Among::all;
+};
+/// A library's barrier: one part after the other.
+using Barrier = std::vector<BarrierPart>;
+
 /// Predicts one algorithm with all its parameters; nothing where it does not support the call. With a `barrier`: as a benchmark
 /// times it, again and again after that barrier: ranks leave it one after the other, and ports have not forgotten the last call.
 std::optional<Prediction> predict(const Call& call, const Algorithm& algorithm, const Parameters& parameters,
-                                  const Machine& machine, const Choice* barrier = nullptr);
+                                  const Machine& machine, const Barrier* barrier = nullptr);
 
 /// The same from P0, 2 P0 and 4 P0 ranks: a + b P + c log2 P, the terms that chains and trees are made of. What predict() does
 /// where evaluating all ranks would take too long.

@@ -106,11 +106,11 @@ def predict(
     choices: Sequence[str] | None = None,
     root: int = 0,
     search: bool = True,
-    barrier: str | None = None,
+    barrier: Sequence[Mapping[str, str]] | None = None,
     max_evaluations: int = 64,
 ) -> Sweep:
     """Every algorithm with its best parameters, or the `choices` as they are; `barrier`: as a benchmark in `sync`
-    mode would see it, with this barrier before each call.
+    mode would see it, with a barrier of these parts (`libraries.barrier`) before each call.
     """
     element = min((element_bytes(collective, size) for size in sizes), default=1)
     answer = core.query(

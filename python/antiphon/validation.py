@@ -88,7 +88,7 @@ def compare(rows: Iterable[Mapping[str, Any]], profile: str) -> Comparison:
     for row in rows:
         if row["chosen"] == "library" or not row["contender"].startswith("antiphon:"):
             continue
-        machine = model.Machine(row["ranks"], -(-row["ranks"] // row["nodes"]), profile)
+        machine = model.Machine(row["ranks"], _ranks_per_node(row), profile)
         sweep = model.predict(
             row["collective"], [row["bytes"]], machine, choices=[row["chosen"]], barrier=_barrier(row)
         )
@@ -111,8 +111,12 @@ def compare(rows: Iterable[Mapping[str, Any]], profile: str) -> Comparison:
     return Comparison(entries)
 
 
-def _barrier(row: Mapping[str, Any]) -> str | None:
-    return libraries.barrier(row["mpi"], row["ranks"]) if row["mode"] == "sync" else None
+def _barrier(row: Mapping[str, Any]) -> list[dict[str, str]] | None:
+    return libraries.barrier(row["mpi"], row["ranks"], _ranks_per_node(row)) if row["mode"] == "sync" else None
+
+
+def _ranks_per_node(row: Mapping[str, Any]) -> int:
+    return -(-int(row["ranks"]) // int(row["nodes"]))
 
 
 def quantile(values: Sequence[float], share: float) -> float:

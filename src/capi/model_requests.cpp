@@ -59,17 +59,36 @@ Json json_of(const RankedChoice& c) {
           {"seconds", c.seconds},           {"method", name(c.method)}, {"closed_form_s", closed}};
 }
 
-/// The barrier that a benchmark has before each call; nothing: calls are not timed so.
-std::optional<Choice> read_barrier(const JsonNode& request) {
+Choice read_barrier_choice(const JsonNode& text) {
+  Choice choice = parse_choice(Collective::barrier, text.text());
+  if (choice.algorithm == nullptr) throw InvalidArgument("a call cannot be timed after the library's barrier: name an algorithm");
+  return choice;
+}
+
+Among read_among(const JsonNode& text) {
+  if (text.text() == "all") return Among::all;
+  if (text.text() == "node") return Among::node;
+  if (text.text() == "leaders") return Among::leaders;
+  throw InvalidArgument("a barrier's part is among all, node or leaders");
+}
+
+/// The barrier that a benchmark has before each call, or its parts; nothing: calls are not timed so.
+std::optional<Barrier> read_barrier(const JsonNode& request) {
   const auto field = request.find("barrier");
   if (!field) return std::nullopt;
-  Choice barrier = parse_choice(Collective::barrier, field->text());
-  if (barrier.algorithm == nullptr) throw InvalidArgument("a call cannot be timed after the library's barrier: name an algorithm");
+  if (!field->is_array()) return Barrier{{read_barrier_choice(*field)}};
+  Barrier barrier;
+  const std::size_t count = field->array_size(16);
+  for (std::size_t i = 0; i < count; ++i) {
+    const JsonNode part = field->element(i);
+    barrier.push_back({read_barrier_choice(part.at("choice")), read_among(part.at("among"))});
+  }
+  if (barrier.empty()) throw InvalidArgument("a barrier without parts");
   return barrier;
 }
 
 /// The choices that a request names, predicted as they are.
-std::vector<RankedChoice> predict_named(const JsonNode& choices, const Call& call, const Machine& machine, const Choice* barrier) {
+std::vector<RankedChoice> predict_named(const JsonNode& choices, const Call& call, const Machine& machine, const Barrier* barrier) {
   std::vector<RankedChoice> candidates;
   const std::size_t count = choices.array_size(4096);
   for (std::size_t i = 0; i < count; ++i) {

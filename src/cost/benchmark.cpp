@@ -12,15 +12,33 @@ namespace {
 /// Tags of a part must not meet another part's.
 constexpr int tags_of_a_part = 4096;
 
-/// Adds `part` after the operation `begin`; the operation that ends it.
-OpId append(Schedule& whole, const Schedule& part, OpId begin, int tag) {
+/// Who takes part together with a rank; nobody, where it does not.
+std::vector<int> members_of(Among among, int rank, const Machine& machine) {
+  std::vector<int> members;
+  std::vector<bool> seen(static_cast<std::size_t>(machine.nodes()), false);
+  for (int r = 0; r < machine.ranks(); ++r) {
+    const auto node = static_cast<std::size_t>(machine.node(r));
+    if (among == Among::all || (among == Among::node ? machine.node(r) == machine.node(rank) : !seen[node])) members.push_back(r);
+    seen[node] = true;
+  }
+  return std::find(members.begin(), members.end(), rank) == members.end() ? std::vector<int>() : members;
+}
+
+/// Adds `part` after the operation `begin`; the operation that ends it. Its ranks are `members`, if any are named.
+OpId append(Schedule& whole, const Schedule& part, OpId begin, int tag, std::span<const int> members = {}) {
+  const auto renamed = [&](int rank) { return members.empty() || rank < 0 ? rank : members[static_cast<std::size_t>(rank)]; };
   const auto offset = static_cast<OpId>(whole.ops().size());
   for (Op op : part.ops()) {
     std::vector<Dep> deps;
     for (const Dep& dep : part.deps(op)) deps.emplace_back(dep.op + offset, dep.lag);
     if (begin != no_op) deps.emplace_back(begin);
     op.tag += tag;
-    if (op.group >= 0) op.group = whole.group(part.groups()[static_cast<std::size_t>(op.group)]);
+    op.peer = renamed(op.peer);
+    if (op.group >= 0) {
+      std::vector<int> group = part.groups()[static_cast<std::size_t>(op.group)];
+      std::transform(group.begin(), group.end(), group.begin(), renamed);
+      op.group = whole.group(group);
+    }
     whole.add(op, deps);
   }
   std::vector<Dep> ends;
@@ -29,6 +47,16 @@ OpId append(Schedule& whole, const Schedule& part, OpId begin, int tag) {
   Op join;
   join.kind = OpKind::copy;
   return whole.add(join, ends);
+}
+
+/// The rank's part of a barrier after the operation `begin`; what ends it.
+OpId append_barrier(Schedule& whole, const BarrierPart& part, int rank, const Machine& machine, OpId begin, int tag) {
+  const std::vector<int> members = members_of(part.among, rank, machine);
+  if (members.empty()) return begin;
+  const auto place = static_cast<int>(std::find(members.begin(), members.end(), rank) - members.begin());
+  const Algorithm& algorithm = *part.choice.algorithm;
+  const Problem problem = problem_of({}, place, static_cast<int>(members.size()), algorithm, part.choice.parameters);
+  return append(whole, algorithm.build(problem), begin, tag, members);
 }
 
 /// Calls after which a port's burst no longer shows: one where a call is long, more where many fit into the time in which the
@@ -44,21 +72,22 @@ int calls_to_time(std::span<const Schedule> schedules, const Machine& machine) {
 
 }  // namespace
 
-double evaluate_as_timed(std::span<const Schedule> schedules, const Machine& machine, const Choice& barrier, std::uint32_t order) {
+double evaluate_as_timed(std::span<const Schedule> schedules, const Machine& machine, const Barrier& barrier, std::uint32_t order) {
   const int calls = calls_to_time(schedules, machine);
   std::vector<Schedule> timed(schedules.size());
   EvaluationOptions options;
   options.order = order;
   options.marks.resize(schedules.size());
   for (std::size_t r = 0; r < schedules.size(); ++r) {
-    const Schedule wait = barrier.algorithm->build(problem_of({}, static_cast<int>(r), machine.ranks(), *barrier.algorithm, barrier.parameters));
     OpId end = no_op;
     int tag = 0;
     for (int call = 0; call <= calls; ++call) {
-      for (const Schedule* part : {&wait, &schedules[r]}) {
-        end = append(timed[r], *part, end, tag++ * tags_of_a_part);
-        options.marks[r].push_back(end);
+      for (const BarrierPart& part : barrier) {
+        end = append_barrier(timed[r], part, static_cast<int>(r), machine, end, tag++ * tags_of_a_part);
       }
+      options.marks[r].push_back(end);
+      end = append(timed[r], schedules[r], end, tag++ * tags_of_a_part);
+      options.marks[r].push_back(end);
     }
   }
   const Evaluation e = evaluate(timed, machine, options);

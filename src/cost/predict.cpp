@@ -66,7 +66,7 @@ class Predictor {
     return ranks > call_.root && supports(algorithm_, problem_of(call_, 0, ranks, algorithm_, parameters_));
   }
 
-  [[nodiscard]] Prediction predict(const Machine& machine, const Choice* barrier) const {
+  [[nodiscard]] Prediction predict(const Machine& machine, const Barrier* barrier) const {
     if (const auto evaluated = evaluate_what_can_be(machine, barrier)) return *evaluated;
     return {machine.ranks() > 4 * least_ranks ? over_ranks(machine) : over_bytes(machine, barrier), Method::extrapolated};
   }
@@ -96,7 +96,7 @@ class Predictor {
 
  private:
   /// Nothing, if that would take long.
-  [[nodiscard]] std::optional<Prediction> evaluate_what_can_be(const Machine& machine, const Choice* barrier) const {
+  [[nodiscard]] std::optional<Prediction> evaluate_what_can_be(const Machine& machine, const Barrier* barrier) const {
     const std::int64_t all = total_pieces(machine.ranks());
     const int few = machine.cores() > 0 ? few_ranks_on_shared_cores : few_ranks;
     const auto evaluated = [&]() -> std::optional<Prediction> {
@@ -132,7 +132,7 @@ class Predictor {
   }
 
   /// Nothing, if many ranks' rates of flows would take long.
-  [[nodiscard]] std::optional<double> evaluate_all(const Machine& machine, const Choice* barrier) const {
+  [[nodiscard]] std::optional<double> evaluate_all(const Machine& machine, const Barrier* barrier) const {
     std::vector<Schedule> schedules;
     for (int r = 0; r < machine.ranks(); ++r) schedules.push_back(schedule(r, machine.ranks()));
     const auto in_order = [&](std::uint32_t order) -> std::optional<double> {
@@ -160,7 +160,7 @@ class Predictor {
   }
 
   /// Long messages: what twice as many bytes take more, they always take more.
-  [[nodiscard]] double over_bytes(const Machine& machine, const Choice* barrier) const {
+  [[nodiscard]] double over_bytes(const Machine& machine, const Barrier* barrier) const {
     Call call = call_;
     const auto shorter = [&] { return Predictor(call, algorithm_, parameters_); };
     do {
@@ -202,7 +202,7 @@ Problem problem_of(const Call& call, int rank, int size, const Algorithm& algori
 }
 
 std::optional<Prediction> predict(const Call& call, const Algorithm& algorithm, const Parameters& parameters, const Machine& machine,
-                                  const Choice* barrier) {
+                                  const Barrier* barrier) {
   const Predictor predictor(call, algorithm, parameters);
   if (!predictor.supported(machine.ranks())) return std::nullopt;
   if (algorithm.multicasts && !machine.profile().multicast.works) return std::nullopt;

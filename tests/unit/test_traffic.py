@@ -140,6 +140,25 @@ def test_several_steps_are_no_schedule() -> None:
     assert joined([part, part]).notes == {"approximate"} and joined([part, part]).schedule == ""
 
 
+#: Open MPI's `han` on 16 nodes of 4 ranks.
+IN_NODES_AND_BETWEEN = [("node", "tree:radix=8"), ("leaders", "recursive_doubling"), ("node", "tree:radix=8")]
+
+
+@pytest.mark.parametrize(
+    ("library", "ranks", "per_node", "parts"),
+    [
+        ("Open MPI v5.0.11", 16, 1, [("all", "recursive_doubling")]),
+        ("Open MPI v5.0.11", 4, 4, [("all", "tree:radix=8")]),
+        ("Open MPI v5.0.11", 64, 4, IN_NODES_AND_BETWEEN),
+        ("MPICH 5.0.2", 64, 4, [("node", "dissemination"), ("leaders", "dissemination"), ("node", "dissemination")]),
+        ("MPICH 5.0.2", 64, 1, [("all", "dissemination")]),
+    ],
+)
+def test_the_parts_of_a_barrier(library: str, ranks: int, per_node: int, parts: list[tuple[str, str]]) -> None:
+    """GIVEN nodes of several ranks THEN a barrier is one within nodes, one between them, and one within nodes again."""
+    assert [(part["among"], part["choice"]) for part in libraries.barrier(library, ranks, per_node)] == parts
+
+
 def test_segments() -> None:
     """GIVEN a message of three segments THEN all of it goes, by the algorithms for first and others."""
     nodes = np.arange(64) // 4

@@ -284,10 +284,24 @@ TEST_CASE("a benchmark's times depend on the barrier before its calls") {
   const Algorithm* bcast = find_algorithm(Collective::bcast, "binomial");
   const Machine machine = Machine::blocked(profile, 16, 1);
   const auto after = [&](const char* text) {
-    const Choice barrier = parse_choice(Collective::barrier, text);
+    const Barrier barrier{{parse_choice(Collective::barrier, text)}};
     return predict({Collective::bcast, 1024}, *bcast, {}, machine, &barrier)->seconds;
   };
   CHECK(std::abs(after("dissemination") - after("tree:radix=8")) > 10e-6);
+}
+
+TEST_CASE("a library's barrier may have parts, within nodes and between their first ranks") {
+  Profile profile = simple_profile(16, rate);
+  profile.link_classes[0].send_overhead = profile.link_classes[0].receive_overhead = Curve({{0, 4e-6}});
+  const Algorithm* reduce = find_algorithm(Collective::reduce, "in_order_binary");
+  const auto part = [](const char* text, Among among) { return BarrierPart{parse_choice(Collective::barrier, text), among}; };
+  const auto after = [&](const Barrier& barrier, int per_node) {
+    return predict({Collective::reduce, 1024}, *reduce, {}, Machine::blocked(profile, 16, per_node), &barrier)->seconds;
+  };
+  const Barrier parts{part("tree", Among::node), part("recursive_doubling", Among::leaders), part("tree", Among::node)};
+  // On nodes of one rank the leaders are all there are.
+  CHECK(after(parts, 1) == doctest::Approx(after({part("recursive_doubling", Among::all)}, 1)));
+  CHECK(std::abs(after(parts, 4) - after({part("recursive_doubling", Among::all)}, 4)) > 10e-6);
 }
 
 TEST_CASE("schedules that do not fit together are refused") {

@@ -227,12 +227,22 @@ def for_library(text: str) -> Library:
     return load(newest)
 
 
-def barrier(text: str, ranks: int) -> str:
-    """The schedule that a library's barrier runs on ranks of a node each: after which a benchmark times its calls."""
+def barrier(text: str, ranks: int, ranks_per_node: int = 1) -> list[dict[str, str]]:
+    """The parts of a library's barrier, one after the other, on nodes of so many ranks in a row: after which a benchmark
+    times its calls. Each part is a schedule `among` all ranks, each "node"'s, or the nodes' "leaders".
+    """
     try:
-        return for_library(text).choose(Call("barrier", ranks)).schedule or OUR_BARRIER
-    except AntiphonError:
-        return OUR_BARRIER
+        library = for_library(text)
+        choice = library.choose(Call("barrier", ranks), np.arange(ranks) // ranks_per_node)
+        if not choice.steps:
+            return [{"among": "all", "choice": choice.schedule}]
+        members = {"node": ranks_per_node, "leaders": -(-ranks // ranks_per_node)}
+        return [
+            {"among": step["over"], "choice": library.choose(Call("barrier", members[step["over"]])).schedule}
+            for step in choice.steps
+        ]
+    except (AntiphonError, KeyError):
+        return [{"among": "all", "choice": OUR_BARRIER}]
 
 
 def _is(version: str, prefix: str) -> bool:

@@ -104,7 +104,7 @@ def decide_one(point: Point, subject: Subject) -> Decided:
 
 
 def _timed(point: Point, machine: model.Machine, subject: Subject, choices: Sequence[str]) -> dict[str, float]:
-    barrier = libraries.barrier(subject.library.key, point.ranks)
+    barrier = libraries.barrier(subject.library.key, point.ranks, machine.ranks_per_node)
     sweep = model.predict(point.collective, [point.bytes], machine, choices=choices, barrier=barrier)
     return {p.choice: p.seconds for p in sweep.sizes[point.bytes]}
 

@@ -26,16 +26,17 @@ def from_model(profile: str, machine: Machine, sync: bool = False) -> Predictor:
     from antiphon.traffic import libraries
 
     def predict(point: Point, choices: Sequence[str]) -> Mapping[str, float]:
+        per_node = min(machine.ranks_per_node, point.ranks)
         answer = core.query(
             "predict",
             profile=profile,
             collective=point.collective,
             ranks=point.ranks,
-            ranks_per_node=min(machine.ranks_per_node, point.ranks),
+            ranks_per_node=per_node,
             bytes=[point.bytes],
             element_bytes=element_bytes(point),
             choices=list(choices),
-            barrier=libraries.barrier(machine.mpi, point.ranks) if sync else None,
+            barrier=libraries.barrier(machine.mpi, point.ranks, per_node) if sync else None,
         )
         given = {core.parse(point.collective, choice).choice: choice for choice in choices}
         return {given[c["choice"]]: c["seconds"] for c in answer["sizes"][0]["candidates"] if c["choice"] in given}
