@@ -82,6 +82,16 @@ class Comparison:
         return dict(sorted(groups.items()))
 
 
+def without_older(measured: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[Any]]:
+    """Of several files' results: a cell that is in more than one is left in the last of them."""
+
+    def cell(row: Mapping[str, Any]) -> tuple[Any, ...]:
+        return tuple(row[key] for key in ("mpi", "collective", "ranks", "bytes", "mode"))
+
+    last = {cell(row): i for i, rows in enumerate(measured) for row in rows}
+    return [[row for row in rows if last[cell(row)] == i] for i, rows in enumerate(measured)]
+
+
 def compare(rows: Iterable[Mapping[str, Any]], profile: str) -> Comparison:
     """Predicts every algorithm of the benchmark's results; what the library did itself is left out."""
     entries = []

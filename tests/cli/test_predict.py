@@ -118,3 +118,13 @@ def test_the_model_holds_against_the_recorded_measurements():
     assert validation.quantile(errors, 0.9) <= 0.25
     picks = compared.picks()
     assert sum(p.ratio <= validation.AS_GOOD for p in picks) >= 0.9 * len(picks)
+
+
+def test_what_was_measured_again_counts_as_in_the_last_file():
+    def row(collective, contender, median_s):
+        known = {"mpi": "Open MPI", "ranks": 4, "bytes": 1024, "mode": "sync"}
+        return known | {"collective": collective, "contender": contender, "median_s": median_s}
+
+    first = [row("bcast", "a", 1.0), row("bcast", "b", 2.0), row("scan", "a", 3.0)]
+    again = [row("bcast", "a", 1.5)]
+    assert validation.without_older([first, again]) == [[first[2]], again]

@@ -95,13 +95,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="measure only what Antiphon adds to a call that it passes on to the library",
     )
-    add("--predict", type=Path, metavar="PROFILE", help="compare with what the model of this profile predicts")
+    add(
+        "--predict",
+        type=Path,
+        action="append",
+        metavar="PROFILE",
+        help="compare with what the model of this profile predicts",
+    )
     add(
         "--results",
         type=Path,
         action="append",
         metavar="FILE",
-        help="with --predict: compare these results (of --json) instead of measuring",
+        help="with --predict: compare these results (of --json) instead of measuring; several are compared with one "
+        "profile, or each with its own, in that order, and what was measured twice counts as in the last file",
     )
     add("--svg", type=Path, metavar="FILE", help="with --predict: predicted over measured times, as a chart")
     _bench_patterns.add_arguments(parser)
@@ -120,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
     if args.list:
         return _list(args)
     if args.results or args.svg:
-        return _predicted(args, _read_results(args.results or []))
+        return _predicted(args, [_read_results(file) for file in args.results or []])
     if args.n is not None and args.n < 1:
         raise AntiphonError(f"-n {args.n}: at least 1 rank is needed")
     found = [mpis.by_name(name) for name in args.mpi.split(",")] if args.mpi else mpis.discover()[:1]
@@ -141,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
             if args.json != "-":
                 _show(results, place)
     if args.predict:
-        _predicted(args, [row for results in all_results for row in results.rows()])
+        _predicted(args, [[row for results in all_results for row in results.rows()]])
     elif args.json:
         _write_json(args.json, {"results": [row for results in all_results for row in results.rows()]})
     return EXIT_FAILURE if any(results.wrong for results in all_results) else 0
@@ -315,25 +322,37 @@ def _overhead(args: argparse.Namespace, place: places.Place, found: list[mpis.Mp
     return 0
 
 
-def _read_results(files: list[Path]) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for file in files:
-        try:
-            rows += json.loads(file.read_text(encoding="utf-8"))["results"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise AntiphonError(f"--results {file}: not results of `antiphon bench --json` ({error})") from None
-    return rows
+def _read_results(file: Path) -> list[dict[str, Any]]:
+    try:
+        return list(json.loads(file.read_text(encoding="utf-8"))["results"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise AntiphonError(f"--results {file}: not results of `antiphon bench --json` ({error})") from None
 
 
-def _predicted(args: argparse.Namespace, rows: list[dict[str, Any]]) -> int:
+def _predicted(args: argparse.Namespace, measured: list[list[dict[str, Any]]]) -> int:
+    """`measured`: files of results, all of one profile's machine or each of its own."""
     from antiphon import model, validation
 
-    profile = model.read_profile(args.predict)
-    if profile is None or not rows:
+    paths: list[Path] = args.predict or []
+    if not paths or not any(measured):
         raise AntiphonError(
             "--results and --svg need --predict PROFILE and results", hint="`antiphon probe` writes a profile"
         )
-    compared = validation.compare(rows, profile)
+    if len(paths) not in (1, len(measured)):
+        raise AntiphonError(
+            f"--predict: {len(paths)} profiles for {len(measured)} files of results", hint="give one, or one for each"
+        )
+    profiles = [str(model.read_profile(path)) for path in paths] * (len(measured) if len(paths) == 1 else 1)
+    measured = validation.without_older(measured)
+    rows = [row for part in measured for row in part]
+    compared = validation.Comparison(
+        [
+            e
+            for part, profile in zip(measured, profiles, strict=True)
+            if part
+            for e in validation.compare(part, profile).entries
+        ]
+    )
     if args.json:
         _write_json(args.json, {"results": rows, "predictions": compared.rows()})
     if args.json != "-":
