@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures mapping methods against each other: `python bench/mapping/run.py --out docs/measurements/mapping.jsonl`.
+"""Measures mapping methods against each other: `python bench/mapping/run.py --out FILE`.
 
 One line of JSON a method and instance: cost over block's, cyclic's cost over block's, processor seconds of one thread.
 """

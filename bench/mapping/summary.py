@@ -1,61 +1,90 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of docs/measurements/mapping.md from the lines that run.py wrote: `python bench/mapping/summary.py FILE…`."""
+"""Tables of docs/measurements/mapping.md from the lines that run.py wrote: `python bench/mapping/summary.py FILE…`.
+
+`--merge` writes one line an instance instead, with all methods' costs and processor seconds (a value a seed); it reads
+such lines, too.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import statistics
-import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-Cells = dict[tuple[str, str], dict[str, dict[str, Any]]]
+#: By pattern and machine.
+Cells = dict[tuple[str, str], dict[str, Any]]
 
 
-def mean(ratios: list[float]) -> float:
+def read(files: list[Path]) -> dict[int, Cells]:
+    """By ranks: of each instance `cyclic`, and by method `cost` and `cpu_seconds`."""
+    by_ranks: dict[int, Cells] = defaultdict(lambda: defaultdict(lambda: {"cost": {}, "cpu_seconds": {}}))
+    for row in (json.loads(line) for file in files for line in file.read_text().splitlines()):
+        cell = by_ranks[row["ranks"]][row["pattern"], row["machine"]]
+        if "cyclic" in row:
+            cell["cyclic"] = row["cyclic"]
+        for key in ("cost", "cpu_seconds"):
+            for method, values in row[key].items() if "method" not in row else [(row["method"], [row[key]])]:
+                cell[key].setdefault(method, []).extend(values)
+    return by_ranks
+
+
+def mean(values: list[float]) -> float:
     """Geometric."""
-    return math.exp(statistics.fmean(math.log(r) for r in ratios))
+    return math.exp(statistics.fmean(math.log(v) for v in values))
 
 
 def table(ranks: int, cells: Cells) -> list[str]:
-    """One line a method: its cost, how antiphon's compares, where it loses, its time."""
-    methods = sorted({m for cell in cells.values() for m in cell}, key=lambda m: (m != "antiphon", m))
+    """One line a method: its cost (mean of its seeds), how antiphon's compares, where it loses, its time."""
+    methods = sorted({m for cell in cells.values() for m in cell["cost"]}, key=lambda m: (m != "antiphon", m))
     lines = [f"### {ranks} ranks, {len(cells)} instances", ""]
     lines += ["| method | instances | cost / block | antiphon's / its | above block or cyclic | median s | longest s |"]
     lines += ["|---|---|---|---|---|---|---|"]
     for method in methods:
-        rows = [(cell[method], cell["antiphon"]) for cell in cells.values() if method in cell]
-        # kahip's rows do not carry cyclic's cost, antiphon's of the same instance do.
-        worse = sum(r["cost"] > min(1.0, own["cyclic"]) * (1 + 1e-9) for r, own in rows)
-        times = [r["cpu_seconds"] for r, _ in rows]
+        of = [cell for cell in cells.values() if method in cell["cost"]]
+        costs = [statistics.fmean(cell["cost"][method]) for cell in of]
+        ratios = [cell["cost"]["antiphon"][0] / cost for cell, cost in zip(of, costs, strict=True)]
+        worse = sum(c > min(1.0, cell["cyclic"]) * (1 + 1e-7) for cell, c in zip(of, costs, strict=True))
+        times = [t for cell in of for t in cell["cpu_seconds"][method]]
         lines.append(
-            f"| {method} | {len(rows)} | {mean([r['cost'] for r, _ in rows]):.4f} "
-            f"| {mean([own['cost'] / r['cost'] for r, own in rows]):.4f} | {worse} "
+            f"| {method} | {len(of)} | {mean(costs):.4f} | {mean(ratios):.4f} | {worse} "
             f"| {statistics.median(times):.4f} | {max(times):.4f} |"
         )
     return [*lines, "", *losses(cells), ""]
 
 
 def losses(cells: Cells) -> list[str]:
-    """Instances where somebody else was more than 1 % better."""
+    """Instances where somebody else's best seed was more than 1 % better."""
     found = []
     for (pattern, machine), cell in sorted(cells.items()):
-        best = min((m for m in cell if m != "unaided"), key=lambda m: cell[m]["cost"])
-        ratio = cell["antiphon"]["cost"] / cell[best]["cost"]
+        others = {m: min(costs) for m, costs in cell["cost"].items() if m != "antiphon"}
+        best = min(others, key=lambda m: others[m], default="antiphon")
+        ratio = cell["cost"]["antiphon"][0] / others.get(best, math.inf)
         if ratio > 1.01:
             found.append(f"{pattern} on {machine} ({best}: {ratio:.3f})")
     return [f"More than 1 % worse than the best of all: {', '.join(found) if found else 'none'}."]
 
 
+def merge(by_ranks: dict[int, Cells]) -> None:
+    """One line an instance."""
+    for ranks, cells in sorted(by_ranks.items()):
+        for (pattern, machine), cell in cells.items():
+            print(json.dumps({"ranks": ranks, "pattern": pattern, "machine": machine, **cell}, separators=(",", ":")))
+
+
 def main() -> None:
     """Entry."""
-    by_ranks: dict[int, Cells] = defaultdict(lambda: defaultdict(dict))
-    for name in sys.argv[1:]:
-        for line in Path(name).read_text().splitlines():
-            row = json.loads(line)
-            by_ranks[row["ranks"]][row["pattern"], row["machine"]][row["method"]] = row
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("--merge", action="store_true", help="write one line an instance")
+    options = parser.parse_args()
+    by_ranks = read(options.files)
+    if options.merge:
+        merge(by_ranks)
+        return
     for ranks, cells in sorted(by_ranks.items()):
         print("\n".join(table(ranks, cells)))
 
