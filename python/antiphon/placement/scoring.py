@@ -150,9 +150,10 @@ class Scorer:
 
     def choose(self, plain: Sequence[Arrangement], others: Sequence[Arrangement]) -> Arrangement:
         """The one that costs least, timeouts included (plain ones have them already). Of those that cost nearly the
-        same a plain one: of two, that which is better among ranks that do not come at once. Another one only if its
-        messages come in a much better order, whether ranks come at once or not. None that comes nearer than these to
-        losing something: what a burst needs is known less well than what messages cost."""
+        same a plain one: of two, that which is better in the mean of ranks that come at once and of ranks that do not.
+        Another one only if its messages come in a much better order, whether ranks come at once or not. None that
+        comes nearer than these to losing something: what a burst needs is known less well than what messages cost.
+        """
         every, calm, near_by = list(plain), min(map(self.risk, plain)), _near(plain[0].traffic)
         for one in sorted(others, key=self.cost)[:MOST_TRIED]:
             if self.cost(one) > (1 + near_by) * min(map(self.cost, every)):
@@ -175,8 +176,10 @@ class Scorer:
         if len(alike) == 1 and stages(alike[0]) <= most:
             return alike[0]
         late = {one: self._by(self._late, one) for one in {*alike, best}}
-        least = min(late[one] for one in alike) * (1 + 1e-6)  # sums in another order are alike
-        first = next(one for one in alike if late[one] <= least)
+        # Ranks of programs come neither at once nor as after a barrier.
+        both = {one: stages(one) + late[one] for one in alike}
+        least = min(both.values()) * (1 + 1e-6)  # sums in another order are alike
+        first = next(one for one in alike if both[one] <= least)
         return best if stages(first) > most and late[first] > late[best] * (1 + IN_ORDER) else first
 
     def regular(self, bases: Sequence[Arrangement], decompose: Decompose) -> list[Arrangement]:

@@ -228,8 +228,8 @@ def for_library(text: str) -> Library:
 
 
 def barrier(text: str, ranks: int, ranks_per_node: int = 1) -> list[dict[str, str]]:
-    """The parts of a library's barrier, one after the other, on nodes of so many ranks in a row: after which a benchmark
-    times its calls. Each part is a schedule `among` all ranks, each "node"'s, or the nodes' "leaders".
+    """The parts of a library's barrier, one after the other, on nodes of so many ranks in a row: after which a
+    benchmark times its calls. Each part is a schedule `among` all ranks, each "node"'s, or the nodes' "leaders".
     """
     try:
         library = for_library(text)
