@@ -153,19 +153,21 @@ void incast(World& world, const Task& task) {
     Incast incast(world, flows, task.number("piece", 8192), task.real("rate", 1e9));
     double low = static_cast<double>(task.number("from", 16384)),
            high = static_cast<double>(task.number("to", 2097152));
+    const auto arrive = [&](double total, int times) {
+      return all_arrive(world, incast, count, static_cast<std::int64_t>(total), times, task.text("label", ""));
+    };
+    const auto time_left = [&] { return world.agree(static_cast<std::int64_t>(budget.left_s() > 0)) != 0; };
     // All of the range at first in steps of two from below: a loss is costly, and large ones say nothing about small
-    // ones.
+    // ones. Two trials show what is far from the limit; the time is for what is near it.
     double total = low;
-    for (; total <= high && world.agree(static_cast<std::int64_t>(budget.left_s() > 0)); total *= 2) {
-      if (!all_arrive(world, incast, count, static_cast<std::int64_t>(total), trials, task.text("label", ""))) break;
+    for (; total <= high && time_left(); total *= 2) {
+      if (!arrive(total, std::min(trials, 2))) break;
       low = total;
     }
     high = std::min(high, total);
-    while (high > 1.08 * low && world.agree(static_cast<std::int64_t>(budget.left_s() > 0))) {
+    while (high > 1.08 * low && time_left()) {
       const double middle = std::sqrt(low * high);
-      (all_arrive(world, incast, count, static_cast<std::int64_t>(middle), trials, task.text("label", "")) ? low
-                                                                                                           : high) =
-          middle;
+      (arrive(middle, trials) ? low : high) = middle;
     }
   }
 }

@@ -28,7 +28,7 @@ SHARES = {
     "rested": 3.5,
     "held out": 4,
     "incast": 5,
-    "uplink incast": 6,
+    "uplink incast": 9,
     "all_to_all": 5,
     "concurrency": 3,
     "turns": 0.1,
