@@ -110,13 +110,13 @@ class Incast {
   double rate_bytes_per_s_;
 };
 
-/// `trials` attempts; true if packets were lost in one of them at most: what receivers report as sent twice
-/// may itself be lost.
+/// `trials` attempts, and as many again after a loss; true if packets were lost in one of them at most: what receivers report as
+/// sent twice may itself be lost.
 bool all_arrive(World& world, Incast& incast, std::size_t senders, std::int64_t total, int trials,
                 const std::string& label) {
   std::vector<double> seconds;
   int lost = 0;
-  for (int i = 0; i < trials && lost < 2; ++i) {
+  for (int i = 0; i < trials * (1 + lost) && lost < 2; ++i) {
     const Outcome outcome = incast.attempt(total / static_cast<std::int64_t>(senders));
     seconds.push_back(outcome.seconds);
     lost += outcome.lost;
@@ -153,21 +153,21 @@ void incast(World& world, const Task& task) {
     Incast incast(world, flows, task.number("piece", 8192), task.real("rate", 1e9));
     double low = static_cast<double>(task.number("from", 16384)),
            high = static_cast<double>(task.number("to", 2097152));
-    const auto arrive = [&](double total, int times) {
-      return all_arrive(world, incast, count, static_cast<std::int64_t>(total), times, task.text("label", ""));
+    const auto arrive = [&](double total) {
+      return all_arrive(world, incast, count, static_cast<std::int64_t>(total), trials, task.text("label", ""));
     };
     const auto time_left = [&] { return world.agree(static_cast<std::int64_t>(budget.left_s() > 0)) != 0; };
     // All of the range at first in steps of two from below: a loss is costly, and large ones say nothing about small
-    // ones. Two trials show what is far from the limit; the time is for what is near it.
+    // ones.
     double total = low;
     for (; total <= high && time_left(); total *= 2) {
-      if (!arrive(total, std::min(trials, 2))) break;
+      if (!arrive(total)) break;
       low = total;
     }
     high = std::min(high, total);
     while (high > 1.08 * low && time_left()) {
       const double middle = std::sqrt(low * high);
-      (arrive(middle, trials) ? low : high) = middle;
+      (arrive(middle) ? low : high) = middle;
     }
   }
 }
