@@ -12,7 +12,7 @@ namespace {
 /// Tags of a part must not meet another part's.
 constexpr int tags_of_a_part = 4096;
 
-/// Who takes part together with a rank; nobody, where it does not.
+/// Who takes part: with the rank, or, among the nodes' first ones, perhaps without it.
 std::vector<int> members_of(Among among, int rank, const Machine& machine) {
   std::vector<int> members;
   std::vector<bool> seen(static_cast<std::size_t>(machine.nodes()), false);
@@ -21,7 +21,7 @@ std::vector<int> members_of(Among among, int rank, const Machine& machine) {
     if (among == Among::all || (among == Among::node ? machine.node(r) == machine.node(rank) : !seen[node])) members.push_back(r);
     seen[node] = true;
   }
-  return std::find(members.begin(), members.end(), rank) == members.end() ? std::vector<int>() : members;
+  return members;
 }
 
 /// Adds `part` after the operation `begin`; the operation that ends it. Its ranks are `members`, if any are named.
@@ -49,14 +49,24 @@ OpId append(Schedule& whole, const Schedule& part, OpId begin, int tag, std::spa
   return whole.add(join, ends);
 }
 
-/// The rank's part of a barrier after the operation `begin`; what ends it.
-OpId append_barrier(Schedule& whole, const BarrierPart& part, int rank, const Machine& machine, OpId begin, int tag) {
-  const std::vector<int> members = members_of(part.among, rank, machine);
-  if (members.empty()) return begin;
-  const auto place = static_cast<int>(std::find(members.begin(), members.end(), rank) - members.begin());
-  const Algorithm& algorithm = *part.choice.algorithm;
-  const Problem problem = problem_of({}, place, static_cast<int>(members.size()), algorithm, part.choice.parameters);
-  return append(whole, algorithm.build(problem), begin, tag, members);
+/// What a rank does in a part of a barrier, and with whom; nobody: it takes no part.
+struct Wait {
+  std::vector<int> members;
+  Schedule schedule;
+};
+
+std::vector<Wait> waits_of(const Barrier& barrier, int rank, const Machine& machine) {
+  std::vector<Wait> waits;
+  for (const BarrierPart& part : barrier) {
+    Wait& wait = waits.emplace_back();
+    std::vector<int> members = members_of(part.among, rank, machine);
+    const auto found = std::find(members.begin(), members.end(), rank);
+    if (found == members.end()) continue;
+    const Algorithm& algorithm = *part.choice.algorithm;
+    const auto place = static_cast<int>(found - members.begin()), size = static_cast<int>(members.size());
+    wait = {std::move(members), algorithm.build(problem_of({}, place, size, algorithm, part.choice.parameters))};
+  }
+  return waits;
 }
 
 /// Calls after which a port's burst no longer shows: one where a call is long, more where many fit into the time in which the
@@ -79,11 +89,14 @@ double evaluate_as_timed(std::span<const Schedule> schedules, const Machine& mac
   options.order = order;
   options.marks.resize(schedules.size());
   for (std::size_t r = 0; r < schedules.size(); ++r) {
+    const std::vector<Wait> waits = waits_of(barrier, static_cast<int>(r), machine);
     OpId end = no_op;
     int tag = 0;
     for (int call = 0; call <= calls; ++call) {
-      for (const BarrierPart& part : barrier) {
-        end = append_barrier(timed[r], part, static_cast<int>(r), machine, end, tag++ * tags_of_a_part);
+      for (const Wait& wait : waits) {
+        // Tags go on for those, too, who take no part.
+        const int first_tag = tag++ * tags_of_a_part;
+        if (!wait.members.empty()) end = append(timed[r], wait.schedule, end, first_tag, wait.members);
       }
       options.marks[r].push_back(end);
       end = append(timed[r], schedules[r], end, tag++ * tags_of_a_part);

@@ -18,6 +18,9 @@ constexpr double own_header_bytes = 66 * 1448.0 / 1514;
 /// Multicasts match by themselves.
 int multicast_tag(int tag) { return tag ^ (1 << 30); }
 
+/// The one to a rank from that `far` before it.
+std::uint64_t connection_to(int rank, int far) { return static_cast<std::uint64_t>(rank) << 32 | static_cast<std::uint64_t>(far); }
+
 /// Where one rank stands for many that share cores, all of them want the cores at the same time.
 double slow_down(const Machine& machine, const Symmetry& symmetry) {
   if (symmetry.whole() || machine.cores() == 0) return 1;
@@ -185,7 +188,7 @@ void CostSimulation::post_send(int rank, const Op& op, const Progress::Piece& pi
   m.to = to;
   m.bytes = op.piece_size(piece.index);
   m.link = &machine_.link(rank, op.peer);
-  m.connection = static_cast<std::uint64_t>(to) << 32 | static_cast<std::uint64_t>(far);
+  m.connection = connection_to(to, far);
   m.send = piece;
   m.near = machine_.node(rank) == machine_.node(op.peer);
   const double overhead = send_work_s(*m.link, m.bytes);
@@ -235,7 +238,7 @@ void CostSimulation::post_recv(int rank, const Op& op, const Progress::Piece& pi
 bool CostSimulation::answer_waits(MessageId id, double now) {
   const Message& m = messages_[id];
   if (!m.waits || m.near || !symmetry_.whole()) return false;
-  const auto found = connections_.find(static_cast<std::uint64_t>(m.from) << 32 | static_cast<std::uint64_t>(symmetry_.distance(m.to, m.from)));
+  const auto found = connections_.find(connection_to(m.from, symmetry_.distance(m.to, m.from)));
   if (found == connections_.end() || !found->second.busy) return false;
   const Message& before = messages_[found->second.under_way];
   if (!before.waits || before.begin_s + m.link->latency_s >= now) return false;
