@@ -13,6 +13,8 @@
 #include "compress/cost.hpp"
 #include "persistent.hpp"
 #include "settings.hpp"
+#include "watch.hpp"
+#include "world.hpp"
 
 namespace antiphon::mpi {
 
@@ -26,10 +28,11 @@ constexpr int follower_tags = 8192;
 int tag_of_sender(int rank) { return follower_tag + rank % follower_tags; }
 /// Instead of a number of messages under way: the one that is to be passed on has not come.
 constexpr int to_relay = -1;
-/// Where nothing but multicasts is under way, a rank sleeps so long at a time for a packet,
-constexpr std::int64_t packet_patience_ns = 200'000;
+/// Where nothing but multicasts is under way, a rank sleeps so long at a time for a packet: longer than a tick of the system's clock (4 ms, often), for to set a timer
+/// that comes before that takes longer than all the rest of being woken up. Shorter once nothing has come, and where something else must be moved on,
+constexpr std::int64_t packet_patience_ns = 5'000'000, later_patience_ns = 1'000'000, short_patience_ns = 200'000;
 /// but not before it has looked so many times, some 50 µs, where it has a core of its own: to be woken up takes longer than to look.
-constexpr int looks_before_sleep = 64;
+constexpr int looks_before_sleep = 200;
 constexpr double own_core_crowding = 1.25;  ///< up to this, nobody else waits for the core
 /// What a slot of encoded data begins with.
 constexpr std::int64_t frame_length_bytes = 8;
@@ -247,12 +250,14 @@ int Executor::advance_multicasts(bool& moved) {
   if (!lanes_ || !lanes_->busy()) return MPI_SUCCESS;
   const bool looks_on = active_ > 0 || (looks_ < looks_before_sleep && crowding() <= own_core_crowding);
   ++looks_;
-  if (!lanes_->poll(looks_on ? 0 : packet_patience_ns)) {
+  const std::int64_t patience_ns = looks_on ? 0 : persistent::active() ? short_patience_ns : slept_ns_ > 0 ? later_patience_ns : packet_patience_ns;
+  if (!lanes_->poll(patience_ns)) {
     if (const std::string wrong = lanes_->failure(); !wrong.empty()) {
       warn("multicast: " + wrong);
       return MPI_ERR_OTHER;
     }
-    return MPI_SUCCESS;
+    slept_ns_ += patience_ns;
+    return patience_ns > 0 && library_is_needed() ? move_library_on() : MPI_SUCCESS;
   }
   Progress::Piece piece;
   while (lanes_->next(piece)) {
@@ -263,6 +268,17 @@ int Executor::advance_multicasts(bool& moved) {
     if (const int rc = complete(piece); rc != MPI_SUCCESS) return rc;
   }
   return MPI_SUCCESS;
+}
+
+/// Slept in vain: who is waited for may itself wait for a message of this rank. At once where the program has begun any by itself; else, for
+/// what a library's collective may have left behind, when it cannot be that somebody is gone: the transport finds that out, and names it.
+bool Executor::library_is_needed() const {
+  return messages_noted() || slept_ns_ > 2 * world.settings.multicast_timeout_ms * 1'000'000;
+}
+
+int Executor::move_library_on() {
+  int there = 0;
+  return PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &there, MPI_STATUS_IGNORE);
 }
 
 int Executor::run_local(const Op& op, const Progress::Piece& piece) {
@@ -352,6 +368,7 @@ int Executor::decode(std::byte* to, const std::byte* slot, std::int64_t bytes) {
 int Executor::wait_some() {
   int count = 0;
   looks_ = 0;
+  slept_ns_ = 0;
   while (true) {
     if (const int rc = test_some(count); rc != MPI_SUCCESS) return rc;
     bool moved = false;

@@ -59,6 +59,8 @@ class Executor {
   int start_multicast(const Op& op, const Progress::Piece& piece);
   int pass_on(const Op& op, const Progress::Piece& piece);
   int advance_multicasts(bool& moved);
+  [[nodiscard]] bool library_is_needed() const;
+  int move_library_on();
   [[nodiscard]] MulticastPart part(OpId op) const { return lanes_ ? lanes_->part(op) : MulticastPart::fan_out; }
   [[nodiscard]] bool stuck() const { return active_ == 0 && !(lanes_ && lanes_->busy()); }
   int multicast(const Op& op, const Progress::Piece& piece);
@@ -88,6 +90,7 @@ class Executor {
   std::vector<MPI_Status> statuses_;  ///< empty where no message carries encoded data
   int active_ = 0;
   int looks_ = 0;  ///< for packets, since anything moved
+  std::int64_t slept_ns_ = 0;  ///< in vain, since then, at most
   std::int64_t message_pieces_ = 0;  ///< all messages of a run; −1: not counted
   /// Multicasts, and with groups their receives: of each piece under way, by its index modulo the largest window, the messages that are.
   std::unordered_map<OpId, std::array<int, Progress::max_window>> fan_out_;

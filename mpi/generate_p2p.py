@@ -31,6 +31,11 @@ FIELDS = {
     "indices": ["array_of_indices"],
 }
 RECEIVING = {"source", "recv_tag", "recv_buffer", "recv_count", "recv_type"}
+#: After these the library may have something to do for messages that the caller does not wait for.
+LEAVING = {
+    *("send", "bsend", "rsend", "isend", "ibsend", "issend", "irsend", "irecv", "imrecv"),
+    *("isendrecv", "isendrecv_replace", "start", "startall"),
+}
 #: Not in every library that the objects serve: bound weakly, so that LD_BIND_NOW does not miss them.
 WEAK = {"mpi_isendrecv", "mpi_isendrecv_replace"}
 #: Nor in every library's header.
@@ -84,6 +89,8 @@ def c_wrapper(procedure: Procedure, large: bool) -> str:
     names = [p.name for p in express.parameters]
     initialisers = fields(procedure, express)
     lines = [f"ANTIPHON_EXPORT int {name}({parameters}) {{", "  find_library();"]
+    if short_name(procedure) in LEAVING:
+        lines += ["  note_messages();"]
     lines += [f"  if (!p2p_watched()) return P{name}({', '.join(names)});"]
     if status := status_of(express):
         lines += [f"  StatusRoom room({status[0]}, {status[1]});"]

@@ -18,6 +18,9 @@ constexpr std::int64_t most_copied_bytes = 65536;
 /// acknowledgements take.
 std::int64_t port_bytes() { return std::max<std::int64_t>(65536, world.settings.link_bits_per_s / 8 / 2000); }
 
+/// On one of several groups a rank sleeps no longer.
+constexpr std::int64_t several_patience_ns = 200'000;
+
 bool is_multicast(const Op& op) { return op.group >= 0; }
 
 /// Pieces of one operation that may be posted and not complete.
@@ -66,7 +69,7 @@ void MulticastLanes::add_to_lane(OpId id) {
   const int sender = roles.leader_index(op.kind == OpKind::multicast ? rank_ : op.peer);
   const bool own = roles.leaders[static_cast<std::size_t>(sender)] == rank_;
   auto lane = std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& l) { return l.group == &group && l.sender == sender; });
-  if (lane == lanes_.end()) lane = lanes_.insert(lanes_.end(), {&group, sender, own, {}, 0, {}, 0, 0});
+  if (lane == lanes_.end()) lane = lanes_.insert(lanes_.end(), {&group, sender, own, {}, 0, {}, 0, 0, 0});
   lane->ops.push_back(id);
   lane_of_[id] = static_cast<int>(lane - lanes_.begin());
   states_[id].at.resize(most_posted(op));
@@ -111,7 +114,7 @@ void MulticastLanes::begin() {
     states_[id].next_piece = 0;
     states_[id].ready = 0;
   }
-  for (Lane& lane : lanes_) lane.at = lane.first = lane.count = 0;
+  for (Lane& lane : lanes_) lane.at = lane.first = lane.count = lane.seen = 0;
   ended_.clear();
   next_ended_ = 0;
   posted_ = waiting_ = 0;
@@ -160,6 +163,9 @@ multicast::Ticket MulticastLanes::post(Lane& lane, const Progress::Piece& piece,
 
 /// In the order in which they were posted: followers count on that, too.
 bool MulticastLanes::collect(Lane& lane) {
+  const std::uint64_t changes = lane.group->transport().changes();
+  if (changes == lane.seen) return false;
+  lane.seen = changes;
   bool any = false;
   while (lane.count > 0 && lane.group->transport().done(lane.posted[lane.first].ticket)) {
     ended_.push_back(lane.posted[lane.first].piece);
@@ -179,8 +185,13 @@ bool MulticastLanes::poll(std::int64_t patience_ns) {
       if (lane.count > 0) any = collect(lane) || any;
     }
     if (any || turn > 0) break;
-    // A group has several lanes, but needs to be moved on once.
+    // A group has several lanes, but needs to be moved on once. While it sleeps on one the others are not looked at.
     const MulticastGroup* moved = nullptr;
+    for (const Lane& lane : lanes_) {
+      if (lane.count > 0 && moved != nullptr && lane.group != moved) patience_ns = std::min(patience_ns, several_patience_ns);
+      if (lane.count > 0) moved = lane.group;
+    }
+    moved = nullptr;
     for (Lane& lane : lanes_) {
       if (lane.count == 0 || lane.group == moved) continue;
       lane.group->transport().progress(patience_ns);

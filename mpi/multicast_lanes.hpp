@@ -70,6 +70,7 @@ class MulticastLanes {
     std::size_t at = 0;
     std::vector<Posted> posted;  ///< a ring
     std::size_t first = 0, count = 0;
+    std::uint64_t seen = 0;      ///< the transport's changes(), when it was last looked at
   };
 
   [[nodiscard]] MulticastGroup& group_of(OpId op) const { return *groups_[static_cast<std::size_t>(schedule_.ops()[op].group)]; }

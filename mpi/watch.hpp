@@ -52,7 +52,14 @@ class P2pRecorder {
 namespace watching {
 inline std::atomic<P2pRecorder*> recorder{nullptr};
 inline std::atomic<bool> any{false};
+inline std::atomic<bool> messages{false};
 }  // namespace watching
+
+/// The program has begun messages that it may not have waited for.
+inline void note_messages() {
+  if (!watching::messages.load(std::memory_order_relaxed)) watching::messages.store(true, std::memory_order_relaxed);
+}
+inline bool messages_noted() { return watching::messages.load(std::memory_order_relaxed); }
 
 /// Whether wrappers must do more than call the library.
 inline bool p2p_watched() { return watching::any.load(std::memory_order_relaxed); }

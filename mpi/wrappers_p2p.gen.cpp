@@ -13,6 +13,7 @@ extern "C" {
 
 ANTIPHON_EXPORT int MPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Send(buf, count, datatype, dest, tag, comm);
   return watch({.call = P2p::send,
                 .comm = comm,
@@ -27,6 +28,7 @@ ANTIPHON_EXPORT int MPI_Send(const void* buf, int count, MPI_Datatype datatype, 
 
 ANTIPHON_EXPORT int MPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Bsend(buf, count, datatype, dest, tag, comm);
   return watch({.call = P2p::bsend,
                 .comm = comm,
@@ -55,6 +57,7 @@ ANTIPHON_EXPORT int MPI_Ssend(const void* buf, int count, MPI_Datatype datatype,
 
 ANTIPHON_EXPORT int MPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Rsend(buf, count, datatype, dest, tag, comm);
   return watch({.call = P2p::rsend,
                 .comm = comm,
@@ -69,6 +72,7 @@ ANTIPHON_EXPORT int MPI_Rsend(const void* buf, int count, MPI_Datatype datatype,
 
 ANTIPHON_EXPORT int MPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Isend(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::isend,
                 .comm = comm,
@@ -85,6 +89,7 @@ ANTIPHON_EXPORT int MPI_Isend(const void* buf, int count, MPI_Datatype datatype,
 
 ANTIPHON_EXPORT int MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Ibsend(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::ibsend,
                 .comm = comm,
@@ -101,6 +106,7 @@ ANTIPHON_EXPORT int MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype
 
 ANTIPHON_EXPORT int MPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Issend(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::issend,
                 .comm = comm,
@@ -117,6 +123,7 @@ ANTIPHON_EXPORT int MPI_Issend(const void* buf, int count, MPI_Datatype datatype
 
 ANTIPHON_EXPORT int MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Irsend(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::irsend,
                 .comm = comm,
@@ -213,6 +220,7 @@ ANTIPHON_EXPORT int MPI_Recv(void* buf, int count, MPI_Datatype datatype, int so
 
 ANTIPHON_EXPORT int MPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Irecv(buf, count, datatype, source, tag, comm, request);
   return watch({.call = P2p::irecv,
                 .comm = comm,
@@ -259,6 +267,7 @@ ANTIPHON_EXPORT int MPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_M
 
 ANTIPHON_EXPORT int MPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Imrecv(buf, count, datatype, message, request);
   return watch({.call = P2p::imrecv,
                 .buffer = buf,
@@ -315,6 +324,7 @@ ANTIPHON_EXPORT int MPI_Sendrecv_replace(void* buf, int count, MPI_Datatype data
 
 ANTIPHON_EXPORT int MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
   return watch({.call = P2p::isendrecv,
                 .comm = comm,
@@ -336,6 +346,7 @@ ANTIPHON_EXPORT int MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Dataty
 
 ANTIPHON_EXPORT int MPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
   return watch({.call = P2p::isendrecv_replace,
                 .comm = comm,
@@ -413,6 +424,7 @@ ANTIPHON_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, M
 
 ANTIPHON_EXPORT int MPI_Start(MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Start(request);
   return watch({.call = P2p::start,
                 .requests = request,
@@ -423,6 +435,7 @@ ANTIPHON_EXPORT int MPI_Start(MPI_Request* request) {
 
 ANTIPHON_EXPORT int MPI_Startall(int count, MPI_Request array_of_requests[]) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Startall(count, array_of_requests);
   return watch({.call = P2p::startall,
                 .requests = array_of_requests,
@@ -620,6 +633,7 @@ ANTIPHON_EXPORT int MPI_Request_get_status_some(int incount, const MPI_Request a
 
 ANTIPHON_EXPORT int MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Send_c(buf, count, datatype, dest, tag, comm);
   return watch({.call = P2p::send,
                 .comm = comm,
@@ -634,6 +648,7 @@ ANTIPHON_EXPORT int MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype da
 
 ANTIPHON_EXPORT int MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Bsend_c(buf, count, datatype, dest, tag, comm);
   return watch({.call = P2p::bsend,
                 .comm = comm,
@@ -662,6 +677,7 @@ ANTIPHON_EXPORT int MPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype d
 
 ANTIPHON_EXPORT int MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Rsend_c(buf, count, datatype, dest, tag, comm);
   return watch({.call = P2p::rsend,
                 .comm = comm,
@@ -676,6 +692,7 @@ ANTIPHON_EXPORT int MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype d
 
 ANTIPHON_EXPORT int MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Isend_c(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::isend,
                 .comm = comm,
@@ -692,6 +709,7 @@ ANTIPHON_EXPORT int MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype d
 
 ANTIPHON_EXPORT int MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Ibsend_c(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::ibsend,
                 .comm = comm,
@@ -708,6 +726,7 @@ ANTIPHON_EXPORT int MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype 
 
 ANTIPHON_EXPORT int MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Issend_c(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::issend,
                 .comm = comm,
@@ -724,6 +743,7 @@ ANTIPHON_EXPORT int MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype 
 
 ANTIPHON_EXPORT int MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Irsend_c(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::irsend,
                 .comm = comm,
@@ -820,6 +840,7 @@ ANTIPHON_EXPORT int MPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype
 
 ANTIPHON_EXPORT int MPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Irecv_c(buf, count, datatype, source, tag, comm, request);
   return watch({.call = P2p::irecv,
                 .comm = comm,
@@ -866,6 +887,7 @@ ANTIPHON_EXPORT int MPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatyp
 
 ANTIPHON_EXPORT int MPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Imrecv_c(buf, count, datatype, message, request);
   return watch({.call = P2p::imrecv,
                 .buffer = buf,
@@ -922,6 +944,7 @@ ANTIPHON_EXPORT int MPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datat
 
 ANTIPHON_EXPORT int MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
   return watch({.call = P2p::isendrecv,
                 .comm = comm,
@@ -943,6 +966,7 @@ ANTIPHON_EXPORT int MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MP
 
 ANTIPHON_EXPORT int MPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Isendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
   return watch({.call = P2p::isendrecv_replace,
                 .comm = comm,

@@ -231,6 +231,8 @@ class Group {
   [[nodiscard]] std::int64_t ready_bytes(const Ticket& ticket) const;
   /// All that this member sent has been acknowledged by all, and all that it posted has come.
   [[nodiscard]] bool drained() const;
+  /// Another number whenever something may have come to its end since; asks nobody, unlike done().
+  [[nodiscard]] std::uint64_t changes() const;
   /// Set once the group can no longer be used; nothing more is done then. done() is of no use after.
   [[nodiscard]] std::optional<Failure> failure() const;
 

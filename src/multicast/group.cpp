@@ -32,7 +32,7 @@ class Group::Implementation final : public Kept {
     Look result{false, 0, {sockets[0], sockets[1]}};
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock() || sockets_.now_ns() - called_ns_ < away_ns) return result;
-    for (int i = 0; i < turns_at_once && engine_.progress(); ++i) {}
+    for (int i = 0; i < turns_at_once && engine_.progress(); ++i) ++changes_;
     result.owner_away = true;
     const std::int64_t now = sockets_.now_ns();
     result.wait_ns = engine_.due_ns() - now > most_wait_ns ? most_wait_ns : std::max(engine_.due_ns() - now, least_wait_ns);
@@ -50,6 +50,7 @@ class Group::Implementation final : public Kept {
     {
       const std::lock_guard lock(mutex_);
       const bool any = engine_.progress();
+      if (any) ++changes_;
       const std::int64_t now = engine_.core().now_ns;
       wait = any || engine_.core().failure ? 0 : std::min(patience_ns, engine_.due_ns() - now);
       called_ns_ = now + std::max<std::int64_t>(wait, 0);
@@ -59,12 +60,22 @@ class Group::Implementation final : public Kept {
     sockets_.wait(faulty_ ? std::min<std::int64_t>(wait, 100'000) : wait);
     const std::lock_guard lock(mutex_);
     const bool any = engine_.progress();
+    if (any) ++changes_;
     called_ns_ = engine_.core().now_ns;
     return any;
   }
 
-  /// The owner has called, and will again soon.
-  void called() { called_ns_ = sockets_.now_ns(); }
+  /// The owner posts, and will call again soon.
+  template <typename Post>
+  Ticket post(Post post) {
+    const std::lock_guard lock(mutex_);
+    const Ticket ticket = post(engine_);
+    called_ns_ = sockets_.now_ns();
+    ++changes_;
+    return ticket;
+  }
+
+  [[nodiscard]] std::uint64_t changes() const { return changes_; }
 
  private:
   Wire& wire() { return faulty_ ? static_cast<Wire&>(*faulty_) : sockets_; }
@@ -74,6 +85,7 @@ class Group::Implementation final : public Kept {
   std::unique_ptr<FaultyWire> faulty_;
   Engine engine_;
   std::atomic<std::int64_t> called_ns_;
+  std::atomic<std::uint64_t> changes_ = 1;
 };
 
 Group::Group(const Description& description, int index, Endpoint endpoint, const LocalOptions& local) {
@@ -86,8 +98,7 @@ Group::Group(const Description& description, int index, Endpoint endpoint, const
 Group::~Group() = default;
 
 Ticket Group::send(std::span<const std::byte> bytes, const SendOptions& options) {
-  implementation_->called();
-  return implementation_->with([&](Engine& engine) { return engine.send(bytes, options); });
+  return implementation_->post([&](Engine& engine) { return engine.send(bytes, options); });
 }
 
 Ticket Group::receive(int sender, std::span<std::byte> buffer) {
@@ -96,8 +107,7 @@ Ticket Group::receive(int sender, std::span<std::byte> buffer) {
 }
 
 Ticket Group::receive(int sender, std::int64_t message_bytes, std::span<const Part> parts) {
-  implementation_->called();
-  return implementation_->with([&](Engine& engine) { return engine.receive(sender, message_bytes, parts); });
+  return implementation_->post([&](Engine& engine) { return engine.receive(sender, message_bytes, parts); });
 }
 
 bool Group::progress(std::int64_t patience_ns) { return implementation_->progress(patience_ns); }
@@ -109,6 +119,8 @@ bool Group::done(const Ticket& ticket) const {
 std::int64_t Group::ready_bytes(const Ticket& ticket) const {
   return implementation_->with([&](Engine& engine) { return engine.ready_bytes(ticket); });
 }
+
+std::uint64_t Group::changes() const { return implementation_->changes(); }
 
 bool Group::drained() const {
   return implementation_->with([](Engine& engine) { return engine.drained(); });

@@ -16,6 +16,9 @@ constexpr std::size_t again_at_once = 32;
 constexpr int polls_at_once = 64;
 /// A packet that is overtaken by others is not lost; what comes within this time is not asked for.
 constexpr std::int64_t reorder_ns = 30'000;
+/// Where nobody waits for acknowledgements the first heartbeat may come so late: what it asks of all members costs them more than a short message. Not if
+/// one of them has missed something less than `lossy_ns` ago.
+constexpr std::int64_t unhurried_ns = 10'000'000, lossy_ns = 1'000'000'000;
 
 class NackStrategy final : public Reliability {
  public:
@@ -81,6 +84,7 @@ class NackStrategy final : public Reliability {
   void nack(int from, const Nack& nack) override {
     ++core_.statistics.nacks_received;
     heard_from(from, nack.upto);
+    if (!nack.ranges.empty()) missed_ns_ = core_.now_ns;
     const Position base = core_.out.base(), sent = core_.out.sent();
     for (const Nack::Range& range : nack.ranges) {
       const Position first = unwrap(range.first, base);
@@ -151,7 +155,9 @@ class NackStrategy final : public Reliability {
   void poll_directly();
   /// Until the next heartbeat. Who has not answered several is late (it computes) or gone: no need to hurry.
   [[nodiscard]] std::int64_t patience_ns() const {
-    return attempts_ > 8 ? core_.options().lost_after_ns / 12 : answer_time_.timeout_ns(attempts_);
+    if (attempts_ > 8) return core_.options().lost_after_ns / 12;
+    const bool hurried = attempts_ > 0 || core_.out.awaited() || core_.now_ns - missed_ns_ < lossy_ns;
+    return hurried ? answer_time_.timeout_ns(attempts_) : std::max(answer_time_.timeout_ns(0), unhurried_ns);
   }
 
   Core& core_;
@@ -168,6 +174,7 @@ class NackStrategy final : public Reliability {
   int next_polled_ = 0;
   Position watched_base_ = 0;
   std::int64_t watched_since_ns_ = 0;
+  std::int64_t missed_ns_ = -lossy_ns;  ///< when a member last asked for something
 };
 
 // --- The receiver's side ---

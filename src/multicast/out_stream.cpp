@@ -16,6 +16,7 @@ std::uint32_t OutStream::post(std::span<const std::byte> bytes, const SendOption
   }
   if (options.concurrent > 1) message.window = std::max(2, window_ / options.concurrent);
   if (options.window_packets > 0) message.window = std::min(message.window, std::max(2, options.window_packets));
+  uncopied_ += message.copied ? 0 : 1;
   queued_ += message.packets;
   messages_.push_back(std::move(message));  // moving a vector keeps its bytes where they are
   return messages_.back().sequence;
@@ -65,6 +66,7 @@ void OutStream::acknowledged(Position position) {
   base_ = std::max(base_, std::min(position, sent_));
   while (!messages_.empty() && messages_.front().first + messages_.front().packets <= base_) {
     copy_room_bytes_ += static_cast<std::int64_t>(messages_.front().copy.size());
+    uncopied_ -= messages_.front().copied ? 0 : 1;
     messages_.pop_front();
   }
 }

@@ -34,6 +34,8 @@ class OutStream {
   /// Something is to be sent, and the window lets it go.
   [[nodiscard]] bool may_send() const { return sent_ < queued_ && sent_ - base_ < window_now(); }
   [[nodiscard]] bool done(std::uint32_t sequence) const;
+  /// Somebody waits for acknowledgements: for the end of a message that was not copied, or for room in the window.
+  [[nodiscard]] bool awaited() const { return uncopied_ > 0 || sent_ < queued_; }
   /// The most packets that may ever be under way.
   [[nodiscard]] int window() const { return window_; }
 
@@ -53,6 +55,7 @@ class OutStream {
 
   int payload_bytes_, window_;
   std::int64_t copy_room_bytes_;
+  std::int64_t uncopied_ = 0;
   std::uint32_t next_sequence_ = 0;
   Position base_ = 0, sent_ = 0, queued_ = 0;
   std::deque<Message> messages_;  ///< those not acknowledged by all

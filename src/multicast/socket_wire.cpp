@@ -7,7 +7,12 @@
 #include <linux/sock_diag.h>
 #include <netinet/udp.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
 
 #include "multicast/bytes.hpp"
 
@@ -30,6 +35,9 @@ void set(int socket, int level, int option, const T& value, const char* what) {
   if (::setsockopt(socket, level, option, &value, sizeof value) != 0) throw NetworkError(system_reason(what));
 }
 
+/// Which of the two sockets.
+constexpr std::size_t of_group = 0, of_member = 1;
+
 /// An option that only makes things better.
 template <typename T>
 bool try_set(int socket, int level, int option, const T& value) {
@@ -49,9 +57,15 @@ SocketWire::SocketWire(const Description& description, int index, Endpoint endpo
   try {
     set_up_sending(description, index, interface);
     join(description, interface);
+    looked_at_ = ::epoll_create1(EPOLL_CLOEXEC);
+    for (const std::size_t which : {of_group, of_member}) {
+      epoll_event wanted{EPOLLIN, {.u32 = 1U << which}};
+      if (looked_at_ < 0 || ::epoll_ctl(looked_at_, EPOLL_CTL_ADD, which == of_group ? group_ : own_, &wanted) != 0) throw NetworkError(system_reason("epoll"));
+    }
   } catch (...) {
-    ::close(own_);
-    if (group_ >= 0) ::close(group_);
+    for (const int socket : {own_, group_, looked_at_}) {
+      if (socket >= 0) ::close(socket);
+    }
     throw;
   }
   slots_.resize(batch * slot_bytes_);
@@ -68,6 +82,7 @@ SocketWire::SocketWire(const Description& description, int index, Endpoint endpo
 SocketWire::~SocketWire() {
   ::close(own_);
   ::close(group_);
+  ::close(looked_at_);
 }
 
 void SocketWire::set_up_sending(const Description& description, int index, unsigned interface) {
@@ -207,19 +222,35 @@ std::size_t SocketWire::send(std::span<const Outgoing> packets) {
   return sent;
 }
 
-std::size_t SocketWire::take(int socket) {
+/// A quarter of what it takes to try to receive on both, which is what ranks that wait for something else too do again and again.
+unsigned SocketWire::look() const {
+  std::array<epoll_event, 2> events{};
+  const int count = ::epoll_wait(looked_at_, events.data(), static_cast<int>(events.size()), 0);
+  unsigned ready = 0;
+  for (int i = 0; i < count; ++i) ready |= events[static_cast<std::size_t>(i)].data.u32;
+  return ready;
+}
+
+std::size_t SocketWire::take(std::size_t which) {
   int count = 0;
   do {
-    count = ::recvmmsg(socket, incoming_.data(), batch, MSG_DONTWAIT, nullptr);
+    count = ::recvmmsg(which == of_group ? group_ : own_, incoming_.data(), batch, MSG_DONTWAIT, nullptr);
     ++system_calls_;
   } while (count < 0 && errno == EINTR);
-  return count < 0 ? 0 : static_cast<std::size_t>(count);
+  const auto taken = static_cast<std::size_t>(std::max(count, 0));
+  if (taken < batch) ready_ &= ~(1U << which);
+  return taken;
 }
 
 std::span<const std::span<const std::byte>> SocketWire::receive() {
-  std::size_t count = take(group_);
-  if (count == 0) count = take(own_);
   taken_.clear();
+  std::size_t count = 0;
+  if (ready_ == 0 && !std::exchange(emptied_, false)) {
+    ready_ = look();
+    ++system_calls_;
+  }
+  while (count == 0 && ready_ != 0) count = take((ready_ & 1U << of_group) != 0 ? of_group : of_member);
+  emptied_ = count > 0 && ready_ == 0;
   for (std::size_t i = 0; i < count; ++i) {
     // What did not fit is no packet of ours: it comes out short, and its tag is wrong.
     taken_.emplace_back(slots_.data() + i * slot_bytes_, incoming_[i].msg_len);

@@ -36,9 +36,12 @@ class SocketWire final : public Wire {
   bool set_membership(bool member);
   void set_up_sending(const Description& description, int index, unsigned interface);
   std::size_t fill(std::span<const Outgoing> packets, std::vector<std::size_t>& ends);
-  std::size_t take(int socket);
+  std::size_t take(std::size_t which);
+  [[nodiscard]] unsigned look() const;
 
-  int own_ = -1, group_ = -1;
+  int own_ = -1, group_ = -1, looked_at_ = -1;  ///< the last: an epoll over the other two
+  unsigned ready_ = 0;             ///< sockets that may have more, a bit each
+  bool emptied_ = false;           ///< … had no more a moment ago
   std::vector<SystemAddress> members_;
   SystemAddress group_address_;
   unsigned interface_ = 0;         ///< on which the group was joined

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collectives of changing sizes and roots, every byte checked: multicast OPERATIONS [LONGEST_BYTES] [COLLECTIVES] [DIES_AFTER_MS].
- * Collectives are letters of "bsvaAmrk": bcast, scatter, scatterv, allgather, allgatherv, allreduce, reduce_scatter_block, barrier. The last rank
+ * Collectives are letters of "bsvaAmrkw": bcast, scatter, scatterv, allgather, allgatherv, allreduce, reduce_scatter_block, barrier, and a bcast whose root
+ * first takes in a long message that another rank has under way while it waits for the bcast. The last rank
  * kills itself after so many milliseconds, wherever it is then. */
 #include <mpi.h>
 #include <signal.h>
@@ -47,6 +48,23 @@ static void one(char what, int call, unsigned* state, int longest) {
       MPI_Bcast(out, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
       expect(out, bytes, call, root, 0);
       break;
+    case 'w': {
+      static unsigned char message[1 << 20];
+      const int sender = (root + 1) % size;
+      MPI_Request sending = MPI_REQUEST_NULL;
+      if (rank == sender) {
+        fill(message, sizeof message, call, sender, root);
+        MPI_Isend(message, sizeof message, MPI_BYTE, root, 0, MPI_COMM_WORLD, &sending);
+      } else if (rank == root) {
+        MPI_Recv(message, sizeof message, MPI_BYTE, sender, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        expect(message, sizeof message, call, sender, root);
+        fill(out, bytes, call, root, 0);
+      }
+      MPI_Bcast(out, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+      expect(out, bytes, call, root, 0);
+      MPI_Wait(&sending, MPI_STATUS_IGNORE);
+      break;
+    }
     case 's':
       for (int i = 0; i < size && rank == root; ++i) fill(in + (long)i * block, block, call, root, i);
       MPI_Scatter(in, block, MPI_BYTE, out, block, MPI_BYTE, root, MPI_COMM_WORLD);

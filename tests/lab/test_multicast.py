@@ -87,6 +87,15 @@ def test_several_ranks_of_a_node(cluster: Callable[..., ClusterSpec], built: tup
     assert found["multicast"].get("refusal", "all ranks are on one node") == "all ranks are on one node"
 
 
+def test_who_waits_for_a_multicast_moves_messages_on(
+    cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path
+) -> None:
+    """GIVEN a broadcast whose root first needs a long message of a rank that waits for it THEN that message comes."""
+    with Lab(cluster(nodes=3)) as lab:
+        found = run(lab, built, 3, "6", "2000", "w", tmp_path=tmp_path, ANTIPHON_FORCE="bcast:multicast")
+    assert found["multicast"]["data_packets_sent"] >= 2
+
+
 def test_one_node_or_switched_off(cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path) -> None:
     """GIVEN no multicast THEN a forced choice goes by messages to each receiver, and the summary says why."""
     with Lab(cluster(nodes=2)) as lab:
