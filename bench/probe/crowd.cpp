@@ -26,8 +26,35 @@ struct Row {
   double looks = 0;  ///< in vain, per step
 };
 
-/// Steps of one message to one rank and one from another, as in the rounds of a collective.
-Row row_of_steps(World& world, int from, int to, std::int64_t bytes, int steps, bool yields) {
+/// Whom a rank exchanges messages with, by turns: who is 1, 2, … places after it in its circle, and who as many before it.
+struct Partners {
+  std::vector<int> after, before;
+};
+
+std::vector<int> follow(const std::vector<int>& next, int rank, std::size_t most) {
+  std::vector<int> found;
+  for (int r = next[static_cast<std::size_t>(rank)]; r != rank && found.size() < most; r = next[static_cast<std::size_t>(r)]) found.push_back(r);
+  return found;
+}
+
+/// As many as `most` for each rank, or as the smallest circle has.
+Partners partners_of(int rank, const std::vector<std::int64_t>& to, std::size_t most) {
+  const auto ranks = static_cast<int>(to.size());
+  std::vector<int> next(to.size()), last(to.size(), -1);
+  for (int r = 0; r < ranks; ++r) {
+    const std::int64_t other = to[static_cast<std::size_t>(r)];
+    if (other < 0 || other >= ranks || last[static_cast<std::size_t>(other)] >= 0) throw UsageError("crowd: 'to' is to name each rank once");
+    next[static_cast<std::size_t>(r)] = static_cast<int>(other);
+    last[static_cast<std::size_t>(other)] = r;
+  }
+  for (int r = 0; r < ranks; ++r) most = std::min(most, follow(next, r, most).size());
+  if (most == 0) throw UsageError("crowd: 'to' names a rank for itself");
+  return {follow(next, rank, most), follow(last, rank, most)};
+}
+
+/// Steps of one message to one rank and one from another, as in the rounds of a collective: each step others, since what goes to the same rank
+/// again and again costs less.
+Row row_of_steps(World& world, const Partners& partners, std::int64_t bytes, int steps, bool yields) {
   const auto count = static_cast<int>(bytes);
   char* in = world.in(bytes);
   const char* out = world.out(bytes);
@@ -35,6 +62,8 @@ Row row_of_steps(World& world, int from, int to, std::int64_t bytes, int steps, 
   world.barrier();
   const double start = now_ns();
   for (int step = 0; step < steps; ++step) {
+    const auto turn = static_cast<std::size_t>(step) % partners.after.size();
+    const int from = partners.before[turn], to = partners.after[turn];
     MPI_Request requests[2];
     MPI_Irecv(in, count, MPI_CHAR, from, tag, world.comm(), &requests[0]);
     MPI_Isend(out, count, MPI_CHAR, to, tag, world.comm(), &requests[1]);
@@ -50,23 +79,22 @@ Row row_of_steps(World& world, int from, int to, std::int64_t bytes, int steps, 
 
 }  // namespace
 
-/// What a message costs processors while all ranks send: each again and again to the rank that `to` names for it (a permutation). Per step
-/// each rank's time, and how often it looked in vain; for each of `sizes`. budget: seconds for all.
+/// What a message costs processors while all ranks send: by turns to the rank that `to` names for each (a permutation), to the one that it names
+/// for that one, …, `partners` (4) of them; steps (200). Per step each rank's time, and how often it looked in vain; for each of `sizes`. budget: seconds
+/// for all.
 void crowd(World& world, const Task& task) {
-  constexpr int steps = 200;
+  const auto steps = static_cast<int>(task.number("steps", 200));
   const auto to = task.numbers("to", "");
   const auto sizes = task.numbers("sizes", "0");
   if (to.size() != static_cast<std::size_t>(world.size())) throw UsageError("crowd: 'to' must name a rank for each rank");
-  const auto from = static_cast<int>(std::find(to.begin(), to.end(), world.rank()) - to.begin());
-  if (from == world.size()) throw UsageError("crowd: 'to' names no rank that sends to rank " + std::to_string(world.rank()));
-  const auto next = static_cast<int>(to[static_cast<std::size_t>(world.rank())]);
+  const Partners partners = partners_of(world.rank(), to, static_cast<std::size_t>(task.number("partners", 4)));
   const bool yields = tests_keep_the_core();
   for (const auto bytes : sizes) {
     const Budget budget(task.real("budget", 0.3) / static_cast<double>(sizes.size()));
     std::vector<double> step_ns, looks;
     std::int64_t more = 1;
     for (int row = 0; more != 0; ++row) {
-      const Row seen = row_of_steps(world, from, next, bytes, steps, yields);
+      const Row seen = row_of_steps(world, partners, bytes, steps, yields);
       if (row > 0) {  // the first finds connections cold
         step_ns.push_back(seen.step_ns);
         looks.push_back(seen.looks);

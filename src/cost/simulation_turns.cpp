@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks that share cores: each does in its turn what there is to do, then the next one looks.
+#include <algorithm>
+
 #include "cost/simulation.hpp"
 
 namespace antiphon {
@@ -27,9 +29,10 @@ void CostSimulation::take_turn(const Event& event) {
   step(next->rank, event.time);
 }
 
-/// One thing after the other, as long as there is any.
+/// One thing after the other, as long as there is any; interrupts before it.
 void CostSimulation::step(int rank, double now) {
   const auto r = static_cast<std::size_t>(rank);
+  const double free_s = cores_.run(r, now, turns_.interrupted_s(rank));
   if (ready_[r]) {
     ready_[r] = false;
     go_on(rank, now);
@@ -39,8 +42,22 @@ void CostSimulation::step(int rank, double now) {
     arrived_[r].pop_front();
     at(cores_.run(r, now, take_in_s(messages_[id])), What::received, id);
   } else {
-    at(now + turns_.turn_s(), What::look, static_cast<std::uint32_t>(rank));
+    at(free_s + turns_.turn_s(), What::look, static_cast<std::uint32_t>(rank));
   }
+}
+
+/// What the packets of a message that has left took of its sender's core: they are handled where they were sent, as far as they had to wait for
+/// their ports. What passes them at once is in the message's work.
+void CostSimulation::count_packets(const Message& m, double now) {
+  const double gap_s = m.link->gap.at(m.bytes);
+  const double took_s = packets_s(*m.link, m.bytes) * std::min(1.0, (now - m.begin_s) / gap_s);
+  if (took_s <= 0) return;
+  if (!turns_.shared()) {
+    (void)cores_.run(static_cast<std::size_t>(m.from), now, took_s);
+    return;
+  }
+  turns_.interrupt(m.from, took_s, now);
+  plan_turn(turns_.ring_of(m.from), now);
 }
 
 /// A last look before the core is given away. Who waits for nothing but multicasts' packets then sleeps (mpi/executor.cpp).

@@ -6,6 +6,16 @@
 
 namespace antiphon {
 
+namespace {
+
+/// Of Ethernet, with TCP's timestamps in their headers.
+double packets(std::int64_t bytes) {
+  constexpr std::int64_t payload_bytes = 1448;
+  return static_cast<double>(bytes / payload_bytes + 1);
+}
+
+}  // namespace
+
 /// Above the eager limit os and or, as they are measured, contain the message's transfer, in which the processor is free:
 /// its work goes on as the points up to the limit do.
 double CostSimulation::work_s(const LinkClass& link, const Curve& overhead, std::int64_t bytes) {
@@ -44,6 +54,16 @@ double CostSimulation::receive_work_s(const LinkClass& link, std::int64_t bytes)
   if (crowded(link)) return crowded_work_s(link, bytes) - send_work_s(link, bytes);
   const double waiting = machine_.cores() > 0 ? std::max(0.0, link.receive_overhead.at(0) - link.send_overhead.at(0)) : 0;
   return std::max(0.0, work_s(link, link.receive_overhead, bytes) - waiting);
+}
+
+/// What a message costs processors where ports are full, beyond its ranks' own work: interrupts, the packets' way, acknowledgements. Of sizes that
+/// were not measured, by packets.
+double CostSimulation::packets_s(const LinkClass& link, std::int64_t bytes) const {
+  const auto measured = link.saturated.points();
+  if (!crowded(link) || measured.empty()) return 0;
+  const std::int64_t known = std::clamp(bytes, measured.front().bytes, measured.back().bytes);
+  const double all_s = link.saturated.at(known) - crowded_work_s(link, std::min(known, link.eager_bytes));
+  return std::max(0.0, all_s) * packets(bytes) / packets(known);
 }
 
 /// What the receiver of a message does in its turn. A long one is taken in as it comes: what is left when its last byte is there is no more than

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 
 namespace antiphon {
 
@@ -25,8 +26,13 @@ std::size_t Turns::place_of(const Ring& ring, int rank) {
   return static_cast<std::size_t>(std::find(ring.ranks.begin(), ring.ranks.end(), rank) - ring.ranks.begin());
 }
 
-/// Those who found nothing since have had their turns.
+/// Interrupts have had their time, and those who found nothing since their turns.
 void Turns::go_round(Ring& ring, double now) const {
+  if (ring.running == nobody && ring.owed > 0 && now > ring.since) {
+    const double taken = std::min(ring.owed, now - ring.since);
+    ring.owed -= taken;
+    ring.since += taken;
+  }
   if (ring.running == nobody && turn_s_ > 0 && now > ring.since && !ring.ranks.empty()) {
     const double turns = std::floor((now - ring.since) / turn_s_);
     ring.at = static_cast<std::size_t>(std::fmod(static_cast<double>(ring.at) + turns, static_cast<double>(ring.ranks.size())));
@@ -56,13 +62,14 @@ std::optional<Turns::Next> Turns::next(std::size_t index, double now) {
   const std::size_t size = ring.ranks.size();
   for (std::size_t away = 0; away < size; ++away) {
     const int rank = ring.ranks[(ring.at + away) % size];
-    if (states_[static_cast<std::size_t>(rank)].asks) return Next{std::max(now, ring.since + static_cast<double>(away) * turn_s_), rank};
+    if (states_[static_cast<std::size_t>(rank)].asks) return Next{std::max(now, ring.since + ring.owed + static_cast<double>(away) * turn_s_), rank};
   }
   return std::nullopt;
 }
 
 void Turns::begin(int rank, double now) {
   Ring& ring = rings_[ring_of(rank)];
+  go_round(ring, now);
   states_[static_cast<std::size_t>(rank)].asks = false;
   ring.running = rank;
   ring.at = (place_of(ring, rank) + 1) % ring.ranks.size();
@@ -74,6 +81,14 @@ void Turns::end(int rank, double now) {
   go_round(ring, now);
   ring.running = nobody;
 }
+
+void Turns::interrupt(int rank, double seconds, double now) {
+  Ring& ring = rings_[ring_of(rank)];
+  go_round(ring, now);
+  ring.owed += seconds;
+}
+
+double Turns::interrupted_s(int rank) { return std::exchange(rings_[ring_of(rank)].owed, 0.0); }
 
 void Turns::sleep(int rank, double now) {
   end(rank, now);

@@ -39,12 +39,18 @@ class Turns {
   /// Instead of `end`: it has no turns any more until it asks.
   void sleep(int rank, double now);
 
+  /// Interrupts take so much of the rank's core: of the time in which nobody has anything to do, or of whoever is running.
+  void interrupt(int rank, double seconds, double now);
+  /// What they took while this rank was running.
+  [[nodiscard]] double interrupted_s(int rank);
+
  private:
   static constexpr int nobody = -1;
   struct Ring {
     std::vector<int> ranks;  ///< that are awake
     std::size_t at = 0;      ///< in which place of the ring it is `since`, if nobody is running
     double since = 0;
+    double owed = 0;  ///< to interrupts: before anything else goes on
     int running = nobody;
   };
   struct State {

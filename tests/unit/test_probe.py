@@ -337,11 +337,26 @@ def test_a_multicast_takes_its_time_on_the_wire() -> None:
     assert found["g_s"] == [[size, pytest.approx(size / rate, rel=1e-3)] for size in samples]
 
 
-def test_while_all_ranks_send_each_sends_to_another_node_or_to_its_own() -> None:
-    assert plan.crowds([[0, 1], [2, 3], [4, 5]]) == {"switch": [2, 3, 4, 5, 0, 1], "node": [1, 0, 3, 2, 5, 4]}
-    assert plan.crowds([[0, 3], [1, 2]]) == {"switch": [1, 0, 3, 2], "node": [3, 2, 1, 0]}
-    assert plan.crowds([[0], [1], [2]]) == {"switch": [1, 2, 0]}
+def test_while_all_ranks_send_each_sends_to_other_nodes_or_to_its_own() -> None:
+    Crowd = plan.Crowd
+    assert plan.crowds([[0, 1], [2, 3], [4, 5]]) == {
+        "switch": Crowd([2, 3, 4, 5, 0, 1], 2),
+        "node": Crowd([1, 0, 3, 2, 5, 4], 1),
+    }
+    assert plan.crowds([[0, 3], [1, 2]]) == {"switch": Crowd([1, 0, 3, 2], 1), "node": Crowd([3, 2, 1, 0], 1)}
+    assert plan.crowds([[0], [1], [2]]) == {"switch": Crowd([1, 2, 0], 2)}
     assert plan.crowds([[0, 1, 2], [3]]) == {}
+
+
+def test_with_several_ranks_a_node_partners_are_on_other_nodes_and_in_other_places() -> None:
+    crowd = plan.crowds([[4 * node + i for i in range(4)] for node in range(16)])["switch"]
+    assert crowd.partners == 4
+    rank, seen = 0, []
+    for _ in range(crowd.partners):
+        rank = crowd.to[rank]
+        seen.append(rank)
+    assert len({rank // 4 for rank in [0, *seen]}) == 5
+    assert {rank % 4 for rank in seen} == {0, 1, 2, 3}
 
 
 def test_what_a_message_costs_in_a_crowd_is_without_the_looks_in_vain() -> None:
@@ -360,7 +375,11 @@ def test_what_a_message_costs_in_a_crowd_is_without_the_looks_in_vain() -> None:
         }
 
     turns = {"event": "turns", "label": "", "away_ns": [3000.0] * 9}
-    events = [turns, crowd(0, 6000, 1.5), crowd(64, 6500, 1.5), crowd(4096, 9000, 14)]
+    full = [{**crowd(size, 50_000, looks), "label": "full"} for size, looks in ((1024, 20), (4096, 5))]
+    events = [turns, crowd(0, 6000, 1.5), crowd(64, 6500, 1.5), crowd(4096, 9000, 14), *full]
     assert document.crowded(found, events, "uplink") == [(0, pytest.approx(6e-6)), (64, pytest.approx(6.5e-6))]
     assert document.crowded(found, events, "node") == []
     assert document.crowded(found, events[1:], "switch") == []
+    # Long messages: a tenth of the time nobody had anything to do; more than a fifth, and nothing is said.
+    assert document.saturated(found, events, "switch") == [(4096, pytest.approx(50e-6))]
+    assert document.saturated(found, events, "node") == []

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 #include <doctest/doctest.h>
 
@@ -185,6 +186,54 @@ TEST_CASE("on shared cores a long message is taken in as it comes") {
   s[1].recv(0, place(1000000));
   // The wire's 10 ms, and the work for what came last.
   CHECK(seconds(s, Machine::blocked(profile, 2, 1)) == doctest::Approx(11e-3).epsilon(0.02));
+}
+
+TEST_CASE("where ports are full, packets take the time of cores that nodes share") {
+  Profile profile = simple_profile(8, rate);
+  profile.processors.cores_per_node = 1;
+  profile.processors.nodes_sharing = 8;
+  LinkClass& link = profile.link_classes[0];
+  link.crowded = Curve({{0, 1e-6}});
+  link.saturated = Curve({{20000, 61e-6}});
+  constexpr int messages = 20;
+  const auto ring = [&](int nodes, std::int64_t size) {
+    std::vector<Schedule> s(static_cast<std::size_t>(nodes));
+    for (int r = 0; r < nodes; ++r) {
+      auto& of_rank = s[static_cast<std::size_t>(r)];
+      std::optional<OpId> before;
+      for (int i = 0; i < messages; ++i) {
+        if (before) of_rank.send((r + 1) % nodes, bytes(size), {*before});
+        else of_rank.send((r + 1) % nodes, bytes(size));
+        before = of_rank.recv((r + nodes - 1) % nodes, place(size));
+      }
+    }
+    return seconds(s, Machine::blocked(profile, nodes, 1)) / messages;
+  };
+  const double step_s = ring(2, 20000);
+  CHECK(step_s == doctest::Approx(40e-6 + 20e-6 + 200e-6).epsilon(0.05));  // the core has time left
+  CHECK(ring(8, 20000) > 8 * 60e-6 * 0.95);
+  // By packets: 14 of the measured size, 140 of ten times as much.
+  CHECK(ring(8, 200000) > 10 * 8 * 60e-6 * 0.9);
+  link.saturated = {};
+  CHECK(ring(8, 20000) == doctest::Approx(step_s).epsilon(0.05));
+  // What passes at once does not wait for its port.
+  for (NodeEntry& node : profile.topology.nodes) node.burst_bytes = 1e6;
+  const double rested_s = ring(8, 20000);
+  link.saturated = Curve({{20000, 61e-6}});
+  CHECK(ring(8, 20000) < rested_s + 0.1 * 8 * 60e-6);
+}
+
+TEST_CASE("interrupts go before those who look, and before whoever is running") {
+  Turns turns(std::vector<int>(4, 0), 1);
+  turns.ask(3, 0);
+  turns.interrupt(0, 2, 0);
+  CHECK(turns.next(0, 0)->time_s == doctest::Approx(5));
+  CHECK(turns.next(0, 1)->time_s == doctest::Approx(5));
+  turns.begin(3, 5);
+  CHECK(turns.interrupted_s(3) == 0);
+  turns.interrupt(1, 0.5, 6);
+  CHECK(turns.interrupted_s(3) == doctest::Approx(0.5));
+  CHECK(turns.interrupted_s(3) == 0);
 }
 
 TEST_CASE("ranks that share cores wait for one another") {

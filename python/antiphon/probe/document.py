@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from antiphon import __version__, profile
@@ -22,6 +23,8 @@ NAMES = {
 }
 #: In vain, per message sent and received: two, unless ranks wait for the wire.
 MOST_LOOKS = 2.0
+#: Of a core's time. With more left packets hold nobody up, and it matters more what a look costs than what they do.
+MOST_IDLE = 0.2
 #: A link between switches that carries that share of what its pairs could send is no bottleneck.
 NO_BOTTLENECK = 0.9
 
@@ -42,7 +45,13 @@ def build(survey: Survey, events: list[Event], source: Mapping[str, Any]) -> dic
         "tool": f"antiphon {__version__}",
         "machine": machine(survey, source),
         "link_classes": [
-            link_class(scope, found, eager_limit(scope, classes), crowded(survey, events, scope))
+            link_class(
+                scope,
+                found,
+                eager_limit(scope, classes),
+                crowded(survey, events, scope),
+                saturated(survey, events, scope),
+            )
             for scope, found in classes.items()
         ],
         "topology": topology(survey, events, outer or next(iter(classes.values()))),
@@ -94,13 +103,17 @@ def eager_limit(scope: str, classes: Mapping[str, ClassCurves]) -> int | None:
     return max(between) if own is not None and scope in ("switch", "uplink") else own
 
 
-def link_class(scope: str, found: ClassCurves, eager: int | None, crowd: list[tuple[int, float]]) -> dict[str, Any]:
+def link_class(
+    scope: str, found: ClassCurves, eager: int | None, crowd: list[tuple[int, float]], full: list[tuple[int, float]]
+) -> dict[str, Any]:
     """pLogP of one class."""
     result: dict[str, Any] = {"name": NAMES[scope], "scope": scope, "latency_s": rounded(found.latency_s)}
     for key, quantity in (("os_s", "os"), ("or_s", "or"), ("g_s", "g")):
         result[key] = curve(found.curve(quantity))
     if crowd:
         result["crowded_s"] = curve(crowd)
+    if crowd and full:
+        result["saturated_s"] = curve(full)
     if eager is not None:
         result["eager_bytes"] = eager
     if scope in ("switch", "uplink") and found.send_buffer_bytes is not None:
@@ -196,14 +209,38 @@ def crowded(survey: Survey, events: list[Event], scope: str) -> list[tuple[int, 
 
     Where ranks look more often than that, they wait for the wire, and nothing can be told.
     """
+    steps = steps_of_crowd(survey, events, "node" if scope in ("core", "socket", "node") else "switch")
+    return [(step.bytes, step.work_s) for step in steps if step.looks < MOST_LOOKS]
+
+
+def saturated(survey: Survey, events: list[Event], scope: str) -> list[tuple[int, float]]:
+    """The same of long messages, all that is done for packets included, where cores have hardly time left for looks."""
+    if scope not in ("switch", "uplink"):
+        return []
+    steps = steps_of_crowd(survey, events, "full")
+    return [(step.bytes, step.work_s) for step in steps if step.idle_share < MOST_IDLE]
+
+
+@dataclass(frozen=True)
+class CrowdStep:
+    """Each rank sent a message and received one."""
+
+    bytes: int
+    looks: float
+    work_s: float
+    idle_share: float
+
+
+def steps_of_crowd(survey: Survey, events: list[Event], label: str) -> list[CrowdStep]:
     turn_s = turn(survey, events)
-    points: list[tuple[int, float]] = []
-    for event in of_kind(events, "crowd", "node" if scope in ("core", "socket", "node") else "switch"):
-        step_s = statistics.mean(map(statistics.median, event["step_ns"])) * 1e-9
+    steps: list[CrowdStep] = []
+    for event in of_kind(events, "crowd", label) if turn_s is not None else ():
+        # Of a core's time, what there is for a rank.
+        own_s = statistics.mean(map(statistics.median, event["step_ns"])) * 1e-9 / survey.ranks_per_core
         looks = statistics.mean(map(statistics.median, event["looks"]))
-        if turn_s is not None and looks < MOST_LOOKS:
-            points.append((event["bytes"], max(step_s / survey.ranks_per_core - looks * turn_s, 1e-9)))
-    return points
+        idle_s = looks * turn_s
+        steps.append(CrowdStep(event["bytes"], looks, max(own_s - idle_s, 1e-9), idle_s / own_s))
+    return steps
 
 
 def quality(survey: Survey, classes: dict[str, ClassCurves], events: list[Event]) -> dict[str, Any]:

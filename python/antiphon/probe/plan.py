@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 Pair = tuple[int, int]
 Round = list[Pair]
+
+#: So many by turns, as in collectives: messages to the same rank again and again cost less.
+PARTNERS = 4
 
 
 def task(experiment: str, **values: object) -> str:
@@ -61,16 +66,37 @@ def neighbours(members: Sequence[int]) -> Round:
     return list(zip(members[::2], members[1::2], strict=False))
 
 
-def crowds(nodes: Sequence[Sequence[int]]) -> dict[str, list[int]]:
-    """To whom each rank sends while all do: "switch", a rank of another node; "node", the next one of its own."""
+@dataclass(frozen=True)
+class Crowd:
+    """To whom each rank sends while all do: `to`, then to that one's, … as far as `partners`."""
+
+    to: list[int]
+    partners: int
+
+    @property
+    def values(self) -> dict[str, object]:
+        return {"to": self.to, "partners": self.partners}
+
+
+def crowds(nodes: Sequence[Sequence[int]]) -> dict[str, Crowd]:
+    """ "switch": ranks of other nodes, and not always the one in the same place there; "node": of its own."""
     ranks = [rank for group in nodes for rank in group]
     most = max(len(group) for group in nodes)
-    ways: dict[str, dict[int, int]] = {}
-    if len(ranks) >= 2 * most:
-        ways["switch"] = dict(zip(ranks, ranks[most:] + ranks[:most], strict=True))
+    ways: dict[str, tuple[dict[int, int], int]] = {}
+
+    def elsewhere(away: int) -> int:
+        """How many are on other nodes, each so many ranks further."""
+        places = (times * away % len(ranks) for times in range(1, PARTNERS + 1))
+        return sum(1 for _ in itertools.takewhile(lambda place: most <= place <= len(ranks) - most, places))
+
+    # With one rank a node all are in the same place; and every second one is on the same core.
+    away = max((most + 1, most) if most > 1 else (1,), key=lambda away: min(elsewhere(away), 2))
+    if elsewhere(away) > 0:
+        ways["switch"] = dict(zip(ranks, ranks[away:] + ranks[:away], strict=True)), elsewhere(away)
     if all(len(group) > 1 for group in nodes):
-        ways["node"] = {a: b for group in nodes for a, b in zip(group, [*group[1:], group[0]], strict=True)}
-    return {scope: [to[rank] for rank in sorted(ranks)] for scope, to in ways.items()}
+        own = {a: b for group in nodes for a, b in zip(group, [*group[1:], group[0]], strict=True)}
+        ways["node"] = own, min(PARTNERS, *(len(group) - 1 for group in nodes))
+    return {scope: Crowd([to[rank] for rank in sorted(ranks)], partners) for scope, (to, partners) in ways.items()}
 
 
 def across(groups: Sequence[Sequence[int]], a: int, b: int, most: int = 16) -> Round:

@@ -33,11 +33,15 @@ SHARES = {
     "concurrency": 3,
     "turns": 0.1,
     "crowd": 0.6,
+    "full": 1,
     "streams": 2,
 }
 BULK_BYTES = 32768
 #: While all ranks send: between nodes what the wire lets pass at once, within a node what is fetched, too.
 CROWD_SIZES = {"switch": (0, 64, 256), "node": (0, 64, 256, 1024, 4096, 16384)}
+#: … and what keeps all ports full.
+FULL_SIZES = (4096, 16384)
+FULL_STEPS = 24
 #: What one word of a command line may be long, with room to spare.
 COMMAND_LINE_BYTES = 100_000
 #: With more ranks than these, pairs are measured less often.
@@ -235,8 +239,11 @@ def _parts(survey: Survey) -> list[Part]:
                 ),
             ]
     parts.append(("turns", "turns", {}))
-    for scope, to in plan.crowds(survey.nodes).items() if survey.ranks_per_core > 1 else ():
-        parts.append(("crowd", "crowd", {"label": scope, "to": to, "sizes": CROWD_SIZES[scope]}))
+    for scope, crowd in plan.crowds(survey.nodes).items() if survey.ranks_per_core > 1 else ():
+        parts.append(("crowd", "crowd", {"label": scope, **crowd.values, "sizes": CROWD_SIZES[scope]}))
+        if scope == "switch":
+            full = {"label": "full", **crowd.values, "sizes": FULL_SIZES, "steps": FULL_STEPS}
+            parts.append(("full", "crowd", full))
     heads = survey.heads
     if len(heads) > 1:
         parts += _between_nodes(survey, heads)
