@@ -7,22 +7,30 @@
 
 namespace antiphon {
 
+namespace {
+
+/// Operands up to this come unasked, each into memory of its own: to ask for them takes as long as they do.
+constexpr std::int64_t short_bytes = 1024;
+
+}  // namespace
+
 Combined combine_children(Schedule& s, const std::vector<int>& children, const Range& operand, bool asked, Cut cut, int tag) {
   const Cut local{cut.piece_bytes, 0};
   const std::int64_t pieces = pieces_of(operand.bytes, cut);
-  const Range buffers[2] = {children.empty() ? Range{} : s.scratch(operand.bytes), children.size() < 2 ? Range{} : s.scratch(operand.bytes)};
-  OpId free[2] = {no_op, no_op};  // when each buffer has been read
+  std::vector<Range> buffers(operand.bytes <= short_bytes ? children.size() : std::min<std::size_t>(children.size(), 2));
+  for (Range& buffer : buffers) buffer = s.scratch(operand.bytes);
+  std::vector<OpId> free(buffers.size(), no_op);  // when each buffer has been read
   Combined done{operand};
   OpId received = no_op;
-  int turn = 0;
+  std::size_t turn = 0;
   for (const int child : children) {
-    const Dep next = following(received, pieces, cut);
+    const Dep next = asked || operand.bytes > short_bytes ? following(received, pieces, cut) : Dep(no_op);
     if (asked) s.send_token(child, {next}, tag);
     received = s.recv(child, buffers[turn], {next, pipelined(free[turn])}, cut, tag);
     done.ready = s.reduce(done.result, buffers[turn], {pipelined(received), pipelined(done.ready)}, local);
     done.result = buffers[turn];
-    turn ^= 1;
-    free[turn] = done.ready;
+    turn = (turn + 1) % buffers.size();
+    if (children.size() > buffers.size()) free[turn] = done.ready;
   }
   return done;
 }
@@ -31,11 +39,11 @@ ReducedUp reduce_up(Schedule& s, const Problem& p, const std::function<Tree(int)
   const Tree tree = tree_at(p.rank);
   std::vector<int> in_order = tree.children;
   std::sort(in_order.begin(), in_order.end());
-  const Combined combined = combine_children(s, in_order, operand, tree.children.size() > 1, cut, tag);
+  const Combined combined = combine_children(s, in_order, operand, operand.bytes > short_bytes && tree.children.size() > 1, cut, tag);
   ReducedUp up{combined.result, pipelined(combined.ready)};
   if (tree.parent < 0) return up;
   // A parent of several children asks one after the other.
-  const bool asked = tree_at(tree.parent).children.size() > 1;
+  const bool asked = operand.bytes > short_bytes && tree_at(tree.parent).children.size() > 1;
   const OpId granted = asked ? s.recv_token(tree.parent, {}, tag) : no_op;
   up.sent = s.send(tree.parent, up.result, {granted, up.ready}, cut, tag);
   return up;

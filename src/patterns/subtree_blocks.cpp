@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "patterns/subtree_blocks.hpp"
 
+#include <algorithm>
+#include <functional>
+
 #include "patterns/cut.hpp"
 #include "patterns/tree.hpp"
 
@@ -25,8 +28,9 @@ namespace {
 /// What both directions have in common.
 class SubtreeMessages {
  public:
-  explicit SubtreeMessages(const Problem& p)
-      : p_(p), blocks_(p), tree_(binomial_tree(p.relative(p.rank), p.size)), cut_(cut_of(p, "piece_bytes")) {}
+  SubtreeMessages(const Problem& p, Tree tree) : p_(p), blocks_(p), tree_(std::move(tree)), cut_(cut_of(p, "piece_bytes")) {
+    std::sort(tree_.children.begin(), tree_.children.end(), std::greater<>());
+  }
 
   Schedule scatter() {
     const bool root = tree_.parent < 0;
@@ -146,7 +150,9 @@ class SubtreeMessages {
 
 }  // namespace
 
-Schedule scatter_binomial(const Problem& p) { return SubtreeMessages(p).scatter(); }
-Schedule gather_binomial(const Problem& p) { return SubtreeMessages(p).gather(); }
+Schedule scatter_binomial(const Problem& p) { return SubtreeMessages(p, binomial_tree(p.relative(p.rank), p.size)).scatter(); }
+Schedule gather_binomial(const Problem& p) { return SubtreeMessages(p, binomial_tree(p.relative(p.rank), p.size)).gather(); }
+Schedule scatter_binary(const Problem& p) { return SubtreeMessages(p, binary_tree(p.relative(p.rank), p.size)).scatter(); }
+Schedule gather_binary(const Problem& p) { return SubtreeMessages(p, binary_tree(p.relative(p.rank), p.size)).gather(); }
 
 }  // namespace antiphon

@@ -42,4 +42,8 @@ Schedule scatter_binomial(const Problem& p);
 /// asked for, one subtree after the other (parameters piece_bytes, window, eager_bytes).
 Schedule gather_binomial(const Problem& p);
 
+/// The same on a binary tree.
+Schedule scatter_binary(const Problem& p);
+Schedule gather_binary(const Problem& p);
+
 }  // namespace antiphon

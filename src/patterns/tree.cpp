@@ -46,6 +46,14 @@ Tree knomial_tree(int place, int size, int radix) {
   return tree;
 }
 
+Tree run_tree(int place, int size, int radix) {
+  if (radix == 0) return binary_tree(place, size);
+  if (radix > 1) return knomial_tree(place, size, radix);
+  Tree chain{place - 1, {}, place, size};
+  if (place + 1 < size) chain.children.push_back(place + 1);
+  return chain;
+}
+
 Tree doubling_tree(int place, int size, int radix) {
   Tree tree;
   long long distance = 1;

@@ -27,6 +27,8 @@ Tree doubling_tree(int place, int size, int radix);
 Tree kary_tree(int place, int size, int radix);
 /// Place v's parent is v without its lowest set bit.
 inline Tree binomial_tree(int place, int size) { return knomial_tree(place, size, 2); }
+/// Subtrees are runs of places: `radix` 0: the binary tree, 1: a chain, more: the k-nomial tree.
+Tree run_tree(int place, int size, int radix);
 /// Two children each, rooted at place size−1; a subtree is the one half, the other half, and then its root, in order of
 /// places, so that an operation that does not commute can be applied along it (children in the order lower, upper).
 Tree in_order_binary_tree(int place, int size);

@@ -5,6 +5,7 @@ of the best.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +27,9 @@ _CUT_BYTES = (2048, 4096, 8192, 16384, 32768)
 _WINDOWS = (1, 2, 4, 8, 16)
 _WINDOWS_WHEN_LONG = (1, 4, 16)
 _LONG_BYTES = 65536
-_RADIX = (2, 3, 4, 8)
+_RADIX = (0, 1, 2, 3, 4, 8, 16)
+#: Of trees whose messages are longer one way than the other.
+_DOWN_RADIX = (0, 4, 16)
 
 #: Seconds that each of some choices would take at a point; those of which it cannot be said are left out.
 Predictor = Callable[[Point, Sequence[str]], Mapping[str, float]]
@@ -117,8 +120,11 @@ def _grid(algorithm: core.Algorithm, point: Point) -> Iterator[dict[str, int]]:
     """Values of the parameters worth trying; a cut that leaves the message whole is tried once, with one window."""
     defaults = {p.name: p.default for p in algorithm.parameters}
     cut = next((name for name in _CUTS if name in defaults), None)
-    for radix in _within(algorithm, "radix", _RADIX) or [None]:
-        base = defaults | ({} if radix is None else {"radix": radix})
+    radixes = _within(algorithm, "radix", _RADIX) or [None]
+    for radix, down in itertools.product(radixes, _within(algorithm, "down_radix", _DOWN_RADIX) or [None]):
+        if down is not None and radix == down:
+            continue
+        base = defaults | {k: v for k, v in (("radix", radix), ("down_radix", down)) if v is not None}
         if cut is None:
             yield base
             continue

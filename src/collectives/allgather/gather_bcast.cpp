@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
-#include "patterns/tree.hpp"
+#include "patterns/up_down.hpp"
 
 namespace antiphon::allgather_algorithms {
 
@@ -9,6 +9,7 @@ namespace {
 
 constexpr Parameter parameters[] = {
     {"radix", 2, 2, 64, "of the k-nomial tree: a rank hears from (and tells) up to radix−1 others in each round"},
+    {"down_radix", 0, 0, 64, "of the tree down; 0: as radix"},
     {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 sends whole messages"},
     {"window", 4, 1, 1024, "segments under way from one rank to another"},
 };
@@ -16,19 +17,20 @@ constexpr Parameter parameters[] = {
 constexpr int up_tag = 0;
 constexpr int down_tag = 1;
 
-/// Blocks are gathered up a k-nomial tree to rank 0, and all of them go down the same tree: 2 (P−1) messages instead of P log2 P,
+/// Blocks are gathered up a k-nomial tree to rank 0, and all of them go down another or the same: 2 (P−1) messages instead of P log2 P,
 /// but twice the rounds. Subtrees are runs of ranks, so that what goes up lies together in the output.
 /// Cost (pLogP), radix 2: 2 log2 P · L + g(m) + … + g(m P/2) + log2 P · g(P m). A few bytes, where messages cost more than rounds:
 /// many ranks on few cores.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
-  const Tree tree = knomial_tree(p.rank, p.size, static_cast<int>(p.parameter("radix")));
+  const Tree tree = tree_up(p, p.rank);
+  const Tree down = tree_down(p, p.rank);
   const auto blocks = [&](int first, int last) { return Range{Space::output, first * p.bytes, (last - first) * p.bytes}; };
   std::vector<Dep> have{Dep(s.copy(p.whole_input(), p.output_block(p.rank)))};
   OpId next = no_op;
   for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) {  // the smallest subtree is complete first
-    const Tree below = knomial_tree(*child, p.size, static_cast<int>(p.parameter("radix")));
+    const Tree below = tree_up(p, *child);
     const Range range = blocks(below.first, below.last);
     const bool is_long = cut.piece_bytes > 0 && range.bytes > cut.piece_bytes;
     next = s.recv(*child, range, {is_long ? next : no_op}, cut, up_tag);
@@ -36,9 +38,9 @@ Schedule build(const Problem& p) {
   }
   if (tree.parent >= 0) {
     const OpId sent = s.add({.kind = OpKind::send, .peer = tree.parent, .tag = up_tag, .from = blocks(tree.first, tree.last), .to = {}, .cut = cut}, have);
-    have = {pipelined(s.recv(tree.parent, blocks(0, p.size), {sent}, cut, down_tag))};
+    have = {pipelined(s.recv(down.parent, blocks(0, p.size), {sent}, cut, down_tag))};
   }
-  for (const int child : tree.children) {
+  for (const int child : down.children) {
     s.add({.kind = OpKind::send, .peer = child, .tag = down_tag, .from = blocks(0, p.size), .to = {}, .cut = cut}, have);
   }
   return s;

@@ -9,7 +9,7 @@ namespace antiphon::allreduce_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 2, 2, 64, "of the k-nomial tree up"},
+    {"radix", 2, 0, 64, "of the k-nomial tree up; 1: a chain; 0: a binary tree, in which no rank hears from more than two"},
     {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment, on the way up and to the group; 0: whole vectors"},
     {"window", 4, 1, 64, "segments under way"},
 };
@@ -22,7 +22,7 @@ constexpr int down_tag = 1;
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
-  const auto tree_at = [&](int rank) { return knomial_tree(rank, p.size, static_cast<int>(p.parameter("radix"))); };
+  const auto tree_at = [&](int rank) { return run_tree(rank, p.size, static_cast<int>(p.parameter("radix"))); };
   const int group = everybody(s, p);
   const ReducedUp up = reduce_up(s, p, tree_at, p.whole_input(), cut, up_tag);
   if (p.rank == 0) {

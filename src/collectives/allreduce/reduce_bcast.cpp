@@ -8,7 +8,7 @@ namespace antiphon::allreduce_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 2, 1, 64, "of the k-nomial tree; 1: a chain"},
+    {"radix", 2, 0, 64, "of the k-nomial tree; 1: a chain; 0: a binary tree, in which no rank hears from more than two"},
     {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 passes on whole vectors"},
     {"window", 4, 1, 1024, "segments under way from one rank to another"},
 };
@@ -16,13 +16,7 @@ constexpr Parameter parameters[] = {
 constexpr int up_tag = 0;
 constexpr int down_tag = 1;
 
-Tree tree_at(const Problem& p, int rank) {
-  const auto radix = static_cast<int>(p.parameter("radix"));
-  if (radix > 1) return knomial_tree(rank, p.size, radix);
-  Tree chain{rank - 1, {}, rank, p.size};
-  if (rank + 1 < p.size) chain.children.push_back(rank + 1);
-  return chain;
-}
+Tree tree_at(const Problem& p, int rank) { return run_tree(rank, p.size, static_cast<int>(p.parameter("radix"))); }
 
 /// Segments are reduced up a tree to rank 0 and go down the same tree as they are done: both directions of the links at once.
 /// Subtrees are runs of ranks and are combined in order, so any operation will do. One child at a time sends to a port.
