@@ -33,6 +33,8 @@ constexpr int to_relay = -1;
 constexpr std::int64_t packet_patience_ns = 5'000'000, later_patience_ns = 1'000'000, short_patience_ns = 200'000;
 /// but not before it has looked so many times, some 50 µs, where it has a core of its own: to be woken up takes longer than to look.
 constexpr int looks_before_sleep = 200;
+/// On a core that others wait for a few turns, if each look gives it away: who sleeps is woken up later than the next turn comes.
+constexpr int looks_on_shared_core = 64;
 constexpr double own_core_crowding = 1.25;  ///< up to this, nobody else waits for the core
 /// What a slot of encoded data begins with.
 constexpr std::int64_t frame_length_bytes = 8;
@@ -248,7 +250,7 @@ int Executor::pass_on(const Op& op, const Progress::Piece& piece) {
 int Executor::advance_multicasts(bool& moved) {
   moved = false;
   if (!lanes_ || !lanes_->busy()) return MPI_SUCCESS;
-  const bool looks_on = active_ > 0 || (looks_ < looks_before_sleep && crowding() <= own_core_crowding);
+  const bool looks_on = active_ > 0 || looks_ < (crowding() <= own_core_crowding ? looks_before_sleep : yield_ ? looks_on_shared_core : 0);
   ++looks_;
   const std::int64_t patience_ns = looks_on ? 0 : persistent::active() ? short_patience_ns : slept_ns_ > 0 ? later_patience_ns : packet_patience_ns;
   if (!lanes_->poll(patience_ns)) {
