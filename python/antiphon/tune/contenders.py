@@ -21,6 +21,7 @@ REACH_WHEN_SHORT = 4.0
 _SHORT_BYTES = 4096
 #: Of one algorithm, so many sets of parameters at most: they differ less than algorithms do.
 _VARIANTS = 3
+_VARIANTS_WHEN_SHORT = 5
 #: Parameters that cut messages, and the values worth trying; short messages make most of them alike.
 _CUTS = ("segment_bytes", "piece_bytes", "block_bytes")
 _CUT_BYTES = (2048, 4096, 8192, 16384, 32768)
@@ -29,7 +30,7 @@ _WINDOWS_WHEN_LONG = (1, 4, 16)
 _LONG_BYTES = 65536
 _RADIX = (0, 1, 2, 3, 4, 8, 16)
 #: Of trees whose messages are longer one way than the other.
-_DOWN_RADIX = (0, 4, 16)
+_DOWN_RADIX = (0, 4)
 
 #: Seconds that each of some choices would take at a point; those of which it cannot be said are left out.
 Predictor = Callable[[Point, Sequence[str]], Mapping[str, float]]
@@ -79,7 +80,7 @@ def choices(point: Point, machine: Machine, predictor: Predictor, most: int) -> 
     ranked = [(time, choice) for choice, time in sorted(predicted.items(), key=_by_time)]
     best = ranked[0][0] if ranked else 0.0
     reach = REACH if at.bytes > _SHORT_BYTES else REACH_WHEN_SHORT
-    near = _varied([choice for time, choice in ranked if time <= reach * best], most)
+    near = _varied([choice for time, choice in ranked if time <= reach * best], most, at.bytes <= _SHORT_BYTES)
     # Multicasts have a prediction where a profile says that they work; elsewhere they are none of it.
     multicasts = {algorithm.name for algorithm in core.algorithms(at.collective) if algorithm.multicasts}
     unknown = [c for c in candidates if c not in predicted and c.partition(":")[0] not in multicasts]
@@ -93,13 +94,18 @@ def _by_time(item: tuple[str, float]) -> tuple[int, int, str]:
     return round(100 * math.log(max(seconds, 1e-9))), -int(window[1]) if window else 0, choice
 
 
-def _varied(ranked: Sequence[str], most: int) -> list[str]:
+def _varied(ranked: Sequence[str], most: int, short: bool) -> list[str]:
     """In order, but every algorithm's best before any algorithm's second and third: a model is more often wrong
     about an algorithm than about its parameters."""
     by_algorithm: dict[str, list[str]] = {}
     for choice in ranked:
         by_algorithm.setdefault(choice.partition(":")[0], []).append(choice)
-    return [own[i] for i in range(_VARIANTS) for own in by_algorithm.values() if i < len(own)][:most]
+    return [
+        own[i]
+        for i in range(_VARIANTS_WHEN_SHORT if short else _VARIANTS)
+        for own in by_algorithm.values()
+        if i < len(own)
+    ][:most]
 
 
 def _candidates(point: Point, question: core.Question) -> Iterator[str]:

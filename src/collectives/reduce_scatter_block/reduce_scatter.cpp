@@ -5,7 +5,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
 #include "patterns/reduce_up.hpp"
-#include "patterns/up_down.hpp"
+#include "patterns/tree.hpp"
 
 namespace antiphon::reduce_scatter_block_algorithms {
 
@@ -13,7 +13,6 @@ namespace {
 
 constexpr Parameter parameters[] = {
     {"radix", 2, 2, 64, "of the k-nomial tree: a rank hears from (and tells) up to radix−1 others in each round"},
-    {"down_radix", 0, 0, 64, "of the tree down; 0: as radix"},
     {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 sends whole messages"},
     {"window", 4, 1, 1024, "segments under way from one rank to another"},
 };
@@ -21,33 +20,33 @@ constexpr Parameter parameters[] = {
 constexpr int up_tag = 0;
 constexpr int down_tag = 1;
 
-/// All blocks are reduced up a k-nomial tree to rank 0, and the sums go down another or the same, each subtree's together: 2 (P−1)
+/// All blocks are reduced up a k-nomial tree to rank 0, and the sums go down the same tree, each subtree's together: 2 (P−1)
 /// messages instead of P log2 P, but twice the rounds and P m bytes in each of the first. Subtrees are runs of ranks combined
 /// in order, so any operation will do. Cost (pLogP), radix 2: log2 P (2 L + g(P m)) + g(m) + … + g(m P/2). A few bytes, where
 /// messages cost more than rounds.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
-  const Tree tree = tree_up(p, p.rank);
-  const Tree down = tree_down(p, p.rank);
+  const auto radix = static_cast<int>(p.parameter("radix"));
+  const Tree tree = knomial_tree(p.rank, p.size, radix);
   const std::int64_t all = p.bytes * p.size;
   std::vector<int> in_order = tree.children;
   std::sort(in_order.begin(), in_order.end());
   const auto [result, combined] = combine_children(s, in_order, {Space::input, 0, all}, false, cut, up_tag);
 
   // The sums of a subtree, in memory that begins with its first block.
-  Range sums = result.sub(down.first * p.bytes, (down.last - down.first) * p.bytes);
+  Range sums = result.sub(tree.first * p.bytes, (tree.last - tree.first) * p.bytes);
   OpId have = combined;
   if (tree.parent >= 0) {
     const OpId sent = s.send(tree.parent, result, {pipelined(combined)}, cut, up_tag);
-    sums = down.children.empty() ? p.whole_output() : s.scratch((down.last - down.first) * p.bytes);
-    have = s.recv(down.parent, sums, {sent}, cut, down_tag);
+    sums = tree.children.empty() ? p.whole_output() : s.scratch((tree.last - tree.first) * p.bytes);
+    have = s.recv(tree.parent, sums, {sent}, cut, down_tag);
   }
-  for (const int child : down.children) {
-    const Tree below = tree_down(p, child);
-    s.send(child, sums.sub((below.first - down.first) * p.bytes, (below.last - below.first) * p.bytes), {have}, cut, down_tag);
+  for (const int child : tree.children) {
+    const Tree below = knomial_tree(child, p.size, radix);
+    s.send(child, sums.sub((below.first - tree.first) * p.bytes, (below.last - below.first) * p.bytes), {have}, cut, down_tag);
   }
-  if (down.parent < 0 || !down.children.empty()) s.copy(sums.sub((p.rank - down.first) * p.bytes, p.bytes), p.whole_output(), {have});
+  if (tree.parent < 0 || !tree.children.empty()) s.copy(sums.sub((p.rank - tree.first) * p.bytes, p.bytes), p.whole_output(), {have});
   return s;
 }
 
