@@ -122,6 +122,12 @@ class TestVerdict:
         v = verdict_of(measured("library", 1.04, spread=0.2), measured("antiphon:chain", 1.0, spread=0.2))
         assert v.good == [decide.LIBRARY]
 
+    def test_of_equals_who_would_not_lose_to_the_library_at_its_best(self) -> None:
+        library = measured("library", 1.25, spread=0.2)  # from 1.0 on
+        v = verdict_of(library, measured("antiphon:chain", 1.04), measured("antiphon:kary", 1.01))
+        assert v.good == ["kary"]
+        assert verdict_of(library, measured("antiphon:chain", 1.04)).good == ["chain"]
+
     def test_a_small_gain_is_not_worth_it(self) -> None:
         v = verdict_of(measured("library", 1.01, spread=0.001), measured("antiphon:chain", 1.0, spread=0.001))
         assert v.good == [decide.LIBRARY]

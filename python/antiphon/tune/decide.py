@@ -98,6 +98,8 @@ def verdict(key: Key, cell: Cell, again: Cell | None = None) -> Verdict | None:
         or score * EQUAL_WHEN_NOISY >= scores[best]
         and _overlap(cell.by_choice[name], cell.by_choice[best])
     ]
+    # A library that is at the wire or half as long again, by the run: who gains from the one should not lose to the other.
+    equal = [name for name in equal if _stands(library, cell.by_choice[name])] or equal
     # The rules' own choice is measured first, and has proven itself elsewhere: among equals it is taken.
     usual = next(iter(faster))
     good = sorted(equal, key=lambda name: (name != usual, -scores[name]))
@@ -107,6 +109,11 @@ def verdict(key: Key, cell: Cell, again: Cell | None = None) -> Verdict | None:
 def _overlap(one: Mapping[str, stats.Summary], other: Mapping[str, stats.Summary]) -> bool:
     """Whether the intervals of both medians meet in every mode."""
     return all(one[m].ci_low <= other[m].ci_high and other[m].ci_low <= one[m].ci_high for m in one)
+
+
+def _stands(library: Mapping[str, stats.Summary], own: Mapping[str, stats.Summary]) -> bool:
+    """Whether it is no slower than the library at its best, in every mode."""
+    return all(own[mode].median * LEAST <= library[mode].min for mode in own if mode in library)
 
 
 def _ratios(library: Mapping[str, stats.Summary], own: Mapping[str, stats.Summary]) -> dict[str, float]:
