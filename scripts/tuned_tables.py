@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of docs/measurements/tuned.md from results of `antiphon bench --json`, one file a library and mode.
+"""Writes the tables of docs/measurements/tuned.md from results of `antiphon bench --json`, one file a library.
 
-python scripts/tuned_tables.py docs/measurements/tuned-sync-openmpi.json docs/measurements/tuned-sync-mpich.json
+python scripts/tuned_tables.py docs/measurements/tuned-10-openmpi.json docs/measurements/tuned-10-mpich.json
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-Rows = dict[tuple[str, int], dict[str, dict[str, object]]]
+Rows = dict[tuple[str, int, str], dict[str, dict[str, object]]]
 
 
 def bytes_text(count: int) -> str:
@@ -26,7 +26,7 @@ def read(path: str) -> tuple[str, Rows]:
     cells: Rows = defaultdict(dict)
     mpi = ""
     for row in json.loads(Path(path).read_text(encoding="utf-8"))["results"]:
-        cells[row["collective"], row["bytes"]][row["contender"]] = row
+        cells[row["collective"], row["bytes"], row["mode"]][row["contender"]] = row
         mpi = row["mpi"]
     return mpi, cells
 
@@ -43,13 +43,13 @@ def columns(cell: dict[str, dict[str, object]]) -> tuple[list[str], float | None
 def main(paths: list[str]) -> None:
     for mpi, cells in map(read, paths):
         ratios = []
-        sys.stdout.write(f"\n### {mpi}\n\n| collective | bytes | library | Antiphon | × library | × limit | used |\n")
-        sys.stdout.write("|---|---|---|---|---|---|---|\n")
-        for (collective, size), cell in cells.items():
+        sys.stdout.write(f"\n### {mpi}\n\n| collective | bytes | mode | library | Antiphon | × library | × limit | used |\n")
+        sys.stdout.write("|---|---|---|---|---|---|---|---|\n")
+        for (collective, size, mode), cell in cells.items():
             if {"library", "antiphon"} <= set(cell):
                 texts, ratio = columns(cell)
                 ratios.append(ratio or 1.0)
-                sys.stdout.write(f"| {collective} | {bytes_text(size)} | {' | '.join(texts)} |\n")
+                sys.stdout.write(f"| {collective} | {bytes_text(size)} | {mode} | {' | '.join(texts)} |\n")
         mean, least = statistics.geometric_mean(ratios), min(ratios)
         sys.stdout.write(f"\nGeometric mean: {mean:.2f} × {mpi} ({len(ratios)} cells, least {least:.2f}).\n")
 
