@@ -300,7 +300,7 @@ void CostSimulation::flow_ended(MessageId id, double now) {
   const Message m = messages_[id];
   if (m.multicast) return multicast_ended(id, now);
   const double delay_s = m.near ? 0 : ports_.delay_s(id, now);
-  if (!m.near) count_packets(m, now);
+  if (!m.near && crowded(*m.link) && !m.link->saturated.points().empty()) count_packets(m, now);
   at(now + delay_s + arrives_after_s(*m.link, m.link->latency_s, m.bytes), What::arrive, id);
   Connection& connection = connections_[m.connection];
   answer(connection, now);

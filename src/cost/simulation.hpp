@@ -129,7 +129,7 @@ class CostSimulation {
   [[nodiscard]] double take_in_s(const Message& m) const;
   [[nodiscard]] bool crowded(const LinkClass& link) const { return machine_.cores() > 0 && !link.crowded.points().empty(); }
   [[nodiscard]] static double crowded_work_s(const LinkClass& link, std::int64_t bytes);
-  [[nodiscard]] double packets_s(const LinkClass& link, std::int64_t bytes) const;
+  [[nodiscard]] static double packets_s(const LinkClass& link, std::int64_t bytes, double waited);
   void count_packets(const Message& m, double now);
   [[nodiscard]] double send_work_s(const LinkClass& link, std::int64_t bytes) const;
   [[nodiscard]] double receive_work_s(const LinkClass& link, std::int64_t bytes) const;

@@ -46,11 +46,10 @@ void CostSimulation::step(int rank, double now) {
   }
 }
 
-/// What the packets of a message that has left took of its sender's core: they are handled where they were sent, as far as they had to wait for
-/// their ports. What passes them at once is in the message's work.
+/// What the packets of a message that has left took of its sender's core: they are handled where they were sent.
 void CostSimulation::count_packets(const Message& m, double now) {
-  const double gap_s = m.link->gap.at(m.bytes);
-  const double took_s = packets_s(*m.link, m.bytes) * std::min(1.0, (now - m.begin_s) / gap_s);
+  const double waited = std::min(1.0, (now - m.begin_s) / m.link->gap.at(m.bytes));
+  const double took_s = packets_s(*m.link, m.bytes, waited);
   if (took_s <= 0) return;
   if (!turns_.shared()) {
     (void)cores_.run(static_cast<std::size_t>(m.from), now, took_s);
