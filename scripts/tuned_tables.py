@@ -43,7 +43,9 @@ def columns(cell: dict[str, dict[str, object]]) -> tuple[list[str], float | None
 def main(paths: list[str]) -> None:
     for mpi, cells in map(read, paths):
         ratios = []
-        sys.stdout.write(f"\n### {mpi}\n\n| collective | bytes | mode | library | Antiphon | × library | × limit | used |\n")
+        sys.stdout.write(
+            f"\n### {mpi}\n\n| collective | bytes | mode | library | Antiphon | × library | × limit | used |\n"
+        )
         sys.stdout.write("|---|---|---|---|---|---|---|---|\n")
         for (collective, size, mode), cell in cells.items():
             if {"library", "antiphon"} <= set(cell):
