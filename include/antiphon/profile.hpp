@@ -125,6 +125,7 @@ struct MulticastLink {
   Curve gap;
   double acknowledge_s = 0; ///< until its sender knows that all have it, after that
   double loss = 0;          ///< share of packets
+  double crowded_s = 0;     ///< of the cores, for each receiver of a short one, while all multicast in turn; 0: unknown
 };
 
 struct MachineName {

@@ -127,6 +127,9 @@ class CostSimulation {
   /// Its receiver copies it, in its turn.
   [[nodiscard]] bool fetched(const Message& m) const { return m.near && m.waits && turns_.shared(); }
   [[nodiscard]] double take_in_s(const Message& m) const;
+  [[nodiscard]] double crowded_multicast_s() const { return machine_.cores() > 0 ? machine_.profile().multicast.crowded_s : 0; }
+  [[nodiscard]] double multicast_send_work_s(const LinkClass& link, std::int64_t bytes, std::size_t nodes) const;
+  [[nodiscard]] double packet_work_s(const Message& m) const;
   [[nodiscard]] bool crowded(const LinkClass& link) const { return machine_.cores() > 0 && !link.crowded.points().empty(); }
   [[nodiscard]] static double crowded_work_s(const LinkClass& link, std::int64_t bytes);
   [[nodiscard]] static double packets_s(const LinkClass& link, std::int64_t bytes, double waited);

@@ -45,7 +45,9 @@ void CostSimulation::post_multicast(int rank, const Op& op, const Progress::Piec
   const std::int64_t bytes = op.piece_size(piece.index);
   const int from_node = machine_.node(rank);
   const LinkClass& link = machine_.profile().link_class(Scope::same_switch);
-  const double sent_s = cores_.run(r, now, send_work_s(link, bytes));
+  std::set<int> nodes;
+  for (const int member : members) nodes.insert(machine_.node(member));
+  const double sent_s = cores_.run(r, now, multicast_send_work_s(link, bytes, nodes.size() - nodes.count(from_node)));
   result_.rank_end_s[r] = std::max(result_.rank_end_s[r], sent_s);
   std::map<int, MessageId> first_of_node;
   std::set<int> switches{machine_.entry(from_node).switch_index};
@@ -94,6 +96,21 @@ void CostSimulation::multicast_leaves(MessageId id, double now) {
   const FlowId flow = ports_.network().start(ports_.volume(from_node, gap_s), route, now);
   if (message_of_flow_.size() <= flow) message_of_flow_.resize(flow + 1, none);
   message_of_flow_[flow] = id;
+}
+
+/// What multicasts cost processors where all ranks send them in turn, if that was measured: half of it is the sender's, of whose core the packet's way to each node is
+/// the work (nodes that share cores have no switch but these). What is longer than a packet costs more as any message does; it goes beside the wire.
+double CostSimulation::multicast_send_work_s(const LinkClass& link, std::int64_t bytes, std::size_t nodes) const {
+  const double work_s = send_work_s(link, bytes);
+  const double crowded_s = crowded_multicast_s();
+  return crowded_s > 0 ? crowded_s / 2 * static_cast<double>(nodes) + work_s - send_work_s(link, 0) : work_s;
+}
+
+double CostSimulation::packet_work_s(const Message& m) const {
+  const std::int64_t bytes = std::min(m.bytes, m.link->eager_bytes);
+  const double work_s = receive_work_s(*m.link, bytes);
+  const double crowded_s = m.packet ? crowded_multicast_s() : 0;
+  return crowded_s > 0 ? crowded_s / 2 + work_s - receive_work_s(*m.link, 0) : work_s;
 }
 
 /// A copy is at its node's port. The sender of a long message goes on when all have acknowledged it.

@@ -69,6 +69,7 @@ double CostSimulation::packets_s(const LinkClass& link, std::int64_t bytes, doub
 /// What the receiver of a message does in its turn. A long one is taken in as it comes: what is left when its last byte is there is no more than
 /// a short one. To fetch one takes what is left of its gap when its sender has handed it over and looked.
 double CostSimulation::take_in_s(const Message& m) const {
+  if (m.multicast) return packet_work_s(m);
   if (!fetched(m)) return receive_work_s(*m.link, std::min(m.bytes, m.link->eager_bytes));
   const double work = receive_work_s(*m.link, m.bytes);
   if (crowded(*m.link)) return work;

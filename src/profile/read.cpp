@@ -203,7 +203,7 @@ Processors read_processors(const JsonNode& node) {
 }
 
 MulticastLink read_multicast(const JsonNode& node) {
-  node.allow_only({"works", "why_not", "latency_s", "g_s", "acknowledge_s", "loss", "bytes_per_s", "nodes", "details"});
+  node.allow_only({"works", "why_not", "latency_s", "g_s", "acknowledge_s", "loss", "bytes_per_s", "crowded_s", "nodes", "details"});
   MulticastLink link;
   link.works = node.at("works").boolean();
   if (!link.works) return link;
@@ -212,6 +212,7 @@ MulticastLink read_multicast(const JsonNode& node) {
   link.gap = read_curve(gap);
   link.acknowledge_s = number_or(node, "acknowledge_s", 0, 0, max_seconds);
   link.loss = number_or(node, "loss", 0, 0, 1);
+  link.crowded_s = number_or(node, "crowded_s", 0, 0, 1);
   return link;
 }
 

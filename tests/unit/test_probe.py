@@ -322,19 +322,31 @@ def test_multicast_that_is_not_heard_says_why() -> None:
     """GIVEN broadcasts that had to go without multicast THEN the profile says that it does not work, and the reason."""
     why = "rank 2 hears no multicast of rank 0"
     row = {"bytes": 8, "chosen": f"multicast:segment_bytes=32768{multicast.WITHOUT}{why}", "samples": [1e-3]}
-    assert multicast.describe({"nodes": 4, "rows": [row]}, 1e-4) == {"works": False, "why_not": why}
-    assert multicast.describe({"nodes": 1, "rows": []}, 1e-4) is None
+    assert multicast.describe({"nodes": 4, "rows": [row]}, 1e-4, 1) == {"works": False, "why_not": why}
+    assert multicast.describe({"nodes": 1, "rows": []}, 1e-4, 1) is None
 
 
 def test_a_multicast_takes_its_time_on_the_wire() -> None:
     """GIVEN broadcasts after a barrier THEN what all sizes take alike is no gap: the bytes' rate is."""
     samples = {8: 2e-4, 1024: 1e-4, 65536: 5.6e-3}
     rows = [{"bytes": size, "chosen": "multicast", "samples": [s]} for size, s in samples.items()]
-    found = multicast.describe({"nodes": 16, "rows": rows}, 1e-4)
-    assert found is not None and found["works"] is True
+    found = multicast.describe({"nodes": 16, "rows": rows}, 1e-4, 8)
+    assert found is not None and found["works"] is True and "crowded_s" not in found
     rate = (65536 - 1024) / 5.5e-3
     assert found["bytes_per_s"] == pytest.approx(rate, rel=1e-3)
     assert found["g_s"] == [[size, pytest.approx(size / rate, rel=1e-3)] for size in samples]
+
+
+def test_what_a_short_multicast_costs_cores_is_known_from_ranks_that_take_turns() -> None:
+    """GIVEN turns that take a latency and so much a receiver THEN that is found, on shared cores only."""
+    nodes, latency_s, work_s = 16, 2e-5, 4e-6
+    turn_s = latency_s + (nodes - 1) * work_s / 2 + nodes / 2 / 2 * work_s / 2
+    row = {"bytes": 8, "chosen": "multicast", "samples": [1e-4]}
+    kept = {"nodes": nodes, "rows": [row], "turns": [{**row, "samples": [nodes * turn_s]}]}
+    found = multicast.describe(kept, latency_s, nodes / 2)
+    assert found is not None and found["crowded_s"] == pytest.approx(work_s, rel=1e-3)
+    alone = multicast.describe(kept, latency_s, 1)
+    assert alone is not None and "crowded_s" not in alone
 
 
 def test_while_all_ranks_send_each_sends_to_other_nodes_or_to_its_own() -> None:

@@ -63,6 +63,20 @@ TEST_CASE("an uplink carries each block of a multicast allgather once") {
   CHECK(seconds(Collective::allgather, "multicast:senders=1", block_bytes, machine) == doctest::Approx(0.16).epsilon(0.03));
 }
 
+TEST_CASE("on shared cores a multicast costs what was measured: half of it the sender's core for each receiver, half of it each receiver's") {
+  const auto bcast_s = [](double crowded_s, int ranks) {
+    Profile profile = multicast_profile(16);
+    profile.processors = {2, 16, 1e-6};
+    profile.multicast.crowded_s = crowded_s;
+    return seconds(Collective::bcast, "multicast", 8, Machine::blocked(profile, ranks, 1));
+  };
+  constexpr double work_s = 10e-6;
+  // The last receiver of the other core has eight halves behind it, three of its four.
+  CHECK(bcast_s(work_s, 16) - bcast_s(1e-12, 16) == doctest::Approx((15 + 8) * work_s / 2).epsilon(0.05));
+  CHECK(bcast_s(work_s, 8) - bcast_s(1e-12, 8) == doctest::Approx((7 + 4) * work_s / 2).epsilon(0.05));
+  CHECK(bcast_s(0, 16) > 0);
+}
+
 TEST_CASE("ranks that wait for a multicast alone sleep, and leave their cores to the others") {
   Profile profile = multicast_profile(16);
   profile.processors = {2, 16, 1e-6};

@@ -62,7 +62,8 @@ def build(survey: Survey, events: list[Event], source: Mapping[str, Any]) -> dic
         concurrency = contention.concurrency(events)
         if concurrency is not None:
             document["concurrency"] = concurrency
-        heard = multicast.describe(source.get("multicast"), document["link_classes"][-1]["latency_s"])
+        latency_s = document["link_classes"][-1]["latency_s"]
+        heard = multicast.describe(source.get("multicast"), latency_s, survey.ranks_per_core)
         if heard is not None:
             document["multicast"] = heard
     if source.get("codecs"):

@@ -16,6 +16,11 @@ CHOICE = "multicast"
 SIZES = (8, 1024, 4096, 16384, 65536, 262144)
 #: For one size; there are six of them.
 BUDGET_S = 0.3
+#: Each rank in turn multicasts a short message, and all others are woken up for it, again and again.
+TURNS = benchmark.Cell("allgather", 8, 0, ("throughput",), (f"{CHOICE}:senders=1",))
+TURNS_BUDGET_S = 0.5
+#: Fewer ranks on a core leave it idle between two messages.
+LEAST_RANKS_PER_CORE = 2
 #: What antiphon_chosen says of a choice whose group could not be opened (mpi/intercept.cpp).
 WITHOUT = " without multicast: "
 
@@ -27,26 +32,57 @@ def measure(place: Place, mpi: Mpi, ranks: int) -> dict[str, Any] | None:
         results = benchmark.run(place, mpi, ranks, plan, lambda _event: None)
     except AntiphonError as error:
         return {"error": str(error)}
-    rows = [{"bytes": m.bytes, "chosen": m.chosen, "samples": list(m.samples)} for m in results.measurements]
-    return {"nodes": results.nodes, "rows": rows}
+    kept: dict[str, Any] = {"nodes": results.nodes, "rows": _rows(results)}
+    # Of several ranks of a node one hears it and tells the others, by messages: another thing.
+    if kept["rows"] and refusal(kept) is None and results.nodes == ranks:
+        try:
+            turns = benchmark.CellPlan((TURNS,), TURNS_BUDGET_S, TURNS_BUDGET_S)
+            kept["turns"] = _rows(benchmark.run(place, mpi, ranks, turns, lambda _event: None))
+        except AntiphonError as error:
+            kept["turns_error"] = str(error)
+    return kept
 
 
-def describe(kept: Mapping[str, Any] | None, latency_s: float) -> dict[str, Any] | None:
+def _rows(results: benchmark.Results) -> list[dict[str, Any]]:
+    return [{"bytes": m.bytes, "chosen": m.chosen, "samples": list(m.samples)} for m in results.measurements]
+
+
+def refusal(kept: Mapping[str, Any]) -> str | None:
+    """Why the broadcasts went without multicast, if they did."""
+    return next((row["chosen"].partition(WITHOUT)[2] for row in kept["rows"] if WITHOUT in row["chosen"]), None)
+
+
+def crowded_s(kept: Mapping[str, Any], latency_s: float, ranks_per_core: float) -> float | None:
+    """What a short multicast costs the cores, sender's and receiver's together, for each receiver.
+
+    One rank's turn is its own half for each receiver, the latency, and then the receiver's half for those of its
+    core that are woken up before the next sender: on average half of them.
+    """
+    samples = [sample for row in kept.get("turns", ()) if WITHOUT not in row["chosen"] for sample in row["samples"]]
+    if not samples or ranks_per_core < LEAST_RANKS_PER_CORE:
+        return None
+    turn_s = statistics.median(samples) / kept["nodes"]
+    return max(turn_s - latency_s, 0) / ((kept["nodes"] - 1) / 2 + ranks_per_core / 4)
+
+
+def describe(kept: Mapping[str, Any] | None, latency_s: float, ranks_per_core: float) -> dict[str, Any] | None:
     """The profile's part. `latency_s`: of the links between nodes, which a multicast passes too."""
     if not kept or kept.get("nodes", 0) < 2:
         return None
     rows: Sequence[Mapping[str, Any]] = kept["rows"]
-    refusal = next((row["chosen"].partition(WITHOUT)[2] for row in rows if WITHOUT in row["chosen"]), None)
-    if refusal is not None or not rows:
-        return {"works": False, "why_not": refusal or "no broadcast came to its end"}
+    why_not = refusal(kept)
+    if why_not is not None or not rows:
+        return {"works": False, "why_not": why_not or "no broadcast came to its end"}
     medians = sorted((row["bytes"], statistics.median(row["samples"])) for row in rows)
     # Of a short one most is the way there and the barrier before; a long one more takes what the wire needs for it.
     (less, before), (most, last) = medians[-2] if len(medians) > 1 else (0, latency_s), medians[-1]
     rate = (most - less) / max(last - before, 1e-9)
+    crowded = crowded_s(kept, latency_s, ranks_per_core)
     return {
         "works": True,
         "nodes": kept["nodes"],
         "latency_s": float(f"{latency_s:.4g}"),
         "g_s": [[size, float(f"{size / rate:.4g}")] for size, _ in medians],
         "bytes_per_s": float(f"{rate:.4g}"),
+        **({} if crowded is None else {"crowded_s": float(f"{crowded:.4g}")}),
     }
