@@ -9,6 +9,7 @@
 
 #include "persistent.hpp"
 #include "summary.hpp"
+#include "watch.hpp"
 
 namespace antiphon::mpi {
 
@@ -107,6 +108,7 @@ int Exchange::start(const Action& action) {
       rc = PMPI_Irecv(output_ + problem_->recv_offsets[peer] + action.offset_bytes, count, MPI_BYTE, action.peer, first_tag_, comm_, request);
       break;
     case CreditExchange::Kind::send_short: case CreditExchange::Kind::send_piece:
+      note_messages();
       rc = PMPI_Isend(input_ + problem_->send_offsets[peer] + action.offset_bytes, count, MPI_BYTE, action.peer, first_tag_, comm_, request);
       break;
     case CreditExchange::Kind::recv_grant:

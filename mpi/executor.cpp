@@ -14,7 +14,6 @@
 #include "persistent.hpp"
 #include "settings.hpp"
 #include "watch.hpp"
-#include "world.hpp"
 
 namespace antiphon::mpi {
 
@@ -189,6 +188,7 @@ int Executor::post(const Op& op, const Progress::Piece& piece, int peer, int tag
     if (sends) std::memcpy(&count, at, frame_length_bytes);
     at += frame_length_bytes;
   }
+  if (sends) note_messages();
   const auto post_as = [&](int n, MPI_Datatype type) {
     return sends ? PMPI_Isend(at, n, type, peer, tag_base_ + tag, comm_, &requests_[slot])
                  : PMPI_Irecv(at, n, type, peer, tag_base_ + tag, comm_, &requests_[slot]);
@@ -272,10 +272,10 @@ int Executor::advance_multicasts(bool& moved) {
   return MPI_SUCCESS;
 }
 
-/// Slept in vain: who is waited for may itself wait for a message of this rank. At once where the program has begun any by itself; else, for
-/// what a library's collective may have left behind, when it cannot be that somebody is gone: the transport finds that out, and names it.
+/// Slept in vain: who is waited for may itself wait for a message of this rank. At once where there have been any but multicasts; else, for what
+/// nobody saw, when it cannot be that somebody is gone: the transport finds that out, and names it.
 bool Executor::library_is_needed() const {
-  return messages_noted() || slept_ns_ > 2 * world.settings.multicast_timeout_ms * 1'000'000;
+  return messages_noted() || slept_ns_ > 2 * lanes_->lost_after_ns();
 }
 
 int Executor::move_library_on() {

@@ -38,8 +38,16 @@ FIELDS = {
 }
 # Calls that are an alltoallv with other arguments: values of Form.
 FORMS = ["alltoallw", *(f"neighbor_{kind}" for kind in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"))]
+# What the library may have to go on with while the caller does something else: nonblocking collectives, and other ranks' access to memory.
+LEAVING = [
+    *("barrier", "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"),
+    *("reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan"),
+    *(form for form in FORMS if form.startswith("neighbor")),
+]
 # Before and after the library's function, for calls that are not collectives.
 HOOKS = {
+    **{f"mpi_i{name}": ("note_messages()", "") for name in LEAVING},
+    **{f"mpi_win_{name}": ("note_messages()", "") for name in ("create", "create_dynamic", "allocate")},
     "mpi_init": ("", "after_init()"),
     "mpi_init_thread": ("", "after_init()"),
     "mpi_finalize": ("before_finalize()", ""),
@@ -147,7 +155,7 @@ def fortran_wrapper(procedure: pympistandard.Procedure) -> str:
     library = f"{str(procedure.express.iso_c).split('(')[0].removeprefix('int ')}({', '.join(arguments)})"
     parameter_list = ", ".join([*parameters, "MPI_Fint* ierror"])
     lines = [f"static void {name}_from_fortran({parameter_list}) {{", "  find_library();"]
-    lines += ["  FortranRequest c_request(request, false);"] if is_persistent(procedure) else []
+    lines += ["  FortranRequest c_request(request, false);"] if has(procedure, "REQUEST") else []
     lines += [
         f"  const FortranTypes c_{t}({t}, block_count_from_fortran(*comm, {str(name.startswith('neighbor')).lower()}, "
         f"{'sendbuf' if t == 'sendtypes' else 'nullptr'}), {str(is_persistent(procedure)).lower()});"
@@ -163,23 +171,29 @@ def fortran_wrapper(procedure: pympistandard.Procedure) -> str:
     return "\n".join(lines)
 
 
-def has_buffer(procedure: pympistandard.Procedure) -> bool:
-    return any(p.kind.name == "BUFFER" for p in procedure.express.iso_c.parameters)
+def has(procedure: pympistandard.Procedure, kind: str, array: bool = False) -> bool:
+    return any(p.kind.name == kind and bool(p.array) >= array for p in procedure.express.iso_c.parameters)
+
+
+def is_wrapped_in_fortran(procedure: pympistandard.Procedure) -> bool:
+    """Not where only something is noted, and that would cost more than it is worth: windows, and types that must outlive the call."""
+    return procedure.name not in HOOKS or not (has(procedure, "WINDOW") or has(procedure, "DATATYPE", array=True))
 
 
 def c_file(procedures: list[pympistandard.Procedure]) -> str:
     small = "\n\n".join(c_wrapper(p, large=False) for p in procedures)
     large = "\n\n".join(c_wrapper(p, large=True) for p in procedures if p.has_embiggenment())
     return (
-        f'{HEADER}#include "call.hpp"\n#include "library.hpp"\n#include "persistent.hpp"\n#include "reorder.hpp"\n\nusing namespace antiphon;\nusing namespace antiphon::mpi;\n\n'
+        f'{HEADER}#include "call.hpp"\n#include "library.hpp"\n#include "persistent.hpp"\n#include "reorder.hpp"\n#include "watch.hpp"\n\nusing namespace antiphon;\nusing namespace antiphon::mpi;\n\n'
         f'extern "C" {{\n\n{small}\n\n#if ANTIPHON_HAS_LARGE_COUNT\n\n{large}\n\n#endif\n\n}}  // extern "C"\n'
     )
 
 
 def fortran_file(procedures: list[pympistandard.Procedure]) -> str:
     # MPICH's Fortran bindings call MPI_X, which is wrapped, except mpi_f08's procedures without buffers: those call PMPI_X.
-    bare = "\n\n".join(fortran_wrapper(p) for p in procedures if not has_buffer(p))
-    buffered = "\n\n".join(fortran_wrapper(p) for p in procedures if has_buffer(p))
+    known = [p for p in procedures if is_wrapped_in_fortran(p)]
+    bare = "\n\n".join(fortran_wrapper(p) for p in known if not has(p, "BUFFER"))
+    buffered = "\n\n".join(fortran_wrapper(p) for p in known if has(p, "BUFFER"))
     return (
         f'{HEADER}#include "fortran_p2p.hpp"\n\n#if ANTIPHON_ABI_OPENMPI || ANTIPHON_ABI_MPICH\n\n'
         f'using namespace antiphon::mpi;\n\nextern "C" {{\n\n{bare}\n\n#if ANTIPHON_ABI_OPENMPI\n\n{buffered}\n\n#endif\n\n'

@@ -34,7 +34,7 @@ RECEIVING = {"source", "recv_tag", "recv_buffer", "recv_count", "recv_type"}
 #: After these the library may have something to do for messages that the caller does not wait for.
 LEAVING = {
     *("send", "bsend", "rsend", "isend", "ibsend", "issend", "irsend", "irecv", "imrecv"),
-    *("isendrecv", "isendrecv_replace", "start", "startall"),
+    *("sendrecv", "sendrecv_replace", "isendrecv", "isendrecv_replace", "start", "startall"),
 }
 #: Not in every library that the objects serve: bound weakly, so that LD_BIND_NOW does not miss them.
 WEAK = {"mpi_isendrecv", "mpi_isendrecv_replace"}

@@ -14,6 +14,7 @@
 #include "placement.hpp"
 #include "summary.hpp"
 #include "trace.hpp"
+#include "watch.hpp"
 #include "world.hpp"
 
 namespace antiphon::mpi {
@@ -194,6 +195,7 @@ bool accelerate(const Call& call, int& result) {
 
 void passed_on(const Call& call) {
   if (!world.watches()) return;
+  if (passed_bytes > 0) note_messages();
   if (summary::enabled()) summary::count(kind_of(call), passed_bytes, now_s() - passed_since_s, library_text);
   if (trace::on()) trace::collective(call, passed_since_s, false, false);
 }

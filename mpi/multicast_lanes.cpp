@@ -216,6 +216,8 @@ const std::string* MulticastLanes::why_not() const {
   return shut == groups_.end() ? nullptr : &(*shut)->reason();
 }
 
+std::int64_t MulticastLanes::lost_after_ns() const { return world.settings.multicast_timeout_ms * 1'000'000; }
+
 std::string MulticastLanes::failure() const {
   for (const Lane& lane : lanes_) {
     if (lane.count == 0) continue;

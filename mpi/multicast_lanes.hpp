@@ -47,6 +47,8 @@ class MulticastLanes {
   bool next(Progress::Piece& piece);
   /// Why a group of the schedule could not be opened; null where all are open.
   [[nodiscard]] const std::string* why_not() const;
+  /// A member that answers nothing for so long is lost.
+  [[nodiscard]] std::int64_t lost_after_ns() const;
   /// What has gone wrong for good, or empty.
   [[nodiscard]] std::string failure() const;
 

@@ -55,7 +55,7 @@ inline std::atomic<bool> any{false};
 inline std::atomic<bool> messages{false};
 }  // namespace watching
 
-/// The program has begun messages that it may not have waited for.
+/// A call may have left messages for the library to move on: begun, not waited for, or complete for the caller but still in its queues.
 inline void note_messages() {
   if (!watching::messages.load(std::memory_order_relaxed)) watching::messages.store(true, std::memory_order_relaxed);
 }

@@ -96,6 +96,14 @@ static void comm_dup_with_info_from_fortran(MPI_Fint* comm, MPI_Fint* info, MPI_
 }
 ANTIPHON_FORTRAN_NAMES(comm_dup_with_info, COMM_DUP_WITH_INFO, (MPI_Fint* comm, MPI_Fint* info, MPI_Fint* newcomm, MPI_Fint* ierror))
 
+static void ibarrier_from_fortran(MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Ibarrier(comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(ibarrier, IBARRIER, (MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
 #if ANTIPHON_ABI_OPENMPI
 
 static void bcast_from_fortran(void* buffer, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror) {
@@ -420,6 +428,158 @@ static void neighbor_alltoallw_init_from_fortran(void* sendbuf, MPI_Fint* sendco
   if (ierror != nullptr) *ierror = result;
 }
 ANTIPHON_FORTRAN_NAMES(neighbor_alltoallw_init, NEIGHBOR_ALLTOALLW_INIT, (void* sendbuf, MPI_Fint* sendcounts, MPI_Aint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Aint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+
+static void ibcast_from_fortran(void* buffer, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Ibcast(buffer_from_fortran(buffer), *count, datatype_from_fortran(*datatype), *root, comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(ibcast, IBCAST, (void* buffer, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void iscatter_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Iscatter(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root, comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(iscatter, ISCATTER, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void iscatterv_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* displs, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Iscatterv(buffer_from_fortran(sendbuf), sendcounts, displs, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root, comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(iscatterv, ISCATTERV, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* displs, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void igather_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Igather(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root, comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(igather, IGATHER, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void igatherv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Igatherv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype), *root, comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(igatherv, IGATHERV, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void iallgather_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Iallgather(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(iallgather, IALLGATHER, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void iallgatherv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Iallgatherv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(iallgatherv, IALLGATHERV, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void ialltoall_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Ialltoall(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(ialltoall, IALLTOALL, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void ialltoallv_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Ialltoallv(buffer_from_fortran(sendbuf), sendcounts, sdispls, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, rdispls, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(ialltoallv, IALLTOALLV, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void ireduce_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Ireduce(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype), op_from_fortran(*op), *root, comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(ireduce, IREDUCE, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void iallreduce_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Iallreduce(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(iallreduce, IALLREDUCE, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void ireduce_scatter_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Ireduce_scatter(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), recvcounts, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(ireduce_scatter, IREDUCE_SCATTER, (void* sendbuf, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void ireduce_scatter_block_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Ireduce_scatter_block(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(ireduce_scatter_block, IREDUCE_SCATTER_BLOCK, (void* sendbuf, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void iscan_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Iscan(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(iscan, ISCAN, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void iexscan_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Iexscan(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(iexscan, IEXSCAN, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void ineighbor_allgather_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Ineighbor_allgather(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(ineighbor_allgather, INEIGHBOR_ALLGATHER, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void ineighbor_allgatherv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Ineighbor_allgatherv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(ineighbor_allgatherv, INEIGHBOR_ALLGATHERV, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void ineighbor_alltoall_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Ineighbor_alltoall(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(ineighbor_alltoall, INEIGHBOR_ALLTOALL, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+
+static void ineighbor_alltoallv_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Ineighbor_alltoallv(buffer_from_fortran(sendbuf), sendcounts, sdispls, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, rdispls, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(ineighbor_alltoallv, INEIGHBOR_ALLTOALLV, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
 
 #endif
 

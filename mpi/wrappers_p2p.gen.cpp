@@ -282,6 +282,7 @@ ANTIPHON_EXPORT int MPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_
 
 ANTIPHON_EXPORT int MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
   StatusRoom room(status, 1);
   return watch({.call = P2p::sendrecv,
@@ -303,6 +304,7 @@ ANTIPHON_EXPORT int MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatyp
 
 ANTIPHON_EXPORT int MPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
   StatusRoom room(status, 1);
   return watch({.call = P2p::sendrecv_replace,
@@ -902,6 +904,7 @@ ANTIPHON_EXPORT int MPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype dataty
 
 ANTIPHON_EXPORT int MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
   StatusRoom room(status, 1);
   return watch({.call = P2p::sendrecv,
@@ -923,6 +926,7 @@ ANTIPHON_EXPORT int MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI
 
 ANTIPHON_EXPORT int MPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   find_library();
+  note_messages();
   if (!p2p_watched()) return PMPI_Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
   StatusRoom room(status, 1);
   return watch({.call = P2p::sendrecv_replace,

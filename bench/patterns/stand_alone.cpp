@@ -33,6 +33,7 @@ void MulticastLanes::begin() {}
 void MulticastLanes::ready(const Progress::Piece& /*piece*/, std::span<std::byte> /*at*/) {}
 bool MulticastLanes::poll(std::int64_t /*patience_ns*/) { return false; }
 bool MulticastLanes::next(Progress::Piece& /*piece*/) { return false; }
+std::int64_t MulticastLanes::lost_after_ns() const { return 0; }
 std::string MulticastLanes::failure() const { return {}; }
 
 }  // namespace antiphon::mpi

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collectives of changing sizes and roots, every byte checked: multicast OPERATIONS [LONGEST_BYTES] [COLLECTIVES] [DIES_AFTER_MS].
- * Collectives are letters of "bsvaAmrkw": bcast, scatter, scatterv, allgather, allgatherv, allreduce, reduce_scatter_block, barrier, and a bcast whose root
- * first takes in a long message that another rank has under way while it waits for the bcast. The last rank
+ * Collectives are letters of "bsvaAmrkwn": bcast, scatter, scatterv, allgather, allgatherv, allreduce, reduce_scatter_block, barrier, a bcast whose root
+ * first takes in a long message that another rank has under way while it waits for the bcast, and one whose root first waits for a nonblocking allreduce. The last rank
  * kills itself after so many milliseconds, wherever it is then. */
 #include <mpi.h>
 #include <signal.h>
@@ -63,6 +63,22 @@ static void one(char what, int call, unsigned* state, int longest) {
       MPI_Bcast(out, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
       expect(out, bytes, call, root, 0);
       MPI_Wait(&sending, MPI_STATUS_IGNORE);
+      break;
+    }
+    case 'n': {
+      static long mine[1 << 15], sum[1 << 15];
+      const int n = sizeof sum / sizeof *sum;
+      MPI_Request summing;
+      for (int i = 0; i < n; ++i) mine[i] = rank + i + call;
+      MPI_Iallreduce(mine, sum, n, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, &summing);
+      if (rank == root) {
+        MPI_Wait(&summing, MPI_STATUS_IGNORE);
+        fill(out, bytes, call, root, 0);
+      }
+      MPI_Bcast(out, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+      expect(out, bytes, call, root, 0);
+      if (rank != root) MPI_Wait(&summing, MPI_STATUS_IGNORE);
+      for (int i = 0; i < n; ++i) wrong += sum[i] != size * (size - 1L) / 2 + (long)size * (i + call);
       break;
     }
     case 's':

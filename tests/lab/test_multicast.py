@@ -87,12 +87,13 @@ def test_several_ranks_of_a_node(cluster: Callable[..., ClusterSpec], built: tup
     assert found["multicast"].get("refusal", "all ranks are on one node") == "all ranks are on one node"
 
 
+@pytest.mark.parametrize("first", ["w", "n"])
 def test_who_waits_for_a_multicast_moves_messages_on(
-    cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path
+    cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path, first: str
 ) -> None:
-    """GIVEN a broadcast whose root first needs a long message of a rank that waits for it THEN that message comes."""
+    """GIVEN a broadcast whose root first needs a message or a collective of ranks that wait for it THEN that comes."""
     with Lab(cluster(nodes=3)) as lab:
-        found = run(lab, built, 3, "6", "2000", "w", tmp_path=tmp_path, ANTIPHON_FORCE="bcast:multicast")
+        found = run(lab, built, 3, "10", "2000", first, tmp_path=tmp_path, ANTIPHON_FORCE="bcast:multicast")
     assert found["multicast"]["data_packets_sent"] >= 2
 
 
