@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sched.h>
-
 #include <algorithm>
-#include <string_view>
 
 #include "experiments.hpp"
+#include "look.hpp"
 
 namespace probe {
 
 namespace {
 
 constexpr int tag = 17;
-
-/// Whether testing in vain keeps the core: MPICH's tests do, Open MPI's give it to the next rank where ranks share it.
-bool tests_keep_the_core() {
-  char version[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(version, &length);
-  return std::string_view(version, static_cast<std::size_t>(length)).rfind("MPICH", 0) == 0;
-}
 
 /// What one rank saw of a row of steps.
 struct Row {
@@ -67,12 +57,7 @@ Row row_of_steps(World& world, const Partners& partners, std::int64_t bytes, int
     MPI_Request requests[2];
     MPI_Irecv(in, count, MPI_CHAR, from, tag, world.comm(), &requests[0]);
     MPI_Isend(out, count, MPI_CHAR, to, tag, world.comm(), &requests[1]);
-    for (int done = 0; done == 0;) {
-      MPI_Testall(2, requests, &done, MPI_STATUSES_IGNORE);
-      if (done != 0) break;
-      ++looks;
-      if (yields) sched_yield();
-    }
+    while (!look(requests, yields)) ++looks;
   }
   return {(now_ns() - start) / steps, static_cast<double>(looks) / steps};
 }

@@ -2,14 +2,17 @@
 #include <sched.h>
 
 #include "experiments.hpp"
+#include "look.hpp"
 
 namespace probe {
 
-/// For how long a rank that waits holds a core that it shares: the first rank gives its core away again and again while all others wait
-/// in MPI; each time it comes back when everybody else on its core has had a turn.
+/// For how long a rank that waits holds a core that it shares: the first rank gives its core away again and again while all others look
+/// for two messages; each time it comes back when everybody else on its core has had a turn.
 void turns(World& world, const Task& task) {
   constexpr int settling = 500;
   constexpr int often = 2000;
+  constexpr int tag = 18;
+  const bool yields = tests_keep_the_core();
   world.barrier();
   std::vector<double> away_ns;
   if (world.is_root()) {
@@ -18,6 +21,14 @@ void turns(World& world, const Task& task) {
       const double left_ns = now_ns();
       sched_yield();
       away_ns.push_back(now_ns() - left_ns);
+    }
+    for (int rank = 1; rank < world.size(); ++rank) {
+      for (int i = 0; i < 2; ++i) MPI_Send(nullptr, 0, MPI_CHAR, rank, tag, world.comm());
+    }
+  } else {
+    MPI_Request requests[2];
+    for (MPI_Request& request : requests) MPI_Irecv(nullptr, 0, MPI_CHAR, 0, tag, world.comm(), &request);
+    while (!look(requests, yields)) {
     }
   }
   world.barrier();
