@@ -165,6 +165,8 @@ std::vector<Contention::Incast> read_incast(const JsonNode& incast) {
   const std::size_t count = incast.array_size(max_points);
   for (std::size_t i = 0; i < count; ++i) {
     const JsonNode element = incast.element(i);
+    // Where something was lost it is a timeout that took the time, or none, by chance: no capacity that the port lacks.
+    if (element.integer_or("lost", 0, 0, INT64_MAX) > 0) continue;
     entries.push_back({static_cast<int>(element.at("senders").integer(1, max_nodes)), element.at("bytes").integer(0, INT64_MAX),
                        element.at("ratio").number(0, 1e6)});
   }

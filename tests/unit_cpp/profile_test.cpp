@@ -58,6 +58,20 @@ TEST_CASE("a profile is read") {
   CHECK(profile.port_bytes_per_s() == doctest::Approx(1.195e7));
 }
 
+TEST_CASE("what a port lacks with several senders is told by what lost nothing") {
+  const auto ratios_with = [](const std::string& also) {
+    std::string text = two_switch_profile;
+    const std::string known = R"("ratio": 1.6})";
+    text.replace(text.find(known), known.size(), R"("ratio": 1.6}, {"senders": 7, "bytes": 26480, "ratio": 14)" + also + "}");
+    std::vector<double> ratios;
+    for (const auto& entry : Profile::parse(text).contention.incast) ratios.push_back(entry.ratio);
+    return ratios;
+  };
+  CHECK(ratios_with("") == std::vector{1.6, 14.0});
+  CHECK(ratios_with(R"(, "lost": 0, "trials": 5)") == std::vector{1.6, 14.0});
+  CHECK(ratios_with(R"(, "lost": 2, "trials": 3)") == std::vector{1.6});
+}
+
 TEST_CASE("a profile that is not one says which field") {
   CHECK(complaint("antiphon-profile", "something") == "format: not a profile: \"something\" instead of \"antiphon-profile\"");
   CHECK(complaint("\"version\": 1,", "\"version\": 7,").find("version: this profile has version 7, this Antiphon reads version 1") == 0);
