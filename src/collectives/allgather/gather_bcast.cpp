@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
-#include "patterns/up_down.hpp"
+#include "patterns/tree.hpp"
 
 namespace antiphon::allgather_algorithms {
 
@@ -16,6 +16,14 @@ constexpr Parameter parameters[] = {
 
 constexpr int up_tag = 0;
 constexpr int down_tag = 1;
+
+Tree tree_up(const Problem& p, int rank) { return knomial_tree(rank, p.size, static_cast<int>(p.parameter("radix"))); }
+
+/// What goes down is longer than most of what goes up, so that fewer of its messages should leave by one port.
+Tree tree_down(const Problem& p, int rank) {
+  const auto radix = static_cast<int>(p.parameter("down_radix"));
+  return radix < 2 ? tree_up(p, rank) : knomial_tree(rank, p.size, radix);
+}
 
 /// Blocks are gathered up a k-nomial tree to rank 0, and all of them go down another or the same: 2 (P−1) messages instead of P log2 P,
 /// but twice the rounds. Subtrees are runs of ranks, so that what goes up lies together in the output.
