@@ -52,6 +52,15 @@ def test_fortran_entry_points(mpi: Mpi, compiled: Compile, run_ranks: Run) -> No
 
 
 @pytest.mark.parametrize("binding", ["MPIF_H", "USE_MPI", "USE_MPI_F08"])
+def test_fortran_nonblocking(mpi: Mpi, binding: str, compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN nonblocking collectives, which Antiphon only takes note of, THEN their results are right."""
+    program = compiled(mpi, [PROGRAMS / "nonblocking.F90"], f"-D{binding}", "-fallow-argument-mismatch")
+    result = run_ranks(mpi, 3, [program], ANTIPHON_FORCE="*:on")
+    assert result.returncode == 0, result.text
+    assert "verified" in result.text
+
+
+@pytest.mark.parametrize("binding", ["MPIF_H", "USE_MPI", "USE_MPI_F08"])
 def test_fortran_exchanges(mpi: Mpi, binding: str, compiled: Compile, run_ranks: Run) -> None:
     """GIVEN arrays of datatypes and neighbours THEN data is right without and with Antiphon, and calls are seen."""
     # MPICH 4.0's own mpi_f08 takes every topology for a distributed graph in neighbor_alltoallw.
