@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "summary.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -119,12 +121,18 @@ void print(const nlohmann::json& list, const nlohmann::json& compression, const 
     return print_compression(stderr, compression);
   }
   if (where.size() > 5 && where.substr(where.size() - 5) == ".json") {
-    std::ofstream file(where);
     auto all = document(list, ranks);
     all["compression"] = compression;
     if (!multicast.is_null()) all["multicast"] = multicast;
+    // At once: processes that were spawned have a rank 0 of their own, with the same file.
+    const std::string part = where + '.' + std::to_string(getpid());
+    std::ofstream file(part);
     file << all.dump(2) << '\n';
-    if (!file) warn("cannot write the summary to " + where);
+    file.close();
+    if (!file || std::rename(part.c_str(), where.c_str()) != 0) {
+      static_cast<void>(std::remove(part.c_str()));
+      warn("cannot write the summary to " + where);
+    }
     return;
   }
   std::FILE* file = std::fopen(where.c_str(), "w");
