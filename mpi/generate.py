@@ -38,16 +38,8 @@ FIELDS = {
 }
 # Calls that are an alltoallv with other arguments: values of Form.
 FORMS = ["alltoallw", *(f"neighbor_{kind}" for kind in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"))]
-# What the library may have to go on with while the caller does something else: nonblocking collectives, and other ranks' access to memory.
-LEAVING = [
-    *("barrier", "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"),
-    *("reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan"),
-    *(form for form in FORMS if form.startswith("neighbor")),
-]
 # Before and after the library's function, for calls that are not collectives.
 HOOKS = {
-    **{f"mpi_i{name}": ("note_messages()", "") for name in LEAVING},
-    **{f"mpi_win_{name}": ("note_messages()", "") for name in ("create", "create_dynamic", "allocate")},
     "mpi_init": ("", "after_init()"),
     "mpi_init_thread": ("", "after_init()"),
     "mpi_finalize": ("before_finalize()", ""),
@@ -95,6 +87,19 @@ def call_fields(procedure: pympistandard.Procedure, names: list[str]) -> Iterato
             yield f".{field} = {found[0]}"
 
 
+def has(procedure: pympistandard.Procedure, kind: str, array: bool = False) -> bool:
+    return any(p.kind.name == kind and bool(p.array) >= array for p in procedure.express.iso_c.parameters)
+
+
+def leaves_work(procedure: pympistandard.Procedure) -> bool:
+    """Nonblocking collectives, and other ranks' access to memory: the library goes on with them while the caller does something else."""
+    return has(procedure, "WINDOW") or (has(procedure, "REQUEST") and not is_persistent(procedure))
+
+
+def hooks_of(procedure: pympistandard.Procedure) -> tuple[str, str] | None:
+    return ("note_messages()", "") if leaves_work(procedure) else HOOKS.get(procedure.name)
+
+
 def is_persistent(procedure: pympistandard.Procedure) -> bool:
     return procedure.name.endswith("_init") and procedure.name not in HOOKS
 
@@ -109,8 +114,8 @@ def c_wrapper(procedure: pympistandard.Procedure, large: bool) -> str:
     if procedure.name in INSTEAD:
         tried = f"{INSTEAD[procedure.name]}({', '.join([*names, 'result'])})"
         lines += ["  int result = MPI_SUCCESS;", f"  if ({tried}) return result;", f"  return {library};"]
-    elif procedure.name in HOOKS:
-        before, after = HOOKS[procedure.name]
+    elif hooks := hooks_of(procedure):
+        before, after = hooks
         lines += [f"  {before};"] if before else []
         lines += [f"  const int result = {library};"]
         lines += [f"  if (result == MPI_SUCCESS) {after};"] if after else []
@@ -171,13 +176,9 @@ def fortran_wrapper(procedure: pympistandard.Procedure) -> str:
     return "\n".join(lines)
 
 
-def has(procedure: pympistandard.Procedure, kind: str, array: bool = False) -> bool:
-    return any(p.kind.name == kind and bool(p.array) >= array for p in procedure.express.iso_c.parameters)
-
-
 def is_wrapped_in_fortran(procedure: pympistandard.Procedure) -> bool:
     """Not where only something is noted, and that would cost more than it is worth: windows, and types that must outlive the call."""
-    return procedure.name not in HOOKS or not (has(procedure, "WINDOW") or has(procedure, "DATATYPE", array=True))
+    return not leaves_work(procedure) or not (has(procedure, "WINDOW") or has(procedure, "DATATYPE", array=True))
 
 
 def c_file(procedures: list[pympistandard.Procedure]) -> str:

@@ -98,7 +98,8 @@ def verdict(key: Key, cell: Cell, again: Cell | None = None) -> Verdict | None:
         or score * EQUAL_WHEN_NOISY >= scores[best]
         and _overlap(cell.by_choice[name], cell.by_choice[best])
     ]
-    # A library that is at the wire or half as long again, by the run: who gains from the one should not lose to the other.
+    # A library may be at the wire or half as long again, by the run: who gains from the one should not lose to the
+    # other.
     equal = [name for name in equal if _stands(library, cell.by_choice[name])] or equal
     # The rules' own choice is measured first, and has proven itself elsewhere: among equals it is taken.
     usual = next(iter(faster))
