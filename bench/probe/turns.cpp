@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sched.h>
 
+#include <algorithm>
+
 #include "experiments.hpp"
 #include "look.hpp"
 
 namespace probe {
 
-/// For how long a rank that waits holds a core that it shares: the first rank gives its core away again and again while all others look
-/// for two messages; each time it comes back when everybody else on its core has had a turn.
+/// For how long a rank that waits holds a core that it shares: the first of `awake` (all ranks) gives its core away again and again while the others
+/// of them look for two messages; each time it comes back when everybody else on its core has had a turn. All other ranks sleep.
 void turns(World& world, const Task& task) {
   constexpr int settling = 500;
   constexpr int often = 2000;
   constexpr int tag = 18;
+  const auto awake = task.numbers("awake", "");
+  const auto wakes = [&](std::int64_t rank) { return awake.empty() || std::find(awake.begin(), awake.end(), rank) != awake.end(); };
+  if (!wakes(0)) throw UsageError("turns: 'awake' is to name rank 0 among others");
   const bool yields = tests_keep_the_core();
   world.barrier();
   std::vector<double> away_ns;
@@ -23,16 +28,16 @@ void turns(World& world, const Task& task) {
       away_ns.push_back(now_ns() - left_ns);
     }
     for (int rank = 1; rank < world.size(); ++rank) {
-      for (int i = 0; i < 2; ++i) MPI_Send(nullptr, 0, MPI_CHAR, rank, tag, world.comm());
+      for (int i = 0; i < 2 && wakes(rank); ++i) MPI_Send(nullptr, 0, MPI_CHAR, rank, tag, world.comm());
     }
-  } else {
+  } else if (wakes(world.rank())) {
     MPI_Request requests[2];
     for (MPI_Request& request : requests) MPI_Irecv(nullptr, 0, MPI_CHAR, 0, tag, world.comm(), &request);
     while (!look(requests, yields)) {
     }
   }
-  world.barrier();
-  if (world.is_root()) print_line({{"event", "turns"}, {"label", task.text("label", "")}, {"away_ns", away_ns}});
+  world.quiet_barrier();
+  if (world.is_root()) print_line({{"event", "turns"}, {"label", task.text("label", "")}, {"awake", awake}, {"away_ns", away_ns}});
 }
 
 }  // namespace probe

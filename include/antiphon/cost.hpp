@@ -40,6 +40,10 @@ class Machine {
   /// Ranks on the cores that rank 0 shares, and these cores; 0 cores: each rank has its own.
   [[nodiscard]] int ranks_on_cores() const { return ranks_on_cores_; }
   [[nodiscard]] int cores() const { return cores_; }
+  /// On each of the shared cores; 0: there are none.
+  [[nodiscard]] double ranks_on_core() const { return cores_ > 0 ? static_cast<double>(ranks_on_cores_) / cores_ : 0; }
+  /// For how long a rank that waits holds its core, with so many on it.
+  [[nodiscard]] double turn_s() const { return profile_.processors.turn_with(ranks_on_core()); }
   /// Another machine of the same kind, with so many ranks.
   [[nodiscard]] Machine resized(int ranks) const;
 

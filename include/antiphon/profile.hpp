@@ -103,12 +103,20 @@ struct Contention {
 
 /// What computing costs next to communicating.
 struct Processors {
+  struct Turn {
+    double ranks_on_core = 0;
+    double seconds = 0;
+  };
   int cores_per_node = 0;       ///< 0: unknown, at least one a rank
   int nodes_sharing = 1;        ///< nodes that share these cores (an emulated cluster)
   double turn_s = 0;            ///< a rank that waits for nothing but its turn holds a shared core this long
+  std::vector<Turn> turns;      ///< the same with other numbers of ranks on a core, ascending
   double copy_bytes_per_s = 4e9;
   double reduce_bytes_per_s = 2e9;
   int sockets_per_node = 0;     ///< alike, cores numbered socket by socket; 0: unknown
+
+  /// A turn with so many ranks on a core, whose memory its caches hold better the fewer they are: straight lines between those measured.
+  [[nodiscard]] double turn_with(double ranks_on_core) const;
 };
 
 /// What an exchange of two messages at once gains (paper 4, Section 4.1).

@@ -70,14 +70,14 @@ std::vector<Wait> waits_of(const Barrier& barrier, int rank, const Machine& mach
 }
 
 /// Calls after which a port's burst no longer shows: one where a call is long, more where many fit into the time in which the
-/// port forgets.
+/// port forgets, and still more where each takes but a little of the burst.
 int calls_to_time(std::span<const Schedule> schedules, const Machine& machine) {
-  constexpr int most = 16;
+  constexpr double least = 16, most = 64;
   const NodeEntry& port = machine.entry(0);
   const double forgotten_s = port.burst_bytes / port.port_bytes_per_s;
   if (forgotten_s <= 0) return 1;
   const double once = evaluate(schedules, machine).seconds;
-  return once > 4 * forgotten_s ? 1 : most;
+  return once > 4 * forgotten_s ? 1 : static_cast<int>(std::clamp(least * forgotten_s / once, least, most));
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ double evaluate_as_timed(std::span<const Schedule> schedules, const Machine& mac
   }
   const Evaluation e = evaluate(timed, machine, options);
   std::vector<double> seconds;
-  for (std::size_t call = 1; call <= static_cast<std::size_t>(calls); ++call) {
+  for (auto call = static_cast<std::size_t>(calls + 1) / 2; call <= static_cast<std::size_t>(calls); ++call) {
     double slowest = 0;
     for (const auto& marks : e.marks_s) slowest = std::max(slowest, marks[2 * call + 1] - marks[2 * call]);
     seconds.push_back(slowest);

@@ -145,7 +145,7 @@ class Predictor {
     };
     // Where ranks share cores nobody knows in which order they have their turns. Short calls depend on it: the median of some.
     const std::optional<double> first = in_order(1);
-    const double short_s = long_rounds * machine.profile().processors.turn_s * machine.ranks_on_cores();
+    const double short_s = long_rounds * machine.turn_s() * machine.ranks_on_cores();
     if (!first || machine.cores() == 0 || machine.ranks() > few_ranks_on_shared_cores || *first > short_s) return first;
     std::vector<double> seconds{*first};
     for (std::uint32_t order = 2; order <= orders_of_turns; ++order) seconds.push_back(*in_order(order));

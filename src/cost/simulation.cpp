@@ -24,7 +24,7 @@ std::uint64_t connection_to(int rank, int far) { return static_cast<std::uint64_
 /// Where one rank stands for many that share cores, all of them want the cores at the same time.
 double slow_down(const Machine& machine, const Symmetry& symmetry) {
   if (symmetry.whole() || machine.cores() == 0) return 1;
-  return std::max(1.0, static_cast<double>(machine.ranks_on_cores()) / machine.cores());
+  return std::max(1.0, machine.ranks_on_core());
 }
 
 /// The core of each rank, where cores are shared: a node keeps to its own, as far as there are any.
@@ -40,11 +40,7 @@ std::vector<int> core_of_rank(const Machine& machine, const Symmetry& symmetry) 
 }
 
 /// How long a message waits, on average, until its receiver has its turn, with `crowd` ranks on each core.
-double wait_s(const Processors& processors, double crowd) { return crowd > 1 ? processors.turn_s * crowd / 2 : 0; }
-
-double crowd_here(const Machine& machine) {
-  return machine.cores() == 0 ? 0 : static_cast<double>(machine.ranks_on_cores()) / machine.cores();
-}
+double wait_s(const Processors& processors, double crowd) { return crowd > 1 ? processors.turn_with(crowd) * crowd / 2 : 0; }
 
 /// When the latency was measured.
 double crowd_then(const Profile& profile) {
@@ -59,10 +55,11 @@ CostSimulation::CostSimulation(std::span<const Schedule> schedules, const Machin
                                const EvaluationOptions& options)
     : schedules_(schedules), machine_(machine), symmetry_(symmetry), options_(options), ports_(machine, symmetry.period),
       cores_(schedules.size(), slow_down(machine, symmetry)),
-      turns_(core_of_rank(machine, symmetry), machine.profile().processors.turn_s, options.order), turn_planned_(turns_.rings()),
-      awaited_(schedules.size()), ready_(schedules.size(), false), arrived_(schedules.size()),
+      turns_(core_of_rank(machine, symmetry), machine.turn_s(), options.order), turn_planned_(turns_.rings()),
+      awaited_(schedules.size()), ready_(schedules.size(), false), arrived_(schedules.size()), taken_in_(schedules.size()),
+      noticed_(schedules.size()), looked_s_(schedules.size(), -1.0),
       waited_s_(wait_s(machine.profile().processors, crowd_then(machine.profile()))),
-      notice_s_(wait_s(machine.profile().processors, crowd_here(machine))) {
+      notice_s_(wait_s(machine.profile().processors, machine.ranks_on_core())) {
   if (schedules.size() != static_cast<std::size_t>(symmetry.period) || machine.ranks() != symmetry.ranks) {
     throw InvalidArgument("the machine has " + std::to_string(machine.ranks()) + " ranks, the schedules are for " + std::to_string(schedules.size()));
   }
@@ -109,10 +106,11 @@ void CostSimulation::handle(const Event& event) {
     case What::flow_end: flow_ended(event.subject, event.time); break;
     case What::arrive:
       messages_[event.subject].arrived = true;
+      messages_[event.subject].arrived_s = event.time;
       pass_on(event.subject, event.time);
       if (messages_[event.subject].posted_s >= 0) receive(event.subject, event.time);
       break;
-    case What::received: received(event.subject, event.time); break;
+    case What::received: taken_in(event.subject, event.time); break;
     case What::turn: take_turn(event); break;
     case What::step: step(static_cast<int>(event.subject), event.time); break;
     case What::look: look(static_cast<int>(event.subject), event.time); break;
@@ -301,7 +299,7 @@ void CostSimulation::flow_ended(MessageId id, double now) {
   if (m.multicast) return multicast_ended(id, now);
   const double delay_s = m.near ? 0 : ports_.delay_s(id, now);
   if (!m.near && crowded(*m.link) && !m.link->saturated.points().empty()) count_packets(m, now);
-  at(now + delay_s + arrives_after_s(*m.link, m.link->latency_s, m.bytes), What::arrive, id);
+  at(now + delay_s + arrives_after_s(*m.link, m.bytes), What::arrive, id);
   Connection& connection = connections_[m.connection];
   answer(connection, now);
   start_next(connection, now);
@@ -337,10 +335,11 @@ void CostSimulation::finish_sends(Connection& connection, const LinkClass& link,
   advance(rank, now);
 }
 
-/// After the last byte has left; where ranks take turns, without what the receiver's turn and its work then add to it.
-double CostSimulation::arrives_after_s(const LinkClass& link, double latency_s, std::int64_t bytes) const {
-  const double later_s = turns_.shared() ? receive_work_s(link, bytes) : -notice_s_;
-  return std::max(0.0, latency_s - waited_s_ - later_s);
+/// After the last byte has left; where ranks take turns, without what the receiver's turns and its work then add to it.
+double CostSimulation::arrives_after_s(const LinkClass& link, std::int64_t bytes) const {
+  const double waits = pauses(link) ? 3 : 1;  // half a round of all ranks each
+  const double later_s = turns_.shared() ? receive_work_s(link, bytes) : -waits * notice_s_;
+  return std::max(0.0, link.latency_s - waits * waited_s_ - later_s);
 }
 
 /// Arrived and asked for: the receiver's processor takes it in; its work ends when the last byte is there, or later.
@@ -365,6 +364,7 @@ void CostSimulation::received(MessageId id, double now) {
   --(m.packet ? awaited.packets : awaited.messages);
   progress_[static_cast<std::size_t>(m.to)]->complete(m.recv);
   if (fetched(m)) long_sent(m, now);
+  if (m.near && turns_.shared()) notice(m.to);
   advance(m.to, now);
   if (turns_.shared()) step(m.to, now);
 }

@@ -66,6 +66,7 @@ class CostSimulation {
     bool waits = false;   ///< for its receive, before it may leave
     bool arrived = false;
     bool queued = false;
+    double arrived_s = 0;
     bool packet = false;  ///< its receiver waits for a multicast's packet, not for the library's message
   };
   /// What a rank waits for. For packets alone it need not poll.
@@ -104,6 +105,9 @@ class CostSimulation {
   void take_turn(const Event& event);
   void step(int rank, double now);
   void look(int rank, double now);
+  void taken_in(MessageId id, double now);
+  void notice(int rank);
+  [[nodiscard]] bool pauses(const LinkClass& link) const;
   void mark(std::size_t rank, OpId op, double now);
   void post_send(int rank, const Op& op, const Progress::Piece& piece, double now);
   void post_multicast(int rank, const Op& op, const Progress::Piece& piece, double now);
@@ -141,7 +145,7 @@ class CostSimulation {
   void handle(const Event& event);
   void at(double time, What what, std::uint32_t subject) { events_.push({time, ++order_, what, subject}); }
   [[nodiscard]] bool hears(int rank, const Op& op) const;
-  [[nodiscard]] double arrives_after_s(const LinkClass& link, double latency_s, std::int64_t bytes) const;
+  [[nodiscard]] double arrives_after_s(const LinkClass& link, std::int64_t bytes) const;
   void check_end() const;
 
   std::span<const Schedule> schedules_;
@@ -155,6 +159,9 @@ class CostSimulation {
   std::vector<Awaited> awaited_;               ///< by rank
   std::vector<bool> ready_;                    ///< by rank: something may start or go on
   std::vector<std::deque<MessageId>> arrived_;  ///< by rank: asked for and there, not taken in yet
+  std::vector<std::deque<MessageId>> taken_in_;  ///< by rank: by the library, which gave the core away before it said so
+  std::vector<std::deque<MessageId>> noticed_;   ///< by rank: of those, what it is told in this turn
+  std::vector<double> looked_s_;                 ///< by rank: when it last looked what has come
   double waited_s_ = 0;  ///< in the measured latency: until a receiver that shared its core had its turn
   double notice_s_ = 0;  ///< the same here, where one rank stands for many
   std::vector<std::unique_ptr<Progress>> progress_;

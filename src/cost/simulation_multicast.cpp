@@ -117,7 +117,7 @@ double CostSimulation::packet_work_s(const Message& m) const {
 void CostSimulation::multicast_ended(MessageId id, double now) {
   const Message& m = messages_[id];
   const MulticastLink& way = machine_.profile().multicast;
-  at(now + arrives_after_s(*m.link, way.latency_s, m.bytes), What::arrive, id);
+  at(now + way.latency_s, What::arrive, id);
   if (!m.leads || m.bytes <= most_copied_bytes) return;
   const int sender = m.from;
   double& end = result_.rank_end_s[static_cast<std::size_t>(sender)];

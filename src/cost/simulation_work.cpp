@@ -56,14 +56,13 @@ double CostSimulation::receive_work_s(const LinkClass& link, std::int64_t bytes)
   return std::max(0.0, work_s(link, link.receive_overhead, bytes) - waiting);
 }
 
-/// What a message's packets cost processors, beyond its ranks' own work, if they wait for their ports: interrupts, their way, acknowledgements. The
-/// first waits for other messages (of its time `waited`, as a share of its gap, tells how much), the others behind it. Of sizes that were not measured,
-/// by packets. What passes at once is in the message's work.
+/// What a message's packets cost processors, beyond its ranks' own work, if they wait for their ports: interrupts, their way, acknowledgements. Known from
+/// the longest message that was measured, whose packets all wait; of its gap a message has `waited` that share, and so many of its packets have. What
+/// passes at once is in the message's work.
 double CostSimulation::packets_s(const LinkClass& link, std::int64_t bytes, double waited) {
-  const auto measured = link.saturated.points();
-  const std::int64_t known = std::clamp(bytes, measured.front().bytes, measured.back().bytes);
-  const double all_s = link.saturated.at(known) - crowded_work_s(link, std::min(known, link.eager_bytes));
-  return std::max(0.0, all_s) / packets(known) * std::max(waited * packets(bytes), packets(bytes) - 1);
+  const Curve::Point& measured = link.saturated.points().back();
+  const double all_s = measured.seconds - crowded_work_s(link, std::min(measured.bytes, link.eager_bytes));
+  return std::max(0.0, all_s) / packets(measured.bytes) * waited * packets(bytes);
 }
 
 /// What the receiver of a message does in its turn. A long one is taken in as it comes: what is left when its last byte is there is no more than

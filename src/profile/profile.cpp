@@ -17,15 +17,29 @@ std::string_view name(Scope scope) {
   return "?";
 }
 
+namespace {
+
+/// Straight lines between points of ascending `where`; beyond them, the nearest's.
+template <typename Point>
+double between(const std::vector<Point>& points, double x, auto Point::* where, double Point::* value) {
+  if (x <= points.front().*where) return points.front().*value;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const Point &before = points[i - 1], &after = points[i];
+    if (x > after.*where) continue;
+    return before.*value + (x - before.*where) / (after.*where - before.*where) * (after.*value - before.*value);
+  }
+  return points.back().*value;
+}
+
+}  // namespace
+
 std::optional<double> Contention::gamma_at(int ranks) const {
   if (gamma.empty()) return std::nullopt;
-  if (ranks <= gamma.front().ranks) return gamma.front().gamma;
-  for (std::size_t i = 1; i < gamma.size(); ++i) {
-    if (ranks > gamma[i].ranks) continue;
-    const double share = static_cast<double>(ranks - gamma[i - 1].ranks) / (gamma[i].ranks - gamma[i - 1].ranks);
-    return gamma[i - 1].gamma + share * (gamma[i].gamma - gamma[i - 1].gamma);
-  }
-  return gamma.back().gamma;
+  return between(gamma, ranks, &Gamma::ranks, &Gamma::gamma);
+}
+
+double Processors::turn_with(double ranks_on_core) const {
+  return turns.empty() ? turn_s : between(turns, ranks_on_core, &Turn::ranks_on_core, &Turn::seconds);
 }
 
 const LinkClass& Profile::link_class(Scope scope) const {

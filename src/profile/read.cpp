@@ -192,13 +192,26 @@ Contention read_contention(const JsonNode& node) {
   return contention;
 }
 
+std::vector<Processors::Turn> read_turns(const JsonNode& node) {
+  std::vector<Processors::Turn> turns;
+  const std::size_t count = node.array_size(max_points);
+  for (std::size_t i = 0; i < count; ++i) {
+    const JsonNode point = node.element(i);
+    if (!point.is_array() || point.array_size() != 2) point.fail("expected [ranks on a core, seconds]");
+    turns.push_back({point.element(0).number(0, 1e6), point.element(1).number(0, 1)});
+    if (i > 0 && turns[i].ranks_on_core <= turns[i - 1].ranks_on_core) point.fail("numbers of ranks must increase");
+  }
+  return turns;
+}
+
 Processors read_processors(const JsonNode& node) {
-  node.allow_only({"cores_per_node", "sockets_per_node", "nodes_sharing", "turn_s", "copy_bytes_per_s", "reduce_bytes_per_s", "details"});
+  node.allow_only({"cores_per_node", "sockets_per_node", "nodes_sharing", "turn_s", "turns_s", "copy_bytes_per_s", "reduce_bytes_per_s", "details"});
   Processors processors;
   processors.cores_per_node = static_cast<int>(node.integer_or("cores_per_node", 0, 0, 1 << 16));
   processors.sockets_per_node = static_cast<int>(node.integer_or("sockets_per_node", 0, 0, 1 << 16));
   processors.nodes_sharing = static_cast<int>(node.integer_or("nodes_sharing", 1, 1, max_nodes));
   processors.turn_s = number_or(node, "turn_s", 0, 0, 1);
+  if (const auto turns = node.find("turns_s")) processors.turns = read_turns(*turns);
   processors.copy_bytes_per_s = number_or(node, "copy_bytes_per_s", processors.copy_bytes_per_s, 1, max_rate);
   processors.reduce_bytes_per_s = number_or(node, "reduce_bytes_per_s", processors.reduce_bytes_per_s, 1, max_rate);
   return processors;

@@ -72,6 +72,20 @@ TEST_CASE("what a port lacks with several senders is told by what lost nothing")
   CHECK(ratios_with(R"(, "lost": 2, "trials": 3)") == std::vector{1.6});
 }
 
+TEST_CASE("turns by the number of ranks on a core") {
+  std::string text = two_switch_profile;
+  const std::string known = R"("nodes_sharing": 16)";
+  const auto with = [&](const std::string& turns) {
+    std::string changed = text;
+    return changed.replace(changed.find(known), known.size(), known + R"(, "turns_s": )" + turns);
+  };
+  const Profile profile = Profile::parse(with("[[2, 1e-6], [7.5, 2e-6]]"));
+  CHECK(profile.processors.turns.size() == 2);
+  CHECK(profile.processors.turn_with(7.5) == doctest::Approx(2e-6));
+  CHECK_THROWS_WITH_AS((void)Profile::parse(with("[[2, 1e-6], [2, 2e-6]]")), "processors.turns_s[1]: numbers of ranks must increase", FormatError);
+  CHECK_THROWS_WITH_AS((void)Profile::parse(with("[[2, 1e-6, 3]]")), "processors.turns_s[0]: expected [ranks on a core, seconds]", FormatError);
+}
+
 TEST_CASE("a profile that is not one says which field") {
   CHECK(complaint("antiphon-profile", "something") == "format: not a profile: \"something\" instead of \"antiphon-profile\"");
   CHECK(complaint("\"version\": 1,", "\"version\": 7,").find("version: this profile has version 7, this Antiphon reads version 1") == 0);

@@ -24,7 +24,7 @@ NAMES = {
 #: In vain, per message sent and received: two, unless ranks wait for the wire.
 MOST_LOOKS = 2.0
 #: Of a core's time. With more left packets hold nobody up, and it matters more what a look costs than what they do.
-MOST_IDLE = 0.2
+MOST_IDLE = 0.5
 #: A link between switches that carries that share of what its pairs could send is no bottleneck.
 NO_BOTTLENECK = 0.9
 
@@ -62,7 +62,7 @@ def build(survey: Survey, events: list[Event], source: Mapping[str, Any]) -> dic
         concurrency = contention.concurrency(events)
         if concurrency is not None:
             document["concurrency"] = concurrency
-        latency_s = document["link_classes"][-1]["latency_s"]
+        latency_s = on_the_way_s(survey, events, document["link_classes"][-1])
         heard = multicast.describe(source.get("multicast"), latency_s, survey.ranks_per_core)
         if heard is not None:
             document["multicast"] = heard
@@ -192,17 +192,35 @@ def processors(survey: Survey, events: list[Event]) -> dict[str, Any]:
     result: dict[str, Any] = {"cores_per_node": survey.cores, "nodes_sharing": survey.nodes_sharing}
     if survey.sockets_per_node:
         result["sockets_per_node"] = survey.sockets_per_node
-    if (turn_s := turn(survey, events)) is not None:
-        result["turn_s"] = rounded(turn_s)
+    held = turns(survey, events)
+    if held:
+        result["turn_s"] = rounded(held[-1][1])
+    if len(held) > 1:
+        result["turns_s"] = [[ranks, rounded(seconds)] for ranks, seconds in held]
     return result
 
 
-def turn(survey: Survey, events: list[Event]) -> float | None:
-    """For how long a rank that waits holds a core; None where it has one of its own."""
-    turns = of_kind(events, "turns")
-    if not turns or survey.ranks_per_core <= 1:
-        return None
-    return statistics.median(turns[0]["away_ns"]) / (survey.ranks_per_core - 1) * 1e-9
+def turns(survey: Survey, events: list[Event]) -> list[tuple[float, float]]:
+    """For how long a rank that waits holds a core, by the number of ranks on it; last, as many as there are."""
+    held: dict[float, float] = {}
+    for event in of_kind(events, "turns"):
+        nodes = sum(1 for group in survey.nodes if group[0] in event.get("awake", ()))
+        ranks = survey.ranks_on_core(nodes or survey.nodes_sharing)
+        if ranks > 1:
+            held[ranks] = statistics.median(event["away_ns"]) / (ranks - 1) * 1e-9
+    return sorted(held.items())
+
+
+def on_the_way_s(survey: Survey, events: list[Event], link: Mapping[str, Any]) -> float:
+    """A link's latency without what a message waited for turns, as who sleeps does for none: half a round of a core's
+    ranks, on average, and one more where the library gives the core away between taking a message in and saying so.
+    """
+    held = turns(survey, events)
+    if not held:
+        return link["latency_s"]
+    ranks, turn_s = held[-1]
+    said_later = link["or_s"][0][1] - link["os_s"][0][1] > ranks * turn_s / 2
+    return max(link["latency_s"] - (1.5 if said_later else 0.5) * ranks * turn_s, 0.0)
 
 
 def crowded(survey: Survey, events: list[Event], scope: str) -> list[tuple[int, float]]:
@@ -233,13 +251,13 @@ class CrowdStep:
 
 
 def steps_of_crowd(survey: Survey, events: list[Event], label: str) -> list[CrowdStep]:
-    turn_s = turn(survey, events)
+    held = turns(survey, events)
     steps: list[CrowdStep] = []
-    for event in of_kind(events, "crowd", label) if turn_s is not None else ():
+    for event in of_kind(events, "crowd", label) if held else ():
         # Of a core's time, what there is for a rank.
         own_s = statistics.mean(map(statistics.median, event["step_ns"])) * 1e-9 / survey.ranks_per_core
         looks = statistics.mean(map(statistics.median, event["looks"]))
-        idle_s = looks * turn_s
+        idle_s = looks * held[-1][1]
         steps.append(CrowdStep(event["bytes"], looks, max(own_s - idle_s, 1e-9), idle_s / own_s))
     return steps
 

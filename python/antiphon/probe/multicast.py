@@ -66,7 +66,7 @@ def crowded_s(kept: Mapping[str, Any], latency_s: float, ranks_per_core: float) 
 
 
 def describe(kept: Mapping[str, Any] | None, latency_s: float, ranks_per_core: float) -> dict[str, Any] | None:
-    """The profile's part. `latency_s`: of the links between nodes, which a multicast passes too."""
+    """The profile's part. `latency_s`: of the links between nodes, which a multicast passes too (receivers sleep)."""
     if not kept or kept.get("nodes", 0) < 2:
         return None
     rows: Sequence[Mapping[str, Any]] = kept["rows"]

@@ -66,6 +66,12 @@ def neighbours(members: Sequence[int]) -> Round:
     return list(zip(members[::2], members[1::2], strict=False))
 
 
+def fewer(nodes: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The ranks of a quarter, half, and three quarters of the nodes, as far as these are several."""
+    counts = sorted({len(nodes) * quarters // 4 for quarters in (1, 2, 3)})
+    return [[rank for group in nodes[:count] for rank in group] for count in counts if count > 1]
+
+
 @dataclass(frozen=True)
 class Crowd:
     """To whom each rank sends while all do: `to`, then to that one's, … as far as `partners`."""

@@ -40,7 +40,7 @@ BULK_BYTES = 32768
 #: While all ranks send: between nodes what the wire lets pass at once, within a node what is fetched, too.
 CROWD_SIZES = {"switch": (0, 64, 256), "node": (0, 64, 256, 1024, 4096, 16384)}
 #: … and what keeps all ports full.
-FULL_SIZES = (4096, 16384)
+FULL_SIZES = (16384,)
 FULL_STEPS = 24
 #: What one word of a command line may be long, with room to spare.
 COMMAND_LINE_BYTES = 100_000
@@ -98,7 +98,11 @@ class Survey:
 
     @property
     def ranks_per_core(self) -> float:
-        return self.nodes_sharing * max(len(group) for group in self.nodes) / self.cores
+        return self.ranks_on_core(self.nodes_sharing)
+
+    def ranks_on_core(self, nodes: int) -> float:
+        """With ranks on so many of the nodes that share cores."""
+        return nodes * max(len(group) for group in self.nodes) / self.cores
 
     @property
     def heads(self) -> list[int]:
@@ -239,6 +243,8 @@ def _parts(survey: Survey) -> list[Part]:
                 ),
             ]
     parts.append(("turns", "turns", {}))
+    if survey.ranks_per_core > 1 and survey.nodes_sharing == len(survey.nodes):
+        parts += [("turns", "turns", {"awake": awake}) for awake in plan.fewer(survey.nodes)]
     for scope, crowd in plan.crowds(survey.nodes).items() if survey.ranks_per_core > 1 else ():
         parts.append(("crowd", "crowd", {"label": scope, **crowd.values, "sizes": CROWD_SIZES[scope]}))
         if scope == "switch":
