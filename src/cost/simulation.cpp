@@ -107,7 +107,6 @@ void CostSimulation::handle(const Event& event) {
     case What::arrive:
       messages_[event.subject].arrived = true;
       messages_[event.subject].arrived_s = event.time;
-      pass_on(event.subject, event.time);
       if (messages_[event.subject].posted_s >= 0) receive(event.subject, event.time);
       break;
     case What::received: taken_in(event.subject, event.time); break;
@@ -355,6 +354,7 @@ void CostSimulation::receive(MessageId id, double now) {
 }
 
 void CostSimulation::received(MessageId id, double now) {
+  pass_on(id, now);
   const Message m = messages_[id];
   free_.push_back(id);
   if (options_.transfers) result_.transfers.push_back({m.from, m.to, m.bytes, m.begin_s, now});

@@ -127,14 +127,16 @@ void CostSimulation::multicast_ended(MessageId id, double now) {
   advance(sender, now);
 }
 
-/// The node's other ranks have it from its first, one after the other.
+/// The node's other ranks have it from its first, one after the other, once that has it.
 void CostSimulation::pass_on(MessageId id, double now) {
   const auto followers = std::move(messages_[id].followers);
+  const auto from = static_cast<std::size_t>(messages_[id].to);
   double at_s = now;
   for (const MessageId follower : followers) {
     const LinkClass& link = machine_.link(messages_[id].to, messages_[follower].to);
-    at_s += link.gap.at(messages_[follower].bytes);
-    at(at_s + link.latency_s, What::arrive, follower);
+    const std::int64_t bytes = messages_[follower].bytes;
+    at_s = turns_.shared() ? cores_.run(from, at_s, send_work_s(link, bytes)) : at_s + link.gap.at(bytes);
+    at(at_s + arrives_after_s(link, bytes), What::arrive, follower);
   }
 }
 
