@@ -58,6 +58,7 @@ struct LinkClass {
   std::int64_t eager_bytes = INT64_MAX;        ///< longer messages wait until their receive is posted
   std::int64_t send_buffer_bytes = 65536;      ///< to one rank, that the system takes over before they are sent
   Curve crowded;           ///< what a message costs both its ranks' processors, where all ranks share cores and send; empty: unknown
+  std::optional<bool> told_next_turn;  ///< whether a rank that shares its core hears of what has come only in the turn after; unknown: as a blocking receive
   Curve saturated;         ///< the same where all nodes' ports are full both ways, packets included; empty: unknown, or cores had time left
 };
 

@@ -336,7 +336,7 @@ void CostSimulation::finish_sends(Connection& connection, const LinkClass& link,
 
 /// After the last byte has left; where ranks take turns, without what the receiver's turns and its work then add to it.
 double CostSimulation::arrives_after_s(const LinkClass& link, std::int64_t bytes) const {
-  const double waits = pauses(link) ? 3 : 1;  // half a round of all ranks each
+  const double waits = receive_pauses(link) ? 3 : 1;  // half a round of all ranks each
   const double later_s = turns_.shared() ? receive_work_s(link, bytes) : -waits * notice_s_;
   return std::max(0.0, link.latency_s - waits * waited_s_ - later_s);
 }

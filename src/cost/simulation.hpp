@@ -108,6 +108,7 @@ class CostSimulation {
   void taken_in(MessageId id, double now);
   void notice(int rank);
   [[nodiscard]] bool pauses(const LinkClass& link) const;
+  [[nodiscard]] bool receive_pauses(const LinkClass& link) const;
   void mark(std::size_t rank, OpId op, double now);
   void post_send(int rank, const Op& op, const Progress::Piece& piece, double now);
   void post_multicast(int rank, const Op& op, const Progress::Piece& piece, double now);

@@ -52,8 +52,11 @@ void CostSimulation::step(int rank, double now) {
 }
 
 /// Whether the library gives the core away between taking in what came over this link and saying so, as Open MPI does with what comes over TCP
-/// (opal_progress): a receive that finds its message there then takes a round of all ranks more than a send.
-bool CostSimulation::pauses(const LinkClass& link) const {
+/// (opal_progress), when it is asked again and again, as schedules do.
+bool CostSimulation::pauses(const LinkClass& link) const { return link.told_next_turn.value_or(receive_pauses(link)); }
+
+/// The same in a blocking receive, by which latencies are measured: one that finds its message there takes a round of all ranks more than a send.
+bool CostSimulation::receive_pauses(const LinkClass& link) const {
   return waited_s_ > 0 && link.receive_overhead.at(0) - link.send_overhead.at(0) > waited_s_;
 }
 

@@ -54,7 +54,7 @@ Scope read_scope(const JsonNode& node) {
 }
 
 LinkClass read_link_class(const JsonNode& node) {
-  node.allow_only({"name", "scope", "latency_s", "os_s", "or_s", "g_s", "crowded_s", "saturated_s", "eager_bytes", "send_buffer_bytes", "details"});
+  node.allow_only({"name", "scope", "latency_s", "os_s", "or_s", "g_s", "crowded_s", "saturated_s", "told_next_turn", "eager_bytes", "send_buffer_bytes", "details"});
   LinkClass link;
   link.name = node.at("name").text();
   const JsonNode scope = node.at("scope");
@@ -68,6 +68,7 @@ LinkClass read_link_class(const JsonNode& node) {
   link.gap = read_curve(gap);
   if (const auto crowded = node.find("crowded_s")) link.crowded = read_curve(*crowded);
   if (const auto saturated = node.find("saturated_s")) link.saturated = read_curve(*saturated);
+  if (const auto told = node.find("told_next_turn")) link.told_next_turn = told->boolean();
   link.eager_bytes = node.integer_or("eager_bytes", INT64_MAX, 0, INT64_MAX);
   link.send_buffer_bytes = node.integer_or("send_buffer_bytes", link.send_buffer_bytes, 0, INT64_MAX);
   return link;

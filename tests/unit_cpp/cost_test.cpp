@@ -345,6 +345,11 @@ TEST_CASE("a library that gives the core away before it says what has come: a ro
   one[0].send(1, bytes(0));
   one[1].recv(0, place(0));
   CHECK(ends(4 * turn_s, one) == doctest::Approx(ends(0, one) + 4 * turn_s));
+  // Blocking receives take the round, others do not.
+  link.told_next_turn = false;
+  CHECK(ends(4 * turn_s, one) == doctest::Approx(ends(0, one)));
+  link.told_next_turn = true;
+  CHECK(ends(0, one) == doctest::Approx(ends(4 * turn_s, one)));
   // From rank 2, which copies for fifteen turns before. That rank 0's has been there for long makes no difference.
   std::vector<Schedule> two(4);
   two[2].send(1, bytes(0), {two[2].copy(place(150000), bytes(150000))});

@@ -51,6 +51,7 @@ def build(survey: Survey, events: list[Event], source: Mapping[str, Any]) -> dic
                 eager_limit(scope, classes),
                 crowded(survey, events, scope),
                 saturated(survey, events, scope),
+                told_next_turn(survey, events, scope),
             )
             for scope, found in classes.items()
         ],
@@ -105,7 +106,12 @@ def eager_limit(scope: str, classes: Mapping[str, ClassCurves]) -> int | None:
 
 
 def link_class(
-    scope: str, found: ClassCurves, eager: int | None, crowd: list[tuple[int, float]], full: list[tuple[int, float]]
+    scope: str,
+    found: ClassCurves,
+    eager: int | None,
+    crowd: list[tuple[int, float]],
+    full: list[tuple[int, float]],
+    told_later: bool | None,
 ) -> dict[str, Any]:
     """pLogP of one class."""
     result: dict[str, Any] = {"name": NAMES[scope], "scope": scope, "latency_s": rounded(found.latency_s)}
@@ -115,6 +121,8 @@ def link_class(
         result["crowded_s"] = curve(crowd)
     if crowd and full:
         result["saturated_s"] = curve(full)
+    if told_later is not None:
+        result["told_next_turn"] = told_later
     if eager is not None:
         result["eager_bytes"] = eager
     if scope in ("switch", "uplink") and found.send_buffer_bytes is not None:
@@ -238,6 +246,15 @@ def saturated(survey: Survey, events: list[Event], scope: str) -> list[tuple[int
         return []
     steps = steps_of_crowd(survey, events, "full")
     return [(step.bytes, step.work_s) for step in steps if step.idle_share < MOST_IDLE]
+
+
+def told_next_turn(survey: Survey, events: list[Event], scope: str) -> bool | None:
+    """Whether a rank hears of what has come a turn after the one that found it: it looks in vain one and a half times a
+    message, while all ranks send, instead of half a time. None: not known, or not between nodes.
+    """
+    steps = steps_of_crowd(survey, events, "switch") if scope in ("switch", "uplink") else []
+    looks = [step.looks for step in steps if step.looks < MOST_LOOKS]
+    return statistics.median(looks) > 1 if looks else None
 
 
 @dataclass(frozen=True)
