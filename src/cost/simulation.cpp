@@ -105,7 +105,6 @@ void CostSimulation::handle(const Event& event) {
       break;
     case What::flow_end: flow_ended(event.subject, event.time); break;
     case What::arrive:
-      messages_[event.subject].arrived = true;
       messages_[event.subject].arrived_s = event.time;
       if (messages_[event.subject].posted_s >= 0) receive(event.subject, event.time);
       break;
@@ -222,7 +221,7 @@ void CostSimulation::post_recv(int rank, const Op& op, const Progress::Piece& pi
   Awaited& awaited = awaited_[static_cast<std::size_t>(rank)];
   ++(m.packet ? awaited.packets : awaited.messages);
   if (!sent) return;
-  if (m.arrived) receive(id, now);
+  if (m.arrived_s >= 0) receive(id, now);
   else if (m.waits && !m.queued) {
     m.queued = true;
     const double asked = m.link->latency_s + m.link->gap.at(0);

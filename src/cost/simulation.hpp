@@ -57,6 +57,7 @@ class CostSimulation {
     double sent_s = -1;   ///< the sender began
     double posted_s = -1; ///< the receiver was ready
     double begin_s = 0;   ///< on the wire
+    double arrived_s = -1;  ///< at the receiver's node
     double given_bytes = 0;  ///< to its connection, up to its end
     bool near = false;    ///< on one node
     bool multicast = false;
@@ -64,9 +65,7 @@ class CostSimulation {
     bool between = false; ///< … and one that is the first to pass the links to its switch
     std::vector<MessageId> followers;  ///< a multicast's copies that this one's receiver passes on within its node
     bool waits = false;   ///< for its receive, before it may leave
-    bool arrived = false;
     bool queued = false;
-    double arrived_s = 0;
     bool packet = false;  ///< its receiver waits for a multicast's packet, not for the library's message
   };
   /// What a rank waits for. For packets alone it need not poll.
