@@ -17,12 +17,12 @@ def main(paths: list[str]) -> None:
     head = "".join(f" {mpi.rsplit('.', 2)[0]} | Antiphon | × library | × limit |" for mpi, _ in tables)
     sys.stdout.write(f"| collective | bytes |{head}\n|{'---|' * (2 + 4 * len(tables))}\n")
     ratios: list[list[float]] = [[] for _ in tables]
-    for (collective, size), _ in tables[0][1].items():
+    for collective, size, mode in tables[0][1]:
         texts = []
         for (_, cells), column in zip(tables, ratios, strict=True):
-            cell, ratio = columns(cells[collective, size])
-            texts += cell[:4]
-            column.append(ratio or 1.0)
+            cell, ratio = columns(cells[collective, size, mode])
+            texts += cell
+            column.append(ratio)
         sys.stdout.write(f"| {collective} | {bytes_text(size)} | {' | '.join(texts)} |\n")
     means = (
         f"{statistics.geometric_mean(column):.2f} × {mpi.rsplit('.', 2)[0]} (least {min(column):.2f})"
