@@ -427,9 +427,8 @@ def test_what_a_message_costs_in_a_crowd_is_without_the_looks_in_vain() -> None:
     # Half a look in vain is until the message is there, one more until that is said.
     assert document.told_next_turn(found, events, "switch") is True
     assert document.told_next_turn(found, [turns, crowd(0, 6000, 0.6)], "uplink") is False
-    assert (
-        document.told_next_turn(found, events, "node") is None and document.told_next_turn(found, [], "switch") is None
-    )
+    assert document.told_next_turn(found, events, "node") is None
+    assert document.told_next_turn(found, [], "switch") is None
     assert document.crowded(found, events[1:], "switch") == []
     # Long messages: a tenth of the time nobody had anything to do; more than half of it, and nothing is said.
     assert document.saturated(found, events, "switch") == [(4096, pytest.approx(50e-6))]
