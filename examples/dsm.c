@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small software distributed shared memory, eager home-based release consistency, and paper 1's synthetic program on it (§5.3,
- * Table 6): each node modifies some pages, a barrier makes all pages consistent everywhere, and so on.
+/* A small software distributed shared memory, eager home-based release consistency, and paper 1's synthetic program on
+ * it (§5.3, Table 6): each node modifies some pages, a barrier makes all pages consistent everywhere, and so on.
  *
  *   mpirun -n 16 ./dsm [METHOD [PAGES [ITERATIONS]]]     METHOD: level1 (default), level2, level3, mpi, point-to-point
  *
- * Every node sees all of the shared memory. Pages are write-protected; the first write to one is caught (SIGSEGV), a twin of it
- * is kept, and the page is dirty. The barrier sends the differences of dirty pages from their twins to the pages' homes,
- * which put them into their copy (several nodes may write different words of one page), and the homes send what has
- * changed to all other nodes: two many-to-many communications. How much goes where is known at run time alone, so an
- * MPI_Alltoall of sizes comes before each; METHOD is how the data travel. Levels need Antiphon.
+ * Every node sees all of the shared memory. Pages are write-protected; the first write to one is caught (SIGSEGV), a
+ * twin of it is kept, and the page is dirty. The barrier sends the differences of dirty pages from their twins to the
+ * pages' homes, which put them into their copy (several nodes may write different words of one page), and the homes
+ * send what has changed to all other nodes: two many-to-many communications. How much goes where is known at run time
+ * alone, so an MPI_Alltoall of sizes comes before each; METHOD is how the data travel. Levels need Antiphon.
  *
  * Exit code: 0 right, 1 the memory is wrong somewhere, 2 usage.
  */
@@ -170,50 +170,56 @@ static void grow(unsigned char** data, size_t* have, size_t wanted) {
   *have = wanted;
 }
 
-/* Levels 2 and 3: the program knows the pattern, and gives it, or its phases, once. Whoever finds other sizes later has to say so
- * here; this program's never change. */
+/* Levels 2 and 3: the program knows the pattern, and gives it, or its phases, once. Whoever finds other sizes later has
+ * to say so here; this program's never change. */
 static void know_pattern(struct node* n, struct exchange* e) {
   if (e->schedule) return;
   long long* own = room((size_t)n->size * sizeof *own);
   for (int i = 0; i < n->size; ++i) own[i] = i == n->rank ? 0 : e->send_bytes[i];
   MPI_Allgather(own, n->size, MPI_LONG_LONG, e->pattern, n->size, MPI_LONG_LONG, MPI_COMM_WORLD);
   free(own);
-  if (antiphon_alltoallv_control2(e->pattern, MPI_COMM_WORLD, &e->schedule) != ANTIPHON_OK) fail("level 2 needs Antiphon");
+  if (antiphon_alltoallv_control2(e->pattern, MPI_COMM_WORLD, &e->schedule) != ANTIPHON_OK)
+    fail("level 2 needs Antiphon");
   if (n->method != LEVEL3) return;
   int count = 0;
   antiphon_schedule_parts(e->schedule, NULL, 0, &count);
   antiphon_part* parts = room((size_t)count * sizeof *parts);
   antiphon_schedule_parts(e->schedule, parts, count, &count);
   antiphon_schedule_free(&e->schedule);
-  if (antiphon_alltoallv_control3(parts, count, MPI_COMM_WORLD, &e->schedule) != ANTIPHON_OK) fail("level 3 needs Antiphon");
+  if (antiphon_alltoallv_control3(parts, count, MPI_COMM_WORLD, &e->schedule) != ANTIPHON_OK)
+    fail("level 3 needs Antiphon");
   free(parts);
 }
 
 static void transmit(struct node* n, struct exchange* e) {
   if (n->method == LIBRARY) {
-    MPI_Alltoallv(e->send, e->send_bytes, e->send_at, MPI_BYTE, e->recv, e->recv_bytes, e->recv_at, MPI_BYTE, MPI_COMM_WORLD);
+    MPI_Alltoallv(e->send, e->send_bytes, e->send_at, MPI_BYTE, e->recv, e->recv_bytes, e->recv_at, MPI_BYTE,
+                  MPI_COMM_WORLD);
     return;
   }
   if (n->method == POINT_TO_POINT) {
     MPI_Request requests[2 * n->size];
     int count = 0;
     for (int i = 0; i < n->size; ++i) {
-      if (e->recv_bytes[i]) MPI_Irecv(e->recv + e->recv_at[i], e->recv_bytes[i], MPI_BYTE, i, 0, MPI_COMM_WORLD, &requests[count++]);
+      if (e->recv_bytes[i])
+        MPI_Irecv(e->recv + e->recv_at[i], e->recv_bytes[i], MPI_BYTE, i, 0, MPI_COMM_WORLD, &requests[count++]);
     }
     for (int i = 0; i < n->size; ++i) {
-      if (e->send_bytes[i]) MPI_Isend(e->send + e->send_at[i], e->send_bytes[i], MPI_BYTE, i, 0, MPI_COMM_WORLD, &requests[count++]);
+      if (e->send_bytes[i])
+        MPI_Isend(e->send + e->send_at[i], e->send_bytes[i], MPI_BYTE, i, 0, MPI_COMM_WORLD, &requests[count++]);
     }
     MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
     return;
   }
   antiphon_schedule once = NULL;
   if (n->method == LEVEL1) {
-    if (antiphon_alltoallv_control1(e->send_bytes, MPI_BYTE, MPI_COMM_WORLD, &once) != ANTIPHON_OK) fail("level 1 needs Antiphon");
+    if (antiphon_alltoallv_control1(e->send_bytes, MPI_BYTE, MPI_COMM_WORLD, &once) != ANTIPHON_OK)
+      fail("level 1 needs Antiphon");
   } else {
     know_pattern(n, e);
   }
-  const int said = antiphon_alltoallv_data_trans2(e->send, e->send_bytes, e->send_at, MPI_BYTE, e->recv, e->recv_bytes, e->recv_at,
-                                                  MPI_BYTE, once ? once : e->schedule);
+  const int said = antiphon_alltoallv_data_trans2(e->send, e->send_bytes, e->send_at, MPI_BYTE, e->recv, e->recv_bytes,
+                                                  e->recv_at, MPI_BYTE, once ? once : e->schedule);
   if (said != ANTIPHON_OK) fail("data transmission failed");
   if (once) antiphon_schedule_free(&once);
 }
@@ -272,7 +278,8 @@ static void install_pages(struct node* n) {
     for (size_t at = 0; at + item <= (size_t)e->recv_bytes[from]; at += item) {
       int32_t page;
       memcpy(&page, e->recv + e->recv_at[from] + at, sizeof page);
-      memcpy(memory.base + (size_t)page * memory.page_bytes, e->recv + e->recv_at[from] + at + sizeof page, memory.page_bytes);
+      memcpy(memory.base + (size_t)page * memory.page_bytes, e->recv + e->recv_at[from] + at + sizeof page,
+             memory.page_bytes);
     }
   }
 }
@@ -296,10 +303,12 @@ static void dsm_barrier(struct node* n) {
 /* ---- the program ---- */
 
 /* What a word must be after an iteration: every word has one writer, and changes each time. */
-static uint32_t word_value(size_t word, int iteration) { return (uint32_t)(word * 2654435761u) ^ (uint32_t)(iteration * 40503u + 1); }
+static uint32_t word_value(size_t word, int iteration) {
+  return (uint32_t)(word * 2654435761u) ^ (uint32_t)(iteration * 40503u + 1);
+}
 
-/* Node r writes the pages of its own block; of the last page of each block the next node writes the second half, so that
- * two nodes share it. */
+/* Node r writes the pages of its own block; of the last page of each block the next node writes the second half, so
+ * that two nodes share it. */
 static int writer_of(size_t word, int pages_a_node, int size) {
   const size_t words = memory.page_bytes / 4;
   const size_t page = word / words;
@@ -339,8 +348,8 @@ static void run(struct node* n, int pages_a_node, int iterations) {
   MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   MPI_Allreduce(MPI_IN_PLACE, &barrier_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   if (n->rank == 0) {
-    printf("dsm %s: %d nodes, %d pages of %zu B a node, %d iterations\n", method_names[n->method], n->size, pages_a_node,
-           memory.page_bytes, iterations);
+    printf("dsm %s: %d nodes, %d pages of %zu B a node, %d iterations\n", method_names[n->method], n->size,
+           pages_a_node, memory.page_bytes, iterations);
     printf("time: %.6f s (%.3f ms a barrier)\n", barrier_s, 1e3 * barrier_s / iterations);
     printf("result: %s\n", wrong ? "WRONG" : "verified");
   }
@@ -363,7 +372,9 @@ int main(int argc, char** argv) {
   const int pages = argc > 2 ? atoi(argv[2]) : 4;
   const int iterations = argc > 3 ? atoi(argv[3]) : 100;
   if (method == METHODS || pages < 1 || iterations < 1 || n.size < 2) {
-    if (n.rank == 0) fprintf(stderr, "usage: dsm [level1|level2|level3|mpi|point-to-point [PAGES [ITERATIONS]]], on 2 nodes or more\n");
+    if (n.rank == 0)
+      fprintf(stderr,
+              "usage: dsm [level1|level2|level3|mpi|point-to-point [PAGES [ITERATIONS]]], on 2 nodes or more\n");
     MPI_Finalize();
     return 2;
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Parallel 3-D Fourier transform by slabs. Plain MPI; it knows nothing of Antiphon.
  *
- * Each rank holds planes of constant z and transforms along x and y; an all-to-all turns the slabs, so that it holds planes
- * of constant y, and it transforms along z. The inverse goes back the same way. Checked: some coefficients of the transform
- * against their definition, and that the inverse returns the input.
+ * Each rank holds planes of constant z and transforms along x and y; an all-to-all turns the slabs, so that it holds
+ * planes of constant y, and it transforms along z. The inverse goes back the same way. Checked: some coefficients of
+ * the transform against their definition, and that the inverse returns the input.
  *
  *   mpirun -n 16 ./fft3d [S|W|A] [rounds]      S 64x64x64, W 128x128x32, A 256x256x128; ranks must divide ny and nz
  */
@@ -45,12 +45,13 @@ typedef struct {
   int rank, size, nx, ny, nz, planes, rows; /* planes = nz / size, rows = ny / size */
   size_t points;                            /* of this rank */
   Plan x, y, z;
-  Complex *slab, *turned, *buffer;          /* [planes][ny][nx]; [nz][rows][nx] */
+  Complex *slab, *turned, *buffer; /* [planes][ny][nx]; [nz][rows][nx] */
   Phases phases;
 } Transform;
 
 static Plan make_plan(int n) {
-  Plan plan = {n, allocate(sizeof(Complex) * (size_t)n), allocate(sizeof(int) * (size_t)n), allocate(sizeof(Complex) * (size_t)n)};
+  Plan plan = {n, allocate(sizeof(Complex) * (size_t)n), allocate(sizeof(int) * (size_t)n),
+               allocate(sizeof(Complex) * (size_t)n)};
   for (int i = 0; i < n; ++i) {
     plan.roots[i].re = cos(2 * pi * i / n);
     plan.roots[i].im = -sin(2 * pi * i / n);
@@ -65,7 +66,8 @@ static void free_plan(Plan* plan) {
   free(plan->line);
 }
 
-/* Radix-2 transform of one line whose elements are `stride` apart, in place; sign −1 forward, +1 inverse (not scaled). */
+/* Radix-2 transform of one line whose elements are `stride` apart, in place; sign −1 forward, +1 inverse (not scaled).
+ */
 static void transform_line(const Plan* plan, Complex* data, size_t stride, int sign) {
   const int n = plan->n;
   Complex* a = plan->line;
@@ -164,8 +166,11 @@ static int check_forward(const Transform* t) {
     const int kx = waves[w][0] % t->nx, ky = waves[w][1] % t->ny, kz = waves[w][2] % t->nz;
     for (size_t i = 0; i < t->points; ++i) {
       const uint64_t p = first_point(t) + i;
-      const int x = (int)(p % (uint64_t)t->nx), y = (int)(p / (uint64_t)t->nx % (uint64_t)t->ny), z = (int)(p / (uint64_t)t->nx / (uint64_t)t->ny);
-      const double angle = -2 * pi * ((double)(kx * x % t->nx) / t->nx + (double)(ky * y % t->ny) / t->ny + (double)(kz * z % t->nz) / t->nz);
+      const int x = (int)(p % (uint64_t)t->nx), y = (int)(p / (uint64_t)t->nx % (uint64_t)t->ny),
+                z = (int)(p / (uint64_t)t->nx / (uint64_t)t->ny);
+      const double angle =
+          -2 * pi *
+          ((double)(kx * x % t->nx) / t->nx + (double)(ky * y % t->ny) / t->ny + (double)(kz * z % t->nz) / t->nz);
       const Complex v = input(p);
       sums[2 * w] += v.re * cos(angle) - v.im * sin(angle);
       sums[2 * w + 1] += v.re * sin(angle) + v.im * cos(angle);
@@ -209,8 +214,10 @@ static void report(const Transform* t, const Class* class, int rounds, double ti
   MPI_Reduce(&t->phases, &p, sizeof p / sizeof(double), MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   if (t->rank != 0) return;
   for (double* phase = &p.transform_s; phase <= &p.alltoall_s; ++phase) *phase /= t->size;
-  printf("fft3d class %s: %d times forward and back, %d x %d x %d points on %d ranks\n", class->name, rounds, t->nx, t->ny, t->nz, t->size);
-  printf("phases (mean over ranks): transform %.4f s, pack %.4f s, alltoall %.4f s\n", p.transform_s, p.pack_s, p.alltoall_s);
+  printf("fft3d class %s: %d times forward and back, %d x %d x %d points on %d ranks\n", class->name, rounds, t->nx,
+         t->ny, t->nz, t->size);
+  printf("phases (mean over ranks): transform %.4f s, pack %.4f s, alltoall %.4f s\n", p.transform_s, p.pack_s,
+         p.alltoall_s);
   printf("traffic: %d x alltoall %zu B\n", 2 * rounds, sizeof(Complex) * t->points / (size_t)t->size);
   printf("time: %.6f s\n", time_s);
   printf("result: %s\n", right ? "verified" : "WRONG");
@@ -227,7 +234,9 @@ int main(int argc, char** argv) {
   }
   const int rounds = argc > 2 ? atoi(argv[2]) : 6;
   if ((argc > 1 && strcmp(argv[1], class->name) != 0) || rounds < 1 || class->ny % t.size || class->nz % t.size) {
-    if (t.rank == 0) fprintf(stderr, "usage: fft3d [S|W|A] [rounds]; the number of ranks must divide %d and %d\n", class->ny, class->nz);
+    if (t.rank == 0)
+      fprintf(stderr, "usage: fft3d [S|W|A] [rounds]; the number of ranks must divide %d and %d\n", class->ny,
+              class->nz);
     MPI_Finalize();
     return 2;
   }

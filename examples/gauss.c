@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A dense linear system, by Gaussian elimination with partial pivoting. Plain MPI; it knows nothing of Antiphon.
  *
- * Row i is on rank i mod P. In step k all ranks agree on the pivot (Allreduce, MAXLOC), its owner broadcasts that row, and row k
- * moves to where the pivot was (Send, Recv); then every rank eliminates in its own rows. The solution follows backwards, a
- * Bcast of one number for each unknown. So there are collectives of which the root goes round, and messages between pairs.
- * Afterwards each rank puts the solution into its rows of the original system.
+ * Row i is on rank i mod P. In step k all ranks agree on the pivot (Allreduce, MAXLOC), its owner broadcasts that row,
+ * and row k moves to where the pivot was (Send, Recv); then every rank eliminates in its own rows. The solution follows
+ * backwards, a Bcast of one number for each unknown. So there are collectives of which the root goes round, and
+ * messages between pairs. Afterwards each rank puts the solution into its rows of the original system.
  *
  *   mpirun -n 16 ./gauss [unknowns] [seed]
  */
-#include <math.h>
 #include <float.h>
+#include <math.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@
 typedef struct {
   int rank, size, n;
   uint64_t seed;
-  int count;     /* own rows: rank, rank + size, … */
-  size_t width;  /* numbers in a row: coefficients, then the right side */
+  int count;    /* own rows: rank, rank + size, … */
+  size_t width; /* numbers in a row: coefficients, then the right side */
   double *rows, *pivot, *solution;
   double pivot_s, bcast_s, swap_s, eliminate_s, back_s;
 } System;
@@ -96,7 +96,8 @@ static int forward(System* s) {
     double t = MPI_Wtime(), now;
     const int chosen = find_pivot(s, k);
     now = MPI_Wtime(), s->pivot_s += now - t, t = now;
-    if (chosen % s->size == s->rank) memcpy(s->pivot + k, row_of(s, chosen) + k, sizeof(double) * (s->width - (size_t)k));
+    if (chosen % s->size == s->rank)
+      memcpy(s->pivot + k, row_of(s, chosen) + k, sizeof(double) * (s->width - (size_t)k));
     MPI_Bcast(s->pivot + k, s->n + 1 - k, MPI_DOUBLE, chosen % s->size, MPI_COMM_WORLD);
     now = MPI_Wtime(), s->bcast_s += now - t, t = now;
     if (s->pivot[k] == 0) return 0;
@@ -141,8 +142,8 @@ static void report(const System* s, double own_s, int right) {
   if (s->rank != 0) return;
   for (int i = 0; i < 5; ++i) mean[i] /= s->size;
   printf("gauss: %d unknowns on %d ranks\n", s->n, s->size);
-  printf("phases (mean over ranks): allreduce %.4f s, bcast %.4f s, swap %.4f s, eliminate %.4f s, back %.4f s\n", mean[0], mean[1],
-         mean[2], mean[3], mean[4]);
+  printf("phases (mean over ranks): allreduce %.4f s, bcast %.4f s, swap %.4f s, eliminate %.4f s, back %.4f s\n",
+         mean[0], mean[1], mean[2], mean[3], mean[4]);
   printf("traffic: %d x allreduce 16 B, %d x bcast %d B, %d x bcast 8 B\n", s->n, s->n, 4 * s->n, s->n);
   printf("time: %.6f s\n", time_s);
   printf("result: %s\n", right ? "verified" : "WRONG");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Parallel bucket sort of integers. Plain MPI; it knows nothing of Antiphon.
  *
- * Each round: count the own keys by bucket, add the counts up over all ranks (Allreduce), give each rank a run of buckets
- * with about the same number of keys, tell everybody how many keys to expect (Alltoall), send the keys (Alltoallv) and rank
- * those received. Keys are the mean of four uniform numbers, so that buckets are uneven. Afterwards the keys are sorted and
- * checked: in order within and between ranks, and none lost or changed.
+ * Each round: count the own keys by bucket, add the counts up over all ranks (Allreduce), give each rank a run of
+ * buckets with about the same number of keys, tell everybody how many keys to expect (Alltoall), send the keys
+ * (Alltoallv) and rank those received. Keys are the mean of four uniform numbers, so that buckets are uneven.
+ * Afterwards the keys are sorted and checked: in order within and between ranks, and none lost or changed.
  *
  *   mpirun -n 16 ./integer_sort [S|W|A|B] [rounds]
  */
@@ -31,11 +31,11 @@ typedef struct {
 
 typedef struct {
   int rank, size, max_key, buckets, bucket_shift;
-  int own;       /* keys that began here */
-  int received;  /* keys that are here after the exchange */
-  int capacity;  /* of `incoming` */
-  int low_key;   /* smallest key that this rank is responsible for */
-  int range;     /* number of different ones */
+  int own;      /* keys that began here */
+  int received; /* keys that are here after the exchange */
+  int capacity; /* of `incoming` */
+  int low_key;  /* smallest key that this rank is responsible for */
+  int range;    /* number of different ones */
   int *keys, *outgoing, *incoming, *population;
   int *send_counts, *send_offsets, *recv_counts, *recv_offsets;
   int bucket_sizes[max_buckets], all_sizes[max_buckets], owner[max_buckets], first_of[max_buckets];
@@ -122,7 +122,7 @@ static void rank_keys(Sort* s) {
 }
 
 static void one_round(Sort* s, int round, int64_t total, Phases* p) {
-  if (s->own > 2) {  /* each round has its own problem */
+  if (s->own > 2) { /* each round has its own problem */
     s->keys[round % s->own] = round % s->max_key;
     s->keys[(round + s->own / 2) % s->own] = s->max_key - 1 - round % s->max_key;
   }
@@ -137,14 +137,15 @@ static void one_round(Sort* s, int round, int64_t total, Phases* p) {
   offsets(s->send_counts, s->send_offsets, s->size);
   s->received = offsets(s->recv_counts, s->recv_offsets, s->size);
   make_room(s);
-  MPI_Alltoallv(s->outgoing, s->send_counts, s->send_offsets, MPI_INT, s->incoming, s->recv_counts, s->recv_offsets, MPI_INT,
-                MPI_COMM_WORLD);
+  MPI_Alltoallv(s->outgoing, s->send_counts, s->send_offsets, MPI_INT, s->incoming, s->recv_counts, s->recv_offsets,
+                MPI_INT, MPI_COMM_WORLD);
   now = MPI_Wtime(), p->alltoallv_s += now - t, t = now;
   rank_keys(s);
   p->rank_s += MPI_Wtime() - t;
 }
 
-/* Sorts by the ranks found, and checks: order here, order towards the next rank, and that the keys are those of the input. */
+/* Sorts by the ranks found, and checks: order here, order towards the next rank, and that the keys are those of the
+ * input. */
 static int verify(const Sort* s, int64_t total) {
   int* sorted = allocate(sizeof(int) * (size_t)s->received);
   int* place = allocate(sizeof(int) * (size_t)s->range);
@@ -172,11 +173,12 @@ static void report(const Sort* s, const Class* class, int rounds, double time_s,
   if (s->rank != 0) return;
   for (double* phase = &p.count_s; phase <= &p.rank_s; ++phase) *phase /= s->size;
   const double block = 4.0 * (double)((int64_t)1 << class->log2_keys) / s->size / s->size;
-  printf("integer_sort class %s: %d rounds of %d keys up to %d on %d ranks\n", class->name, rounds, 1 << class->log2_keys,
-         s->max_key - 1, s->size);
-  printf("phases (mean over ranks): count %.4f s, allreduce %.4f s, alltoall %.4f s, alltoallv %.4f s, rank %.4f s\n", p.count_s,
-         p.allreduce_s, p.alltoall_s, p.alltoallv_s, p.rank_s);
-  printf("traffic: %d x allreduce %d B, %d x alltoall 4 B, %d x alltoallv %.0f B\n", rounds, 4 * s->buckets, rounds, rounds, block);
+  printf("integer_sort class %s: %d rounds of %d keys up to %d on %d ranks\n", class->name, rounds,
+         1 << class->log2_keys, s->max_key - 1, s->size);
+  printf("phases (mean over ranks): count %.4f s, allreduce %.4f s, alltoall %.4f s, alltoallv %.4f s, rank %.4f s\n",
+         p.count_s, p.allreduce_s, p.alltoall_s, p.alltoallv_s, p.rank_s);
+  printf("traffic: %d x allreduce %d B, %d x alltoall 4 B, %d x alltoallv %.0f B\n", rounds, 4 * s->buckets, rounds,
+         rounds, block);
   printf("time: %.6f s\n", time_s);
   printf("result: %s\n", right ? "verified" : "WRONG");
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One root scatters to a few ranks of a large communicator, again and again: paper 1, §5.1, Figure 10. Four ways, by turns:
+/* One root scatters to a few ranks of a large communicator, again and again: paper 1, §5.1, Figure 10. Four ways, by
+ * turns:
  *
  *   library    MPI_Scatterv of the MPI library
  *   static     one multicast group, of all ranks; all learn the sizes by it first
  *   dynamic    the same, and a group of those who receive something is made for each call and left after it
- *   compiled   antiphon_scatterv_open_group before the loop, antiphon_scatterv_data_movement in it (a group of these alone)
+ *   compiled   antiphon_scatterv_open_group before the loop, antiphon_scatterv_data_movement in it (a group of these
+ * alone)
  *
  *   mpirun -n 29 ./scatterv_groups [RECEIVERS [CALLS [BYTES …]]]
  *
- * Rank 0 prints a JSON line for each way and size: the slowest rank's time of each call after a barrier, and of CALLS calls back to
- * back over their number. Every byte is compared. Without Antiphon there is the library alone.
+ * Rank 0 prints a JSON line for each way and size: the slowest rank's time of each call after a barrier, and of CALLS
+ * calls back to back over their number. Every byte is compared. Without Antiphon there is the library alone.
  *
  * Exit code: 0 right, 1 something came wrong, 2 usage or no group.
  */
@@ -30,7 +32,9 @@ static long wrong;
 static unsigned char *all, *mine;
 static int *counts, *displs;
 
-static unsigned char byte_of(int call, int to, long at) { return (unsigned char)((unsigned)call * 131u + (unsigned)to * 29u + (unsigned)at * 7u); }
+static unsigned char byte_of(int call, int to, long at) {
+  return (unsigned char)((unsigned)call * 131u + (unsigned)to * 29u + (unsigned)at * 7u);
+}
 
 /* Receivers are spread over the communicator, after the root. */
 static int receiver(int i) { return 1 + i * (size - 1) / receivers; }
@@ -54,7 +58,9 @@ static void check(int call) {
 
 static void scatter(MPI_Comm comm, antiphon_group group) {
   if (group) {
-    if (antiphon_scatterv_data_movement(all, counts, displs, MPI_BYTE, mine, counts[rank], MPI_BYTE, group) != ANTIPHON_OK) ++wrong;
+    if (antiphon_scatterv_data_movement(all, counts, displs, MPI_BYTE, mine, counts[rank], MPI_BYTE, group) !=
+        ANTIPHON_OK)
+      ++wrong;
   } else {
     MPI_Scatterv(all, counts, displs, MPI_BYTE, mine, counts[rank], MPI_BYTE, 0, comm);
   }
@@ -74,8 +80,10 @@ static double timed(MPI_Comm comm, antiphon_group group, int n, int call) {
 }
 
 static void print(const char* way, int bytes, const char* mode, const double* seconds, const char* chosen) {
-  printf("{\"way\": \"%s\", \"bytes\": %d, \"receivers\": %d, \"ranks\": %d, \"mode\": \"%s\", \"chosen\": \"%s\", \"samples\": [", way, bytes, receivers, size,
-         mode, chosen);
+  printf(
+      "{\"way\": \"%s\", \"bytes\": %d, \"receivers\": %d, \"ranks\": %d, \"mode\": \"%s\", \"chosen\": \"%s\", "
+      "\"samples\": [",
+      way, bytes, receivers, size, mode, chosen);
   for (int i = 0; i < ROUNDS; ++i) printf("%s%.9f", i ? ", " : "", seconds[i]);
   printf("]}\n");
   fflush(stdout);
@@ -86,7 +94,8 @@ static int measure(MPI_Comm comms[WAYS], int ways, int bytes) {
   static double sync[WAYS][ROUNDS], throughput[WAYS][ROUNDS];
   antiphon_group group = NULL;
   set_sizes(bytes);
-  if (ways > COMPILED && antiphon_scatterv_open_group(counts, MPI_BYTE, 0, comms[COMPILED], &group) != ANTIPHON_OK) return 2;
+  if (ways > COMPILED && antiphon_scatterv_open_group(counts, MPI_BYTE, 0, comms[COMPILED], &group) != ANTIPHON_OK)
+    return 2;
   for (int round = -1; round < ROUNDS; ++round) { /* the first warms up */
     for (int turn = 0; turn < ways; ++turn) {
       const int way = (turn + round + 1) % ways, at = round < 0 ? 0 : round;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Shortest paths between all pairs of vertices, by Floyd and Warshall. Plain MPI; it knows nothing of Antiphon.
  *
- * Each rank holds a run of rows of the distance matrix. In step k the rank with row k broadcasts it, and all ranks try paths
- * through vertex k: one Bcast a step, whose root moves slowly over the ranks. Nothing but collectives.
- * Afterwards each rank searches some of its rows again by Dijkstra's algorithm, from the weights, and compares.
+ * Each rank holds a run of rows of the distance matrix. In step k the rank with row k broadcasts it, and all ranks try
+ * paths through vertex k: one Bcast a step, whose root moves slowly over the ranks. Nothing but collectives. Afterwards
+ * each rank searches some of its rows again by Dijkstra's algorithm, from the weights, and compares.
  *
  *   mpirun -n 16 ./shortest_paths [vertices] [seed]
  */

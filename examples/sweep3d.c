@@ -215,8 +215,7 @@ int main(int argc, char** argv) {
   static Transport t;
   Options o = {.local = {12, 12, 96}, .steps = 20, .warm_up = 3, .extra = 24, .extra_name = "--layers"};
   if (!grid_read_options(argc, argv, &o) || !set_up(&t, &o)) {
-    return grid_usage(
-        "sweep3d [--local N or NxNxN | --grid NXxNYxNZ] [--steps N] [--warm-up N] [--layers N]");
+    return grid_usage("sweep3d [--local N or NxNxN | --grid NXxNYxNZ] [--steps N] [--warm-up N] [--layers N]");
   }
   for (int i = 0; i < o.warm_up; ++i) step(&t);
   t.compute_s = t.message_s = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Antiphon's C API, for MPI programs that want to see or steer what is done for them.
  *
- * The functions live in the preload object and are looked up when they are called, so a program that uses them links without
- * any library (but libdl, before glibc 2.34) and runs with and without Antiphon: without, they return ANTIPHON_ABSENT.
+ * The functions live in the preload object and are looked up when they are called, so a program that uses them links
+ * without any library (but libdl, before glibc 2.34) and runs with and without Antiphon: without, they return
+ * ANTIPHON_ABSENT.
  *
  * All ranks of the communicator must make the same calls with the same arguments in the same order (nothing is
  * communicated). Settings belong to the communicator and are not inherited by its duplicates. The same can be said by
@@ -22,11 +23,11 @@
 
 enum {
   ANTIPHON_OK = 0,
-  ANTIPHON_ABSENT = 1,    /* no preload object in this process, or it is switched off */
-  ANTIPHON_BAD_NAME = 2,  /* no such collective, algorithm or parameter, or a value out of bounds */
-  ANTIPHON_BAD_COMM = 3,  /* not a communicator that Antiphon handles (intercommunicator, null, before MPI_Init) */
+  ANTIPHON_ABSENT = 1,      /* no preload object in this process, or it is switched off */
+  ANTIPHON_BAD_NAME = 2,    /* no such collective, algorithm or parameter, or a value out of bounds */
+  ANTIPHON_BAD_COMM = 3,    /* not a communicator that Antiphon handles (intercommunicator, null, before MPI_Init) */
   ANTIPHON_BAD_PATTERN = 4, /* a pattern or phases that make no sense, or counts that are not those of the pattern */
-  ANTIPHON_MPI_ERROR = 5  /* MPI reported an error, to the communicator's error handler too */
+  ANTIPHON_MPI_ERROR = 5    /* MPI reported an error, to the communicator's error handler too */
 };
 
 #ifdef __cplusplus
@@ -64,33 +65,35 @@ static inline int antiphon_force(MPI_Comm comm, const char* collective, const ch
   return function ? function(comm, collective, choice) : ANTIPHON_ABSENT;
 }
 
-/* Writes what the last call of the collective on the communicator used, in the form antiphon_force takes ("library" when
- * it was passed on, "none" before the first call, "library" where all are), and a final NUL; cut at capacity. */
+/* Writes what the last call of the collective on the communicator used, in the form antiphon_force takes ("library"
+ * when it was passed on, "none" before the first call, "library" where all are), and a final NUL; cut at capacity. */
 static inline int antiphon_chosen(MPI_Comm comm, const char* collective, char* text, size_t capacity) {
   int (*function)(MPI_Comm, const char*, char*, size_t);
   *(void**)&function = antiphon_find("antiphon_impl_chosen");
   return function ? function(comm, collective, text, capacity) : ANTIPHON_ABSENT;
 }
 
-/* ---- Compiled communication ----------------------------------------------------------------------------------------------
+/* ---- Compiled communication
+ * ----------------------------------------------------------------------------------------------
  *
- * "CC-MPI: a compiled communication capable MPI prototype for Ethernet switched clusters" separates network control from data
- * transmission (§4), so that control can be moved out of loops. For many-to-many communication (§4.2) it has two control
- * and two data transmission routines, and three levels of knowledge; here they are, under our prefix:
+ * "CC-MPI: a compiled communication capable MPI prototype for Ethernet switched clusters" separates network control
+ * from data transmission (§4), so that control can be moved out of loops. For many-to-many communication (§4.2) it has
+ * two control and two data transmission routines, and three levels of knowledge; here they are, under our prefix:
  *
  *   level 1   antiphon_alltoallv_control1 + antiphon_alltoallv_data_trans2     the pattern is gathered at run time
  *   level 2   antiphon_alltoallv_control2 + antiphon_alltoallv_data_trans2     the caller has the whole pattern
  *   level 3   antiphon_alltoallv_control3 + antiphon_alltoallv_data_trans2     the caller has the phases
  *   (none)    antiphon_alltoallv_data_trans1                                   point-to-point messages, nothing known
  *
- * A schedule is made for a communicator and is gone with it. All ranks must make the same calls in the same order; control1 and
- * the first control or transmission call on a communicator communicate, the others do not. Sizes count bytes that travel: count ×
- * the type's size. What a rank has for itself is not part of a pattern: it is copied, whatever its size. */
+ * A schedule is made for a communicator and is gone with it. All ranks must make the same calls in the same order;
+ * control1 and the first control or transmission call on a communicator communicate, the others do not. Sizes count
+ * bytes that travel: count × the type's size. What a rank has for itself is not part of a pattern: it is copied,
+ * whatever its size. */
 
 typedef struct antiphon_schedule_s* antiphon_schedule;
 
-/* A message, or a part of one, in a phase: paper 1, Figures 2 and 3. Parts of a phase go at the same time; no rank should send or
- * receive two in one, unless they are short. */
+/* A message, or a part of one, in a phase: paper 1, Figures 2 and 3. Parts of a phase go at the same time; no rank
+ * should send or receive two in one, unless they are short. */
 typedef struct {
   int phase; /* 0, 1, … */
   int from;
@@ -99,15 +102,18 @@ typedef struct {
   long long bytes;
 } antiphon_part;
 
-/* Control, level 1: MPI_Alltoallv_control1 of paper 1 (§4.2). Gathers all ranks' counts (an allgather) and schedules them. */
-static inline int antiphon_alltoallv_control1(const int sendcounts[], MPI_Datatype sendtype, MPI_Comm comm, antiphon_schedule* schedule) {
+/* Control, level 1: MPI_Alltoallv_control1 of paper 1 (§4.2). Gathers all ranks' counts (an allgather) and schedules
+ * them. */
+static inline int antiphon_alltoallv_control1(const int sendcounts[], MPI_Datatype sendtype, MPI_Comm comm,
+                                              antiphon_schedule* schedule) {
   int (*function)(const int[], MPI_Datatype, MPI_Comm, antiphon_schedule*);
   *(void**)&function = antiphon_find("antiphon_impl_control1");
   *schedule = NULL;
   return function ? function(sendcounts, sendtype, comm, schedule) : ANTIPHON_ABSENT;
 }
 
-/* Control, level 2: MPI_Alltoallv_control2 of paper 1 (§4.2). Schedules the pattern that the caller has: bytes[from * size + to]. */
+/* Control, level 2: MPI_Alltoallv_control2 of paper 1 (§4.2). Schedules the pattern that the caller has: bytes[from *
+ * size + to]. */
 static inline int antiphon_alltoallv_control2(const long long bytes[], MPI_Comm comm, antiphon_schedule* schedule) {
   int (*function)(const long long[], MPI_Comm, antiphon_schedule*);
   *(void**)&function = antiphon_find("antiphon_impl_control2");
@@ -116,8 +122,10 @@ static inline int antiphon_alltoallv_control2(const long long bytes[], MPI_Comm 
 }
 
 /* Level 3: takes the phases themselves ("stored in a data structure local to each node", paper 1, §4.2), say those that
- * antiphon_schedule_parts gave in an earlier run, or a compiler made. The parts of a message must make the whole of it. */
-static inline int antiphon_alltoallv_control3(const antiphon_part parts[], int count, MPI_Comm comm, antiphon_schedule* schedule) {
+ * antiphon_schedule_parts gave in an earlier run, or a compiler made. The parts of a message must make the whole of it.
+ */
+static inline int antiphon_alltoallv_control3(const antiphon_part parts[], int count, MPI_Comm comm,
+                                              antiphon_schedule* schedule) {
   int (*function)(const antiphon_part[], int, MPI_Comm, antiphon_schedule*);
   *(void**)&function = antiphon_find("antiphon_impl_control3");
   *schedule = NULL;
@@ -137,88 +145,103 @@ static inline int antiphon_schedule_free(antiphon_schedule* schedule) {
   return function ? function(schedule) : ANTIPHON_ABSENT;
 }
 
-/* Data transmission without knowledge: paper 1's first data transmission routine, point-to-point messages, all at once. Works
- * without Antiphon too. Returns an MPI error code. */
-static inline int antiphon_alltoallv_data_trans1(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
-                                                 void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
-                                                 MPI_Comm comm) {
-  static int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype, MPI_Comm);
+/* Data transmission without knowledge: paper 1's first data transmission routine, point-to-point messages, all at once.
+ * Works without Antiphon too. Returns an MPI error code. */
+static inline int antiphon_alltoallv_data_trans1(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                 MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                 const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
+  static int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[],
+                         MPI_Datatype, MPI_Comm);
   if (!function) *(void**)&function = antiphon_find("antiphon_impl_data_trans1");
-  if (!function) return MPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  if (!function)
+    return MPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
   return function(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
 }
 
-/* Data transmission in the phases of a schedule: MPI_Alltoallv_data_trans2 of paper 1 (§4.2). The counts must be those that were
- * scheduled, on every rank: a rank whose counts differ gets ANTIPHON_BAD_PATTERN and sends nothing, and others may wait for it
- * (use MPI_Alltoallv where counts may differ). Buffers, types and displacements may change from call to call. */
-static inline int antiphon_alltoallv_data_trans2(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
-                                                 void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+/* Data transmission in the phases of a schedule: MPI_Alltoallv_data_trans2 of paper 1 (§4.2). The counts must be those
+ * that were scheduled, on every rank: a rank whose counts differ gets ANTIPHON_BAD_PATTERN and sends nothing, and
+ * others may wait for it (use MPI_Alltoallv where counts may differ). Buffers, types and displacements may change from
+ * call to call. */
+static inline int antiphon_alltoallv_data_trans2(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                 MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                 const int rdispls[], MPI_Datatype recvtype,
                                                  antiphon_schedule schedule) {
-  static int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype, antiphon_schedule);
+  static int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[],
+                         MPI_Datatype, antiphon_schedule);
   if (!function) *(void**)&function = antiphon_find("antiphon_impl_data_trans2");
   if (!function) return ANTIPHON_ABSENT;
   return function(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, schedule);
 }
 
-/* MPI_Alltoallv_init for libraries that have none (before MPI 4): level 1 with the control at initialisation. The request is one
- * for MPI_Start, MPI_Wait and all their kin, MPI_Request_free included. */
-static inline int antiphon_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
-                                          void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+/* MPI_Alltoallv_init for libraries that have none (before MPI 4): level 1 with the control at initialisation. The
+ * request is one for MPI_Start, MPI_Wait and all their kin, MPI_Request_free included. */
+static inline int antiphon_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                          MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                          const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
                                           MPI_Request* request) {
-  int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype, MPI_Comm, MPI_Request*);
+  int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype,
+                  MPI_Comm, MPI_Request*);
   *(void**)&function = antiphon_find("antiphon_impl_alltoallv_init");
   if (!function) return ANTIPHON_ABSENT;
   return function(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
 }
 
-/* The same with a type for each block, and for the neighbours in a communicator's topology. ANTIPHON_BAD_COMM where some rank has a
- * neighbour twice (a periodic grid that is two wide). */
-static inline int antiphon_alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[],
-                                          void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[],
-                                          MPI_Comm comm, MPI_Request* request) {
-  int (*function)(const void*, const int[], const int[], const MPI_Datatype[], void*, const int[], const int[], const MPI_Datatype[], MPI_Comm,
-                  MPI_Request*);
+/* The same with a type for each block, and for the neighbours in a communicator's topology. ANTIPHON_BAD_COMM where
+ * some rank has a neighbour twice (a periodic grid that is two wide). */
+static inline int antiphon_alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                          const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                          const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                          MPI_Request* request) {
+  int (*function)(const void*, const int[], const int[], const MPI_Datatype[], void*, const int[], const int[],
+                  const MPI_Datatype[], MPI_Comm, MPI_Request*);
   *(void**)&function = antiphon_find("antiphon_impl_alltoallw_init");
   if (!function) return ANTIPHON_ABSENT;
   return function(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
 }
 
-static inline int antiphon_neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
-                                                   void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
-                                                   MPI_Comm comm, MPI_Request* request) {
-  int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype, MPI_Comm, MPI_Request*);
+static inline int antiphon_neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                   MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                   const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                                                   MPI_Request* request) {
+  int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, const int[], const int[], MPI_Datatype,
+                  MPI_Comm, MPI_Request*);
   *(void**)&function = antiphon_find("antiphon_impl_neighbor_alltoallv_init");
   if (!function) return ANTIPHON_ABSENT;
   return function(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
 }
 
-static inline int antiphon_neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
-                                                   const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
-                                                   const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+static inline int antiphon_neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[],
+                                                   const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                                   void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[],
+                                                   const MPI_Datatype recvtypes[], MPI_Comm comm,
                                                    MPI_Request* request) {
-  int (*function)(const void*, const int[], const MPI_Aint[], const MPI_Datatype[], void*, const int[], const MPI_Aint[], const MPI_Datatype[],
-                  MPI_Comm, MPI_Request*);
+  int (*function)(const void*, const int[], const MPI_Aint[], const MPI_Datatype[], void*, const int[],
+                  const MPI_Aint[], const MPI_Datatype[], MPI_Comm, MPI_Request*);
   *(void**)&function = antiphon_find("antiphon_impl_neighbor_alltoallw_init");
   if (!function) return ANTIPHON_ABSENT;
   return function(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
 }
 
-/* ---- Multicast groups ------------------------------------------------------------------------------------------------------
+/* ---- Multicast groups
+ * ------------------------------------------------------------------------------------------------------
  *
- * Compiled communication for one-to-many patterns: paper 1, §4.1, "compiler-assisted group management". MPI_Scatterv_open_group makes a
- * multicast group of the root and those who receive something, and tells all what each receives; MPI_Scatterv_data_movement then needs
- * one multicast among these only; MPI_Scatterv_close_group ends it. So the group is made once, outside of the loop. Here they are under our prefix, and
- * the same for broadcasts to some of a communicator's ranks.
+ * Compiled communication for one-to-many patterns: paper 1, §4.1, "compiler-assisted group management".
+ * MPI_Scatterv_open_group makes a multicast group of the root and those who receive something, and tells all what each
+ * receives; MPI_Scatterv_data_movement then needs one multicast among these only; MPI_Scatterv_close_group ends it. So
+ * the group is made once, outside of the loop. Here they are under our prefix, and the same for broadcasts to some of a
+ * communicator's ranks.
  *
- * Opening and closing are collective over the communicator. Data movement is called by those who take part (antiphon_group_member tells; others
- * may call it too, and return at once). A group counts against the budget (ANTIPHON_MULTICAST_GROUPS) until it is closed, and is never closed to
- * make room for others. Where multicast does not work, or there is no room, data go by point-to-point messages; antiphon_group_multicasts tells.
- * So they do in a scatter to at most eight receivers or of more than 32 KiB, which is no slower. */
+ * Opening and closing are collective over the communicator. Data movement is called by those who take part
+ * (antiphon_group_member tells; others may call it too, and return at once). A group counts against the budget
+ * (ANTIPHON_MULTICAST_GROUPS) until it is closed, and is never closed to make room for others. Where multicast does not
+ * work, or there is no room, data go by point-to-point messages; antiphon_group_multicasts tells. So they do in a
+ * scatter to at most eight receivers or of more than 32 KiB, which is no slower. */
 
 typedef struct antiphon_group_s* antiphon_group;
 
 /* Network control: MPI_Scatterv_open_group of paper 1 (§4.1). sendcounts and sendtype count at the root only. */
-static inline int antiphon_scatterv_open_group(const int sendcounts[], MPI_Datatype sendtype, int root, MPI_Comm comm, antiphon_group* group) {
+static inline int antiphon_scatterv_open_group(const int sendcounts[], MPI_Datatype sendtype, int root, MPI_Comm comm,
+                                               antiphon_group* group) {
   int (*function)(const int[], MPI_Datatype, int, MPI_Comm, antiphon_group*);
   *(void**)&function = antiphon_find("antiphon_impl_scatterv_open_group");
   *group = NULL;
@@ -226,8 +249,9 @@ static inline int antiphon_scatterv_open_group(const int sendcounts[], MPI_Datat
 }
 
 /* Data transmission: MPI_Scatterv_data_movement of paper 1 (§4.1). The counts must be those of the opening. */
-static inline int antiphon_scatterv_data_movement(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
-                                                  void* recvbuf, int recvcount, MPI_Datatype recvtype, antiphon_group group) {
+static inline int antiphon_scatterv_data_movement(const void* sendbuf, const int sendcounts[], const int displs[],
+                                                  MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                                                  MPI_Datatype recvtype, antiphon_group group) {
   static int (*function)(const void*, const int[], const int[], MPI_Datatype, void*, int, MPI_Datatype, antiphon_group);
   if (!function) *(void**)&function = antiphon_find("antiphon_impl_scatterv_data_movement");
   if (!function) return ANTIPHON_ABSENT;

@@ -75,17 +75,17 @@ void antiphon_codec_options_init(antiphon_codec_options* options);
 
 size_t antiphon_codec_bound(size_t raw_bytes);
 uint32_t antiphon_codec_available(void);
-const char* antiphon_codec_name(int32_t codec);      /* "spatial", …; "?" for none */
-const char* antiphon_codec_summary(int32_t codec);   /* one line; "" for none */
-int32_t antiphon_codec_id(const char* name);         /* ANTIPHON_CODEC_AUTO for none */
+const char* antiphon_codec_name(int32_t codec);    /* "spatial", …; "?" for none */
+const char* antiphon_codec_summary(int32_t codec); /* one line; "" for none */
+int32_t antiphon_codec_id(const char* name);       /* ANTIPHON_CODEC_AUTO for none */
 int32_t antiphon_codec_best_isa(void);
 const char* antiphon_codec_isa_name(int32_t isa);
 const char* antiphon_codec_error(int error);
 
-/* One frame by itself. options may be NULL. out has antiphon_codec_bound(raw_bytes) bytes; a stored frame is copied there too.
- * *frame_bytes is set; *used_codec (may be NULL) says which codec was used. */
-int antiphon_codec_encode(const void* raw, size_t raw_bytes, const antiphon_codec_options* options, void* out, size_t out_bytes,
-                          size_t* frame_bytes, int32_t* used_codec);
+/* One frame by itself. options may be NULL. out has antiphon_codec_bound(raw_bytes) bytes; a stored frame is copied
+ * there too. *frame_bytes is set; *used_codec (may be NULL) says which codec was used. */
+int antiphon_codec_encode(const void* raw, size_t raw_bytes, const antiphon_codec_options* options, void* out,
+                          size_t out_bytes, size_t* frame_bytes, int32_t* used_codec);
 /* out_bytes must be antiphon_codec_raw_bytes(frame). */
 int antiphon_codec_decode(const void* frame, size_t frame_bytes, void* out, size_t out_bytes, int32_t isa);
 uint64_t antiphon_codec_raw_bytes(const void* frame, size_t frame_bytes);

@@ -10,8 +10,8 @@
 
 #include "antiphon_codec.h"
 
-/// antiphon_codec.h for C++20: buffers, exceptions, and objects that free themselves. All of it is in this header, so that programs of any
-/// compiler can use the library that a wheel brings.
+/// antiphon_codec.h for C++20: buffers, exceptions, and objects that free themselves. All of it is in this header, so
+/// that programs of any compiler can use the library that a wheel brings.
 namespace antiphon_codec {
 
 using ConstBytes = std::span<const std::byte>;
@@ -63,7 +63,8 @@ inline void decode(ConstBytes frame, Bytes out) {
   check(antiphon_codec_decode(frame.data(), frame.size(), out.data(), out.size(), ANTIPHON_ISA_BEST));
 }
 
-/// The sending end of a link: messages are predicted from earlier ones of the same tag and length. Not for several threads at once.
+/// The sending end of a link: messages are predicted from earlier ones of the same tag and length. Not for several
+/// threads at once.
 class Encoder {
  public:
   explicit Encoder(const Options& options = {}) : encoder_(antiphon_codec_encoder_new(&options)) {
@@ -72,8 +73,8 @@ class Encoder {
   std::vector<std::byte> encode(ConstBytes raw, std::int64_t tag = 0, std::int32_t element = ANTIPHON_ELEMENT_UNKNOWN) {
     std::vector<std::byte> frame(antiphon_codec_bound(raw.size()));
     std::size_t bytes = 0;
-    check(antiphon_codec_encoder_encode(encoder_.get(), tag, raw.size(), 0, element, raw.data(), raw.size(), frame.data(), frame.size(),
-                                        &bytes, nullptr));
+    check(antiphon_codec_encoder_encode(encoder_.get(), tag, raw.size(), 0, element, raw.data(), raw.size(),
+                                        frame.data(), frame.size(), &bytes, nullptr));
     frame.resize(bytes);
     return frame;
   }

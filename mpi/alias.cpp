@@ -9,7 +9,9 @@ bool refuses_movement = false;
 bool refuses_reduction = false;
 
 /// Where a rank's own block begins, as MPICH reckons: by the type's size.
-const std::byte* own_block(const Side& side, int rank) { return side.buffer + side.block_place(rank) * side.info.size_bytes; }
+const std::byte* own_block(const Side& side, int rank) {
+  return side.buffer + side.block_place(rank) * side.info.size_bytes;
+}
 
 /// `one` block here, all ranks' blocks there.
 bool same_block(const Side& one, const Side& all, int rank) {
@@ -38,8 +40,10 @@ bool refused_as_alias(const Call& call, const Description& d, int rank) {
   switch (d.collective) {
     case Collective::alltoall: return call.sendbuf == call.recvbuf && call.sendcount == call.recvcount;
     case Collective::alltoallv:
-      return call.sendbuf == call.recvbuf && call.sendcounts.same_as(call.recvcounts) && call.sendtypes == call.recvtypes;
-    case Collective::scatter: case Collective::scatterv: return same_block(d.output, d.input, rank);
+      return call.sendbuf == call.recvbuf && call.sendcounts.same_as(call.recvcounts) &&
+             call.sendtypes == call.recvtypes;
+    case Collective::scatter:
+    case Collective::scatterv: return same_block(d.output, d.input, rank);
     default: return same_block(d.input, d.output, rank);
   }
 }

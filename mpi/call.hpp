@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One collective call as the program made it, in one form for all bindings, and the entry point that every wrapper uses.
+// One collective call as the program made it, in one form for all bindings, and the entry point that every wrapper
+// uses.
 #pragma once
 
 #include <mpi.h>
@@ -15,9 +16,9 @@ namespace antiphon::mpi {
 class Integers {
  public:
   Integers() = default;
-  Integers(const int* values) : small_(values) {}                         // NOLINT(google-explicit-constructor)
-  Integers(const long* values) : large_(values) {}                        // NOLINT: MPI_Aint, MPI_Count where it is long
-  Integers(const long long* values)                                       // NOLINT: MPI_Count where it is long long
+  Integers(const int* values) : small_(values) {}   // NOLINT(google-explicit-constructor)
+  Integers(const long* values) : large_(values) {}  // NOLINT: MPI_Aint, MPI_Count where it is long
+  Integers(const long long* values)                 // NOLINT: MPI_Count where it is long long
       : large_(reinterpret_cast<const long*>(values)) {
     static_assert(sizeof(long) == sizeof(long long));
   }
@@ -34,18 +35,25 @@ class Integers {
   const long* large_ = nullptr;
 };
 
-/// What an exchange is called in MPI. All but the first are an alltoallv with other arguments (Collective::alltoallv), and run as one:
-/// with a type for each block and displacements in bytes, or with blocks for the neighbours in the communicator's topology alone.
+/// What an exchange is called in MPI. All but the first are an alltoallv with other arguments (Collective::alltoallv),
+/// and run as one: with a type for each block and displacements in bytes, or with blocks for the neighbours in the
+/// communicator's topology alone.
 enum class Form : std::uint8_t {
-  plain, alltoallw, neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, neighbor_alltoallv, neighbor_alltoallw,
+  plain,
+  alltoallw,
+  neighbor_allgather,
+  neighbor_allgatherv,
+  neighbor_alltoall,
+  neighbor_alltoallv,
+  neighbor_alltoallw,
 };
 inline constexpr int form_count = 7;
 inline bool has_neighbours(Form form) { return form > Form::alltoallw; }
 inline bool has_types(Form form) { return form == Form::alltoallw || form == Form::neighbor_alltoallw; }
 
-/// Fields that a collective does not have keep their defaults. `send*` and `recv*` are the standard's arguments; bcast's
-/// buffer is both, its count and type are sendcount and sendtype; reductions have `count` and `datatype` in sendcount and sendtype, and recvcounts for reduce_scatter;
-/// reduce_scatter_block's recvcount is recvcount.
+/// Fields that a collective does not have keep their defaults. `send*` and `recv*` are the standard's arguments;
+/// bcast's buffer is both, its count and type are sendcount and sendtype; reductions have `count` and `datatype` in
+/// sendcount and sendtype, and recvcounts for reduce_scatter; reduce_scatter_block's recvcount is recvcount.
 struct Call {
   Collective collective;
   Form form = Form::plain;
@@ -66,13 +74,15 @@ struct Call {
 /// What summaries and traces tell apart: collectives, then the forms of alltoallv.
 inline constexpr int kind_count = collective_count + form_count - 1;
 inline int kind_of(const Call& call) {
-  return call.form == Form::plain ? static_cast<int>(call.collective) : collective_count + static_cast<int>(call.form) - 1;
+  return call.form == Form::plain ? static_cast<int>(call.collective)
+                                  : collective_count + static_cast<int>(call.form) - 1;
 }
 /// "alltoallw", as the standard spells it in small letters.
 std::string_view kind_name(int kind);
 
-/// Runs the call as a schedule if that was decided. True: done, `result` is what the MPI function returns. False: nothing has
-/// been done or said; the caller calls the library. The answer is the same on every rank of the communicator.
+/// Runs the call as a schedule if that was decided. True: done, `result` is what the MPI function returns. False:
+/// nothing has been done or said; the caller calls the library. The answer is the same on every rank of the
+/// communicator.
 bool accelerate(const Call& call, int& result);
 /// After the library did a call that accelerate() had declined: for the summary.
 void passed_on(const Call& call);

@@ -52,7 +52,8 @@ void apply_info(MPI_Comm comm, MPI_Info info) {
     const std::string collective(name(static_cast<Collective>(c)));
     PMPI_Info_get(info, ("antiphon_" + collective).c_str(), longest, value, &found);
     if (found == 0) continue;
-    if (force(comm, collective.c_str(), value) == ANTIPHON_BAD_NAME) warn("info key antiphon_" + collective + ": \"" + value + "\" means nothing; ignored");
+    if (force(comm, collective.c_str(), value) == ANTIPHON_BAD_NAME)
+      warn("info key antiphon_" + collective + ": \"" + value + "\" means nothing; ignored");
   }
 }
 
@@ -73,7 +74,8 @@ extern "C" ANTIPHON_EXPORT int antiphon_impl_force(MPI_Comm comm, const char* co
   return force(comm, collective, choice);
 }
 
-extern "C" ANTIPHON_EXPORT int antiphon_impl_chosen(MPI_Comm comm, const char* collective, char* text, size_t capacity) {
+extern "C" ANTIPHON_EXPORT int antiphon_impl_chosen(MPI_Comm comm, const char* collective, char* text,
+                                                    size_t capacity) {
   if (!world.active) return ANTIPHON_ABSENT;
   CommState* state = CommState::of(comm);
   if (state == nullptr) return ANTIPHON_BAD_COMM;

@@ -44,7 +44,8 @@ std::string base_name(MPI_Datatype type) {
   std::vector<int> ints(static_cast<std::size_t>(making.integers) + 1);
   std::vector<MPI_Aint> aints(static_cast<std::size_t>(making.addresses) + 1);
   std::vector<MPI_Datatype> bases(static_cast<std::size_t>(making.types));
-  if (PMPI_Type_get_contents(type, making.integers, making.addresses, making.types, ints.data(), aints.data(), bases.data()) != MPI_SUCCESS)
+  if (PMPI_Type_get_contents(type, making.integers, making.addresses, making.types, ints.data(), aints.data(),
+                             bases.data()) != MPI_SUCCESS)
     return "MPI_BYTE";
   std::string name = base_name(bases[0]);
   for (MPI_Datatype& base : bases) {
@@ -132,22 +133,17 @@ std::uint32_t operation_of(P2p call) {
   switch (call) {
     case P2p::send:
     case P2p::bsend:
-    case P2p::ssend:
-      return 1;
+    case P2p::ssend: return 1;
     case P2p::isend:
     case P2p::ibsend:
     case P2p::issend:
-    case P2p::irsend:
-      return 2;
-    case P2p::rsend:
-      return 3;
+    case P2p::irsend: return 2;
+    case P2p::rsend: return 3;
     case P2p::sendrecv:
     case P2p::sendrecv_replace:
     case P2p::isendrecv:
-    case P2p::isendrecv_replace:
-      return 4;
-    default:
-      return 0;
+    case P2p::isendrecv_replace: return 4;
+    default: return 0;
   }
 }
 

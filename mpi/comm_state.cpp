@@ -26,7 +26,8 @@ int delete_state(MPI_Comm, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
-/// How long a rank in step bears that nothing moves: many times as long as what it may be ahead takes, a few messages of usual length.
+/// How long a rank in step bears that nothing moves: many times as long as what it may be ahead takes, a few messages
+/// of usual length.
 double patience_s(const CreditLimits& limits) {
   constexpr double least_s = 1e-3;
   constexpr double times = 16;
@@ -35,8 +36,11 @@ double patience_s(const CreditLimits& limits) {
 }
 
 CreditLimits limits_of(const Problem& p) {
-  return {.piece_bytes = p.parameter("piece_bytes"), .credit_bytes = p.parameter("credit_bytes"), .sender_bytes = p.parameter("sender_bytes"),
-          .short_bytes = p.parameter("short_bytes"), .short_window_bytes = p.parameter("window_bytes")};
+  return {.piece_bytes = p.parameter("piece_bytes"),
+          .credit_bytes = p.parameter("credit_bytes"),
+          .sender_bytes = p.parameter("sender_bytes"),
+          .short_bytes = p.parameter("short_bytes"),
+          .short_window_bytes = p.parameter("window_bytes")};
 }
 
 /// Equal in everything that a builder sees, but for the parameters.
@@ -121,7 +125,8 @@ bool CommState::belongs_to_world() {
   }
   nodes_ = static_cast<int>(ranks_on_node.size());
   int runs = 1;
-  for (int i = 1; i < size_; ++i) runs += node_of(there[static_cast<std::size_t>(i)]) != node_of(there[static_cast<std::size_t>(i) - 1]) ? 1 : 0;
+  for (int i = 1; i < size_; ++i)
+    runs += node_of(there[static_cast<std::size_t>(i)]) != node_of(there[static_cast<std::size_t>(i) - 1]) ? 1 : 0;
   blocked_ = runs == nodes_;
   for (const auto& [node, ranks] : ranks_on_node) max_ranks_per_node_ = std::max(max_ranks_per_node_, ranks);
   return true;
@@ -177,15 +182,23 @@ const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::
   fresh->element_bytes = element_bytes;
   fresh->commutative = commutative;
   fresh->encodable = encodable;
-  Question question{.collective = collective, .ranks = size_, .nodes = nodes_, .max_ranks_per_node = max_ranks_per_node_,
-                                      .bytes = bytes, .element_bytes = element_bytes, .commutative = commutative,
-                                      .link_bits_per_s = world.settings.link_bits_per_s, .blocked = blocked_, .mpi = world.mpi};
+  Question question{.collective = collective,
+                    .ranks = size_,
+                    .nodes = nodes_,
+                    .max_ranks_per_node = max_ranks_per_node_,
+                    .bytes = bytes,
+                    .element_bytes = element_bytes,
+                    .commutative = commutative,
+                    .link_bits_per_s = world.settings.link_bits_per_s,
+                    .blocked = blocked_,
+                    .mpi = world.mpi};
   fresh->choice = choose(collective, question);
   if (!may_multicast(fresh->choice)) {
     question.multicasts = false;
     fresh->choice = choose(collective, question);
   }
-  if (collective == Collective::alltoallv && override_of(collective).mode == Override::Mode::automatic && knowledge().planned()) {
+  if (collective == Collective::alltoallv && override_of(collective).mode == Override::Mode::automatic &&
+      knowledge().planned()) {
     if (fresh->choice.algorithm != credit_choice().algorithm) fresh->choice = credit_choice();
     fresh->choice.reason = "the plan has patterns for so many ranks";
   }
@@ -202,8 +215,8 @@ const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::
   }
   fresh->text = fresh->choice.to_string();
   if (world.settings.verbose >= 2 && rank_ == 0) {
-    warn(std::string(name(collective)) + " of " + std::to_string(bytes) + " bytes on " + std::to_string(size_) + " ranks: " +
-         fresh->text + (fresh->choice.reason.empty() ? "" : " (" + fresh->choice.reason + ")"));
+    warn(std::string(name(collective)) + " of " + std::to_string(bytes) + " bytes on " + std::to_string(size_) +
+         " ranks: " + fresh->text + (fresh->choice.reason.empty() ? "" : " (" + fresh->choice.reason + ")"));
   }
   known.push_back(std::move(fresh));
   return use(*known.back(), collective);
@@ -237,7 +250,8 @@ Problem& CommState::blank_problem(Collective collective) {
 
 Plan* CommState::plan(const Problem& problem, const Choice& choice) {
   for (const auto& p : plans_) {
-    if (p->algorithm == choice.algorithm && p->problem.parameters == choice.parameters && same_problem(p->problem, problem)) {
+    if (p->algorithm == choice.algorithm && p->problem.parameters == choice.parameters &&
+        same_problem(p->problem, problem)) {
       p->last_used = ++clock_;
       return p.get();
     }
@@ -248,10 +262,12 @@ Plan* CommState::plan(const Problem& problem, const Choice& choice) {
   fresh->algorithm = choice.algorithm;
   if (!supports(*choice.algorithm, fresh->problem)) return nullptr;
   if (plans_.size() >= most_plans) {
-    const auto oldest = std::min_element(plans_.begin(), plans_.end(), [](const auto& a, const auto& b) { return a->last_used < b->last_used; });
+    const auto oldest = std::min_element(plans_.begin(), plans_.end(),
+                                         [](const auto& a, const auto& b) { return a->last_used < b->last_used; });
     plans_.erase(oldest);
   }
-  fresh->executor = std::make_unique<Executor>(build_schedule(*choice.algorithm, fresh->problem), own_comm(), world.yields);
+  fresh->executor =
+      std::make_unique<Executor>(build_schedule(*choice.algorithm, fresh->problem), own_comm(), world.yields);
   if (choice.algorithm->multicasts) use_groups(*fresh);
   fresh->last_used = ++clock_;
   plans_.push_back(std::move(fresh));
@@ -295,7 +311,8 @@ const Fabric& CommState::fabric() {
 }
 
 const CompiledPattern& CommState::compiled(const Pattern& pattern) {
-  const auto found = std::find_if(compiled_.begin(), compiled_.end(), [&](const auto& one) { return one.first == pattern; });
+  const auto found =
+      std::find_if(compiled_.begin(), compiled_.end(), [&](const auto& one) { return one.first == pattern; });
   if (found == compiled_.end()) {
     compiled_.emplace_front(pattern, compile_pattern(pattern, fabric()));
     if (compiled_.size() > most_compiled) compiled_.pop_back();
@@ -324,7 +341,8 @@ const Call* CommState::as_exchange(const Call& call) {
 }
 
 const Choice& credit_choice() {
-  static const Choice choice = parse_choice(Collective::alltoallv, "credit" + credit_parameters(world.settings.credit_bytes));
+  static const Choice choice =
+      parse_choice(Collective::alltoallv, "credit" + credit_parameters(world.settings.credit_bytes));
   return choice;
 }
 

@@ -65,8 +65,8 @@ class CommState : public Staging {
   CommState(const CommState&) = delete;
   CommState& operator=(const CommState&) = delete;
 
-  /// The state of a communicator, made at its first call. Null where Antiphon must keep out: an intercommunicator, a single
-  /// rank, processes of other jobs.
+  /// The state of a communicator, made at its first call. Null where Antiphon must keep out: an intercommunicator, a
+  /// single rank, processes of other jobs.
   static CommState* of(MPI_Comm comm);
   static void prepare();
   /// Frees the state of MPI_COMM_WORLD, then the means to keep any.
@@ -83,27 +83,34 @@ class CommState : public Staging {
   /// Whether there ever was one; the same on all ranks.
   [[nodiscard]] bool has_operations() const { return operations_ > 0; }
 
-  /// What to use for this collective and these sizes; the same on every rank. Cached. `encodable`: the data may be compressed.
-  const Choice& decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative, bool encodable);
+  /// What to use for this collective and these sizes; the same on every rank. Cached. `encodable`: the data may be
+  /// compressed.
+  const Choice& decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative,
+                       bool encodable);
   void set_override(Collective collective, const Override& value);
-  [[nodiscard]] const Override& override_of(Collective collective) const { return overrides_[static_cast<std::size_t>(collective)]; }
+  [[nodiscard]] const Override& override_of(Collective collective) const {
+    return overrides_[static_cast<std::size_t>(collective)];
+  }
 
-  /// The call that the last decide() was for has been carried out: notes what encoding its messages did, where that is on trial.
+  /// The call that the last decide() was for has been carried out: notes what encoding its messages did, where that is
+  /// on trial.
   void carried_out();
 
-  /// Room to describe a call in, kept so that describing the next one allocates nothing. Reset, with the communicator's part set.
+  /// Room to describe a call in, kept so that describing the next one allocates nothing. Reset, with the communicator's
+  /// part set.
   Problem& blank_problem(Collective collective);
-  /// The plan for this problem (its parameters come from the choice), made if it is not there. Null, on every rank alike,
-  /// where the algorithm cannot solve it.
+  /// The plan for this problem (its parameters come from the choice), made if it is not there. Null, on every rank
+  /// alike, where the algorithm cannot solve it.
   Plan* plan(const Problem& problem, const Choice& choice);
-  /// Where the choice is the credit protocol (which is no schedule): what runs it. Else null. `in_step`: the choice is rotated phases, which
-  /// the protocol does by keeping in step.
+  /// Where the choice is the credit protocol (which is no schedule): what runs it. Else null. `in_step`: the choice is
+  /// rotated phases, which the protocol does by keeping in step.
   Exchange* exchange(const Choice& choice, bool in_step);
   /// For exchanges in step of a schedule that all ranks have.
   std::unique_ptr<Exchange> make_exchange(int first_tag = Exchange::default_first_tag);
   /// The communicator's multicast groups.
   MulticastGroups& groups();
-  /// Whether a choice that multicasts may be used: it was asked for, or the ranks hear each other's multicasts. Collective the first time.
+  /// Whether a choice that multicasts may be used: it was asked for, or the ranks hear each other's multicasts.
+  /// Collective the first time.
   bool may_multicast(const Choice& choice);
   /// scatterv, gatherv: the root tells all ranks the sizes of all blocks; by multicast, if that is how the data go.
   int share_counts(Problem& problem, const Choice& choice);
@@ -114,15 +121,19 @@ class CommState : public Staging {
   PatternKnowledge& knowledge();
 
   /// Whether nobody has said what to use for Alltoallv, and so those that are known to be short are the library's.
-  [[nodiscard]] bool leaves_short_exchanges() const { return knowledge_ && override_of(Collective::alltoallv).mode == Override::Mode::automatic; }
+  [[nodiscard]] bool leaves_short_exchanges() const {
+    return knowledge_ && override_of(Collective::alltoallv).mode == Override::Mode::automatic;
+  }
 
-  /// A neighbour collective as an alltoallw of all ranks; any other call as it is. Null, on every rank alike, where some rank has a
-  /// neighbour twice. The first call of this communicator asks all ranks.
+  /// A neighbour collective as an alltoallw of all ranks; any other call as it is. Null, on every rank alike, where
+  /// some rank has a neighbour twice. The first call of this communicator asks all ranks.
   const Call* as_exchange(const Call& call);
 
   /// What the last call of each collective used, for antiphon_chosen().
   void note(Collective collective, const std::string& used) { used_[static_cast<std::size_t>(collective)] = &used; }
-  [[nodiscard]] const std::string* used(Collective collective) const { return used_[static_cast<std::size_t>(collective)]; }
+  [[nodiscard]] const std::string* used(Collective collective) const {
+    return used_[static_cast<std::size_t>(collective)];
+  }
 
   /// The communicator of schedules' messages. Made at the first use, which is the same call on every rank.
   MPI_Comm own_comm();

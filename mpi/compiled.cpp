@@ -45,7 +45,8 @@ int make_schedule(MPI_Comm comm, antiphon_schedule* schedule, Make&& make) {
 }
 
 CompiledPattern from_table(const std::vector<std::int64_t>& bytes, CommState& state) {
-  if (std::any_of(bytes.begin(), bytes.end(), [](std::int64_t b) { return b < 0; })) throw InvalidArgument("a negative size");
+  if (std::any_of(bytes.begin(), bytes.end(), [](std::int64_t b) { return b < 0; }))
+    throw InvalidArgument("a negative size");
   return state.compiled(Pattern::of_counts(state.size(), bytes));
 }
 
@@ -54,7 +55,8 @@ Phases phases_of(const antiphon_part* parts, int count, int size) {
   for (int i = 0; i < count; ++i) {
     const antiphon_part& p = parts[i];
     if (p.phase < 0 || p.phase > count) throw InvalidArgument("a phase out of bounds");
-    if (static_cast<std::size_t>(p.phase) >= phases.phases.size()) phases.phases.resize(static_cast<std::size_t>(p.phase) + 1);
+    if (static_cast<std::size_t>(p.phase) >= phases.phases.size())
+      phases.phases.resize(static_cast<std::size_t>(p.phase) + 1);
     phases.phases[static_cast<std::size_t>(p.phase)].parts.push_back({p.from, p.to, p.offset_bytes, p.bytes});
   }
   // A rank that has two messages in a phase sends them together.
@@ -62,8 +64,10 @@ Phases phases_of(const antiphon_part* parts, int count, int size) {
     std::vector<int> out(static_cast<std::size_t>(size));
     std::vector<int> in(out.size());
     for (const Part& p : phase.parts) {
-      if (p.from < 0 || p.from >= size || p.to < 0 || p.to >= size || p.from == p.to) throw InvalidArgument("a rank out of bounds");
-      phase.together = ++out[static_cast<std::size_t>(p.from)] > 1 || ++in[static_cast<std::size_t>(p.to)] > 1 || phase.together;
+      if (p.from < 0 || p.from >= size || p.to < 0 || p.to >= size || p.from == p.to)
+        throw InvalidArgument("a rank out of bounds");
+      phase.together =
+          ++out[static_cast<std::size_t>(p.from)] > 1 || ++in[static_cast<std::size_t>(p.to)] > 1 || phase.together;
     }
   }
   std::erase_if(phases.phases, [](const PhaseOfParts& phase) { return phase.parts.empty(); });
@@ -73,8 +77,10 @@ Phases phases_of(const antiphon_part* parts, int count, int size) {
 CompiledPattern from_parts(const antiphon_part* parts, int count, CommState& state) {
   const Fabric& fabric = state.fabric();
   CompiledPattern compiled{.phases = phases_of(parts, count, state.size())};
-  // Checked as if each rank had a node of its own: what several ranks of one node do to its port is the caller's affair.
-  if (const auto wrong = check_phases(compiled.phases, compiled.phases.pattern(), Fabric{})) throw InvalidArgument(*wrong);
+  // Checked as if each rank had a node of its own: what several ranks of one node do to its port is the caller's
+  // affair.
+  if (const auto wrong = check_phases(compiled.phases, compiled.phases.pattern(), Fabric{}))
+    throw InvalidArgument(*wrong);
   double best_s = -1;
   for (int i = 0; i < synchronisation_count; ++i) {
     const auto synchronisation = static_cast<Synchronisation>(i);
@@ -103,10 +109,18 @@ int transmit(const Call& call, antiphon_schedule_s& s) {
   return ANTIPHON_MPI_ERROR;
 }
 
-Call alltoallv_call(const void* sendbuf, const int* sendcounts, const int* sdispls, MPI_Datatype sendtype, void* recvbuf,
-                    const int* recvcounts, const int* rdispls, MPI_Datatype recvtype, MPI_Comm comm) {
-  return {.collective = Collective::alltoallv, .comm = comm, .sendbuf = sendbuf, .recvbuf = recvbuf, .sendtype = sendtype,
-          .recvtype = recvtype, .sendcounts = sendcounts, .senddispls = sdispls, .recvcounts = recvcounts, .recvdispls = rdispls};
+Call alltoallv_call(const void* sendbuf, const int* sendcounts, const int* sdispls, MPI_Datatype sendtype,
+                    void* recvbuf, const int* recvcounts, const int* rdispls, MPI_Datatype recvtype, MPI_Comm comm) {
+  return {.collective = Collective::alltoallv,
+          .comm = comm,
+          .sendbuf = sendbuf,
+          .recvbuf = recvbuf,
+          .sendtype = sendtype,
+          .recvtype = recvtype,
+          .sendcounts = sendcounts,
+          .senddispls = sdispls,
+          .recvcounts = recvcounts,
+          .recvdispls = rdispls};
 }
 
 int init(const Call& call, MPI_Request* request) {
@@ -120,7 +134,8 @@ int init(const Call& call, MPI_Request* request) {
 
 extern "C" {
 
-ANTIPHON_EXPORT int antiphon_impl_control1(const int sendcounts[], MPI_Datatype sendtype, MPI_Comm comm, antiphon_schedule* schedule) {
+ANTIPHON_EXPORT int antiphon_impl_control1(const int sendcounts[], MPI_Datatype sendtype, MPI_Comm comm,
+                                           antiphon_schedule* schedule) {
   return make_schedule(comm, schedule, [&](CommState& state) {
     // A rank that cannot say what it sends must say so to the others, who wait for its counts.
     TypeInfo info;
@@ -128,7 +143,8 @@ ANTIPHON_EXPORT int antiphon_impl_control1(const int sendcounts[], MPI_Datatype 
     std::vector<std::int64_t> own(static_cast<std::size_t>(state.size()));
     for (std::size_t i = 0; i < own.size(); ++i) own[i] = good ? sendcounts[i] * info.size_bytes : -1;
     std::vector<std::int64_t> all(own.size() * own.size());
-    if (PMPI_Allgather(own.data(), state.size(), MPI_INT64_T, all.data(), state.size(), MPI_INT64_T, state.own_comm()) != MPI_SUCCESS) {
+    if (PMPI_Allgather(own.data(), state.size(), MPI_INT64_T, all.data(), state.size(), MPI_INT64_T,
+                       state.own_comm()) != MPI_SUCCESS) {
       throw Error("the counts cannot be gathered");
     }
     return from_table(all, state);
@@ -142,11 +158,13 @@ ANTIPHON_EXPORT int antiphon_impl_control2(const long long bytes[], MPI_Comm com
   });
 }
 
-ANTIPHON_EXPORT int antiphon_impl_control3(const antiphon_part parts[], int count, MPI_Comm comm, antiphon_schedule* schedule) {
+ANTIPHON_EXPORT int antiphon_impl_control3(const antiphon_part parts[], int count, MPI_Comm comm,
+                                           antiphon_schedule* schedule) {
   return make_schedule(comm, schedule, [&](CommState& state) { return from_parts(parts, count, state); });
 }
 
-ANTIPHON_EXPORT int antiphon_impl_schedule_parts(antiphon_schedule schedule, antiphon_part parts[], int capacity, int* count) {
+ANTIPHON_EXPORT int antiphon_impl_schedule_parts(antiphon_schedule schedule, antiphon_part parts[], int capacity,
+                                                 int* count) {
   if (schedule == nullptr) return ANTIPHON_BAD_PATTERN;
   int n = 0;
   int number = 0;
@@ -167,10 +185,11 @@ ANTIPHON_EXPORT int antiphon_impl_schedule_free(antiphon_schedule* schedule) {
   return ANTIPHON_OK;
 }
 
-ANTIPHON_EXPORT int antiphon_impl_data_trans1(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
-                                              void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
-                                              MPI_Comm comm) {
-  const Call call = alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+ANTIPHON_EXPORT int antiphon_impl_data_trans1(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                              MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                              const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
+  const Call call =
+      alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
   CommState* const state = world.active ? CommState::of(comm) : nullptr;
   Description d;
   if (state == nullptr || !describe(call, *state, d)) {
@@ -194,25 +213,30 @@ ANTIPHON_EXPORT int antiphon_impl_data_trans1(const void* sendbuf, const int sen
   return rc;
 }
 
-ANTIPHON_EXPORT int antiphon_impl_data_trans2(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
-                                              void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
-                                              antiphon_schedule schedule) {
+ANTIPHON_EXPORT int antiphon_impl_data_trans2(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                              MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                              const int rdispls[], MPI_Datatype recvtype, antiphon_schedule schedule) {
   if (schedule == nullptr) return ANTIPHON_BAD_PATTERN;
   try {
-    return transmit(alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, schedule->comm), *schedule);
+    return transmit(
+        alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, schedule->comm),
+        *schedule);
   } catch (const std::exception&) {
     return ANTIPHON_BAD_PATTERN;
   }
 }
 
-ANTIPHON_EXPORT int antiphon_impl_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype,
-                                                 void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
-                                                 MPI_Comm comm, MPI_Request* request) {
-  return init(alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm), request);
+ANTIPHON_EXPORT int antiphon_impl_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                 MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                 const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                                                 MPI_Request* request) {
+  return init(alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm),
+              request);
 }
 
-ANTIPHON_EXPORT int antiphon_impl_neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                                                          MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+ANTIPHON_EXPORT int antiphon_impl_neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[],
+                                                          const int sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                                          const int recvcounts[], const int rdispls[],
                                                           MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   Call call = alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
   call.form = Form::neighbor_alltoallv;
@@ -220,20 +244,40 @@ ANTIPHON_EXPORT int antiphon_impl_neighbor_alltoallv_init(const void* sendbuf, c
 }
 
 ANTIPHON_EXPORT int antiphon_impl_alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
-                                                 const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[],
-                                                 const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  return init({.collective = Collective::alltoallv, .form = Form::alltoallw, .comm = comm, .sendbuf = sendbuf, .recvbuf = recvbuf,
-               .sendcounts = sendcounts, .senddispls = sdispls, .recvcounts = recvcounts, .recvdispls = rdispls, .sendtypes = sendtypes,
-               .recvtypes = recvtypes}, request);
+                                                 const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                                 const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                                 MPI_Request* request) {
+  return init({.collective = Collective::alltoallv,
+               .form = Form::alltoallw,
+               .comm = comm,
+               .sendbuf = sendbuf,
+               .recvbuf = recvbuf,
+               .sendcounts = sendcounts,
+               .senddispls = sdispls,
+               .recvcounts = recvcounts,
+               .recvdispls = rdispls,
+               .sendtypes = sendtypes,
+               .recvtypes = recvtypes},
+              request);
 }
 
-ANTIPHON_EXPORT int antiphon_impl_neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
-                                                          const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
-                                                          const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
-                                                          MPI_Request* request) {
-  return init({.collective = Collective::alltoallv, .form = Form::neighbor_alltoallw, .comm = comm, .sendbuf = sendbuf, .recvbuf = recvbuf,
-               .sendcounts = sendcounts, .senddispls = sdispls, .recvcounts = recvcounts, .recvdispls = rdispls, .sendtypes = sendtypes,
-               .recvtypes = recvtypes}, request);
+ANTIPHON_EXPORT int antiphon_impl_neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[],
+                                                          const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                                          void* recvbuf, const int recvcounts[],
+                                                          const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                                                          MPI_Comm comm, MPI_Request* request) {
+  return init({.collective = Collective::alltoallv,
+               .form = Form::neighbor_alltoallw,
+               .comm = comm,
+               .sendbuf = sendbuf,
+               .recvbuf = recvbuf,
+               .sendcounts = sendcounts,
+               .senddispls = sdispls,
+               .recvcounts = recvcounts,
+               .recvdispls = rdispls,
+               .sendtypes = sendtypes,
+               .recvtypes = recvtypes},
+              request);
 }
 
 }  // extern "C"

@@ -10,7 +10,8 @@ namespace antiphon::mpi {
 namespace {
 
 int keyval = MPI_KEYVAL_INVALID;
-/// A communicator whose errors are nobody's business. Set in prepare_datatypes(): not all libraries have constants for handles.
+/// A communicator whose errors are nobody's business. Set in prepare_datatypes(): not all libraries have constants for
+/// handles.
 MPI_Comm quiet;
 
 int delete_info(MPI_Datatype, int, void* value, void*) {
@@ -169,7 +170,8 @@ bool how_made(MPI_Datatype type, Making& m) {
     MPI_Count addresses = 0;
     MPI_Count counts = 0;
     MPI_Count types = 0;
-    if (PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &m.combiner) != MPI_SUCCESS) return false;
+    if (PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &m.combiner) != MPI_SUCCESS)
+      return false;
     m.integers = static_cast<int>(integers);
     m.addresses = static_cast<int>(addresses);
     m.types = static_cast<int>(types);
@@ -183,8 +185,8 @@ bool how_made(MPI_Datatype type, Making& m) {
 bool parts_of(MPI_Datatype type, const Making& making, Parts& parts) {
   parts.integers.resize(static_cast<std::size_t>(making.integers) + 1);
   parts.addresses.resize(static_cast<std::size_t>(making.addresses) + 1);
-  return PMPI_Type_get_contents(type, making.integers, making.addresses, 1, parts.integers.data(), parts.addresses.data(), &parts.base) ==
-         MPI_SUCCESS;
+  return PMPI_Type_get_contents(type, making.integers, making.addresses, 1, parts.integers.data(),
+                                parts.addresses.data(), &parts.base) == MPI_SUCCESS;
 }
 
 void give_back(MPI_Datatype& part) {
@@ -212,7 +214,8 @@ int pack(const void* from, std::int64_t count, MPI_Datatype type, const TypeInfo
   for (std::int64_t i = 0; i < count; i += step) {
     const auto n = static_cast<int>(std::min(step, count - i));
     const auto bytes = static_cast<int>(n * info.size_bytes);
-    const int rc = pack_some(static_cast<const std::byte*>(from) + i * info.extent_bytes, n, type, to + i * info.size_bytes, bytes);
+    const int rc = pack_some(static_cast<const std::byte*>(from) + i * info.extent_bytes, n, type,
+                             to + i * info.size_bytes, bytes);
     if (rc != MPI_SUCCESS) return rc;
   }
   return MPI_SUCCESS;
@@ -227,7 +230,8 @@ int unpack(const std::byte* from, void* to, std::int64_t count, MPI_Datatype typ
   for (std::int64_t i = 0; i < count; i += step) {
     const auto n = static_cast<int>(std::min(step, count - i));
     const auto bytes = static_cast<int>(n * info.size_bytes);
-    const int rc = unpack_some(from + i * info.size_bytes, bytes, static_cast<std::byte*>(to) + i * info.extent_bytes, n, type);
+    const int rc =
+        unpack_some(from + i * info.size_bytes, bytes, static_cast<std::byte*>(to) + i * info.extent_bytes, n, type);
     if (rc != MPI_SUCCESS) return rc;
   }
   return MPI_SUCCESS;

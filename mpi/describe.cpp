@@ -11,7 +11,8 @@ namespace antiphon::mpi {
 
 namespace {
 
-bool set_side(Side& side, const void* buffer, MPI_Datatype type, std::int64_t count, Integers counts, Integers displs, std::int64_t blocks) {
+bool set_side(Side& side, const void* buffer, MPI_Datatype type, std::int64_t count, Integers counts, Integers displs,
+              std::int64_t blocks) {
   side = {};
   if (!inspect(type, side.info)) return false;
   side.buffer = static_cast<std::byte*>(const_cast<void*>(buffer));
@@ -29,7 +30,8 @@ bool set_side(Side& side, const void* buffer, MPI_Datatype type, std::int64_t co
 }
 
 /// A side of alltoallw.
-bool set_typed_side(Side& side, const void* buffer, const MPI_Datatype* types, Integers counts, Integers displs, std::int64_t blocks) {
+bool set_typed_side(Side& side, const void* buffer, const MPI_Datatype* types, Integers counts, Integers displs,
+                    std::int64_t blocks) {
   side = {};
   side.buffer = static_cast<std::byte*>(const_cast<void*>(buffer));
   side.types = types;
@@ -66,7 +68,8 @@ bool describe_reduction(const Call& call, const CommState& state, Description& d
   d.in_place = call.sendbuf == MPI_IN_PLACE;
   const bool rooted = d.collective == Collective::reduce;
   if (d.in_place && rooted && state.rank() != call.root) return false;
-  // The generated calls carry count and type of a reduction on the sending side, reduce_scatter's counts on the receiving one.
+  // The generated calls carry count and type of a reduction on the sending side, reduce_scatter's counts on the
+  // receiving one.
   const bool scatters = d.collective == Collective::reduce_scatter || d.collective == Collective::reduce_scatter_block;
   const std::int64_t blocks = scatters ? state.size() : 1;
   const std::int64_t count = d.collective == Collective::reduce_scatter_block ? call.recvcount : call.sendcount;
@@ -92,21 +95,26 @@ bool describe_movement(const Call& call, const CommState& state, Description& d)
   bool ok = true;
   switch (d.collective) {
     case Collective::bcast: ok = set_side(d.output, call.recvbuf, call.sendtype, call.sendcount, {}, {}, 1); break;
-    case Collective::scatter: case Collective::scatterv:
+    case Collective::scatter:
+    case Collective::scatterv:
       d.in_place = root && call.recvbuf == MPI_IN_PLACE;
-      if (root) ok = set_side(d.input, call.sendbuf, call.sendtype, call.sendcount, call.sendcounts, call.senddispls, all);
+      if (root)
+        ok = set_side(d.input, call.sendbuf, call.sendtype, call.sendcount, call.sendcounts, call.senddispls, all);
       if (ok && !d.in_place) ok = set_side(d.output, call.recvbuf, call.recvtype, call.recvcount, {}, {}, 1);
       break;
-    case Collective::gather: case Collective::gatherv:
+    case Collective::gather:
+    case Collective::gatherv:
       d.in_place = root && call.sendbuf == MPI_IN_PLACE;
       if (!d.in_place) ok = set_side(d.input, call.sendbuf, call.sendtype, call.sendcount, {}, {}, 1);
-      if (ok && root) ok = set_side(d.output, call.recvbuf, call.recvtype, call.recvcount, call.recvcounts, call.recvdispls, all);
+      if (ok && root)
+        ok = set_side(d.output, call.recvbuf, call.recvtype, call.recvcount, call.recvcounts, call.recvdispls, all);
       break;
     case Collective::alltoallv:
       d.in_place = call.sendbuf == MPI_IN_PLACE;
       if (call.form != Form::plain) {
         ok = set_typed_side(d.output, call.recvbuf, call.recvtypes, call.recvcounts, call.recvdispls, all) &&
-             (d.in_place || set_typed_side(d.input, call.sendbuf, call.sendtypes, call.sendcounts, call.senddispls, all));
+             (d.in_place ||
+              set_typed_side(d.input, call.sendbuf, call.sendtypes, call.sendcounts, call.senddispls, all));
         break;
       }
       [[fallthrough]];
@@ -115,7 +123,8 @@ bool describe_movement(const Call& call, const CommState& state, Description& d)
       d.in_place = call.sendbuf == MPI_IN_PLACE;
       ok = set_side(d.output, call.recvbuf, call.recvtype, call.recvcount, call.recvcounts, call.recvdispls, all);
       if (ok && !d.in_place) {
-        ok = set_side(d.input, call.sendbuf, call.sendtype, call.sendcount, call.sendcounts, call.senddispls, to_all ? 1 : all);
+        ok = set_side(d.input, call.sendbuf, call.sendtype, call.sendcount, call.sendcounts, call.senddispls,
+                      to_all ? 1 : all);
       }
     }
   }
@@ -131,12 +140,15 @@ std::int64_t common_block_bytes(const Description& d, const CommState& state) {
     case Collective::scatter: return d.input.used ? total_bytes(d.input) / state.size() : total_bytes(d.output);
     case Collective::gather: return d.output.used ? total_bytes(d.output) / state.size() : total_bytes(d.input);
     case Collective::bcast: return total_bytes(d.output);
-    case Collective::scatterv: case Collective::gatherv: case Collective::alltoallv: return -1;
+    case Collective::scatterv:
+    case Collective::gatherv:
+    case Collective::alltoallv: return -1;
     default: return total_bytes(d.output) / state.size();
   }
 }
 
-void sizes_and_offsets(const Side& side, std::vector<std::int64_t>& bytes, std::vector<std::int64_t>& offsets, bool packed) {
+void sizes_and_offsets(const Side& side, std::vector<std::int64_t>& bytes, std::vector<std::int64_t>& offsets,
+                       bool packed) {
   std::int64_t at = 0;
   for (std::int64_t i = 0; i < side.blocks; ++i) {
     const std::int64_t size = side.block_bytes(i);
@@ -206,7 +218,8 @@ int Workspace::prepare(std::int64_t scratch_bytes) {
   binding_.element = data.info.element;
   binding_.stream = static_cast<std::int64_t>(d_.collective);
   if (is_reduction(d_.collective)) return prepare_reduction(scratch_bytes);
-  binding_.base[static_cast<std::size_t>(Space::scratch)] = scratch_bytes > 0 ? state_.scratch.get(scratch_bytes) : nullptr;
+  binding_.base[static_cast<std::size_t>(Space::scratch)] =
+      scratch_bytes > 0 ? state_.scratch.get(scratch_bytes) : nullptr;
   if (const int rc = place_output(); rc != MPI_SUCCESS) return rc;
   return place_input();
 }
@@ -222,7 +235,8 @@ int Workspace::prepare_reduction(std::int64_t scratch_bytes) {
   binding_.base[static_cast<std::size_t>(Space::output)] = d_.output.used ? d_.output.buffer : nullptr;
   if (scratch_bytes > 0) {
     const std::int64_t elements = scratch_bytes / info.size_bytes + 1;
-    binding_.base[static_cast<std::size_t>(Space::scratch)] = state_.scratch.get(elements * info.extent_bytes) - info.true_lb_bytes;
+    binding_.base[static_cast<std::size_t>(Space::scratch)] =
+        state_.scratch.get(elements * info.extent_bytes) - info.true_lb_bytes;
   }
   return MPI_SUCCESS;
 }
@@ -250,7 +264,8 @@ int Workspace::place_output() {
   base = state_.output_staging.get(total_bytes(side));
   unpack_ = d_.collective != Collective::bcast || problem_.rank != problem_.root;
   if (!unpack_) return pack_block(side, 0, base);
-  if (problem_.in_place) return pack_block(side, problem_.rank, base + problem_.output_block(problem_.rank).offset_bytes);
+  if (problem_.in_place)
+    return pack_block(side, problem_.rank, base + problem_.output_block(problem_.rank).offset_bytes);
   return MPI_SUCCESS;
 }
 
@@ -288,7 +303,8 @@ int Workspace::finish() {
     const std::int64_t count = side.block_count(i);
     // The program's own block is where it was.
     if (count == 0 || (problem_.in_place && i == problem_.rank)) continue;
-    const int rc = unpack(base + offset, side.buffer + side.offset_bytes(i), count, side.block_type(i), side.block_info(i));
+    const int rc =
+        unpack(base + offset, side.buffer + side.offset_bytes(i), count, side.block_type(i), side.block_info(i));
     if (rc != MPI_SUCCESS) return rc;
   }
   return MPI_SUCCESS;

@@ -16,21 +16,26 @@ struct Side {
   std::byte* buffer = nullptr;
   MPI_Datatype type = MPI_DATATYPE_NULL;
   TypeInfo info;
-  std::int64_t count = 0;     ///< elements of each block
-  Integers counts, displs;    ///< where blocks differ
+  std::int64_t count = 0;   ///< elements of each block
+  Integers counts, displs;  ///< where blocks differ
   std::int64_t blocks = 0;
-  bool used = false;          ///< this rank has this side in this call
-  /// alltoallw: a type for each block, displacements in bytes. Of `info` only `contiguous` means something then: all blocks are.
+  bool used = false;  ///< this rank has this side in this call
+  /// alltoallw: a type for each block, displacements in bytes. Of `info` only `contiguous` means something then: all
+  /// blocks are.
   const MPI_Datatype* types = nullptr;
   std::vector<TypeInfo> infos;
 
   [[nodiscard]] std::int64_t block_count(std::int64_t i) const { return counts.present() ? counts[i] : count; }
   /// In elements; not of alltoallw.
   [[nodiscard]] std::int64_t block_place(std::int64_t i) const { return displs.present() ? displs[i] : i * count; }
-  [[nodiscard]] const TypeInfo& block_info(std::int64_t i) const { return types == nullptr ? info : infos[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] const TypeInfo& block_info(std::int64_t i) const {
+    return types == nullptr ? info : infos[static_cast<std::size_t>(i)];
+  }
   [[nodiscard]] MPI_Datatype block_type(std::int64_t i) const { return types == nullptr ? type : types[i]; }
   [[nodiscard]] std::int64_t block_bytes(std::int64_t i) const { return block_count(i) * block_info(i).size_bytes; }
-  [[nodiscard]] std::int64_t offset_bytes(std::int64_t i) const { return types == nullptr ? block_place(i) * info.extent_bytes : displs[i]; }
+  [[nodiscard]] std::int64_t offset_bytes(std::int64_t i) const {
+    return types == nullptr ? block_place(i) * info.extent_bytes : displs[i];
+  }
 };
 
 /// What a call comes to. Filled without communication and, for a repeated call, without allocation.
@@ -38,10 +43,10 @@ struct Description {
   Collective collective{};
   Side input, output;
   bool in_place = false;
-  std::int64_t block_bytes = 0;    ///< for the choice: see Question::bytes
+  std::int64_t block_bytes = 0;  ///< for the choice: see Question::bytes
   std::int64_t element_bytes = 1;
   bool commutative = true;
-  std::int64_t own_bytes = 0;      ///< for the summary: what this rank hands in or gets
+  std::int64_t own_bytes = 0;  ///< for the summary: what this rank hands in or gets
 
   /// Elements that are reduced where they lie, with gaps between them: such data cannot be encoded.
   [[nodiscard]] bool has_gaps() const {
@@ -51,7 +56,8 @@ struct Description {
 };
 
 /// `call` is no neighbour collective (Neighbours::spread).
-/// False where the call must be left to the library: wrong or unusual arguments, nothing to move. `state` gives rank and size.
+/// False where the call must be left to the library: wrong or unusual arguments, nothing to move. `state` gives rank
+/// and size.
 bool describe(const Call& call, const CommState& state, Description& d);
 
 /// The description as a problem for builders. For alltoall(v) in place, as one that is not.

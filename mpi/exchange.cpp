@@ -19,7 +19,8 @@ constexpr std::size_t many_messages = 8;
 
 }  // namespace
 
-Exchange::Exchange(MPI_Comm comm, int rank, int size, const CreditLimits& limits, double patience_s, bool yield, int first_tag)
+Exchange::Exchange(MPI_Comm comm, int rank, int size, const CreditLimits& limits, double patience_s, bool yield,
+                   int first_tag)
     : protocol_(rank, size, limits), comm_(comm), first_tag_(first_tag), least_patience_s_(patience_s), yield_(yield) {}
 
 int Exchange::run(const Problem& problem, const std::byte* input, std::byte* output, const Way& way) {
@@ -49,14 +50,16 @@ int Exchange::begin(const Problem& problem, const std::byte* input, std::byte* o
   const int rc = start_all();
   const Range own_in = problem.input_block(problem.rank);
   const Range own_out = problem.output_block(problem.rank);
-  if (own_out.bytes > 0) std::memmove(output + own_out.offset_bytes, input + own_in.offset_bytes, static_cast<std::size_t>(own_out.bytes));
+  if (own_out.bytes > 0)
+    std::memmove(output + own_out.offset_bytes, input + own_in.offset_bytes, static_cast<std::size_t>(own_out.bytes));
   return rc;
 }
 
 int Exchange::advance() {
   while (!done()) {
     int count = 0;
-    const int rc = PMPI_Testsome(static_cast<int>(active_), requests_.data(), &count, completed_.data(), MPI_STATUSES_IGNORE);
+    const int rc =
+        PMPI_Testsome(static_cast<int>(active_), requests_.data(), &count, completed_.data(), MPI_STATUSES_IGNORE);
     if (rc != MPI_SUCCESS) return rc;
     if (count > 0) retire(count);
     else look_at_clock();
@@ -104,12 +107,16 @@ int Exchange::start(const Action& action) {
   const auto peer = static_cast<std::size_t>(action.peer);
   int rc = MPI_SUCCESS;
   switch (action.kind) {
-    case CreditExchange::Kind::recv_short: case CreditExchange::Kind::recv_piece:
-      rc = PMPI_Irecv(output_ + problem_->recv_offsets[peer] + action.offset_bytes, count, MPI_BYTE, action.peer, first_tag_, comm_, request);
+    case CreditExchange::Kind::recv_short:
+    case CreditExchange::Kind::recv_piece:
+      rc = PMPI_Irecv(output_ + problem_->recv_offsets[peer] + action.offset_bytes, count, MPI_BYTE, action.peer,
+                      first_tag_, comm_, request);
       break;
-    case CreditExchange::Kind::send_short: case CreditExchange::Kind::send_piece:
+    case CreditExchange::Kind::send_short:
+    case CreditExchange::Kind::send_piece:
       note_messages();
-      rc = PMPI_Isend(input_ + problem_->send_offsets[peer] + action.offset_bytes, count, MPI_BYTE, action.peer, first_tag_, comm_, request);
+      rc = PMPI_Isend(input_ + problem_->send_offsets[peer] + action.offset_bytes, count, MPI_BYTE, action.peer,
+                      first_tag_, comm_, request);
       break;
     case CreditExchange::Kind::recv_grant:
       owner.grant = new_grant();

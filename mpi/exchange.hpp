@@ -21,12 +21,12 @@ struct Way {
   double patience_s = 0;  ///< at least; by itself an exchange has as much as suits messages of usual length
 };
 
-/// Made once for a communicator and used for all its calls of any sizes; allocates only when something grows. Exchanges that are under way
-/// at the same time on one communicator need different tags: `first_tag` and the next.
+/// Made once for a communicator and used for all its calls of any sizes; allocates only when something grows. Exchanges
+/// that are under way at the same time on one communicator need different tags: `first_tag` and the next.
 class Exchange {
  public:
-  /// Schedules use tags from 0 up on the same communicator; the protocol's messages keep apart from them, so that calls of which
-  /// some are run as schedules may follow one another without a pause.
+  /// Schedules use tags from 0 up on the same communicator; the protocol's messages keep apart from them, so that calls
+  /// of which some are run as schedules may follow one another without a pause.
   static constexpr int default_first_tag = 30000;
 
   Exchange(MPI_Comm comm, int rank, int size, const CreditLimits& limits, double patience_s, bool yield,
@@ -36,8 +36,8 @@ class Exchange {
 
   /// The blocks of `problem` (an alltoallv) between `input` and `output`. Returns an MPI error code.
   int run(const Problem& problem, const std::byte* input, std::byte* output, const Way& way);
-  /// The same in steps that do not wait: begin() starts what can be started, and advance() goes on as far as it can. The
-  /// problem and the data must stay until done().
+  /// The same in steps that do not wait: begin() starts what can be started, and advance() goes on as far as it can.
+  /// The problem and the data must stay until done().
   int begin(const Problem& problem, const std::byte* input, std::byte* output, const Way& way);
   int advance();
   [[nodiscard]] bool done() const { return protocol_.done(); }

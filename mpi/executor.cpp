@@ -27,12 +27,15 @@ constexpr int follower_tags = 8192;
 int tag_of_sender(int rank) { return follower_tag + rank % follower_tags; }
 /// Instead of a number of messages under way: the one that is to be passed on has not come.
 constexpr int to_relay = -1;
-/// Where nothing but multicasts is under way, a rank sleeps so long at a time for a packet: longer than a tick of the system's clock (4 ms, often), for to set a timer
-/// that comes before that takes longer than all the rest of being woken up. Shorter once nothing has come, and where something else must be moved on,
+/// Where nothing but multicasts is under way, a rank sleeps so long at a time for a packet: longer than a tick of the
+/// system's clock (4 ms, often), for to set a timer that comes before that takes longer than all the rest of being
+/// woken up. Shorter once nothing has come, and where something else must be moved on,
 constexpr std::int64_t packet_patience_ns = 5'000'000, later_patience_ns = 1'000'000, short_patience_ns = 200'000;
-/// but not before it has looked so many times, some 50 µs, where it has a core of its own: to be woken up takes longer than to look.
+/// but not before it has looked so many times, some 50 µs, where it has a core of its own: to be woken up takes longer
+/// than to look.
 constexpr int looks_before_sleep = 200;
-/// On a core that others wait for a few turns, if each look gives it away: who sleeps is woken up later than the next turn comes.
+/// On a core that others wait for a few turns, if each look gives it away: who sleeps is woken up later than the next
+/// turn comes.
 constexpr int looks_on_shared_core = 64;
 constexpr double own_core_crowding = 1.25;  ///< up to this, nobody else waits for the core
 /// What a slot of encoded data begins with.
@@ -119,8 +122,8 @@ void Executor::make_room(std::size_t messages, bool encoded) {
 
 int Executor::run(const Binding& binding) {
   int rc = begin(binding);
-  // When every message is under way, all that is left is to wait, which the library does best. Only where there are many: it
-  // may keep the core meanwhile.
+  // When every message is under way, all that is left is to wait, which the library does best. Only where there are
+  // many: it may keep the core meanwhile.
   if (rc == MPI_SUCCESS && active_ >= many_messages && active_ == message_pieces_ && !persistent::active()) {
     rc = PMPI_Waitall(active_, requests_.data(), statuses_.empty() ? MPI_STATUSES_IGNORE : statuses_.data());
     if (rc != MPI_SUCCESS) return rc;
@@ -129,7 +132,8 @@ int Executor::run(const Binding& binding) {
     rc = start_all();
   }
   while (rc == MPI_SUCCESS && !progress_.done()) {
-    // Not done and nothing under way would be a broken schedule, which the in-process verifier excludes; never spin on it.
+    // Not done and nothing under way would be a broken schedule, which the in-process verifier excludes; never spin on
+    // it.
     if (stuck()) return MPI_ERR_INTERN;
     rc = wait_some();
     if (rc == MPI_SUCCESS) rc = start_all();
@@ -193,15 +197,16 @@ int Executor::post(const Op& op, const Progress::Piece& piece, int peer, int tag
     return sends ? PMPI_Isend(at, n, type, peer, tag_base_ + tag, comm_, &requests_[slot])
                  : PMPI_Irecv(at, n, type, peer, tag_base_ + tag, comm_, &requests_[slot]);
   };
-  const int rc = count <= std::numeric_limits<int>::max() ? post_as(static_cast<int>(count), unit) : post_as(1, LongType(count, unit).get());
+  const int rc = count <= std::numeric_limits<int>::max() ? post_as(static_cast<int>(count), unit)
+                                                          : post_as(1, LongType(count, unit).get());
   if (rc != MPI_SUCCESS) return rc;
   owners_[slot] = piece;
   ++active_;
   return MPI_SUCCESS;
 }
 
-/// Over point-to-point messages a multicast is a message to each receiver. Receivers take turns to be first, so that the pieces
-/// of one multicast keep all their ports busy.
+/// Over point-to-point messages a multicast is a message to each receiver. Receivers take turns to be first, so that
+/// the pieces of one multicast keep all their ports busy.
 int Executor::multicast(const Op& op, const Progress::Piece& piece) {
   const auto& members = schedule_.groups()[static_cast<std::size_t>(op.group)];
   int& under_way = fan_out_[piece.op][static_cast<std::size_t>(piece.index % Progress::max_window)];
@@ -225,13 +230,12 @@ int Executor::start_multicast(const Op& op, const Progress::Piece& piece) {
   switch (mine) {
     case MulticastPart::hand_in: return post(op, piece, roles.leader, tag_of_sender(rank_), true);
     case MulticastPart::take: return post(op, piece, roles.leader, tag_of_sender(op.peer), false);
-    case MulticastPart::relay:
-      under_way = to_relay;
-      return post(op, piece, op.peer, tag_of_sender(op.peer), false);
+    case MulticastPart::relay: under_way = to_relay; return post(op, piece, op.peer, tag_of_sender(op.peer), false);
     default: break;
   }
   const bool sends = mine == MulticastPart::send;
-  lanes_->ready(piece, {address(sends ? op.from_piece(piece.index) : op.to_piece(piece.index)), static_cast<std::size_t>(op.piece_size(piece.index))});
+  lanes_->ready(piece, {address(sends ? op.from_piece(piece.index) : op.to_piece(piece.index)),
+                        static_cast<std::size_t>(op.piece_size(piece.index))});
   return sends ? pass_on(op, piece) : MPI_SUCCESS;
 }
 
@@ -250,9 +254,14 @@ int Executor::pass_on(const Op& op, const Progress::Piece& piece) {
 int Executor::advance_multicasts(bool& moved) {
   moved = false;
   if (!lanes_ || !lanes_->busy()) return MPI_SUCCESS;
-  const bool looks_on = active_ > 0 || looks_ < (crowding() <= own_core_crowding ? looks_before_sleep : yield_ ? looks_on_shared_core : 0);
+  const bool looks_on = active_ > 0 || looks_ < (crowding() <= own_core_crowding ? looks_before_sleep
+                                                 : yield_                        ? looks_on_shared_core
+                                                                                 : 0);
   ++looks_;
-  const std::int64_t patience_ns = looks_on ? 0 : persistent::active() ? short_patience_ns : slept_ns_ > 0 ? later_patience_ns : packet_patience_ns;
+  const std::int64_t patience_ns = looks_on               ? 0
+                                   : persistent::active() ? short_patience_ns
+                                   : slept_ns_ > 0        ? later_patience_ns
+                                                          : packet_patience_ns;
   if (!lanes_->poll(patience_ns)) {
     if (const std::string wrong = lanes_->failure(); !wrong.empty()) {
       warn("multicast: " + wrong);
@@ -272,11 +281,10 @@ int Executor::advance_multicasts(bool& moved) {
   return MPI_SUCCESS;
 }
 
-/// Slept in vain: who is waited for may itself wait for a message of this rank. At once where there have been any but multicasts; else, for what
-/// nobody saw, when it cannot be that somebody is gone: the transport finds that out, and names it.
-bool Executor::library_is_needed() const {
-  return messages_noted() || slept_ns_ > 2 * lanes_->lost_after_ns();
-}
+/// Slept in vain: who is waited for may itself wait for a message of this rank. At once where there have been any but
+/// multicasts; else, for what nobody saw, when it cannot be that somebody is gone: the transport finds that out, and
+/// names it.
+bool Executor::library_is_needed() const { return messages_noted() || slept_ns_ > 2 * lanes_->lost_after_ns(); }
 
 int Executor::move_library_on() {
   int there = 0;
@@ -312,15 +320,16 @@ int Executor::copy(const std::byte* from, std::byte* to, std::int64_t bytes) {
   constexpr std::int64_t most = 1 << 30;
   for (std::int64_t i = 0; i < count; i += most) {
     const auto n = static_cast<int>(std::min(most, count - i));
-    const int rc = PMPI_Sendrecv(from + i * binding_->extent_bytes, n, binding_->type, rank_, copy_tag,
-                                 to + i * binding_->extent_bytes, n, binding_->type, rank_, copy_tag, comm_, MPI_STATUS_IGNORE);
+    const int rc =
+        PMPI_Sendrecv(from + i * binding_->extent_bytes, n, binding_->type, rank_, copy_tag,
+                      to + i * binding_->extent_bytes, n, binding_->type, rank_, copy_tag, comm_, MPI_STATUS_IGNORE);
     if (rc != MPI_SUCCESS) return rc;
   }
   return MPI_SUCCESS;
 }
 
-/// What this thread encodes for schedules. It keeps nothing of the data, so that each frame can be decoded by itself; it keeps plans,
-/// for making one takes longer than encoding a piece ten times.
+/// What this thread encodes for schedules. It keeps nothing of the data, so that each frame can be decoded by itself;
+/// it keeps plans, for making one takes longer than encoding a piece ten times.
 static codec::Encoder& encoder_of_thread() {
   thread_local codec::Encoder encoder([] {
     codec::LinkOptions options;

@@ -33,10 +33,12 @@ struct Binding {
 /// A schedule made ready to run again and again on one communicator: all storage is allocated here, none when it runs.
 class Executor {
  public:
-  /// `tag_base` is added to the schedule's tags: schedules that run at the same time on one communicator keep apart by it.
+  /// `tag_base` is added to the schedule's tags: schedules that run at the same time on one communicator keep apart by
+  /// it.
   Executor(Schedule schedule, MPI_Comm comm, bool yield, int tag_base = 0);
-  /// Multicasts as messages of this communicator's groups, where they can be opened, with so many senders at a time. Without, and where they
-  /// cannot, a multicast is a message to each receiver. Such a schedule must not run at the same time as another of its communicator.
+  /// Multicasts as messages of this communicator's groups, where they can be opened, with so many senders at a time.
+  /// Without, and where they cannot, a multicast is a message to each receiver. Such a schedule must not run at the
+  /// same time as another of its communicator.
   void use_groups(MulticastGroups& groups, int senders);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -46,8 +48,8 @@ class Executor {
   [[nodiscard]] const std::string* why_no_groups() const { return lanes_ ? lanes_->why_not() : nullptr; }
   /// Returns an MPI error code. The communicator's error handler must be MPI_ERRORS_RETURN.
   int run(const Binding& binding);
-  /// The same in steps that do not wait: begin() starts what can be started, and advance() goes on as far as it can. The
-  /// binding must stay until done().
+  /// The same in steps that do not wait: begin() starts what can be started, and advance() goes on as far as it can.
+  /// The binding must stay until done().
   int begin(const Binding& binding);
   int advance();
   [[nodiscard]] bool done() const { return progress_.done(); }
@@ -89,13 +91,14 @@ class Executor {
   std::vector<int> completed_;
   std::vector<MPI_Status> statuses_;  ///< empty where no message carries encoded data
   int active_ = 0;
-  int looks_ = 0;  ///< for packets, since anything moved
-  std::int64_t slept_ns_ = 0;  ///< in vain, since then, at most
+  int looks_ = 0;                    ///< for packets, since anything moved
+  std::int64_t slept_ns_ = 0;        ///< in vain, since then, at most
   std::int64_t message_pieces_ = 0;  ///< all messages of a run; −1: not counted
-  /// Multicasts, and with groups their receives: of each piece under way, by its index modulo the largest window, the messages that are.
+  /// Multicasts, and with groups their receives: of each piece under way, by its index modulo the largest window, the
+  /// messages that are.
   std::unordered_map<OpId, std::array<int, Progress::max_window>> fan_out_;
-  std::vector<std::byte> frame_;  ///< room in which to encode
-  std::int64_t comm_key_ = 0;     ///< tells its data from other communicators'
+  std::vector<std::byte> frame_;           ///< room in which to encode
+  std::int64_t comm_key_ = 0;              ///< tells its data from other communicators'
   std::unique_ptr<MulticastLanes> lanes_;  ///< where multicasts go through groups
 };
 

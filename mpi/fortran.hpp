@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the generated Fortran wrappers need: the names under which a Fortran program calls MPI, and its handles in C.
 //
-// Open MPI: all its Fortran bindings call PMPI_X, so wrapping MPI_X is not enough; the wrappers here call our own MPI_X.
-// MPICH: its bindings call MPI_X, except mpi_f08's procedures without choice buffers, which call PMPI_X.
+// Open MPI: all its Fortran bindings call PMPI_X, so wrapping MPI_X is not enough; the wrappers here call our own
+// MPI_X. MPICH: its bindings call MPI_X, except mpi_f08's procedures without choice buffers, which call PMPI_X.
 // Standard ABI: there is no Fortran library yet.
 #pragma once
 
@@ -55,12 +55,13 @@ class FortranTypes {
   std::shared_ptr<std::vector<MPI_Datatype>> types_;
 };
 
-/// mpif.h and `use mpi`: whatever a compiler makes of the name. `use mpi_f08`: the specific procedure's name, same arguments.
-#define ANTIPHON_FORTRAN_NAMES(name, NAME, parameters)                      \
-  ANTIPHON_FORTRAN_ALIAS(mpi_##name, name##_from_fortran, parameters)       \
-  ANTIPHON_FORTRAN_ALIAS(mpi_##name##_, name##_from_fortran, parameters)    \
-  ANTIPHON_FORTRAN_ALIAS(mpi_##name##__, name##_from_fortran, parameters)   \
-  ANTIPHON_FORTRAN_ALIAS(MPI_##NAME, name##_from_fortran, parameters)       \
+/// mpif.h and `use mpi`: whatever a compiler makes of the name. `use mpi_f08`: the specific procedure's name, same
+/// arguments.
+#define ANTIPHON_FORTRAN_NAMES(name, NAME, parameters)                    \
+  ANTIPHON_FORTRAN_ALIAS(mpi_##name, name##_from_fortran, parameters)     \
+  ANTIPHON_FORTRAN_ALIAS(mpi_##name##_, name##_from_fortran, parameters)  \
+  ANTIPHON_FORTRAN_ALIAS(mpi_##name##__, name##_from_fortran, parameters) \
+  ANTIPHON_FORTRAN_ALIAS(MPI_##NAME, name##_from_fortran, parameters)     \
   ANTIPHON_FORTRAN_ALIAS(mpi_##name##_f08_, name##_from_fortran, parameters)
 
 #elif ANTIPHON_ABI_MPICH
@@ -70,10 +71,12 @@ inline MPI_Comm comm_from_fortran(MPI_Fint comm) { return comm; }
 inline MPI_Fint comm_to_fortran(MPI_Comm comm) { return comm; }
 inline MPI_Info info_from_fortran(MPI_Fint info) { return info; }
 
-#define ANTIPHON_FORTRAN_NAMES(name, NAME, parameters) ANTIPHON_FORTRAN_ALIAS(mpi_##name##_f08_, name##_from_fortran, parameters)
+#define ANTIPHON_FORTRAN_NAMES(name, NAME, parameters) \
+  ANTIPHON_FORTRAN_ALIAS(mpi_##name##_f08_, name##_from_fortran, parameters)
 
 #endif
 
-#define ANTIPHON_FORTRAN_ALIAS(symbol, target, parameters) ANTIPHON_EXPORT void symbol parameters __attribute__((alias(#target)));
+#define ANTIPHON_FORTRAN_ALIAS(symbol, target, parameters) \
+  ANTIPHON_EXPORT void symbol parameters __attribute__((alias(#target)));
 
 }  // namespace antiphon::mpi

@@ -11,13 +11,13 @@ namespace {
 
 #if ANTIPHON_ABI_OPENMPI
 const Sentinel& ignore_one() {
-  static const Sentinel sentinel{"mpi_fortran_status_ignore_", "mpi_fortran_status_ignore", "mpi_fortran_status_ignore__",
-                                 "MPI_FORTRAN_STATUS_IGNORE"};
+  static const Sentinel sentinel{"mpi_fortran_status_ignore_", "mpi_fortran_status_ignore",
+                                 "mpi_fortran_status_ignore__", "MPI_FORTRAN_STATUS_IGNORE"};
   return sentinel;
 }
 const Sentinel& ignore_all() {
-  static const Sentinel sentinel{"mpi_fortran_statuses_ignore_", "mpi_fortran_statuses_ignore", "mpi_fortran_statuses_ignore__",
-                                 "MPI_FORTRAN_STATUSES_IGNORE"};
+  static const Sentinel sentinel{"mpi_fortran_statuses_ignore_", "mpi_fortran_statuses_ignore",
+                                 "mpi_fortran_statuses_ignore__", "MPI_FORTRAN_STATUSES_IGNORE"};
   return sentinel;
 }
 #else

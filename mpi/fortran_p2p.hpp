@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the generated Fortran wrappers of point-to-point calls need: requests, messages, statuses, flags and indices, which the
-// C functions change, and which are written back when the wrapper ends.
+// What the generated Fortran wrappers of point-to-point calls need: requests, messages, statuses, flags and indices,
+// which the C functions change, and which are written back when the wrapper ends.
 #pragma once
 
 #include <vector>
@@ -110,7 +110,9 @@ class FortranRequests {
 
 class FortranMessage {
  public:
-  FortranMessage(MPI_Fint* fortran, bool reads) : fortran_(fortran) { c_ = reads ? message_from_fortran(*fortran) : MPI_MESSAGE_NULL; }
+  FortranMessage(MPI_Fint* fortran, bool reads) : fortran_(fortran) {
+    c_ = reads ? message_from_fortran(*fortran) : MPI_MESSAGE_NULL;
+  }
   ~FortranMessage() { *fortran_ = message_to_fortran(c_); }
   FortranMessage(const FortranMessage&) = delete;
   FortranMessage& operator=(const FortranMessage&) = delete;

@@ -19,7 +19,8 @@ struct GivenPlace {
 };
 /// This rank's; null without ANTIPHON_NODES.
 const GivenPlace* own_given_place();
-/// "node01*4,node02*4", or with sockets "node01/0*2,node01/1*2": each rank's place in the order of ranks. Empty where it is wrong.
+/// "node01*4,node02*4", or with sockets "node01/0*2,node01/1*2": each rank's place in the order of ranks. Empty where
+/// it is wrong.
 std::vector<GivenPlace> parse_places(const std::string& text);
 
 }  // namespace antiphon::mpi

@@ -28,7 +28,8 @@ thread_local double passed_since_s = 0;
 thread_local std::int64_t passed_bytes = 0;
 
 /// The credit protocol: any sizes, nothing known of other ranks'. False: the library is to do this call.
-bool run_exchange(const Call& call, const Description& d, const Problem& problem, Exchange& exchange, bool in_step, CommState& state, int& rc) {
+bool run_exchange(const Call& call, const Description& d, const Problem& problem, Exchange& exchange, bool in_step,
+                  CommState& state, int& rc) {
   Workspace workspace(call, d, problem, state);
   PatternKnowledge& knowledge = state.knowledge();
   knowledge.before_call(problem);
@@ -48,10 +49,12 @@ bool run_exchange(const Call& call, const Description& d, const Problem& problem
 bool rotates(const Choice& choice, const CommState& state) {
   static const Algorithm* const rotated = find_algorithm(Collective::alltoallv, "rotated");
   const auto mode = state.override_of(Collective::alltoallv).mode;
-  return choice.algorithm == rotated && !encodes(choice) && (mode == Override::Mode::automatic || mode == Override::Mode::own);
+  return choice.algorithm == rotated && !encodes(choice) &&
+         (mode == Override::Mode::automatic || mode == Override::Mode::own);
 }
 
-/// Dynamic groups (paper 1, §4.1) are gone with the call that they were made for; groups that could not be had are told of.
+/// Dynamic groups (paper 1, §4.1) are gone with the call that they were made for; groups that could not be had are told
+/// of.
 void after_multicasts(Plan& plan, const Choice& choice, CommState& state) {
   if (plan.groups_for_one_call) {
     for (const auto& members : plan.executor->schedule().groups()) state.groups().close(members);
@@ -108,7 +111,8 @@ const Call* as_exchange(const Call& given, CommState& state) {
   return call;
 }
 
-/// An Alltoallv that all ranks leave to the library because it is short: it is not looked at closely, since it would notice.
+/// An Alltoallv that all ranks leave to the library because it is short: it is not looked at closely, since it would
+/// notice.
 bool pass_short(const Call& call, CommState& state, double began_s) {
   if (call.collective != Collective::alltoallv || call.form != Form::plain || call.sendbuf == MPI_IN_PLACE ||
       call.sendtype == MPI_DATATYPE_NULL) {
@@ -179,13 +183,14 @@ bool accelerate(const Call& call, int& result) {
     CommState* const state = CommState::of(call.comm);
     if (state == nullptr) return pass(began_s, 0);
     if (try_accelerate(call, *state, result, began_s)) return true;
-    // The library must not wait while others wait for what was started here. Blocking calls do not match nonblocking ones, so
-    // this cannot depend on what is under way on this rank, but on what all ranks have done alike.
+    // The library must not wait while others wait for what was started here. Blocking calls do not match nonblocking
+    // ones, so this cannot depend on what is under way on this rank, but on what all ranks have done alike.
     if (!state->has_operations() || !persistent::run_aside(call, result)) return false;
     passed_on(call);
     return true;
   } catch (const std::exception& e) {
-    // Out of memory, in all likelihood. Others may already be waiting for this rank's messages, so the library cannot help.
+    // Out of memory, in all likelihood. Others may already be waiting for this rank's messages, so the library cannot
+    // help.
     warn(std::string(kind_name(kind_of(call))) + ": " + e.what());
     PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
     result = MPI_ERR_NO_MEM;

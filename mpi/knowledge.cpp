@@ -30,8 +30,8 @@ constexpr std::uint64_t gather_every = 128;
 /// A pattern of less than that is not scheduled: all ranks send at once, and scheduling takes longer.
 constexpr std::int64_t least_bytes = 1 << 20;
 
-/// A pattern in which phases of rotation are as uneven as that, together so many times as long as the link needs, is scheduled before counts have come
-/// again, for a few ranks, where that does not take long.
+/// A pattern in which phases of rotation are as uneven as that, together so many times as long as the link needs, is
+/// scheduled before counts have come again, for a few ranks, where that does not take long.
 constexpr double uneven = 1.25;
 constexpr int few_ranks = 32;
 
@@ -42,19 +42,21 @@ std::vector<PatternKnowledge*> unfinished;
 /// What goes into and out of every node of a short pattern, at most.
 constexpr std::int64_t short_bytes = 8192;
 
-/// After how many calls of this pattern all ranks gather again: the longer a call takes, the sooner. `useful`: what was gathered decides something; else
-/// it is only to be seen whether patterns have become others. The same on every rank.
+/// After how many calls of this pattern all ranks gather again: the longer a call takes, the sooner. `useful`: what was
+/// gathered decides something; else it is only to be seen whether patterns have become others. The same on every rank.
 std::uint64_t calls_between(const Pattern& pattern, const Fabric& fabric, std::uint64_t calls, bool useful) {
   const double call_s = lower_bound(pattern, fabric).seconds;
   const double ranks = pattern.size;
-  const double gathering_s = 1e-9 * static_cast<double>(fabric.latency_ns) * std::log2(ranks) + 8 * ranks * ranks / fabric.link_bytes_per_s;
+  const double gathering_s =
+      1e-9 * static_cast<double>(fabric.latency_ns) * std::log2(ranks) + 8 * ranks * ranks / fabric.link_bytes_per_s;
   const double affordable = gathering_s / (gathering_share * std::max(call_s, 1e-9));
   // Soon again where a communicator is young.
   const auto most = std::min(gather_every, (useful ? 3 : 15) * calls);
   return affordable < static_cast<double>(most) ? static_cast<std::uint64_t>(std::ceil(affordable)) : most;
 }
 
-/// Whether ranks that go through phases of rotation in step wait for each other: a phase is as long as its longest message.
+/// Whether ranks that go through phases of rotation in step wait for each other: a phase is as long as its longest
+/// message.
 bool is_uneven(const Pattern& pattern, const Fabric& fabric) {
   std::vector<std::int64_t> longest(static_cast<std::size_t>(pattern.size));
   for (const PatternMessage& m : pattern.messages) {
@@ -65,9 +67,10 @@ bool is_uneven(const Pattern& pattern, const Fabric& fabric) {
   return together > uneven * static_cast<double>(lower_bound(pattern, fabric).node_bytes);
 }
 
-/// Whether phases are as even as ranks need who keep in step: together hardly longer than the busiest rank sends or receives, and the others about as busy.
-/// In uneven ones they wait for each other (measured: 1.5 to 1.75 times the limit, where ranks that are free, in the same order, take 1.07 to 1.12), and
-/// in step with others a rank that has far more to send than they have is held up by them (1.06, free 1.02).
+/// Whether phases are as even as ranks need who keep in step: together hardly longer than the busiest rank sends or
+/// receives, and the others about as busy. In uneven ones they wait for each other (measured: 1.5 to 1.75 times the
+/// limit, where ranks that are free, in the same order, take 1.07 to 1.12), and in step with others a rank that has far
+/// more to send than they have is held up by them (1.06, free 1.02).
 bool are_even(const Phases& phases) {
   constexpr double most = 1.2;
   constexpr double least_busy = 0.6;  ///< of the busiest rank's bytes, in the mean
@@ -98,8 +101,8 @@ bool are_even(const Phases& phases) {
 
 Advice::Advice(const CompiledPattern& compiled, int rank)
     : send_bytes(static_cast<std::size_t>(compiled.phases.size)), recv_bytes(send_bytes.size()),
-      in_step(compiled.synchronisation != Synchronisation::none && compiled.synchronisation != Synchronisation::grants &&
-              are_even(compiled.phases)) {
+      in_step(compiled.synchronisation != Synchronisation::none &&
+              compiled.synchronisation != Synchronisation::grants && are_even(compiled.phases)) {
   for (const PhaseOfParts& phase : compiled.phases.phases) {
     ExchangeStep step;
     const auto take = [&](int& peer, std::int64_t& bytes, const Part& part, int other) {
@@ -131,12 +134,15 @@ bool Advice::fits(const Problem& p) const {
   return true;
 }
 
-bool is_short(const Pattern& pattern, const Fabric& fabric) { return lower_bound(pattern, fabric).node_bytes <= short_bytes; }
+bool is_short(const Pattern& pattern, const Fabric& fabric) {
+  return lower_bound(pattern, fabric).node_bytes <= short_bytes;
+}
 
 Fabric fabric_of(MPI_Comm comm, int size) {
   Fabric fabric;
   constexpr double payload_share = 1448.0 / 1514 / 8;  // of an Ethernet link's bits
-  if (world.settings.link_bits_per_s > 0) fabric.link_bytes_per_s = payload_share * static_cast<double>(world.settings.link_bits_per_s);
+  if (world.settings.link_bits_per_s > 0)
+    fabric.link_bytes_per_s = payload_share * static_cast<double>(world.settings.link_bits_per_s);
   if (world.settings.credit_bytes > 0) fabric.port_buffer_bytes = world.settings.credit_bytes / 2;
   MPI_Group group = MPI_GROUP_NULL;
   PMPI_Comm_group(comm, &group);
@@ -206,7 +212,8 @@ bool PatternKnowledge::was_gathered(const Problem& p) const {
   const auto ranks = static_cast<std::size_t>(size_);
   const auto own = static_cast<std::size_t>(rank_);
   for (std::size_t i = 0; i < ranks; ++i) {
-    if (i != own && (table_[own * ranks + i] != p.send_bytes[i] || table_[i * ranks + own] != p.recv_bytes[i])) return false;
+    if (i != own && (table_[own * ranks + i] != p.send_bytes[i] || table_[i * ranks + own] != p.recv_bytes[i]))
+      return false;
   }
   return true;
 }
@@ -240,7 +247,8 @@ void PatternKnowledge::begin_gathering(const Problem& p) {
   const auto row = coming_.begin() + static_cast<std::ptrdiff_t>(ranks) * rank_;
   std::copy(p.send_bytes.begin(), p.send_bytes.end(), row);
   row[rank_] = std::exchange(most_sent_bytes_, 0);
-  const int rc = PMPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, coming_.data(), size_, MPI_INT64_T, state_.own_comm(), &gathering_);
+  const int rc = PMPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, coming_.data(), size_, MPI_INT64_T,
+                                 state_.own_comm(), &gathering_);
   if (rc != MPI_SUCCESS) return;
   const std::lock_guard lock(unfinished_mutex);
   unfinished.push_back(this);

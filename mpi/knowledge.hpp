@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is known of the whole pattern of a communicator's Alltoallv calls: from a plan file, or gathered now and then.
 //
-// It only advises a rank on its way through an exchange, so ranks need not agree on it: one whose counts are not those of
-// the pattern ignores it, and the exchange goes on. docs/concepts/credit.md says why that is enough.
+// It only advises a rank on its way through an exchange, so ranks need not agree on it: one whose counts are not those
+// of the pattern ignores it, and the exchange goes on. docs/concepts/credit.md says why that is enough.
 #pragma once
 
 #include <mpi.h>
@@ -34,8 +34,8 @@ struct Advice {
   [[nodiscard]] bool fits(const Problem& p) const;
 };
 
-/// Whether the library does such a pattern as well: so little goes into and out of every node that order is worth nothing, and what a
-/// call costs the processor decides.
+/// Whether the library does such a pattern as well: so little goes into and out of every node that order is worth
+/// nothing, and what a call costs the processor decides.
 bool is_short(const Pattern& pattern, const Fabric& fabric);
 
 /// What is known of the machine, for schedulers.
@@ -53,14 +53,15 @@ class PatternKnowledge {
 
   /// Whether a plan file has patterns for so many ranks: the same on every rank.
   [[nodiscard]] bool planned() const { return planned_ > 0; }
-  /// Once before each call that uses the following. Before the first, and after so many calls that it costs next to nothing, all
-  /// ranks gather their counts. Where calls are not long, that goes on beside the call, and is known at the next.
+  /// Once before each call that uses the following. Before the first, and after so many calls that it costs next to
+  /// nothing, all ranks gather their counts. Where calls are not long, that goes on beside the call, and is known at
+  /// the next.
   void before_call(const Problem& p);
-  /// Whether this call is for the library, whatever its counts are: the pattern gathered last is short, and no rank had a long call between
-  /// the last two gatherings. The same on every rank.
+  /// Whether this call is for the library, whatever its counts are: the pattern gathered last is short, and no rank had
+  /// a long call between the last two gatherings. The same on every rank.
   [[nodiscard]] bool leaves_to_library() const { return is_short_; }
-  /// Instead of all the rest, where nothing is to be done but to leave this call, of which this rank sends so much, to the library. The same on
-  /// every rank. False: the call is to be looked at.
+  /// Instead of all the rest, where nothing is to be done but to leave this call, of which this rank sends so much, to
+  /// the library. The same on every rank. False: the call is to be looked at.
   bool pass(std::int64_t sent_bytes) {
     if (!is_short_ || gathering_ != MPI_REQUEST_NULL || calls_ + 1 == next_gathering_) return false;
     ++calls_;
@@ -89,13 +90,14 @@ class PatternKnowledge {
   std::uint64_t calls_ = 0;
   std::uint64_t next_gathering_ = 1;
   MPI_Request gathering_ = MPI_REQUEST_NULL;  ///< under way, into coming_
-  std::vector<std::unique_ptr<Advice>> known_;  ///< the first planned_ are from the plan, then the one of the gathered pattern
+  std::vector<std::unique_ptr<Advice>>
+      known_;  ///< the first planned_ are from the plan, then the one of the gathered pattern
   Pattern gathered_;
   std::uint64_t gathered_before_ = 0;  ///< the call that it was gathered before, the first time
   bool is_long_ = false;               ///< the gathered pattern: worth scheduling
   bool is_short_ = false;
-  bool at_once_ = false;               ///< worth scheduling for the call that it was gathered for
-  std::int64_t most_sent_bytes_ = 0;   ///< in one call since the last gathering
+  bool at_once_ = false;              ///< worth scheduling for the call that it was gathered for
+  std::int64_t most_sent_bytes_ = 0;  ///< in one call since the last gathering
   std::size_t planned_ = 0;
   std::size_t last_ = 0;
   std::vector<std::int64_t> table_, coming_;

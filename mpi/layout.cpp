@@ -123,7 +123,8 @@ bool Layout::repeat(std::int64_t count, std::int64_t stride_bytes) {
 std::shared_ptr<const Layout> layout_of(MPI_Datatype type) {
   auto layout = std::make_shared<Layout>();
   constexpr std::int64_t least_block_bytes = 4;  // a mark's
-  return describe(type, *layout) && layout->extent_bytes > 0 && layout->block_bytes >= least_block_bytes ? layout : nullptr;
+  return describe(type, *layout) && layout->extent_bytes > 0 && layout->block_bytes >= least_block_bytes ? layout
+                                                                                                         : nullptr;
 }
 
 void gather(const Layout& layout, const void* from, std::int64_t count, std::byte* to) {

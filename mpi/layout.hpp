@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the bytes of a datatype lie, of types that are blocks at regular distances: rows, columns and other parts of grids.
+// Where the bytes of a datatype lie, of types that are blocks at regular distances: rows, columns and other parts of
+// grids.
 #pragma once
 
 #include <mpi.h>
@@ -31,7 +32,8 @@ struct Layout {
 /// Null if the type is not so regular.
 std::shared_ptr<const Layout> layout_of(MPI_Datatype type);
 
-/// `count` elements at `from` to packed bytes at `to`, and back: several times faster than some libraries' MPI_Pack and MPI_Unpack.
+/// `count` elements at `from` to packed bytes at `to`, and back: several times faster than some libraries' MPI_Pack and
+/// MPI_Unpack.
 void gather(const Layout& layout, const void* from, std::int64_t count, std::byte* to);
 void scatter(const Layout& layout, const std::byte* from, std::int64_t count, void* to);
 

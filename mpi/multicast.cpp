@@ -82,7 +82,8 @@ MulticastGroup* oldest_within(const std::vector<int>& world_members) {
   MulticastGroup* oldest = nullptr;
   for (MulticastGroup* group : table().open) {
     const auto& theirs = group->world_members();
-    if (group->pinned() || !std::includes(world_members.begin(), world_members.end(), theirs.begin(), theirs.end())) continue;
+    if (group->pinned() || !std::includes(world_members.begin(), world_members.end(), theirs.begin(), theirs.end()))
+      continue;
     if (oldest == nullptr || group->last_used() < oldest->last_used()) oldest = group;
   }
   return oldest;
@@ -90,7 +91,8 @@ MulticastGroup* oldest_within(const std::vector<int>& world_members) {
 
 MulticastGroup* find(std::uint64_t number) {
   const std::lock_guard lock(table().mutex);
-  const auto at = std::find_if(table().open.begin(), table().open.end(), [&](const auto* group) { return group->number() == number; });
+  const auto at = std::find_if(table().open.begin(), table().open.end(),
+                               [&](const auto* group) { return group->number() == number; });
   return at == table().open.end() ? nullptr : *at;
 }
 
@@ -176,7 +178,8 @@ MulticastGroup& MulticastGroups::everybody() { return of(all_); }
 MulticastGroup& MulticastGroups::of(const std::vector<std::int32_t>& members) {
   const MulticastGroup* const whole = members == all_ ? nullptr : &everybody();
   auto& group = groups_[members];
-  if (!group) group = std::make_unique<MulticastGroup>(comm_, rank_, MulticastRoles(members, node_of_rank_, rank_), whole);
+  if (!group)
+    group = std::make_unique<MulticastGroup>(comm_, rank_, MulticastRoles(members, node_of_rank_, rank_), whole);
   return *group;
 }
 
@@ -186,7 +189,8 @@ void MulticastGroups::close(const std::vector<std::int32_t>& members) {
 }
 
 void MulticastGroups::close() {
-  // In the same order on all ranks: those of fewer members are known to their members only, and come in the order of the map.
+  // In the same order on all ranks: those of fewer members are known to their members only, and come in the order of
+  // the map.
   for (auto& [members, group] : groups_) group->close();
   groups_.clear();
 }

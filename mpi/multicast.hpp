@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicast groups for schedules: who of a group's ranks speaks for its node, how the group is opened over MPI, and how many there
-// may be. docs/concepts/multicast.md says why it is as it is.
+// Multicast groups for schedules: who of a group's ranks speaks for its node, how the group is opened over MPI, and how
+// many there may be. docs/concepts/multicast.md says why it is as it is.
 #pragma once
 
 #include <mpi.h>
@@ -16,14 +16,14 @@
 
 namespace antiphon::mpi {
 
-/// Who does what in a group. One rank a node, its leader, is in the transport's group; the others of the node, its followers, give it
-/// what they send and have from it what comes.
+/// Who does what in a group. One rank a node, its leader, is in the transport's group; the others of the node, its
+/// followers, give it what they send and have from it what comes.
 struct MulticastRoles {
-  std::vector<std::int32_t> members;     ///< ranks of the communicator, ascending
-  std::vector<std::int32_t> leaders;     ///< one a node, ascending: the transport's members in order
-  std::vector<std::int32_t> leader_of;   ///< by place in `members`: index into `leaders`
-  std::vector<std::int32_t> followers;   ///< of this rank's node, but for the leader; kept by the leader only
-  int leader = -1;                       ///< this rank's, as a rank
+  std::vector<std::int32_t> members;    ///< ranks of the communicator, ascending
+  std::vector<std::int32_t> leaders;    ///< one a node, ascending: the transport's members in order
+  std::vector<std::int32_t> leader_of;  ///< by place in `members`: index into `leaders`
+  std::vector<std::int32_t> followers;  ///< of this rank's node, but for the leader; kept by the leader only
+  int leader = -1;                      ///< this rank's, as a rank
   bool leads = false;
 
   MulticastRoles(std::vector<std::int32_t> of_ranks, std::span<const int> node_of_rank, int rank);
@@ -34,14 +34,15 @@ struct MulticastRoles {
 /// The ranks of a group as one of them sees it.
 class MulticastGroup {
  public:
-  /// `whole`: the communicator's own group, or null for that itself. Members of a smaller one that is made while the communicator's is open have
-  /// been seen to hear each other.
+  /// `whole`: the communicator's own group, or null for that itself. Members of a smaller one that is made while the
+  /// communicator's is open have been seen to hear each other.
   MulticastGroup(MPI_Comm comm, int rank, MulticastRoles roles, const MulticastGroup* whole);
   ~MulticastGroup();
   MulticastGroup(const MulticastGroup&) = delete;
   MulticastGroup& operator=(const MulticastGroup&) = delete;
 
-  /// Makes the group if it is not there. Collective over the members; the answer, whether messages go through it, is the same on all.
+  /// Makes the group if it is not there. Collective over the members; the answer, whether messages go through it, is
+  /// the same on all.
   bool open();
   /// Waits until nobody needs anything more of anybody, and leaves. Collective over the members.
   void close();
@@ -75,7 +76,7 @@ class MulticastGroup {
   MulticastRoles roles_;
   const MulticastGroup* whole_;
   bool open_ = false;
-  bool refused_ = false; ///< for good
+  bool refused_ = false;  ///< for good
   int pins_ = 0;
   std::uint64_t number_ = 0;
   std::uint64_t last_used_ = 0;
@@ -96,7 +97,8 @@ class MulticastGroups {
   MulticastGroup& everybody();
   /// Whether multicast works among all ranks of the communicator. Collective over it the first time.
   bool work() { return everybody().open(); }
-  /// Closes the group of these ranks, which are all here, unless it is pinned or the communicator's own, everybody(); the next use opens it again.
+  /// Closes the group of these ranks, which are all here, unless it is pinned or the communicator's own, everybody();
+  /// the next use opens it again.
   void close(const std::vector<std::int32_t>& members);
   /// Closes all; collective over the communicator.
   void close();
@@ -118,7 +120,8 @@ MulticastCounts multicast_counts();
 /// Of all groups that are or were open on this rank.
 multicast::Statistics multicast_statistics();
 
-/// Before MPI_Finalize: what is under way comes to its end, then all groups that are still open are left. Collective over MPI_COMM_WORLD.
+/// Before MPI_Finalize: what is under way comes to its end, then all groups that are still open are left. Collective
+/// over MPI_COMM_WORLD.
 void stop_multicast();
 
 }  // namespace antiphon::mpi

@@ -35,9 +35,9 @@ struct antiphon_group_s {
   Collective collective;
   int root;
   Way way = Way::multicast;
-  std::vector<std::int32_t> members;    ///< ascending
-  std::vector<std::int64_t> sizes;      ///< scatterv: each rank's bytes
-  MulticastGroup* group = nullptr;      ///< at members; the communicator's
+  std::vector<std::int32_t> members;  ///< ascending
+  std::vector<std::int64_t> sizes;    ///< scatterv: each rank's bytes
+  MulticastGroup* group = nullptr;    ///< at members; the communicator's
   std::vector<std::unique_ptr<Program>> programs;
   std::size_t oldest = 0;
 
@@ -48,9 +48,11 @@ namespace {
 
 /// Sizes and layouts that are kept for one group.
 constexpr std::size_t most_programs = 8;
-/// A scatter of more bytes in all goes by messages: the root's link is as full then either way, and nobody waits for acknowledgements.
+/// A scatter of more bytes in all goes by messages: the root's link is as full then either way, and nobody waits for
+/// acknowledgements.
 constexpr std::int64_t most_aggregated_bytes = 32768;
-/// With so many members, the root included, messages are as quick as a multicast back to back, and quicker alone: its receivers have to be woken.
+/// With so many members, the root included, messages are as quick as a multicast back to back, and quicker alone: its
+/// receivers have to be woken.
 constexpr std::size_t few_members = 9;
 /// Up to this a message is eager everywhere, and a blocking send quickest: it needs no request.
 constexpr std::int64_t short_bytes = 1024;
@@ -103,7 +105,8 @@ const Choice& scatterv_choice(const antiphon_group_s& g) {
   return g.way == Way::multicast ? aggregated : messages;
 }
 
-/// Whether a scatterv's counts are those of the group. `element_bytes`: of the type that the root sends, or a receiver receives.
+/// Whether a scatterv's counts are those of the group. `element_bytes`: of the type that the root sends, or a receiver
+/// receives.
 bool fits(const Call& call, const antiphon_group_s& g, int rank, std::int64_t element_bytes) {
   if (rank != g.root) return call.recvcount * element_bytes == g.sizes[static_cast<std::size_t>(rank)];
   const auto all = static_cast<std::int64_t>(g.sizes.size());
@@ -123,7 +126,8 @@ int run_plainly(const Call& call, const antiphon_group_s& g, int rank, std::int6
     if (rc == MPI_SUCCESS) rc = post(arguments..., plain_tag, comm, &requests[static_cast<std::size_t>(active++)]);
   };
   const bool may_block = !persistent::active();
-  if (may_block && rank != g.root) return PMPI_Recv(call.recvbuf, recvcount, call.recvtype, g.root, plain_tag, comm, MPI_STATUS_IGNORE);
+  if (may_block && rank != g.root)
+    return PMPI_Recv(call.recvbuf, recvcount, call.recvtype, g.root, plain_tag, comm, MPI_STATUS_IGNORE);
   const bool receives = g.sizes[static_cast<std::size_t>(rank)] > 0 && call.recvbuf != MPI_IN_PLACE;
   if (receives) add(PMPI_Irecv, call.recvbuf, recvcount, call.recvtype, g.root);
   if (rank == g.root) {
@@ -131,12 +135,14 @@ int run_plainly(const Call& call, const antiphon_group_s& g, int rank, std::int6
       if (rc != MPI_SUCCESS || (to == rank && !receives)) continue;
       const auto* const block = static_cast<const std::byte*>(call.sendbuf) + call.senddispls[to] * extent_bytes;
       const auto count = static_cast<int>(call.sendcounts[to]);
-      if (may_block && g.sizes[static_cast<std::size_t>(to)] <= short_bytes) rc = PMPI_Send(block, count, call.sendtype, to, plain_tag, comm);
+      if (may_block && g.sizes[static_cast<std::size_t>(to)] <= short_bytes)
+        rc = PMPI_Send(block, count, call.sendtype, to, plain_tag, comm);
       else add(PMPI_Isend, block, count, call.sendtype, to);
     }
   }
   if (may_block) return rc == MPI_SUCCESS ? PMPI_Waitall(active, requests.data(), MPI_STATUSES_IGNORE) : rc;
-  for (int i = 0; i < active && rc == MPI_SUCCESS; ++i) rc = persistent::wait_for(requests[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < active && rc == MPI_SUCCESS; ++i)
+    rc = persistent::wait_for(requests[static_cast<std::size_t>(i)]);
   return rc;
 }
 
@@ -152,7 +158,9 @@ Schedule schedule_for(const antiphon_group_s& g, const Problem& p) {
 
 Executor& program_for(antiphon_group_s& g, const Problem& problem, CommState& state) {
   for (const auto& p : g.programs) {
-    if (p->problem.bytes == problem.bytes && p->problem.send_offsets == problem.send_offsets && p->problem.in_place == problem.in_place) return *p->executor;
+    if (p->problem.bytes == problem.bytes && p->problem.send_offsets == problem.send_offsets &&
+        p->problem.in_place == problem.in_place)
+      return *p->executor;
   }
   auto fresh = std::make_unique<antiphon_group_s::Program>();
   fresh->problem = problem;
@@ -195,7 +203,8 @@ int move(const Call& call, antiphon_group_s& g) {
   if (!g.takes_part(rank)) return ANTIPHON_OK;
   if (g.collective == Collective::scatterv) {
     TypeInfo type;
-    if (!inspect(rank == g.root ? call.sendtype : call.recvtype, type) || !fits(call, g, rank, type.size_bytes)) return ANTIPHON_BAD_PATTERN;
+    if (!inspect(rank == g.root ? call.sendtype : call.recvtype, type) || !fits(call, g, rank, type.size_bytes))
+      return ANTIPHON_BAD_PATTERN;
     if (g.way == Way::plain) return told(g, run_plainly(call, g, rank, type.extent_bytes, state->own_comm()));
   }
   return run_schedule(call, g, *state);
@@ -217,16 +226,19 @@ int guarded(antiphon_group group, Run&& run) {
 
 extern "C" {
 
-ANTIPHON_EXPORT int antiphon_impl_scatterv_open_group(const int sendcounts[], MPI_Datatype sendtype, int root, MPI_Comm comm, antiphon_group* group) {
+ANTIPHON_EXPORT int antiphon_impl_scatterv_open_group(const int sendcounts[], MPI_Datatype sendtype, int root,
+                                                      MPI_Comm comm, antiphon_group* group) {
   return open_group(comm, root, group, [&](CommState& state, antiphon_group_s& fresh) {
     fresh.collective = Collective::scatterv;
     fresh.sizes.assign(static_cast<std::size_t>(state.size()), 0);
     if (state.rank() == root) {
       TypeInfo info;
       const bool good = inspect(sendtype, info);
-      for (std::size_t i = 0; i < fresh.sizes.size(); ++i) fresh.sizes[i] = good && sendcounts[i] >= 0 ? sendcounts[i] * info.size_bytes : -1;
+      for (std::size_t i = 0; i < fresh.sizes.size(); ++i)
+        fresh.sizes[i] = good && sendcounts[i] >= 0 ? sendcounts[i] * info.size_bytes : -1;
     }
-    if (PMPI_Bcast(fresh.sizes.data(), state.size(), MPI_INT64_T, root, state.own_comm()) != MPI_SUCCESS) return static_cast<int>(ANTIPHON_MPI_ERROR);
+    if (PMPI_Bcast(fresh.sizes.data(), state.size(), MPI_INT64_T, root, state.own_comm()) != MPI_SUCCESS)
+      return static_cast<int>(ANTIPHON_MPI_ERROR);
     for (int i = 0; i < state.size(); ++i) {
       const std::int64_t bytes = fresh.sizes[static_cast<std::size_t>(i)];
       if (bytes < 0) return static_cast<int>(ANTIPHON_BAD_PATTERN);
@@ -242,7 +254,8 @@ ANTIPHON_EXPORT int antiphon_impl_bcast_open_group(int takes_part, int root, MPI
     fresh.collective = Collective::bcast;
     std::vector<int> all(static_cast<std::size_t>(state.size()));
     const int own = takes_part != 0 || state.rank() == root ? 1 : 0;
-    if (PMPI_Allgather(&own, 1, MPI_INT, all.data(), 1, MPI_INT, state.own_comm()) != MPI_SUCCESS) return static_cast<int>(ANTIPHON_MPI_ERROR);
+    if (PMPI_Allgather(&own, 1, MPI_INT, all.data(), 1, MPI_INT, state.own_comm()) != MPI_SUCCESS)
+      return static_cast<int>(ANTIPHON_MPI_ERROR);
     for (int i = 0; i < state.size(); ++i) {
       if (all[static_cast<std::size_t>(i)] != 0) fresh.members.push_back(i);
     }
@@ -250,18 +263,34 @@ ANTIPHON_EXPORT int antiphon_impl_bcast_open_group(int takes_part, int root, MPI
   });
 }
 
-ANTIPHON_EXPORT int antiphon_impl_scatterv_data_movement(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
-                                                         void* recvbuf, int recvcount, MPI_Datatype recvtype, antiphon_group group) {
+ANTIPHON_EXPORT int antiphon_impl_scatterv_data_movement(const void* sendbuf, const int sendcounts[],
+                                                         const int displs[], MPI_Datatype sendtype, void* recvbuf,
+                                                         int recvcount, MPI_Datatype recvtype, antiphon_group group) {
   return guarded(group, [&] {
-    return move({.collective = Collective::scatterv, .comm = group->comm, .sendbuf = sendbuf, .recvbuf = recvbuf, .recvcount = recvcount,
-                 .sendtype = sendtype, .recvtype = recvtype, .sendcounts = sendcounts, .senddispls = displs, .root = group->root},
+    return move({.collective = Collective::scatterv,
+                 .comm = group->comm,
+                 .sendbuf = sendbuf,
+                 .recvbuf = recvbuf,
+                 .recvcount = recvcount,
+                 .sendtype = sendtype,
+                 .recvtype = recvtype,
+                 .sendcounts = sendcounts,
+                 .senddispls = displs,
+                 .root = group->root},
                 *group);
   });
 }
 
-ANTIPHON_EXPORT int antiphon_impl_bcast_data_movement(void* buffer, int count, MPI_Datatype datatype, antiphon_group group) {
+ANTIPHON_EXPORT int antiphon_impl_bcast_data_movement(void* buffer, int count, MPI_Datatype datatype,
+                                                      antiphon_group group) {
   return guarded(group, [&] {
-    return move({.collective = Collective::bcast, .comm = group->comm, .recvbuf = buffer, .sendcount = count, .sendtype = datatype, .root = group->root}, *group);
+    return move({.collective = Collective::bcast,
+                 .comm = group->comm,
+                 .recvbuf = buffer,
+                 .sendcount = count,
+                 .sendtype = datatype,
+                 .root = group->root},
+                *group);
   });
 }
 
@@ -278,7 +307,8 @@ ANTIPHON_EXPORT int antiphon_impl_close_group(antiphon_group* group) {
   if (*group == nullptr) return ANTIPHON_OK;
   if (world.active && (*group)->group != nullptr) {
     (*group)->group->unpin();
-    if (CommState* const state = CommState::of((*group)->comm); state != nullptr) state->groups().close((*group)->members);
+    if (CommState* const state = CommState::of((*group)->comm); state != nullptr)
+      state->groups().close((*group)->members);
   }
   delete *group;
   *group = nullptr;

@@ -11,11 +11,12 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Sends of at most so many bytes are copied, so that the sender needs not wait for the slowest member's acknowledgement.
+/// Sends of at most so many bytes are copied, so that the sender needs not wait for the slowest member's
+/// acknowledgement.
 constexpr std::int64_t most_copied_bytes = 65536;
-/// Of senders that send at the same time, so many bytes together under way, for a port of a switch holds little more: where all meet, or
-/// where one that is faster than a link between switches meets that. Fast links need more, and have it: this is 0.5 ms at 1 Gb/s, about how long
-/// acknowledgements take.
+/// Of senders that send at the same time, so many bytes together under way, for a port of a switch holds little more:
+/// where all meet, or where one that is faster than a link between switches meets that. Fast links need more, and have
+/// it: this is 0.5 ms at 1 Gb/s, about how long acknowledgements take.
 std::int64_t port_bytes() { return std::max<std::int64_t>(65536, world.settings.link_bits_per_s / 8 / 2000); }
 
 /// On one of several groups a rank sleeps no longer.
@@ -25,7 +26,8 @@ bool is_multicast(const Op& op) { return op.group >= 0; }
 
 /// Pieces of one operation that may be posted and not complete.
 std::size_t most_posted(const Op& op) {
-  const std::int64_t window = op.cut.window > 0 ? std::min<std::int64_t>(op.cut.window, Progress::max_window) : Progress::max_window;
+  const std::int64_t window =
+      op.cut.window > 0 ? std::min<std::int64_t>(op.cut.window, Progress::max_window) : Progress::max_window;
   return static_cast<std::size_t>(std::min(op.pieces(), window));
 }
 
@@ -58,7 +60,8 @@ MulticastPart MulticastLanes::part_of(const Op& op) const {
   const MulticastRoles& roles = group.roles();
   if (op.kind == OpKind::multicast) return roles.leads ? MulticastPart::send : MulticastPart::hand_in;
   if (!roles.leads) return MulticastPart::take;
-  return roles.leaders[static_cast<std::size_t>(roles.leader_index(op.peer))] == rank_ ? MulticastPart::relay : MulticastPart::receive;
+  return roles.leaders[static_cast<std::size_t>(roles.leader_index(op.peer))] == rank_ ? MulticastPart::relay
+                                                                                       : MulticastPart::receive;
 }
 
 void MulticastLanes::add_to_lane(OpId id) {
@@ -68,7 +71,8 @@ void MulticastLanes::add_to_lane(OpId id) {
   if (!roles.leads) return;
   const int sender = roles.leader_index(op.kind == OpKind::multicast ? rank_ : op.peer);
   const bool own = roles.leaders[static_cast<std::size_t>(sender)] == rank_;
-  auto lane = std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& l) { return l.group == &group && l.sender == sender; });
+  auto lane = std::find_if(lanes_.begin(), lanes_.end(),
+                           [&](const Lane& l) { return l.group == &group && l.sender == sender; });
   if (lane == lanes_.end()) lane = lanes_.insert(lanes_.end(), {&group, sender, own, {}, 0, {}, 0, 0, 0});
   lane->ops.push_back(id);
   lane_of_[id] = static_cast<int>(lane - lanes_.begin());
@@ -76,8 +80,8 @@ void MulticastLanes::add_to_lane(OpId id) {
   if (!own && roles.followers.empty()) find_wanted(id);
 }
 
-/// Of a message that comes whole into scratch memory, what no operation reads needs not come: an aggregated scatter's receivers take
-/// only their own blocks.
+/// Of a message that comes whole into scratch memory, what no operation reads needs not come: an aggregated scatter's
+/// receivers take only their own blocks.
 void MulticastLanes::find_wanted(OpId id) {
   const Op& op = schedule_.ops()[id];
   if (op.to.space != Space::scratch || op.pieces() != 1 || op.encoded || op.to.bytes == 0) return;
@@ -149,14 +153,17 @@ multicast::Ticket MulticastLanes::post(Lane& lane, const Progress::Piece& piece,
     multicast::SendOptions options;
     options.copy = static_cast<std::int64_t>(at.size()) <= most_copied_bytes;
     options.concurrent = std::min(senders_, transport.size());
-    options.window_packets = std::max(4, static_cast<int>(port_bytes() / transport.payload_bytes()) / options.concurrent);
+    options.window_packets =
+        std::max(4, static_cast<int>(port_bytes() / transport.payload_bytes()) / options.concurrent);
     return transport.send(at, options);
   }
   const auto& wanted = wanted_[piece.op];
   if (wanted.empty()) return transport.receive(lane.sender, at);
   parts_wanted_.clear();
   for (const Range& part : wanted) {
-    if (part.bytes > 0) parts_wanted_.push_back({part.offset_bytes, at.subspan(static_cast<std::size_t>(part.offset_bytes), static_cast<std::size_t>(part.bytes))});
+    if (part.bytes > 0)
+      parts_wanted_.push_back({part.offset_bytes, at.subspan(static_cast<std::size_t>(part.offset_bytes),
+                                                             static_cast<std::size_t>(part.bytes))});
   }
   return transport.receive(lane.sender, static_cast<std::int64_t>(at.size()), parts_wanted_);
 }
@@ -188,7 +195,8 @@ bool MulticastLanes::poll(std::int64_t patience_ns) {
     // A group has several lanes, but needs to be moved on once. While it sleeps on one the others are not looked at.
     const MulticastGroup* moved = nullptr;
     for (const Lane& lane : lanes_) {
-      if (lane.count > 0 && moved != nullptr && lane.group != moved) patience_ns = std::min(patience_ns, several_patience_ns);
+      if (lane.count > 0 && moved != nullptr && lane.group != moved)
+        patience_ns = std::min(patience_ns, several_patience_ns);
       if (lane.count > 0) moved = lane.group;
     }
     moved = nullptr;
@@ -212,7 +220,8 @@ bool MulticastLanes::next(Progress::Piece& piece) {
 }
 
 const std::string* MulticastLanes::why_not() const {
-  const auto shut = std::find_if(groups_.begin(), groups_.end(), [](const MulticastGroup* group) { return !group->is_open(); });
+  const auto shut =
+      std::find_if(groups_.begin(), groups_.end(), [](const MulticastGroup* group) { return !group->is_open(); });
   return shut == groups_.end() ? nullptr : &(*shut)->reason();
 }
 

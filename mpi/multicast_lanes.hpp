@@ -17,16 +17,17 @@ namespace antiphon::mpi {
 
 /// What this rank does for a multicast operation of its schedule.
 enum class MulticastPart : std::uint8_t {
-  fan_out,   ///< there is no group: point-to-point messages from the sender to each
-  send,      ///< speaks for its node: to the group and to its followers
-  relay,     ///< the same with what a follower sends
-  receive,   ///< from the group, and on to its followers
-  hand_in,   ///< a follower's own: to its leader
-  take,      ///< a follower: from its leader
+  fan_out,  ///< there is no group: point-to-point messages from the sender to each
+  send,     ///< speaks for its node: to the group and to its followers
+  relay,    ///< the same with what a follower sends
+  receive,  ///< from the group, and on to its followers
+  hand_in,  ///< a follower's own: to its leader
+  take,     ///< a follower: from its leader
 };
 
-/// Puts messages to and from the group into the order that the transport counts on: a leader's messages match by their number, so they are posted
-/// in the order of the schedule's operations, which is the same on all members, whenever they are ready.
+/// Puts messages to and from the group into the order that the transport counts on: a leader's messages match by their
+/// number, so they are posted in the order of the schedule's operations, which is the same on all members, whenever
+/// they are ready.
 class MulticastLanes {
  public:
   /// `senders`: so many send at the same time.
@@ -72,10 +73,12 @@ class MulticastLanes {
     std::size_t at = 0;
     std::vector<Posted> posted;  ///< a ring
     std::size_t first = 0, count = 0;
-    std::uint64_t seen = 0;      ///< the transport's changes(), when it was last looked at
+    std::uint64_t seen = 0;  ///< the transport's changes(), when it was last looked at
   };
 
-  [[nodiscard]] MulticastGroup& group_of(OpId op) const { return *groups_[static_cast<std::size_t>(schedule_.ops()[op].group)]; }
+  [[nodiscard]] MulticastGroup& group_of(OpId op) const {
+    return *groups_[static_cast<std::size_t>(schedule_.ops()[op].group)];
+  }
   MulticastPart part_of(const Op& op) const;
   void add_to_lane(OpId id);
   void find_wanted(OpId id);

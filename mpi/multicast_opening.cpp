@@ -19,7 +19,8 @@ namespace {
 
 /// Of messages about groups; schedules and the credit protocol use others.
 constexpr int opening_tag = 30010;
-/// Trial packets of each member: so many, spread over so long that a switch which takes its time to learn of a member sees some.
+/// Trial packets of each member: so many, spread over so long that a switch which takes its time to learn of a member
+/// sees some.
 constexpr std::uint32_t trial_packets = 12;
 constexpr int trial_packet_bytes = 128;
 constexpr std::int64_t trial_rate_bytes_per_s = 12 * 128 * 100;  // over 10 ms
@@ -31,9 +32,12 @@ std::vector<std::byte> bytes_of(const std::string& text) {
   return {begin, begin + text.size()};
 }
 
-std::string text_of(const std::vector<std::byte>& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
-/// A number that no other group open on any of its members has: the coordinator's rank in MPI_COMM_WORLD and a count of its own.
+/// A number that no other group open on any of its members has: the coordinator's rank in MPI_COMM_WORLD and a count of
+/// its own.
 std::uint64_t next_number(int world_rank) {
   static std::atomic<std::uint64_t> count = 0;
   return static_cast<std::uint64_t>(world_rank) << 32 | ++count;
@@ -46,13 +50,16 @@ MulticastOpening::MulticastOpening(MulticastGroup& group) : group_(group), roles
 bool MulticastOpening::coordinates() const { return group_.rank_ == roles_.members.front(); }
 
 void MulticastOpening::send(const Bytes& bytes, int member) {
-  failed_ = PMPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, member, opening_tag, group_.comm_) != MPI_SUCCESS || failed_;
+  failed_ = PMPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, member, opening_tag, group_.comm_) !=
+                MPI_SUCCESS ||
+            failed_;
 }
 
 MulticastOpening::Bytes MulticastOpening::receive(int member) {
   MPI_Status status{};
   int count = 0;
-  // MPICH's own PMPI_Probe keeps the core: where ranks share cores, each step of an opening then takes a turn of all of them.
+  // MPICH's own PMPI_Probe keeps the core: where ranks share cores, each step of an opening then takes a turn of all of
+  // them.
   for (int there = 0; there == 0 && !failed_;) {
     failed_ = PMPI_Iprobe(member, opening_tag, group_.comm_, &there, &status) != MPI_SUCCESS;
     if (there == 0) sched_yield();
@@ -60,7 +67,8 @@ MulticastOpening::Bytes MulticastOpening::receive(int member) {
   if (failed_) return {};
   PMPI_Get_count(&status, MPI_BYTE, &count);
   Bytes bytes(static_cast<std::size_t>(count));
-  failed_ = PMPI_Recv(bytes.data(), count, MPI_BYTE, member, opening_tag, group_.comm_, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  failed_ =
+      PMPI_Recv(bytes.data(), count, MPI_BYTE, member, opening_tag, group_.comm_, MPI_STATUS_IGNORE) != MPI_SUCCESS;
   return bytes;
 }
 
@@ -121,8 +129,8 @@ void MulticastOpening::run() {
   multicast_table::opened(group_);
 }
 
-/// Network cards know few groups (paper 1, §4.1). Where a member has as many as it may, all close the one whose last use is longest
-/// ago: one whose members are all here, for others cannot be asked.
+/// Network cards know few groups (paper 1, §4.1). Where a member has as many as it may, all close the one whose last
+/// use is longest ago: one whose members are all here, for others cannot be asked.
 bool MulticastOpening::make_room() {
   const bool full = roles_.leads && multicast_table::open_count() >= world.settings.multicast_groups;
   bool any = false;
@@ -208,7 +216,8 @@ bool MulticastOpening::join(const std::vector<std::vector<multicast::Address>>& 
   if (coordinates()) {
     std::vector<multicast::Place> places;
     for (std::size_t i = 0; i < given.size(); ++i) {
-      if (given[i].size() == sizeof(multicast::Place)) std::memcpy(&places.emplace_back(), given[i].data(), sizeof(multicast::Place));
+      if (given[i].size() == sizeof(multicast::Place))
+        std::memcpy(&places.emplace_back(), given[i].data(), sizeof(multicast::Place));
     }
     try {
       multicast::Options options;
@@ -227,7 +236,8 @@ bool MulticastOpening::join(const std::vector<std::vector<multicast::Address>>& 
       local.keeper = world.settings.multicast_keeper;
       local.faults.seed = world.settings.multicast_seed + static_cast<std::uint64_t>(index);
       local.faults.loss = world.settings.multicast_loss;
-      group_.transport_ = std::make_unique<multicast::Group>(multicast::Description::unpack(packed), index, std::move(*endpoint), local);
+      group_.transport_ = std::make_unique<multicast::Group>(multicast::Description::unpack(packed), index,
+                                                             std::move(*endpoint), local);
     } catch (const std::exception& e) {
       objection = e.what();
     }
@@ -253,8 +263,10 @@ std::string MulticastOpening::try_out(std::uint32_t run) {
   }
   if (group.failure()) return group.failure()->text;
   const auto missing = std::find(heard.begin(), heard.end(), false) - heard.begin();
-  return "rank " + std::to_string(group_.rank_) + " hears no multicast of rank " + std::to_string(roles_.leaders[static_cast<std::size_t>(missing)]) +
-         " (a switch without an IGMP querier, a network that filters it, or another interface: ANTIPHON_MULTICAST_INTERFACE)";
+  return "rank " + std::to_string(group_.rank_) + " hears no multicast of rank " +
+         std::to_string(roles_.leaders[static_cast<std::size_t>(missing)]) +
+         " (a switch without an IGMP querier, a network that filters it, or another interface: "
+         "ANTIPHON_MULTICAST_INTERFACE)";
 }
 
 bool MulticastOpening::all_hear_all() {

@@ -30,8 +30,8 @@ void evicted();
 std::vector<MulticastGroup*> all();
 }  // namespace multicast_table
 
-/// One opening. The first member coordinates: every step gathers something from all members there, and tells all what came of it. So
-/// whatever goes wrong anywhere, all come to the same end.
+/// One opening. The first member coordinates: every step gathers something from all members there, and tells all what
+/// came of it. So whatever goes wrong anywhere, all come to the same end.
 class MulticastOpening {
  public:
   explicit MulticastOpening(MulticastGroup& group);

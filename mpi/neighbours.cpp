@@ -11,8 +11,9 @@ namespace antiphon::mpi {
 namespace {
 
 /// Names of Form, in its order, without the first.
-constexpr std::array<std::string_view, form_count - 1> form_names{"alltoallw",         "neighbor_allgather",  "neighbor_allgatherv",
-                                                                  "neighbor_alltoall", "neighbor_alltoallv", "neighbor_alltoallw"};
+constexpr std::array<std::string_view, form_count - 1> form_names{"alltoallw",           "neighbor_allgather",
+                                                                  "neighbor_allgatherv", "neighbor_alltoall",
+                                                                  "neighbor_alltoallv",  "neighbor_alltoallw"};
 
 /// Blocks of a grid: for each dimension, the one from and to the lower neighbour, then the upper one's.
 NeighbourLists of_grid(MPI_Comm comm) {
@@ -53,7 +54,8 @@ NeighbourLists of_distributed_graph(MPI_Comm comm) {
   // Room for weights, which a library writes wherever the graph has some.
   std::vector<int> in_weights(lists.sources.size() + 1);
   std::vector<int> out_weights(lists.destinations.size() + 1);
-  PMPI_Dist_graph_neighbors(comm, in, lists.sources.data(), in_weights.data(), out, lists.destinations.data(), out_weights.data());
+  PMPI_Dist_graph_neighbors(comm, in, lists.sources.data(), in_weights.data(), out, lists.destinations.data(),
+                            out_weights.data());
   return lists;
 }
 
@@ -74,7 +76,9 @@ struct Block {
 bool block_of(const Call& call, bool sends, std::int64_t k, Block& block) {
   const Integers& counts = sends ? call.sendcounts : call.recvcounts;
   const Integers& displs = sends ? call.senddispls : call.recvdispls;
-  block.type = has_types(call.form) ? (sends ? call.sendtypes : call.recvtypes)[k] : sends ? call.sendtype : call.recvtype;
+  block.type = has_types(call.form) ? (sends ? call.sendtypes : call.recvtypes)[k]
+               : sends              ? call.sendtype
+                                    : call.recvtype;
   block.count = counts.present() ? counts[k] : sends ? call.sendcount : call.recvcount;
   TypeInfo info;
   if (!inspect(block.type, info)) return block.count == 0 && has_types(call.form);
@@ -88,7 +92,8 @@ bool block_of(const Call& call, bool sends, std::int64_t k, Block& block) {
 }  // namespace
 
 std::string_view kind_name(int kind) {
-  return kind < collective_count ? name(static_cast<Collective>(kind)) : form_names[static_cast<std::size_t>(kind - collective_count)];
+  return kind < collective_count ? name(static_cast<Collective>(kind))
+                                 : form_names[static_cast<std::size_t>(kind - collective_count)];
 }
 
 NeighbourLists neighbours_of(MPI_Comm comm) {
@@ -129,7 +134,8 @@ const Call* Neighbours::spread(const Call& call, int size) {
   if (!spread_) {
     resize(send_, size);
     resize(recv_, size);
-    spread_ = std::make_unique<Call>(Call{.collective = Collective::alltoallv, .form = Form::alltoallw, .comm = call.comm});
+    spread_ =
+        std::make_unique<Call>(Call{.collective = Collective::alltoallv, .form = Form::alltoallw, .comm = call.comm});
     spread_->sendcounts = send_.counts.data();
     spread_->senddispls = send_.displs.data();
     spread_->sendtypes = send_.types.data();

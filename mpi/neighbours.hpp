@@ -24,9 +24,11 @@ class Neighbours {
  public:
   explicit Neighbours(MPI_Comm comm);
 
-  /// Whether this rank's blocks can be told apart by their rank: no neighbour twice. Without a topology: false on all ranks.
+  /// Whether this rank's blocks can be told apart by their rank: no neighbour twice. Without a topology: false on all
+  /// ranks.
   [[nodiscard]] bool distinct() const { return distinct_; }
-  /// The call with arrays by rank, in bytes; valid until the next one. Null if a type is none, or a neighbour comes twice.
+  /// The call with arrays by rank, in bytes; valid until the next one. Null if a type is none, or a neighbour comes
+  /// twice.
   const Call* spread(const Call& call, int size);
 
  private:
@@ -44,7 +46,8 @@ class Neighbours {
   std::unique_ptr<Call> spread_;
 };
 
-/// Bytes that a neighbour collective or alltoallw moves to and from each rank of an intracommunicator; false if a type is none.
+/// Bytes that a neighbour collective or alltoallw moves to and from each rank of an intracommunicator; false if a type
+/// is none.
 bool bytes_by_rank(const Call& call, std::vector<std::int64_t>& to, std::vector<std::int64_t>& from);
 
 }  // namespace antiphon::mpi

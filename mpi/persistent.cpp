@@ -69,8 +69,8 @@ Operation* find(MPI_Request request) {
   return found == operations.end() ? nullptr : found->second.get();
 }
 
-/// The numbers of operations on a communicator are the same on all ranks, since they are initialised in the same order. False:
-/// this library has too few tags.
+/// The numbers of operations on a communicator are the same on all ranks, since they are initialised in the same order.
+/// False: this library has too few tags.
 bool take_tags(CommState& state, int& tag_base) {
   int* upper = nullptr;
   int found = 0;
@@ -84,7 +84,8 @@ bool take_tags(CommState& state, int& tag_base) {
 /// All ranks' counts: MPI_Alltoallv_init is level 1 of paper 1 (§4.2), with the control out of the loop.
 Pattern gather_pattern(const Problem& p, MPI_Comm comm) {
   std::vector<std::int64_t> table(static_cast<std::size_t>(p.size) * static_cast<std::size_t>(p.size));
-  if (PMPI_Allgather(p.send_bytes.data(), p.size, MPI_INT64_T, table.data(), p.size, MPI_INT64_T, comm) != MPI_SUCCESS) {
+  if (PMPI_Allgather(p.send_bytes.data(), p.size, MPI_INT64_T, table.data(), p.size, MPI_INT64_T, comm) !=
+      MPI_SUCCESS) {
     throw Error("the counts cannot be gathered");
   }
   return Pattern::of_counts(p.size, table);
@@ -121,7 +122,8 @@ bool plan(Operation& op, CommState& state, bool always) {
   op.problem.parameters = choice.parameters;
   if (!supports(*choice.algorithm, op.problem)) return false;
   if (choice.algorithm->knowledge == Knowledge::all_counts) share_counts(op.problem, state.own_comm());
-  op.executor = std::make_unique<Executor>(build_schedule(*choice.algorithm, op.problem), state.own_comm(), world.yields, tag_base);
+  op.executor = std::make_unique<Executor>(build_schedule(*choice.algorithm, op.problem), state.own_comm(),
+                                           world.yields, tag_base);
   return true;
 }
 
@@ -139,8 +141,9 @@ void begin(Operation& op) {
   op.workspace = std::make_unique<Workspace>(op.call, op.description, op.problem, op.staging);
   op.rc = op.workspace->prepare(op.exchange ? 0 : op.executor->schedule().scratch_bytes());
   if (op.rc == MPI_SUCCESS) {
-    op.rc = op.exchange ? op.exchange->begin(op.problem, op.workspace->input(), op.workspace->output(), op.advice->way())
-                        : op.executor->begin(op.workspace->binding());
+    op.rc = op.exchange
+                ? op.exchange->begin(op.problem, op.workspace->input(), op.workspace->output(), op.advice->way())
+                : op.executor->begin(op.workspace->binding());
   }
   started.push_back(&op);
   ++detail::active;
@@ -181,11 +184,22 @@ bool wait_for_requests(const P2pCall& c, int& result) {
   auto* const index = const_cast<int*>(c.index);
   auto* const done = const_cast<int*>(c.done);
   switch (c.call) {
-    case P2p::wait: result = poll([&](int* t) { return framing() ? framed::test(requests, t, statuses) : PMPI_Test(requests, t, statuses); }); return true;
-    case P2p::waitall: result = poll([&](int* t) { return framing() ? framed::testall(c.request_count, requests, t, statuses)
-                                                                     : PMPI_Testall(c.request_count, requests, t, statuses); }); return true;
-    case P2p::waitany: result = poll([&](int* t) { return framing() ? framed::testany(c.request_count, requests, index, t, statuses)
-                                                                     : PMPI_Testany(c.request_count, requests, index, t, statuses); }); return true;
+    case P2p::wait:
+      result = poll(
+          [&](int* t) { return framing() ? framed::test(requests, t, statuses) : PMPI_Test(requests, t, statuses); });
+      return true;
+    case P2p::waitall:
+      result = poll([&](int* t) {
+        return framing() ? framed::testall(c.request_count, requests, t, statuses)
+                         : PMPI_Testall(c.request_count, requests, t, statuses);
+      });
+      return true;
+    case P2p::waitany:
+      result = poll([&](int* t) {
+        return framing() ? framed::testany(c.request_count, requests, index, t, statuses)
+                         : PMPI_Testany(c.request_count, requests, index, t, statuses);
+      });
+      return true;
     case P2p::waitsome:
       result = poll([&](int* t) {
         auto* const indices = const_cast<int*>(c.indices);
@@ -214,10 +228,13 @@ bool wait_for_message(const P2pCall& c, int& result) {
     case P2p::recv: result = PMPI_Irecv(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
     case P2p::mrecv: result = PMPI_Imrecv(buffer, count, c.type, message, &request); break;
     case P2p::probe: result = poll([&](int* t) { return PMPI_Iprobe(c.peer, c.tag, c.comm, t, status); }); return true;
-    case P2p::mprobe: result = poll([&](int* t) { return PMPI_Improbe(c.peer, c.tag, c.comm, t, message, status); }); return true;
+    case P2p::mprobe:
+      result = poll([&](int* t) { return PMPI_Improbe(c.peer, c.tag, c.comm, t, message, status); });
+      return true;
     case P2p::sendrecv: {
       MPI_Request sent = MPI_REQUEST_NULL;
-      result = PMPI_Irecv(const_cast<void*>(c.recv_buffer), static_cast<int>(c.recv_count), c.recv_type, c.source, c.recv_tag, c.comm, &request);
+      result = PMPI_Irecv(const_cast<void*>(c.recv_buffer), static_cast<int>(c.recv_count), c.recv_type, c.source,
+                          c.recv_tag, c.comm, &request);
       if (result == MPI_SUCCESS) result = PMPI_Isend(buffer, count, c.type, c.peer, c.tag, c.comm, &sent);
       if (result == MPI_SUCCESS) result = finish_request(request, status);
       if (result == MPI_SUCCESS) result = finish_request(sent, MPI_STATUS_IGNORE);
@@ -249,7 +266,8 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
   CommState* const state = CommState::of(call.comm);
   if (state == nullptr) return false;
   try {
-    const Call* const exchange = has_neighbours(call.form) && !may_compile(call, *state, always) ? nullptr : state->as_exchange(call);
+    const Call* const exchange =
+        has_neighbours(call.form) && !may_compile(call, *state, always) ? nullptr : state->as_exchange(call);
     if (exchange == nullptr) return false;
     auto op = std::make_unique<Operation>(*exchange, state->rank(), state->size());
     if (!describe(op->call, *state, op->description) || !plan(*op, *state, always)) return false;
@@ -269,7 +287,8 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
 
 bool handle(const P2pCall& c, int& result) {
   switch (c.call) {
-    case P2p::start: case P2p::startall: {
+    case P2p::start:
+    case P2p::startall: {
       const std::lock_guard lock(mutex);
       for (int i = 0; i < c.request_count; ++i) {
         if (Operation* const op = find(c.requests[i]); op != nullptr && !op->active) begin(*op);

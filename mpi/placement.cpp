@@ -55,13 +55,15 @@ std::string difference(const Names& wanted, const Names& found) {
   if (!share_a_name(wanted, found)) {
     // The launcher may know nodes by other names than they themselves do.
     if (grouping(wanted) == grouping(found)) return "";
-    return "it names no node of this job (" + wanted.front() + ", here " + found.front() + "), and other ranks share nodes";
+    return "it names no node of this job (" + wanted.front() + ", here " + found.front() +
+           "), and other ranks share nodes";
   }
   std::string text;
   int wrong = 0;
   for (std::size_t r = 0; r < wanted.size(); ++r) {
     if (wanted[r] == found[r]) continue;
-    if (++wrong <= 3) text += (wrong > 1 ? ", rank " : "rank ") + std::to_string(r) + " is on " + found[r] + " instead of " + wanted[r];
+    if (++wrong <= 3)
+      text += (wrong > 1 ? ", rank " : "rank ") + std::to_string(r) + " is on " + found[r] + " instead of " + wanted[r];
   }
   return wrong <= 3 ? text : text + ", and " + std::to_string(wrong - 3) + " more of " + std::to_string(wanted.size());
 }
@@ -85,10 +87,12 @@ void check_placement() {
   for (std::string& name : found) name = short_name(name);
   const std::string wrong = compare(found);
   if (wrong.empty()) {
-    if (world.settings.verbose >= 1) warn("all " + std::to_string(found.size()) + " ranks are where the placement wants them");
+    if (world.settings.verbose >= 1)
+      warn("all " + std::to_string(found.size()) + " ranks are where the placement wants them");
     return;
   }
-  warn("the placement was not honoured: " + wrong + "; hint: `antiphon run --placement FILE --dry-run` shows what the launcher is told");
+  warn("the placement was not honoured: " + wrong +
+       "; hint: `antiphon run --placement FILE --dry-run` shows what the launcher is told");
   if (world.settings.placement_strict) PMPI_Abort(MPI_COMM_WORLD, 3);
 }
 

@@ -87,13 +87,15 @@ struct Declared {
   }
 };
 
-Declared declared_edges(int n, const int* sources, const int* degrees, const int* destinations, const int* weights, int ranks) {
+Declared declared_edges(int n, const int* sources, const int* degrees, const int* destinations, const int* weights,
+                        int ranks) {
   Declared d;
   if (n < 0 || (n > 0 && (sources == nullptr || degrees == nullptr))) d.valid = false;
   const bool plain = weights == unweighted();
   for (int i = 0, e = 0; d.valid && i < n; ++i) {
     d.valid = degrees[i] >= 0 && (degrees[i] == 0 || (destinations != nullptr && weights != nullptr));
-    for (int k = 0; d.valid && k < degrees[i]; ++k, ++e) d.add(sources[i], destinations[e], plain ? 1 : weights[e], ranks);
+    for (int k = 0; d.valid && k < degrees[i]; ++k, ++e)
+      d.add(sources[i], destinations[e], plain ? 1 : weights[e], ranks);
   }
   return d;
 }
@@ -111,11 +113,13 @@ std::vector<Edge> gather_edges(MPI_Comm old, const Numbers& triples) {
   PMPI_Gatherv(triples.data(), own, MPI_INT, all.data(), counts.data(), places.data(), MPI_INT, 0, old);
   std::vector<Edge> edges;
   edges.reserve(all.size() / 3);
-  for (std::size_t i = 0; i + 2 < all.size(); i += 3) edges.push_back({all[i], all[i + 1], static_cast<double>(all[i + 2])});
+  for (std::size_t i = 0; i + 2 < all.size(); i += 3)
+    edges.push_back({all[i], all[i + 1], static_cast<double>(all[i + 2])});
   return edges;
 }
 
-/// Sums over all ranks of `old`: those with wrong arguments, numbers in their lists, those with weights (adjacent graphs).
+/// Sums over all ranks of `old`: those with wrong arguments, numbers in their lists, those with weights (adjacent
+/// graphs).
 struct Agreed {
   std::int64_t wrong = 0, numbers = 0, weighted_in = 0, weighted_out = 0;
 
@@ -123,8 +127,8 @@ struct Agreed {
 };
 
 Agreed agree(MPI_Comm old, const Declared& declared, bool weighted_in = false, bool weighted_out = false) {
-  const std::array<std::int64_t, 4> own{declared.valid ? 0 : 1, static_cast<std::int64_t>(declared.triples.size()), weighted_in ? 1 : 0,
-                                        weighted_out ? 1 : 0};
+  const std::array<std::int64_t, 4> own{declared.valid ? 0 : 1, static_cast<std::int64_t>(declared.triples.size()),
+                                        weighted_in ? 1 : 0, weighted_out ? 1 : 0};
   std::array<std::int64_t, 4> sum{1, 0, 0, 0};
   PMPI_Allreduce(own.data(), sum.data(), 4, MPI_INT64_T, MPI_SUM, old);
   return {sum[0], sum[1], sum[2], sum[3]};
@@ -147,7 +151,9 @@ int make_placed(MPI_Comm old, const Numbers& order, MPI_Comm* made, const Make& 
 struct Neighbours {
   Numbers sources, source_weights, destinations, destination_weights;
 
-  [[nodiscard]] std::array<int, 2> degrees() const { return {static_cast<int>(sources.size()), static_cast<int>(destinations.size())}; }
+  [[nodiscard]] std::array<int, 2> degrees() const {
+    return {static_cast<int>(sources.size()), static_cast<int>(destinations.size())};
+  }
   std::array<Numbers*, 4> lists() { return {&sources, &source_weights, &destinations, &destination_weights}; }
 };
 
@@ -156,14 +162,15 @@ int hand_over(MPI_Comm placed, int to, int from, Neighbours& own, Neighbours& ta
   constexpr int tag = 0;
   const auto degrees = own.degrees();
   std::array<int, 2> wanted{};
-  int rc = PMPI_Sendrecv(degrees.data(), 2, MPI_INT, to, tag, wanted.data(), 2, MPI_INT, from, tag, placed, MPI_STATUS_IGNORE);
+  int rc = PMPI_Sendrecv(degrees.data(), 2, MPI_INT, to, tag, wanted.data(), 2, MPI_INT, from, tag, placed,
+                         MPI_STATUS_IGNORE);
   for (std::size_t i = 0; rc == MPI_SUCCESS && i < 4; ++i) {
     Numbers& out = *own.lists()[i];
     Numbers& in = *taken.lists()[i];
     in.reserve(1);  // an address even where there is no element: null would be an error
     in.resize(static_cast<std::size_t>(wanted[i / 2]));
-    rc = PMPI_Sendrecv(out.data(), degrees[i / 2], MPI_INT, to, tag, in.data(), wanted[i / 2], MPI_INT, from, tag, placed,
-                       MPI_STATUS_IGNORE);
+    rc = PMPI_Sendrecv(out.data(), degrees[i / 2], MPI_INT, to, tag, in.data(), wanted[i / 2], MPI_INT, from, tag,
+                       placed, MPI_STATUS_IGNORE);
   }
   return rc;
 }
@@ -183,26 +190,31 @@ bool valid_list(int count, const int* values, const int* weights, int ranks, boo
 
 }  // namespace
 
-bool cart_create(MPI_Comm old, int dimensions, const int* dims, const int* periods, int reorder, MPI_Comm* made, int& result) {
+bool cart_create(MPI_Comm old, int dimensions, const int* dims, const int* periods, int reorder, MPI_Comm* made,
+                 int& result) {
   if (!eligible(old, reorder) || made == nullptr) return false;
   const auto ranks = grid_ranks(dimensions, dims, periods, size_of(old));
   if (!ranks || *ranks < 2) return false;
-  const auto order = new_ranks(old, *ranks, [&] { return grid_edges(dimensions, dims, periods, *ranks); }, "MPI_Cart_create");
+  const auto order =
+      new_ranks(old, *ranks, [&] { return grid_edges(dimensions, dims, periods, *ranks); }, "MPI_Cart_create");
   if (!order) return false;
-  result = make_placed(old, *order, made, [&](MPI_Comm placed) { return PMPI_Cart_create(placed, dimensions, dims, periods, 0, made); });
+  result = make_placed(old, *order, made,
+                       [&](MPI_Comm placed) { return PMPI_Cart_create(placed, dimensions, dims, periods, 0, made); });
   return true;
 }
 
-bool graph_create(MPI_Comm old, int nodes, const int* index, const int* edges, int reorder, MPI_Comm* made, int& result) {
+bool graph_create(MPI_Comm old, int nodes, const int* index, const int* edges, int reorder, MPI_Comm* made,
+                  int& result) {
   if (!eligible(old, reorder) || made == nullptr || !valid_graph(nodes, index, edges, size_of(old))) return false;
   const auto order = new_ranks(old, nodes, [&] { return graph_edges(nodes, index, edges); }, "MPI_Graph_create");
   if (!order) return false;
-  result = make_placed(old, *order, made, [&](MPI_Comm placed) { return PMPI_Graph_create(placed, nodes, index, edges, 0, made); });
+  result = make_placed(old, *order, made,
+                       [&](MPI_Comm placed) { return PMPI_Graph_create(placed, nodes, index, edges, 0, made); });
   return true;
 }
 
-bool dist_graph_create(MPI_Comm old, int n, const int* sources, const int* degrees, const int* destinations, const int* weights,
-                       MPI_Info info, int reorder, MPI_Comm* made, int& result) {
+bool dist_graph_create(MPI_Comm old, int n, const int* sources, const int* degrees, const int* destinations,
+                       const int* weights, MPI_Info info, int reorder, MPI_Comm* made, int& result) {
   if (!eligible(old, reorder) || made == nullptr) return false;
   const int ranks = size_of(old);
   const Declared declared = declared_edges(n, sources, degrees, destinations, weights, ranks);
@@ -217,9 +229,9 @@ bool dist_graph_create(MPI_Comm old, int n, const int* sources, const int* degre
   return true;
 }
 
-bool dist_graph_create_adjacent(MPI_Comm old, int indegree, const int* sources, const int* source_weights, int outdegree,
-                                const int* destinations, const int* destination_weights, MPI_Info info, int reorder,
-                                MPI_Comm* made, int& result) {
+bool dist_graph_create_adjacent(MPI_Comm old, int indegree, const int* sources, const int* source_weights,
+                                int outdegree, const int* destinations, const int* destination_weights, MPI_Info info,
+                                int reorder, MPI_Comm* made, int& result) {
   if (!eligible(old, reorder) || made == nullptr) return false;
   const int ranks = size_of(old);
   const int rank = rank_in(old);
@@ -228,23 +240,24 @@ bool dist_graph_create_adjacent(MPI_Comm old, int indegree, const int* sources, 
   Declared declared;
   declared.valid = valid_list(indegree, sources, source_weights, ranks, plain_in) &&
                    valid_list(outdegree, destinations, destination_weights, ranks, plain_out);
-  for (int i = 0; declared.valid && i < outdegree; ++i) declared.add(rank, destinations[i], plain_out ? 1 : destination_weights[i], ranks);
+  for (int i = 0; declared.valid && i < outdegree; ++i)
+    declared.add(rank, destinations[i], plain_out ? 1 : destination_weights[i], ranks);
   const Agreed agreed = agree(old, declared, indegree > 0 && !plain_in, outdegree > 0 && !plain_out);
   if (!agreed.usable()) return false;
   const std::vector<Edge> edges = gather_edges(old, declared.triples);
   const auto order = new_ranks(old, ranks, [&] { return edges; }, "MPI_Dist_graph_create_adjacent");
   if (!order) return false;
-  Neighbours own{list_of(sources, indegree, false), list_of(source_weights, indegree, plain_in), list_of(destinations, outdegree, false),
-                 list_of(destination_weights, outdegree, plain_out)};
+  Neighbours own{list_of(sources, indegree, false), list_of(source_weights, indegree, plain_in),
+                 list_of(destinations, outdegree, false), list_of(destination_weights, outdegree, plain_out)};
   result = make_placed(old, *order, made, [&](MPI_Comm placed) {
     Neighbours n;
     const int new_rank = (*order)[static_cast<std::size_t>(rank)];
     const int rc = hand_over(placed, rank, (*order)[static_cast<std::size_t>(new_rank)], own, n);
     if (rc != MPI_SUCCESS) return rc;
-    return PMPI_Dist_graph_create_adjacent(placed, n.degrees()[0], n.sources.data(),
-                                           agreed.weighted_in > 0 ? n.source_weights.data() : unweighted(), n.degrees()[1],
-                                           n.destinations.data(),
-                                           agreed.weighted_out > 0 ? n.destination_weights.data() : unweighted(), info, 0, made);
+    return PMPI_Dist_graph_create_adjacent(
+        placed, n.degrees()[0], n.sources.data(), agreed.weighted_in > 0 ? n.source_weights.data() : unweighted(),
+        n.degrees()[1], n.destinations.data(), agreed.weighted_out > 0 ? n.destination_weights.data() : unweighted(),
+        info, 0, made);
   });
   return true;
 }

@@ -17,7 +17,8 @@ namespace antiphon::mpi::reordering {
 
 namespace {
 
-/// What an edge of mean weight stands for. Absolute sizes are not known; only how latency and rate are weighed depends on it.
+/// What an edge of mean weight stands for. Absolute sizes are not known; only how latency and rate are weighed depends
+/// on it.
 constexpr double mean_edge_bytes = 8192;
 /// An order must be better than that to be worth a change.
 constexpr double least_gain = 0.02;
@@ -47,9 +48,11 @@ std::vector<int> nodes_of(MPI_Comm comm) {
 struct Processes {
   std::vector<std::vector<int>> of_node;  ///< old ranks
   std::vector<std::string> names;         ///< of the nodes
-  std::vector<int> on_a_socket;           ///< by node: processes on each of its sockets, alike; all of them where they are not known or not alike
+  std::vector<int> on_a_socket;  ///< by node: processes on each of its sockets, alike; all of them where they are not
+                                 ///< known or not alike
 
-  Processes(const std::vector<int>& nodes, const std::vector<std::string>& names_of_ranks, const std::vector<int>& sockets) {
+  Processes(const std::vector<int>& nodes, const std::vector<std::string>& names_of_ranks,
+            const std::vector<int>& sockets) {
     std::map<int, std::size_t> index;
     for (std::size_t r = 0; r < nodes.size(); ++r) {
       const auto [place, fresh] = index.emplace(nodes[r], of_node.size());
@@ -116,7 +119,8 @@ std::optional<mapping::Machine> machine_of_profile(const Processes& processes) {
   }
   for (std::size_t i = 0; !all.between_nodes.empty() && i < chosen.size() * chosen.size(); ++i) {
     const auto from = static_cast<std::size_t>(chosen[i / chosen.size()]);
-    job.between_nodes.push_back(all.between_nodes[from * all.nodes.size() + static_cast<std::size_t>(chosen[i % chosen.size()])]);
+    job.between_nodes.push_back(
+        all.between_nodes[from * all.nodes.size() + static_cast<std::size_t>(chosen[i % chosen.size()])]);
   }
   return job;
 }
@@ -158,13 +162,15 @@ mapping::TrafficGraph traffic_of(const std::vector<Edge>& edges, int ranks) {
 }
 
 /// The new rank of each process, or nothing. May throw.
-std::optional<std::vector<int>> seek(const Processes& processes, int ranks, const std::vector<Edge>& edges, const char* call) {
+std::optional<std::vector<int>> seek(const Processes& processes, int ranks, const std::vector<Edge>& edges,
+                                     const char* call) {
   const mapping::Task task(traffic_of(edges, ranks), machine_for(processes));
   const std::vector<int> process_of_slot = processes.by_slot();
   mapping::Assignment given;  // where the ranks would be without a change
   given.slot_of_rank.resize(static_cast<std::size_t>(ranks));
   for (std::size_t slot = 0; slot < process_of_slot.size(); ++slot) {
-    if (process_of_slot[slot] < ranks) given.slot_of_rank[static_cast<std::size_t>(process_of_slot[slot])] = static_cast<int>(slot);
+    if (process_of_slot[slot] < ranks)
+      given.slot_of_rank[static_cast<std::size_t>(process_of_slot[slot])] = static_cast<int>(slot);
   }
   const mapping::Method* const method = mapping::find_method("antiphon");
   if (method == nullptr) throw InvalidArgument("this build has no method to place ranks by");
@@ -175,7 +181,8 @@ std::optional<std::vector<int>> seek(const Processes& processes, int ranks, cons
   if (world.settings.verbose >= 1) {
     const std::string gain = before > 0 ? std::to_string(static_cast<int>(100 * after / before)) + " %" : "nothing";
     warn(std::string(call) + " of " + std::to_string(ranks) + " ranks on " + std::to_string(processes.of_node.size()) +
-         " nodes: neighbours' messages cost " + gain + " of the given order's; " + (better ? "reordered" : "left as it is"));
+         " nodes: neighbours' messages cost " + gain + " of the given order's; " +
+         (better ? "reordered" : "left as it is"));
   }
   if (!better) return std::nullopt;
   std::vector<int> new_rank(process_of_slot.size(), -1);
@@ -189,13 +196,15 @@ std::optional<std::vector<int>> seek(const Processes& processes, int ranks, cons
 }  // namespace
 
 bool eligible(MPI_Comm old, int reorder) {
-  if (!world.active.load(std::memory_order_relaxed) || !world.settings.reorder || reorder == 0 || old == MPI_COMM_NULL) return false;
+  if (!world.active.load(std::memory_order_relaxed) || !world.settings.reorder || reorder == 0 || old == MPI_COMM_NULL)
+    return false;
   int inter = 0;
   PMPI_Comm_test_inter(old, &inter);
   return inter == 0;
 }
 
-std::optional<std::vector<int>> new_ranks(MPI_Comm old, int ranks, const std::function<std::vector<Edge>()>& edges, const char* call) {
+std::optional<std::vector<int>> new_ranks(MPI_Comm old, int ranks, const std::function<std::vector<Edge>()>& edges,
+                                          const char* call) {
   const std::vector<int> nodes = nodes_of(old);
   if (nodes.empty()) return std::nullopt;
   const std::vector<std::string> names = gather_host_names(old);

@@ -10,8 +10,8 @@
 
 namespace antiphon::mpi {
 
-/// The addresses under which a Fortran constant is known: each compiler's spelling of its common block, and, where Fortran
-/// code sits in objects that were loaded privately, possibly one copy per object.
+/// The addresses under which a Fortran constant is known: each compiler's spelling of its common block, and, where
+/// Fortran code sits in objects that were loaded privately, possibly one copy per object.
 class Sentinel {
  public:
   Sentinel(std::initializer_list<const char*> symbols) {

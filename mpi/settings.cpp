@@ -55,7 +55,8 @@ void read_multicast(Settings& s) {
   s.multicast = word_variable("ANTIPHON_MULTICAST", {"auto", "off"});
   s.multicast_interface = variable("ANTIPHON_MULTICAST_INTERFACE");
   s.multicast_groups = static_cast<int>(integer_variable("ANTIPHON_MULTICAST_GROUPS", s.multicast_groups));
-  s.multicast_timeout_ms = std::max<std::int64_t>(integer_variable("ANTIPHON_MULTICAST_TIMEOUT_MS", s.multicast_timeout_ms), 100);
+  s.multicast_timeout_ms =
+      std::max<std::int64_t>(integer_variable("ANTIPHON_MULTICAST_TIMEOUT_MS", s.multicast_timeout_ms), 100);
   s.multicast_strategy = word_variable("ANTIPHON_MULTICAST_STRATEGY", {"nack", "ack"});
   s.multicast_keeper = integer_variable("ANTIPHON_MULTICAST_KEEPER", 1) != 0;
   s.multicast_loss = share_variable("ANTIPHON_MULTICAST_LOSS");
@@ -72,7 +73,9 @@ std::string read_file(const std::string& path, const std::string& what) {
 }
 
 /// What is no Unicode is replaced: paths and files may hold anything.
-std::string text_of(const nlohmann::json& json) { return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+std::string text_of(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 /// Of a profile, what placing ranks needs.
 nlohmann::json machine_of(nlohmann::json profile) {
@@ -82,7 +85,8 @@ nlohmann::json machine_of(nlohmann::json profile) {
   return profile;
 }
 
-/// What a profile says that is needed here: whether codecs were measured, a node's rate and cores, and the bytes that may be under way to it.
+/// What a profile says that is needed here: whether codecs were measured, a node's rate and cores, and the bytes that
+/// may be under way to it.
 struct Measured {
   bool codecs = false;
   std::int64_t link_bits_per_s = 0;
@@ -120,8 +124,8 @@ Measured measured_by(const nlohmann::json& document) {
   return m;
 }
 
-/// Of a profile, what runs need: its measurements would make every start carry them to all ranks. A text that is no profile stays
-/// as it is, for whoever reads it to say what is wrong with it.
+/// Of a profile, what runs need: its measurements would make every start carry them to all ranks. A text that is no
+/// profile stays as it is, for whoever reads it to say what is wrong with it.
 Measured take_profile(Settings& s, std::string text) {
   const auto document = nlohmann::json::parse(text, nullptr, false);
   const bool is_object = document.is_object();
@@ -203,11 +207,12 @@ Settings read_settings() {
   return s;
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Settings, enabled, verbose, force, summary, profile, link_bits_per_s, credit_bytes, plan, trace,
-                                   trace_bytes, compress, compress_link_bits_per_s, cores_per_node, nodes_sharing, compress_threshold_bytes,
-                                   compress_memory_bytes, reorder,
-                                   machine, nodes, placement, placement_strict, multicast, multicast_interface, multicast_groups, multicast_timeout_ms,
-                                   multicast_strategy, multicast_keeper, multicast_loss, multicast_seed, yield)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Settings, enabled, verbose, force, summary, profile, link_bits_per_s, credit_bytes,
+                                   plan, trace, trace_bytes, compress, compress_link_bits_per_s, cores_per_node,
+                                   nodes_sharing, compress_threshold_bytes, compress_memory_bytes, reorder, machine,
+                                   nodes, placement, placement_strict, multicast, multicast_interface, multicast_groups,
+                                   multicast_timeout_ms, multicast_strategy, multicast_keeper, multicast_loss,
+                                   multicast_seed, yield)
 
 std::string serialize(const Settings& s) { return text_of(s); }
 

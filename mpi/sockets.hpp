@@ -8,8 +8,8 @@
 
 namespace antiphon::mpi {
 
-/// The socket of each rank of `comm`, a number that is alike for those of one socket of a node, on its rank 0; elsewhere empty. -1: bound to none,
-/// or to more than one. Collective.
+/// The socket of each rank of `comm`, a number that is alike for those of one socket of a node, on its rank 0;
+/// elsewhere empty. -1: bound to none, or to more than one. Collective.
 std::vector<int> gather_sockets(MPI_Comm comm);
 
 }  // namespace antiphon::mpi

@@ -72,7 +72,8 @@ std::string used_text(const std::map<std::string, long>& used) {
 }
 
 nlohmann::json rows(const std::array<double, cells>& most_calls, const std::array<double, cells>& all_bytes,
-                    const std::array<double, cells>& all_seconds, const std::array<double, cells>& most_seconds, int ranks) {
+                    const std::array<double, cells>& all_seconds, const std::array<double, cells>& most_seconds,
+                    int ranks) {
   auto list = nlohmann::json::array();
   for (std::size_t i = 0; i < cells; ++i) {
     if (most_calls[i] == 0) continue;
@@ -92,24 +93,26 @@ std::array<std::int64_t, 2> planned_calls{};
 
 nlohmann::json document(const nlohmann::json& list, int ranks) {
   nlohmann::json all{{"version", 1}, {"ranks", ranks}, {"collectives", list}};
-  if (!world.settings.plan.empty()) all["plan"] = {{"matched_calls", planned_calls[0]}, {"other_calls", planned_calls[1]}};
+  if (!world.settings.plan.empty())
+    all["plan"] = {{"matched_calls", planned_calls[0]}, {"other_calls", planned_calls[1]}};
   return all;
 }
 
 void print_table(std::FILE* out, const nlohmann::json& list) {
   if (!world.settings.plan.empty()) {
-    std::fprintf(out, "antiphon: %ld of %ld Alltoallv calls (of all ranks) were as the plan says\n", static_cast<long>(planned_calls[0]),
-                 static_cast<long>(planned_calls[0] + planned_calls[1]));
+    std::fprintf(out, "antiphon: %ld of %ld Alltoallv calls (of all ranks) were as the plan says\n",
+                 static_cast<long>(planned_calls[0]), static_cast<long>(planned_calls[0] + planned_calls[1]));
   }
   std::fprintf(out, "antiphon: collectives of this run (calls: most of any rank; time: mean over ranks)\n");
-  std::fprintf(out, "  %-21s %-11s %9s %14s %10s  %s\n", "collective", "bytes", "calls", "bytes in all", "time, s", "algorithm");
+  std::fprintf(out, "  %-21s %-11s %9s %14s %10s  %s\n", "collective", "bytes", "calls", "bytes in all", "time, s",
+               "algorithm");
   for (const auto& row : list) {
     const auto size_class = row.at("size_class").get<std::string>();
     // "≤" is three bytes long and one column wide.
     const int pad = size_class.rfind("≤", 0) == 0 ? 13 : 11;
-    std::fprintf(out, "  %-21s %-*s %9ld %14ld %10.4f  %s\n", row.at("collective").get<std::string>().c_str(), pad, size_class.c_str(),
-                 row.at("calls").get<long>(), row.at("bytes").get<long>(), row.at("time_s").get<double>(),
-                 row.at("algorithm").get<std::string>().c_str());
+    std::fprintf(out, "  %-21s %-*s %9ld %14ld %10.4f  %s\n", row.at("collective").get<std::string>().c_str(), pad,
+                 size_class.c_str(), row.at("calls").get<long>(), row.at("bytes").get<long>(),
+                 row.at("time_s").get<double>(), row.at("algorithm").get<std::string>().c_str());
   }
 }
 

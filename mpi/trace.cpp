@@ -22,7 +22,10 @@ namespace antiphon::mpi::trace {
 
 namespace {
 
-constexpr std::string_view magic{"\x89" "ATR\r\n\x1a\n", 8};
+constexpr std::string_view magic{
+    "\x89"
+    "ATR\r\n\x1a\n",
+    8};
 constexpr std::uint64_t version = 1;
 constexpr std::uint64_t begin_key = 4;
 constexpr int length_tag = 1;
@@ -67,7 +70,8 @@ std::vector<std::string> node_names() {
   PMPI_Allgather(own_name, length, MPI_CHAR, all.data(), length, MPI_CHAR, MPI_COMM_WORLD);
   std::vector<std::string> names;
   for (int r = 0; r < size; ++r) {
-    if (world.node_of_rank[static_cast<std::size_t>(r)] == r) names.emplace_back(all.data() + static_cast<std::size_t>(r) * length);
+    if (world.node_of_rank[static_cast<std::size_t>(r)] == r)
+      names.emplace_back(all.data() + static_cast<std::size_t>(r) * length);
   }
   return names;
 }
@@ -82,10 +86,15 @@ std::string preamble() {
   }
   const std::string mpi = library_version();
   const auto number = [](int n) { return std::to_string(n); };
-  const nlohmann::json header{
-      {"ranks", size}, {"nodes", nodes}, {"hosts", node_names()}, {"mpi", mpi.substr(0, mpi.find_first_of("\n,"))},
-      {"antiphon", number(ANTIPHON_VERSION_MAJOR) + "." + number(ANTIPHON_VERSION_MINOR) + "." + number(ANTIPHON_VERSION_PATCH)},
-      {"program", program_name()}, {"started", now_text()}, {"functions", function_names()}};
+  const nlohmann::json header{{"ranks", size},
+                              {"nodes", nodes},
+                              {"hosts", node_names()},
+                              {"mpi", mpi.substr(0, mpi.find_first_of("\n,"))},
+                              {"antiphon", number(ANTIPHON_VERSION_MAJOR) + "." + number(ANTIPHON_VERSION_MINOR) + "." +
+                                               number(ANTIPHON_VERSION_PATCH)},
+                              {"program", program_name()},
+                              {"started", now_text()},
+                              {"functions", function_names()}};
   Encoder e;
   e.append(magic);
   e.varint(version);
@@ -141,10 +150,13 @@ bool receive_stream(int from, std::FILE* file) {
 /// Rank 0: its own block and everybody else's. False: the file is not complete.
 bool gather(const std::string& start) {
   std::FILE* file = std::fopen(world.settings.trace.c_str(), "wb");
-  const auto write = [&](const void* data, std::size_t bytes) { return file != nullptr && std::fwrite(data, 1, bytes, file) == bytes; };
+  const auto write = [&](const void* data, std::size_t bytes) {
+    return file != nullptr && std::fwrite(data, 1, bytes, file) == bytes;
+  };
   const auto content = recorder->stream().content();
   const std::string begin = block_begin(0, content.size());
-  bool good = write(start.data(), start.size()) && write(begin.data(), begin.size()) && write(content.data(), content.size());
+  bool good =
+      write(start.data(), start.size()) && write(begin.data(), begin.size()) && write(content.data(), content.size());
   for (int from = 1; from < size; ++from) good = receive_stream(from, file) && good;
   good = write("", 1) && good;
   return file != nullptr && std::fclose(file) == 0 && good;
@@ -161,7 +173,8 @@ void start() {
   PMPI_Comm_dup(MPI_COMM_WORLD, &own);
   preamble_text = preamble();
   const std::string part = world.settings.trace + ".rank" + std::to_string(rank);
-  recorder = std::make_unique<Recorder>(part, preamble_text + block_begin(rank, 0), static_cast<std::size_t>(world.settings.trace_bytes));
+  recorder = std::make_unique<Recorder>(part, preamble_text + block_begin(rank, 0),
+                                        static_cast<std::size_t>(world.settings.trace_bytes));
   if (!recorder->stream().on_file()) warn("trace: " + part + " cannot be made; if this rank dies, its calls are lost");
   prepare_shapes();
   PMPI_Barrier(MPI_COMM_WORLD);
@@ -181,14 +194,15 @@ void finish() {
   PMPI_Bcast(&good, 1, MPI_INT, 0, own);
   if (good != 0) recorder->stream().remove_file();
   else if (rank == 0) {
-    warn("trace: " + world.settings.trace + " cannot be written; each rank's part is beside it (hint: antiphon trace --recover FILE)");
+    warn("trace: " + world.settings.trace +
+         " cannot be written; each rank's part is beside it (hint: antiphon trace --recover FILE)");
   }
   unsigned long long dropped = recorder->dropped();
   unsigned long long all = 0;
   PMPI_Reduce(&dropped, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, own);
   if (all > 0) {
-    warn("trace: " + std::to_string(all) + " calls were not recorded: the memory bound of " + std::to_string(world.settings.trace_bytes) +
-         " bytes a rank was reached (hint: raise ANTIPHON_TRACE_BYTES)");
+    warn("trace: " + std::to_string(all) + " calls were not recorded: the memory bound of " +
+         std::to_string(world.settings.trace_bytes) + " bytes a rank was reached (hint: raise ANTIPHON_TRACE_BYTES)");
   }
   recorder.reset();
   PMPI_Comm_free(&own);

@@ -19,8 +19,21 @@ namespace {
 
 /// Kinds of fields (docs/reference/trace.md).
 enum Field : std::uint64_t {
-  root = 1, peer = 2, tag = 3, send_count = 4, send_size = 5, recv_count = 6, recv_size = 7, send_counts = 8, recv_counts = 9,
-  flags = 10, source = 11, source_tag = 12, requests = 13, bytes_to = 14, bytes_from = 15,
+  root = 1,
+  peer = 2,
+  tag = 3,
+  send_count = 4,
+  send_size = 5,
+  recv_count = 6,
+  recv_size = 7,
+  send_counts = 8,
+  recv_counts = 9,
+  flags = 10,
+  source = 11,
+  source_tag = 12,
+  requests = 13,
+  bytes_to = 14,
+  bytes_from = 15,
 };
 enum Flag : std::uint64_t { in_place = 1, as_schedule = 2, failed = 4, recv_gaps = 8, send_gaps = 16 };
 
@@ -105,7 +118,8 @@ class Shape {
   }
   void elements(bool sends, const Integers& counts, std::int64_t ranks, MPI_Datatype type) {
     size_of(sends, type);
-    list(sends ? send_counts : recv_counts, ranks, [&](std::int64_t i) { return std::max<std::int64_t>(0, counts[i]); });
+    list(sends ? send_counts : recv_counts, ranks,
+         [&](std::int64_t i) { return std::max<std::int64_t>(0, counts[i]); });
   }
   void flag(Flag f) { flags_ |= f; }
   void write(std::uint64_t function, MPI_Comm comm, double began_s) {
@@ -173,19 +187,22 @@ void add_arguments(Shape& shape, const Call& call) {
   switch (call.collective) {
     case Collective::barrier: break;
     case Collective::bcast: add_side(shape, true, call, false, size); break;
-    case Collective::scatter: case Collective::scatterv:
+    case Collective::scatter:
+    case Collective::scatterv:
       if (at_root) add_side(shape, true, call, true, size);
       if (!at_root || (inter == 0 && !receives_in_place)) add_side(shape, false, call, false, size);
       break;
-    case Collective::gather: case Collective::gatherv:
+    case Collective::gather:
+    case Collective::gatherv:
       if (!at_root || (inter == 0 && !sends_in_place)) add_side(shape, true, call, false, size);
       if (at_root) add_side(shape, false, call, true, size);
       break;
     case Collective::reduce_scatter: shape.elements(true, call.recvcounts, size, call.sendtype); break;
     case Collective::reduce_scatter_block: shape.elements(true, call.recvcount, call.sendtype); break;
-    case Collective::reduce: case Collective::allreduce: case Collective::scan: case Collective::exscan:
-      shape.elements(true, call.sendcount, call.sendtype);
-      break;
+    case Collective::reduce:
+    case Collective::allreduce:
+    case Collective::scan:
+    case Collective::exscan: shape.elements(true, call.sendcount, call.sendtype); break;
     default:
       if (!sends_in_place) add_side(shape, true, call, true, size);
       add_side(shape, false, call, true, size);
@@ -202,8 +219,10 @@ class P2pTrace : public P2pRecorder {
       Shape shape;
       if (result != MPI_SUCCESS) shape.flag(failed);
       else if (c.comm != MPI_COMM_NULL) add_message(shape, c);
-      if (c.comm == MPI_COMM_NULL && c.request_count > 0) shape.number(requests, static_cast<std::uint64_t>(c.request_count));
-      shape.write(collective_count + static_cast<std::uint64_t>(c.call), result == MPI_SUCCESS ? c.comm : MPI_COMM_NULL, began_s);
+      if (c.comm == MPI_COMM_NULL && c.request_count > 0)
+        shape.number(requests, static_cast<std::uint64_t>(c.request_count));
+      shape.write(collective_count + static_cast<std::uint64_t>(c.call), result == MPI_SUCCESS ? c.comm : MPI_COMM_NULL,
+                  began_s);
     } catch (const std::exception&) {
       // Out of memory: the program goes on, and this call is not in the trace.
     }
@@ -211,7 +230,8 @@ class P2pTrace : public P2pRecorder {
 
  private:
   static bool receives(P2p call) {
-    return call == P2p::recv || call == P2p::irecv || call == P2p::recv_init || call == P2p::mrecv || call == P2p::imrecv;
+    return call == P2p::recv || call == P2p::irecv || call == P2p::recv_init || call == P2p::mrecv ||
+           call == P2p::imrecv;
   }
   static bool waits_for_message(P2p call) {
     return call == P2p::recv || call == P2p::sendrecv || call == P2p::sendrecv_replace || call == P2p::mrecv;
@@ -220,7 +240,9 @@ class P2pTrace : public P2pRecorder {
   static void add_message(Shape& shape, const P2pCall& c) {
     const bool both = c.recv_type != MPI_DATATYPE_NULL;
     const bool known = waits_for_message(c.call) && c.statuses != nullptr;
-    const auto source_of = [&](int wanted) { return plain_rank(wanted == MPI_ANY_SOURCE && known ? c.statuses->MPI_SOURCE : wanted); };
+    const auto source_of = [&](int wanted) {
+      return plain_rank(wanted == MPI_ANY_SOURCE && known ? c.statuses->MPI_SOURCE : wanted);
+    };
     shape.signed_number(peer, receives(c.call) ? source_of(c.peer) : plain_rank(c.peer));
     shape.signed_number(tag, plain_tag(c.tag));
     if (c.type != MPI_DATATYPE_NULL) shape.elements(!receives(c.call), c.count, c.type);
@@ -267,7 +289,8 @@ void collective(const Call& call, double began_s, bool scheduled, bool has_faile
     if (has_failed) shape.flag(failed);
     else add_arguments(shape, call);
     const auto kind = static_cast<std::uint64_t>(kind_of(call));
-    shape.write(call.form == Form::plain ? kind : kind + p2p_names.size(), has_failed ? MPI_COMM_NULL : call.comm, began_s);
+    shape.write(call.form == Form::plain ? kind : kind + p2p_names.size(), has_failed ? MPI_COMM_NULL : call.comm,
+                began_s);
   } catch (const std::exception&) {
     // Out of memory: the program goes on, and this call is not in the trace.
   }

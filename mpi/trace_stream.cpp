@@ -36,8 +36,8 @@ Stream::~Stream() {
 }
 
 bool Stream::grow(std::size_t wanted) {
-  // The part of a file that is not there reads as zeros: the end of the stream. posix_fallocate, since a full disk must say so
-  // here and not by a signal later.
+  // The part of a file that is not there reads as zeros: the end of the stream. posix_fallocate, since a full disk must
+  // say so here and not by a signal later.
   if (file_ >= 0 && posix_fallocate(file_, 0, static_cast<off_t>(wanted)) != 0) {
     if (base_ != nullptr) return false;
     close(file_);
@@ -54,7 +54,8 @@ bool Stream::grow(std::size_t wanted) {
 }
 
 bool Stream::append(std::string_view bytes) {
-  if (size_ + bytes.size() > capacity_ && !grow(std::min(most_, std::max(2 * capacity_, size_ + bytes.size())))) return false;
+  if (size_ + bytes.size() > capacity_ && !grow(std::min(most_, std::max(2 * capacity_, size_ + bytes.size()))))
+    return false;
   if (size_ + bytes.size() > capacity_) return false;
   std::memcpy(base_ + size_, bytes.data(), bytes.size());
   size_ += bytes.size();

@@ -46,7 +46,8 @@ class Encoder {
   std::string text_;
 };
 
-/// Memory that grows up to a bound, mapped to a file if one can be made: what was written is there when the process is not.
+/// Memory that grows up to a bound, mapped to a file if one can be made: what was written is there when the process is
+/// not.
 class Stream {
  public:
   /// `path` empty: plain memory. `preamble`: what the file begins with.
@@ -74,7 +75,8 @@ class Stream {
 /// Calls of one rank, written to its stream.
 class Recorder {
  public:
-  Recorder(const std::string& path, std::string_view preamble, std::size_t most_bytes) : stream_(path, preamble, most_bytes), most_(most_bytes) {}
+  Recorder(const std::string& path, std::string_view preamble, std::size_t most_bytes)
+      : stream_(path, preamble, most_bytes), most_(most_bytes) {}
 
   /// A call whose shape (function, communicator, number of fields, fields) is encoded in `shape`.
   void call(const std::string& shape, std::int64_t start_ns, std::int64_t duration_ns);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one place through which every point-to-point call goes while somebody wants to see it.
 //
-// While nobody does (neither compression nor a trace), p2p_watched() is one load, and the generated wrappers call the library.
+// While nobody does (neither compression nor a trace), p2p_watched() is one load, and the generated wrappers call the
+// library.
 #pragma once
 
 #include <mpi.h>
@@ -20,13 +21,13 @@ namespace antiphon::mpi {
 /// Pointers are the program's own: what they point to is what the call has made of it in P2pRecorder::after().
 struct P2pCall {
   P2p call;
-  MPI_Comm comm = MPI_COMM_NULL;                 ///< null for calls on requests and messages
-  int peer = MPI_PROC_NULL;                      ///< destination; of calls that only receive or probe, the source
+  MPI_Comm comm = MPI_COMM_NULL;  ///< null for calls on requests and messages
+  int peer = MPI_PROC_NULL;       ///< destination; of calls that only receive or probe, the source
   int tag = 0;
   const void* buffer = nullptr;
   std::int64_t count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  int source = MPI_PROC_NULL;                    ///< this and the next four: the receiving half of sendrecv and its kin
+  int source = MPI_PROC_NULL;  ///< this and the next four: the receiving half of sendrecv and its kin
   int recv_tag = 0;
   const void* recv_buffer = nullptr;
   std::int64_t recv_count = 0;
@@ -34,11 +35,12 @@ struct P2pCall {
   const MPI_Message* message = nullptr;
   const int* flag = nullptr;
   const int* index = nullptr;
-  const int* done = nullptr;                     ///< waitsome, testsome: how many of `indices` hold
+  const int* done = nullptr;  ///< waitsome, testsome: how many of `indices` hold
   const int* indices = nullptr;
-  const MPI_Request* requests = nullptr;         ///< in before(): the program's handles; after(): what is left of them
+  const MPI_Request* requests = nullptr;  ///< in before(): the program's handles; after(): what is left of them
   int request_count = 0;
-  const MPI_Status* statuses = nullptr;          ///< never MPI_STATUS(ES)_IGNORE: there is room even where the program wants none
+  const MPI_Status* statuses =
+      nullptr;  ///< never MPI_STATUS(ES)_IGNORE: there is room even where the program wants none
 };
 
 /// What a trace recorder implements. Called by the thread that makes the call; calls of several threads overlap.
@@ -55,7 +57,8 @@ inline std::atomic<bool> any{false};
 inline std::atomic<bool> messages{false};
 }  // namespace watching
 
-/// A call may have left messages for the library to move on: begun, not waited for, or complete for the caller but still in its queues.
+/// A call may have left messages for the library to move on: begun, not waited for, or complete for the caller but
+/// still in its queues.
 inline void note_messages() {
   if (!watching::messages.load(std::memory_order_relaxed)) watching::messages.store(true, std::memory_order_relaxed);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that not every MPI has which a preload object serves: references to them are weak, so that programs start with
-// LD_BIND_NOW, too. A wrapper of one of them only runs where a program calls it, and so has it. Included before every source.
+// Functions that not every MPI has which a preload object serves: references to them are weak, so that programs start
+// with LD_BIND_NOW, too. A wrapper of one of them only runs where a program calls it, and so has it. Included before
+// every source.
 #pragma once
 
 // MPI 4.0; Open MPI has them from 5.0 on, or not at all.

@@ -42,13 +42,15 @@ std::vector<int> given_nodes(const std::string& text, int rank, int size) {
   if (text.empty()) return {};
   world.given_places = parse_places(text);
   if (static_cast<int>(world.given_places.size()) != size) {
-    if (rank == 0) warn("ANTIPHON_NODES=" + text + " does not name a node for each of " + std::to_string(size) + " ranks; ignored");
+    if (rank == 0)
+      warn("ANTIPHON_NODES=" + text + " does not name a node for each of " + std::to_string(size) + " ranks; ignored");
     world.given_places.clear();
     return {};
   }
   std::map<std::string, int> lowest;
   std::vector<int> nodes;
-  for (int r = 0; r < size; ++r) nodes.push_back(lowest.emplace(world.given_places[static_cast<std::size_t>(r)].node, r).first->second);
+  for (int r = 0; r < size; ++r)
+    nodes.push_back(lowest.emplace(world.given_places[static_cast<std::size_t>(r)].node, r).first->second);
   return nodes;
 }
 
@@ -64,7 +66,8 @@ void set_override(Overrides& overrides, std::string_view item) {
     return;
   }
   if (what != "on" && what != "library" && what != "auto") throw InvalidArgument("\"*\" takes on, library or auto");
-  for (int c = 0; c < collective_count; ++c) overrides[static_cast<std::size_t>(c)] = parse_override(static_cast<Collective>(c), what);
+  for (int c = 0; c < collective_count; ++c)
+    overrides[static_cast<std::size_t>(c)] = parse_override(static_cast<Collective>(c), what);
 }
 
 Overrides parse_force(const std::string& text, bool speaks) {
@@ -134,15 +137,15 @@ std::string library_name() {
   return version.rfind("MPICH", 0) == 0 ? "mpich" : "";
 }
 
-/// MPICH 4.0's persistent requests are not to be trusted: MPI_Startall of its own persistent collectives fails ("already active"), and
-/// messages under way beside one end in a failed assertion of its UCX device.
+/// MPICH 4.0's persistent requests are not to be trusted: MPI_Startall of its own persistent collectives fails
+/// ("already active"), and messages under way beside one end in a failed assertion of its UCX device.
 bool library_restarts_requests() {
   const std::string version = library_version();
   return version.rfind("MPICH", 0) != 0 || version.find("\t4.0") == std::string::npos;
 }
 
-/// Whether testing for messages gives the core away already when there are none: Open MPI does so where it was told, or saw,
-/// that there are more ranks than cores. Twice would let every other rank of the core have two turns.
+/// Whether testing for messages gives the core away already when there are none: Open MPI does so where it was told, or
+/// saw, that there are more ranks than cores. Twice would let every other rank of the core have two turns.
 bool library_yields() {
   int provided = 0;
   int index = 0;
@@ -165,9 +168,10 @@ bool library_yields() {
 
 bool nothing_to_do() {
   const Settings& s = world.settings;
-  const bool one_node = std::all_of(world.node_of_rank.begin(), world.node_of_rank.end(), [](int node) { return node == 0; });
-  const bool asked = !s.force.empty() || !s.profile.empty() || !s.plan.empty() || !s.summary.empty() || !s.trace.empty() || s.verbose >= 2 ||
-                     s.compress != "off";
+  const bool one_node =
+      std::all_of(world.node_of_rank.begin(), world.node_of_rank.end(), [](int node) { return node == 0; });
+  const bool asked = !s.force.empty() || !s.profile.empty() || !s.plan.empty() || !s.summary.empty() ||
+                     !s.trace.empty() || s.verbose >= 2 || s.compress != "off";
   return one_node && !asked;
 }
 

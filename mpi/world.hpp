@@ -29,24 +29,28 @@ Override parse_override(Collective collective, std::string_view text);
 struct World {
   /// True from MPI_Init to MPI_Finalize while enabled. Everything else may be read only while it is.
   std::atomic<bool> active{false};
-  /// All ranks are on one node, where the default rules leave every collective to the library, and nobody wants anything else or an account of
-  /// it: calls are passed on unseen, until the first override or operation of a communicator.
+  /// All ranks are on one node, where the default rules leave every collective to the library, and nobody wants
+  /// anything else or an account of it: calls are passed on unseen, until the first override or operation of a
+  /// communicator.
   std::atomic<bool> idle{false};
   Settings settings;
   Overrides overrides;
   const Rules* rules = nullptr;  ///< the profile's decisions before the default table, or that alone
   std::optional<Rules> profile_rules;
-  bool yields = true;            ///< executors give the core away when nothing moves
-  std::string mpi;  ///< whose library this is, as Question::mpi
+  bool yields = true;             ///< executors give the core away when nothing moves
+  std::string mpi;                ///< whose library this is, as Question::mpi
   bool restarts_requests = true;  ///< its persistent requests can be trusted
-  CompiledPlan plan;  ///< of ANTIPHON_PLAN: patterns with their schedules
-  std::atomic<std::int64_t> planned_calls{0}, unplanned_calls{0};  ///< Alltoallv calls that fitted the plan here, or did not
+  CompiledPlan plan;              ///< of ANTIPHON_PLAN: patterns with their schedules
+  std::atomic<std::int64_t> planned_calls{0},
+      unplanned_calls{0};  ///< Alltoallv calls that fitted the plan here, or did not
   MPI_Group group = MPI_GROUP_NULL;
-  std::vector<int> node_of_rank;  ///< of MPI_COMM_WORLD; nodes are numbered by their lowest rank
+  std::vector<int> node_of_rank;         ///< of MPI_COMM_WORLD; nodes are numbered by their lowest rank
   std::vector<GivenPlace> given_places;  ///< of each rank, by ANTIPHON_NODES; empty: they are where they are
 
   /// Whether collectives are looked at, or passed on unseen.
-  [[nodiscard]] bool watches() const { return active.load(std::memory_order_relaxed) && !idle.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool watches() const {
+    return active.load(std::memory_order_relaxed) && !idle.load(std::memory_order_relaxed);
+  }
   void count_planned(bool fits) { (fits ? planned_calls : unplanned_calls).fetch_add(1, std::memory_order_relaxed); }
 };
 extern World world;

@@ -13,8 +13,7 @@ extern "C" {
 
 ANTIPHON_EXPORT int MPI_Barrier(MPI_Comm comm) {
   find_library();
-  const Call call{.collective = Collective::barrier,
-                  .comm = comm};
+  const Call call{.collective = Collective::barrier, .comm = comm};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
   result = PMPI_Barrier(comm);
@@ -38,7 +37,8 @@ ANTIPHON_EXPORT int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, in
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                                MPI_Datatype recvtype, int root, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::scatter,
                   .comm = comm,
@@ -56,7 +56,8 @@ ANTIPHON_EXPORT int MPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype,
+                                 void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::scatterv,
                   .comm = comm,
@@ -75,7 +76,8 @@ ANTIPHON_EXPORT int MPI_Scatterv(const void* sendbuf, const int sendcounts[], co
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                               MPI_Datatype recvtype, int root, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::gather,
                   .comm = comm,
@@ -93,7 +95,9 @@ ANTIPHON_EXPORT int MPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype 
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
+                                MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::gatherv,
                   .comm = comm,
@@ -112,7 +116,8 @@ ANTIPHON_EXPORT int MPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::allgather,
                   .comm = comm,
@@ -129,7 +134,8 @@ ANTIPHON_EXPORT int MPI_Allgather(const void* sendbuf, int sendcount, MPI_Dataty
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                   const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::allgatherv,
                   .comm = comm,
@@ -147,7 +153,8 @@ ANTIPHON_EXPORT int MPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datat
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                 int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::alltoall,
                   .comm = comm,
@@ -164,7 +171,9 @@ ANTIPHON_EXPORT int MPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatyp
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                  MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                                  MPI_Datatype recvtype, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .comm = comm,
@@ -183,7 +192,8 @@ ANTIPHON_EXPORT int MPI_Alltoallv(const void* sendbuf, const int sendcounts[], c
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                               int root, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::reduce,
                   .comm = comm,
@@ -200,7 +210,8 @@ ANTIPHON_EXPORT int MPI_Reduce(const void* sendbuf, void* recvbuf, int count, MP
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                                  MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::allreduce,
                   .comm = comm,
@@ -216,7 +227,8 @@ ANTIPHON_EXPORT int MPI_Allreduce(const void* sendbuf, void* recvbuf, int count,
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[],
+                                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::reduce_scatter,
                   .comm = comm,
@@ -232,7 +244,8 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype,
+                                             MPI_Op op, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::reduce_scatter_block,
                   .comm = comm,
@@ -248,7 +261,8 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf,
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                             MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::scan,
                   .comm = comm,
@@ -264,7 +278,8 @@ ANTIPHON_EXPORT int MPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                               MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::exscan,
                   .comm = comm,
@@ -280,7 +295,9 @@ ANTIPHON_EXPORT int MPI_Exscan(const void* sendbuf, void* recvbuf, int count, MP
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                  const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                  const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::alltoallw,
@@ -300,7 +317,8 @@ ANTIPHON_EXPORT int MPI_Alltoallw(const void* sendbuf, const int sendcounts[], c
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                           int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_allgather,
@@ -318,7 +336,9 @@ ANTIPHON_EXPORT int MPI_Neighbor_allgather(const void* sendbuf, int sendcount, M
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                            const int recvcounts[], const int displs[], MPI_Datatype recvtype,
+                                            MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_allgatherv,
@@ -337,7 +357,8 @@ ANTIPHON_EXPORT int MPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, 
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                          int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoall,
@@ -355,7 +376,9 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MP
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                           MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                           const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoallv,
@@ -370,12 +393,15 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoallv(const void* sendbuf, const int sendco
                   .recvdispls = rdispls};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  result = PMPI_Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  result =
+      PMPI_Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
   passed_on(call);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                           const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                           const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoallw,
@@ -390,22 +416,23 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoallw(const void* sendbuf, const int sendco
                   .recvtypes = recvtypes};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  result = PMPI_Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  result =
+      PMPI_Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
   passed_on(call);
   return result;
 }
 
 ANTIPHON_EXPORT int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
-  const Call call{.collective = Collective::barrier,
-                  .comm = comm};
+  const Call call{.collective = Collective::barrier, .comm = comm};
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
   return PMPI_Barrier_init(comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
+                                   MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::bcast,
                   .comm = comm,
@@ -420,7 +447,9 @@ ANTIPHON_EXPORT int MPI_Bcast_init(void* buffer, int count, MPI_Datatype datatyp
   return PMPI_Bcast_init(buffer, count, datatype, root, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                     int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+                                     MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::scatter,
                   .comm = comm,
@@ -437,7 +466,9 @@ ANTIPHON_EXPORT int MPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Dat
   return PMPI_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[],
+                                      MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+                                      int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::scatterv,
                   .comm = comm,
@@ -452,10 +483,13 @@ ANTIPHON_EXPORT int MPI_Scatterv_init(const void* sendbuf, const int sendcounts[
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+  return PMPI_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info,
+                            request);
 }
 
-ANTIPHON_EXPORT int MPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                    int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+                                    MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::gather,
                   .comm = comm,
@@ -472,7 +506,9 @@ ANTIPHON_EXPORT int MPI_Gather_init(const void* sendbuf, int sendcount, MPI_Data
   return PMPI_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                     const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
+                                     MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::gatherv,
                   .comm = comm,
@@ -487,10 +523,13 @@ ANTIPHON_EXPORT int MPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Dat
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
+  return PMPI_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info,
+                           request);
 }
 
-ANTIPHON_EXPORT int MPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                       int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                       MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::allgather,
                   .comm = comm,
@@ -506,7 +545,9 @@ ANTIPHON_EXPORT int MPI_Allgather_init(const void* sendbuf, int sendcount, MPI_D
   return PMPI_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                        const int recvcounts[], const int displs[], MPI_Datatype recvtype,
+                                        MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::allgatherv,
                   .comm = comm,
@@ -523,7 +564,9 @@ ANTIPHON_EXPORT int MPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_
   return PMPI_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                      int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                      MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::alltoall,
                   .comm = comm,
@@ -539,7 +582,10 @@ ANTIPHON_EXPORT int MPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Da
   return PMPI_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                       MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                       const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                       MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .comm = comm,
@@ -554,10 +600,12 @@ ANTIPHON_EXPORT int MPI_Alltoallv_init(const void* sendbuf, const int sendcounts
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+  return PMPI_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info,
+                             request);
 }
 
-ANTIPHON_EXPORT int MPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                                    int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::reduce,
                   .comm = comm,
@@ -573,7 +621,8 @@ ANTIPHON_EXPORT int MPI_Reduce_init(const void* sendbuf, void* recvbuf, int coun
   return PMPI_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                                       MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::allreduce,
                   .comm = comm,
@@ -588,7 +637,9 @@ ANTIPHON_EXPORT int MPI_Allreduce_init(const void* sendbuf, void* recvbuf, int c
   return PMPI_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[],
+                                            MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                                            MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::reduce_scatter,
                   .comm = comm,
@@ -603,7 +654,9 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, 
   return PMPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount,
+                                                  MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                                                  MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::reduce_scatter_block,
                   .comm = comm,
@@ -618,7 +671,8 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_block_init(const void* sendbuf, void* rec
   return PMPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                                  MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::scan,
                   .comm = comm,
@@ -633,7 +687,8 @@ ANTIPHON_EXPORT int MPI_Scan_init(const void* sendbuf, void* recvbuf, int count,
   return PMPI_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                                    MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::exscan,
                   .comm = comm,
@@ -648,7 +703,10 @@ ANTIPHON_EXPORT int MPI_Exscan_init(const void* sendbuf, void* recvbuf, int coun
   return PMPI_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                       const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                       const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                       MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::alltoallw,
@@ -664,10 +722,13 @@ ANTIPHON_EXPORT int MPI_Alltoallw_init(const void* sendbuf, const int sendcounts
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+  return PMPI_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
+                             info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                                                MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_allgather,
@@ -684,7 +745,10 @@ ANTIPHON_EXPORT int MPI_Neighbor_allgather_init(const void* sendbuf, int sendcou
   return PMPI_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
+                                                 void* recvbuf, const int recvcounts[], const int displs[],
+                                                 MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                                 MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_allgatherv,
@@ -699,10 +763,13 @@ ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_init(const void* sendbuf, int sendco
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+  return PMPI_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info,
+                                       request);
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                               int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                               MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoall,
@@ -719,7 +786,10 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoall_init(const void* sendbuf, int sendcoun
   return PMPI_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                                MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                                const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                                                MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoallv,
@@ -735,10 +805,14 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_init(const void* sendbuf, const int s
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+  return PMPI_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+                                      comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                                const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                                const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                                MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoallw,
@@ -754,35 +828,48 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_init(const void* sendbuf, const int s
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+  return PMPI_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
+                                      comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
+ANTIPHON_EXPORT int MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder,
+                                    MPI_Comm* comm_cart) {
   find_library();
   int result = MPI_SUCCESS;
   if (reordering::cart_create(comm_old, ndims, dims, periods, reorder, comm_cart, result)) return result;
   return PMPI_Cart_create(comm_old, ndims, dims, periods, reorder, comm_cart);
 }
 
-ANTIPHON_EXPORT int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* comm_graph) {
+ANTIPHON_EXPORT int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder,
+                                     MPI_Comm* comm_graph) {
   find_library();
   int result = MPI_SUCCESS;
   if (reordering::graph_create(comm_old, nnodes, index, edges, reorder, comm_graph, result)) return result;
   return PMPI_Graph_create(comm_old, nnodes, index, edges, reorder, comm_graph);
 }
 
-ANTIPHON_EXPORT int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
+ANTIPHON_EXPORT int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[],
+                                          const int destinations[], const int weights[], MPI_Info info, int reorder,
+                                          MPI_Comm* comm_dist_graph) {
   find_library();
   int result = MPI_SUCCESS;
-  if (reordering::dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, result)) return result;
+  if (reordering::dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder,
+                                    comm_dist_graph, result))
+    return result;
   return PMPI_Dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph);
 }
 
-ANTIPHON_EXPORT int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
+ANTIPHON_EXPORT int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[],
+                                                   const int sourceweights[], int outdegree, const int destinations[],
+                                                   const int destweights[], MPI_Info info, int reorder,
+                                                   MPI_Comm* comm_dist_graph) {
   find_library();
   int result = MPI_SUCCESS;
-  if (reordering::dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph, result)) return result;
-  return PMPI_Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph);
+  if (reordering::dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations,
+                                             destweights, info, reorder, comm_dist_graph, result))
+    return result;
+  return PMPI_Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations,
+                                         destweights, info, reorder, comm_dist_graph);
 }
 
 ANTIPHON_EXPORT int MPI_Init(int* argc, char*** argv) {
@@ -827,154 +914,196 @@ ANTIPHON_EXPORT int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
+                               MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Ibcast(buffer, count, datatype, root, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                 int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs[],
+                                  MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root,
+                                  MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  const int result =
+      PMPI_Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+                                MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                 const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root,
+                                 MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
+  const int result =
+      PMPI_Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                   int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                    const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm,
+                                    MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+  const int result =
+      PMPI_Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                  int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                   MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[],
+                                   MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+  const int result =
+      PMPI_Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                   const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                   const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                   MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+  const int result =
+      PMPI_Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                                int root, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                                   MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[],
+                                        MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype,
+                                              MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                              MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Iscan(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op,
+                                MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Iexscan(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                            int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  const int result =
+      PMPI_Ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                             const int recvcounts[], const int displs[], MPI_Datatype recvtype,
+                                             MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+  const int result =
+      PMPI_Ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                           int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[],
+                                            MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
+                                            const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                                            MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+  const int result = PMPI_Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                                              recvtype, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[],
+                                            const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
+                                            const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                            MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+  const int result = PMPI_Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+                                              recvtypes, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+ANTIPHON_EXPORT int MPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm,
+                                   MPI_Win* win) {
   find_library();
   note_messages();
   const int result = PMPI_Win_create(base, size, disp_unit, info, comm, win);
@@ -988,7 +1117,8 @@ ANTIPHON_EXPORT int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
+ANTIPHON_EXPORT int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+                                     MPI_Win* win) {
   find_library();
   note_messages();
   const int result = PMPI_Win_allocate(size, disp_unit, info, comm, baseptr, win);
@@ -1013,7 +1143,8 @@ ANTIPHON_EXPORT int MPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype data
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                  MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::scatter,
                   .comm = comm,
@@ -1031,7 +1162,9 @@ ANTIPHON_EXPORT int MPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
+                                   MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                                   int root, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::scatterv,
                   .comm = comm,
@@ -1050,7 +1183,8 @@ ANTIPHON_EXPORT int MPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcoun
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                 MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::gather,
                   .comm = comm,
@@ -1068,7 +1202,9 @@ ANTIPHON_EXPORT int MPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_D
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                  const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+                                  int root, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::gatherv,
                   .comm = comm,
@@ -1087,7 +1223,8 @@ ANTIPHON_EXPORT int MPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::allgather,
                   .comm = comm,
@@ -1104,7 +1241,9 @@ ANTIPHON_EXPORT int MPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MP
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                     const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+                                     MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::allgatherv,
                   .comm = comm,
@@ -1122,7 +1261,8 @@ ANTIPHON_EXPORT int MPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, M
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                   MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::alltoall,
                   .comm = comm,
@@ -1139,7 +1279,9 @@ ANTIPHON_EXPORT int MPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                    MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+                                    const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .comm = comm,
@@ -1158,7 +1300,8 @@ ANTIPHON_EXPORT int MPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcou
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                                 int root, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::reduce,
                   .comm = comm,
@@ -1175,7 +1318,8 @@ ANTIPHON_EXPORT int MPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count c
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
+                                    MPI_Op op, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::allreduce,
                   .comm = comm,
@@ -1191,7 +1335,8 @@ ANTIPHON_EXPORT int MPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Coun
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[],
+                                         MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::reduce_scatter,
                   .comm = comm,
@@ -1207,7 +1352,8 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, con
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+                                               MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::reduce_scatter_block,
                   .comm = comm,
@@ -1223,7 +1369,8 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbu
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                               MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::scan,
                   .comm = comm,
@@ -1239,7 +1386,8 @@ ANTIPHON_EXPORT int MPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count cou
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                                 MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::exscan,
                   .comm = comm,
@@ -1255,7 +1403,9 @@ ANTIPHON_EXPORT int MPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count c
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                    const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
+                                    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::alltoallw,
@@ -1275,7 +1425,8 @@ ANTIPHON_EXPORT int MPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcou
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                             void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_allgather,
@@ -1293,7 +1444,9 @@ ANTIPHON_EXPORT int MPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count send
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                              void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
+                                              MPI_Datatype recvtype, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_allgatherv,
@@ -1312,7 +1465,8 @@ ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sen
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                            void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoall,
@@ -1330,7 +1484,10 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendc
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                             const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                             const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                             MPI_Datatype recvtype, MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoallv,
@@ -1345,12 +1502,16 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Coun
                   .recvdispls = rdispls};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  result = PMPI_Neighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  result =
+      PMPI_Neighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
   passed_on(call);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                             const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
+                                             const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                             const MPI_Datatype recvtypes[], MPI_Comm comm) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoallw,
@@ -1365,12 +1526,14 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Coun
                   .recvtypes = recvtypes};
   int result = MPI_SUCCESS;
   if (accelerate(call, result)) return result;
-  result = PMPI_Neighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  result =
+      PMPI_Neighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
   passed_on(call);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
+                                     MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::bcast,
                   .comm = comm,
@@ -1385,7 +1548,9 @@ ANTIPHON_EXPORT int MPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype
   return PMPI_Bcast_init_c(buffer, count, datatype, root, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                       MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                                       MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::scatter,
                   .comm = comm,
@@ -1402,7 +1567,10 @@ ANTIPHON_EXPORT int MPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount,
   return PMPI_Scatter_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
+                                        MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount,
+                                        MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info,
+                                        MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::scatterv,
                   .comm = comm,
@@ -1417,10 +1585,13 @@ ANTIPHON_EXPORT int MPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sen
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Scatterv_init_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+  return PMPI_Scatterv_init_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info,
+                              request);
 }
 
-ANTIPHON_EXPORT int MPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                      MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                                      MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::gather,
                   .comm = comm,
@@ -1437,7 +1608,9 @@ ANTIPHON_EXPORT int MPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, 
   return PMPI_Gather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                       const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+                                       int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::gatherv,
                   .comm = comm,
@@ -1452,10 +1625,13 @@ ANTIPHON_EXPORT int MPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount,
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Gatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
+  return PMPI_Gatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info,
+                             request);
 }
 
-ANTIPHON_EXPORT int MPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                         MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                         MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::allgather,
                   .comm = comm,
@@ -1471,7 +1647,9 @@ ANTIPHON_EXPORT int MPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcoun
   return PMPI_Allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                          void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
+                                          MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::allgatherv,
                   .comm = comm,
@@ -1485,10 +1663,13 @@ ANTIPHON_EXPORT int MPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcou
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+  return PMPI_Allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info,
+                                request);
 }
 
-ANTIPHON_EXPORT int MPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                        MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                        MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::alltoall,
                   .comm = comm,
@@ -1504,7 +1685,10 @@ ANTIPHON_EXPORT int MPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount
   return PMPI_Alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                         MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+                                         const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                         MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .comm = comm,
@@ -1519,10 +1703,12 @@ ANTIPHON_EXPORT int MPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count se
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+  return PMPI_Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,
+                               info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
+                                      MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::reduce,
                   .comm = comm,
@@ -1538,7 +1724,8 @@ ANTIPHON_EXPORT int MPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Co
   return PMPI_Reduce_init_c(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
+                                         MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::allreduce,
                   .comm = comm,
@@ -1553,7 +1740,9 @@ ANTIPHON_EXPORT int MPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI
   return PMPI_Allreduce_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[],
+                                              MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                                              MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::reduce_scatter,
                   .comm = comm,
@@ -1568,7 +1757,9 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf
   return PMPI_Reduce_scatter_init_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+                                                    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info,
+                                                    MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::reduce_scatter_block,
                   .comm = comm,
@@ -1583,7 +1774,8 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_block_init_c(const void* sendbuf, void* r
   return PMPI_Reduce_scatter_block_init_c(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
+                                    MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::scan,
                   .comm = comm,
@@ -1598,7 +1790,8 @@ ANTIPHON_EXPORT int MPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Coun
   return PMPI_Scan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
+                                      MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::exscan,
                   .comm = comm,
@@ -1613,7 +1806,10 @@ ANTIPHON_EXPORT int MPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Co
   return PMPI_Exscan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                         const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
+                                         const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                         MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::alltoallw,
@@ -1629,10 +1825,13 @@ ANTIPHON_EXPORT int MPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count se
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+  return PMPI_Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,
+                               info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                                  void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                                                  MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_allgather,
@@ -1646,10 +1845,14 @@ ANTIPHON_EXPORT int MPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return PMPI_Neighbor_allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info,
+                                        request);
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                                   void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
+                                                   MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                                   MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_allgatherv,
@@ -1664,10 +1867,13 @@ ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Coun
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+  return PMPI_Neighbor_allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm,
+                                         info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                                 void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                                                 MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoall,
@@ -1684,7 +1890,11 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count 
   return PMPI_Neighbor_alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                  const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                                  const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                                  MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info,
+                                                  MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoallv,
@@ -1700,10 +1910,15 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+  return PMPI_Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype,
+                                        comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                                  const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                                  void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                                  const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info,
+                                                  MPI_Request* request) {
   find_library();
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoallw,
@@ -1719,164 +1934,214 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+  return PMPI_Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+                                        recvtypes, comm, info, request);
 }
 
-ANTIPHON_EXPORT int MPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
+                                 MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Ibcast_c(buffer, count, datatype, root, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                   MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                                   MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Iscatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[],
+                                    MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype,
+                                    int root, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Iscatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  const int result =
+      PMPI_Iscatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                  MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm,
+                                  MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Igather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                   const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+                                   int root, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Igatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
+  const int result =
+      PMPI_Igatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                     MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Iallgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                      const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,
+                                      MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Iallgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+  const int result =
+      PMPI_Iallgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf,
+                                    MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Ialltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                     MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[],
+                                     const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
+                                     MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+  const int result =
+      PMPI_Ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[],
+                                     const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
+                                     const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
+                                     MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+  const int result = PMPI_Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,
+                                       comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                                  int root, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Ireduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype,
+                                     MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Iallreduce_c(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[],
+                                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Ireduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount,
+                                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Ireduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                                MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Iscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                                  MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   const int result = PMPI_Iexscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                              void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                                              MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Ineighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  const int result =
+      PMPI_Ineighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                               void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[],
+                                               MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Ineighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+  const int result =
+      PMPI_Ineighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype,
+                                             void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm,
+                                             MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Ineighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  const int result =
+      PMPI_Ineighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                              const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf,
+                                              const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                              MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Ineighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+  const int result = PMPI_Ineighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                                                recvtype, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[],
+                                              const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf,
+                                              const MPI_Count recvcounts[], const MPI_Aint rdispls[],
+                                              const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
-  const int result = PMPI_Ineighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+  const int result = PMPI_Ineighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+                                                recvtypes, comm, request);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+ANTIPHON_EXPORT int MPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
+                                     MPI_Win* win) {
   find_library();
   note_messages();
   const int result = PMPI_Win_create_c(base, size, disp_unit, info, comm, win);
   return result;
 }
 
-ANTIPHON_EXPORT int MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
+ANTIPHON_EXPORT int MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+                                       MPI_Win* win) {
   find_library();
   note_messages();
   const int result = PMPI_Win_allocate_c(size, disp_unit, info, comm, baseptr, win);

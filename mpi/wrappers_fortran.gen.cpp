@@ -13,7 +13,7 @@ static void barrier_from_fortran(MPI_Fint* comm, MPI_Fint* ierror) {
   const int result = MPI_Barrier(comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(barrier, BARRIER, (MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(barrier, BARRIER, (MPI_Fint * comm, MPI_Fint* ierror))
 
 static void barrier_init_from_fortran(MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
@@ -21,71 +21,94 @@ static void barrier_init_from_fortran(MPI_Fint* comm, MPI_Fint* info, MPI_Fint* 
   const int result = MPI_Barrier_init(comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(barrier_init, BARRIER_INIT, (MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(barrier_init, BARRIER_INIT,
+                       (MPI_Fint * comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
 
-static void cart_create_from_fortran(MPI_Fint* comm_old, MPI_Fint* ndims, MPI_Fint* dims, MPI_Fint* periods, MPI_Fint* reorder, MPI_Fint* comm_cart, MPI_Fint* ierror) {
+static void cart_create_from_fortran(MPI_Fint* comm_old, MPI_Fint* ndims, MPI_Fint* dims, MPI_Fint* periods,
+                                     MPI_Fint* reorder, MPI_Fint* comm_cart, MPI_Fint* ierror) {
   find_library();
   MPI_Comm created = MPI_COMM_NULL;
-  const int result = MPI_Cart_create(comm_from_fortran(*comm_old), *ndims, dims, logicals_from_fortran(periods, *ndims).data(), *reorder != 0, &created);
+  const int result = MPI_Cart_create(comm_from_fortran(*comm_old), *ndims, dims,
+                                     logicals_from_fortran(periods, *ndims).data(), *reorder != 0, &created);
   if (result == MPI_SUCCESS) *comm_cart = comm_to_fortran(created);
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(cart_create, CART_CREATE, (MPI_Fint* comm_old, MPI_Fint* ndims, MPI_Fint* dims, MPI_Fint* periods, MPI_Fint* reorder, MPI_Fint* comm_cart, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(cart_create, CART_CREATE,
+                       (MPI_Fint * comm_old, MPI_Fint* ndims, MPI_Fint* dims, MPI_Fint* periods, MPI_Fint* reorder,
+                        MPI_Fint* comm_cart, MPI_Fint* ierror))
 
-static void graph_create_from_fortran(MPI_Fint* comm_old, MPI_Fint* nnodes, MPI_Fint* index, MPI_Fint* edges, MPI_Fint* reorder, MPI_Fint* comm_graph, MPI_Fint* ierror) {
+static void graph_create_from_fortran(MPI_Fint* comm_old, MPI_Fint* nnodes, MPI_Fint* index, MPI_Fint* edges,
+                                      MPI_Fint* reorder, MPI_Fint* comm_graph, MPI_Fint* ierror) {
   find_library();
   MPI_Comm created = MPI_COMM_NULL;
   const int result = MPI_Graph_create(comm_from_fortran(*comm_old), *nnodes, index, edges, *reorder != 0, &created);
   if (result == MPI_SUCCESS) *comm_graph = comm_to_fortran(created);
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(graph_create, GRAPH_CREATE, (MPI_Fint* comm_old, MPI_Fint* nnodes, MPI_Fint* index, MPI_Fint* edges, MPI_Fint* reorder, MPI_Fint* comm_graph, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(graph_create, GRAPH_CREATE,
+                       (MPI_Fint * comm_old, MPI_Fint* nnodes, MPI_Fint* index, MPI_Fint* edges, MPI_Fint* reorder,
+                        MPI_Fint* comm_graph, MPI_Fint* ierror))
 
-static void dist_graph_create_from_fortran(MPI_Fint* comm_old, MPI_Fint* n, MPI_Fint* sources, MPI_Fint* degrees, MPI_Fint* destinations, MPI_Fint* weights, MPI_Fint* info, MPI_Fint* reorder, MPI_Fint* comm_dist_graph, MPI_Fint* ierror) {
+static void dist_graph_create_from_fortran(MPI_Fint* comm_old, MPI_Fint* n, MPI_Fint* sources, MPI_Fint* degrees,
+                                           MPI_Fint* destinations, MPI_Fint* weights, MPI_Fint* info, MPI_Fint* reorder,
+                                           MPI_Fint* comm_dist_graph, MPI_Fint* ierror) {
   find_library();
   MPI_Comm created = MPI_COMM_NULL;
-  const int result = MPI_Dist_graph_create(comm_from_fortran(*comm_old), *n, sources, degrees, destinations, weights_from_fortran(weights), info_from_fortran(*info), *reorder != 0, &created);
+  const int result =
+      MPI_Dist_graph_create(comm_from_fortran(*comm_old), *n, sources, degrees, destinations,
+                            weights_from_fortran(weights), info_from_fortran(*info), *reorder != 0, &created);
   if (result == MPI_SUCCESS) *comm_dist_graph = comm_to_fortran(created);
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(dist_graph_create, DIST_GRAPH_CREATE, (MPI_Fint* comm_old, MPI_Fint* n, MPI_Fint* sources, MPI_Fint* degrees, MPI_Fint* destinations, MPI_Fint* weights, MPI_Fint* info, MPI_Fint* reorder, MPI_Fint* comm_dist_graph, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(dist_graph_create, DIST_GRAPH_CREATE,
+                       (MPI_Fint * comm_old, MPI_Fint* n, MPI_Fint* sources, MPI_Fint* degrees, MPI_Fint* destinations,
+                        MPI_Fint* weights, MPI_Fint* info, MPI_Fint* reorder, MPI_Fint* comm_dist_graph,
+                        MPI_Fint* ierror))
 
-static void dist_graph_create_adjacent_from_fortran(MPI_Fint* comm_old, MPI_Fint* indegree, MPI_Fint* sources, MPI_Fint* sourceweights, MPI_Fint* outdegree, MPI_Fint* destinations, MPI_Fint* destweights, MPI_Fint* info, MPI_Fint* reorder, MPI_Fint* comm_dist_graph, MPI_Fint* ierror) {
+static void dist_graph_create_adjacent_from_fortran(MPI_Fint* comm_old, MPI_Fint* indegree, MPI_Fint* sources,
+                                                    MPI_Fint* sourceweights, MPI_Fint* outdegree,
+                                                    MPI_Fint* destinations, MPI_Fint* destweights, MPI_Fint* info,
+                                                    MPI_Fint* reorder, MPI_Fint* comm_dist_graph, MPI_Fint* ierror) {
   find_library();
   MPI_Comm created = MPI_COMM_NULL;
-  const int result = MPI_Dist_graph_create_adjacent(comm_from_fortran(*comm_old), *indegree, sources, weights_from_fortran(sourceweights), *outdegree, destinations, weights_from_fortran(destweights), info_from_fortran(*info), *reorder != 0, &created);
+  const int result = MPI_Dist_graph_create_adjacent(
+      comm_from_fortran(*comm_old), *indegree, sources, weights_from_fortran(sourceweights), *outdegree, destinations,
+      weights_from_fortran(destweights), info_from_fortran(*info), *reorder != 0, &created);
   if (result == MPI_SUCCESS) *comm_dist_graph = comm_to_fortran(created);
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(dist_graph_create_adjacent, DIST_GRAPH_CREATE_ADJACENT, (MPI_Fint* comm_old, MPI_Fint* indegree, MPI_Fint* sources, MPI_Fint* sourceweights, MPI_Fint* outdegree, MPI_Fint* destinations, MPI_Fint* destweights, MPI_Fint* info, MPI_Fint* reorder, MPI_Fint* comm_dist_graph, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(dist_graph_create_adjacent, DIST_GRAPH_CREATE_ADJACENT,
+                       (MPI_Fint * comm_old, MPI_Fint* indegree, MPI_Fint* sources, MPI_Fint* sourceweights,
+                        MPI_Fint* outdegree, MPI_Fint* destinations, MPI_Fint* destweights, MPI_Fint* info,
+                        MPI_Fint* reorder, MPI_Fint* comm_dist_graph, MPI_Fint* ierror))
 
 static void init_from_fortran(MPI_Fint* ierror) {
   find_library();
   const int result = MPI_Init(nullptr, nullptr);
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(init, INIT, (MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(init, INIT, (MPI_Fint * ierror))
 
 static void init_thread_from_fortran(MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror) {
   find_library();
   const int result = MPI_Init_thread(nullptr, nullptr, *required, provided);
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(init_thread, INIT_THREAD, (MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(init_thread, INIT_THREAD, (MPI_Fint * required, MPI_Fint* provided, MPI_Fint* ierror))
 
 static void finalize_from_fortran(MPI_Fint* ierror) {
   find_library();
   const int result = MPI_Finalize();
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(finalize, FINALIZE, (MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(finalize, FINALIZE, (MPI_Fint * ierror))
 
 static void comm_set_info_from_fortran(MPI_Fint* comm, MPI_Fint* info, MPI_Fint* ierror) {
   find_library();
   const int result = MPI_Comm_set_info(comm_from_fortran(*comm), info_from_fortran(*info));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(comm_set_info, COMM_SET_INFO, (MPI_Fint* comm, MPI_Fint* info, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(comm_set_info, COMM_SET_INFO, (MPI_Fint * comm, MPI_Fint* info, MPI_Fint* ierror))
 
 static void comm_dup_with_info_from_fortran(MPI_Fint* comm, MPI_Fint* info, MPI_Fint* newcomm, MPI_Fint* ierror) {
   find_library();
@@ -94,7 +117,8 @@ static void comm_dup_with_info_from_fortran(MPI_Fint* comm, MPI_Fint* info, MPI_
   if (result == MPI_SUCCESS) *newcomm = comm_to_fortran(created);
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(comm_dup_with_info, COMM_DUP_WITH_INFO, (MPI_Fint* comm, MPI_Fint* info, MPI_Fint* newcomm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(comm_dup_with_info, COMM_DUP_WITH_INFO,
+                       (MPI_Fint * comm, MPI_Fint* info, MPI_Fint* newcomm, MPI_Fint* ierror))
 
 static void ibarrier_from_fortran(MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
@@ -102,484 +126,846 @@ static void ibarrier_from_fortran(MPI_Fint* comm, MPI_Fint* request, MPI_Fint* i
   const int result = MPI_Ibarrier(comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(ibarrier, IBARRIER, (MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(ibarrier, IBARRIER, (MPI_Fint * comm, MPI_Fint* request, MPI_Fint* ierror))
 
 #if ANTIPHON_ABI_OPENMPI
 
-static void bcast_from_fortran(void* buffer, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror) {
+static void bcast_from_fortran(void* buffer, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm,
+                               MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Bcast(buffer_from_fortran(buffer), *count, datatype_from_fortran(*datatype), *root, comm_from_fortran(*comm));
+  const int result =
+      MPI_Bcast(buffer_from_fortran(buffer), *count, datatype_from_fortran(*datatype), *root, comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(bcast, BCAST, (void* buffer, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(bcast, BCAST,
+                       (void* buffer, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm,
+                        MPI_Fint* ierror))
 
-static void scatter_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror) {
+static void scatter_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                 MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm,
+                                 MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Scatter(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root, comm_from_fortran(*comm));
+  const int result = MPI_Scatter(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                 buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root,
+                                 comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(scatter, SCATTER, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(scatter, SCATTER,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror))
 
-static void scatterv_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* displs, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror) {
+static void scatterv_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* displs, MPI_Fint* sendtype,
+                                  void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root,
+                                  MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Scatterv(buffer_from_fortran(sendbuf), sendcounts, displs, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root, comm_from_fortran(*comm));
+  const int result = MPI_Scatterv(buffer_from_fortran(sendbuf), sendcounts, displs, datatype_from_fortran(*sendtype),
+                                  buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root,
+                                  comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(scatterv, SCATTERV, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* displs, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(scatterv, SCATTERV,
+                       (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* displs, MPI_Fint* sendtype, void* recvbuf,
+                        MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror))
 
-static void gather_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror) {
+static void gather_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm,
+                                MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Gather(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root, comm_from_fortran(*comm));
+  const int result = MPI_Gather(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root,
+                                comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(gather, GATHER, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(gather, GATHER,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror))
 
-static void gatherv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror) {
+static void gatherv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                 MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* root,
+                                 MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Gatherv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype), *root, comm_from_fortran(*comm));
+  const int result = MPI_Gatherv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                 buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype),
+                                 *root, comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(gatherv, GATHERV, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(gatherv, GATHERV,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts,
+                        MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror))
 
-static void allgather_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror) {
+static void allgather_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                   MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Allgather(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm));
+  const int result = MPI_Allgather(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                   buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype),
+                                   comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(allgather, ALLGATHER, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(allgather, ALLGATHER,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
 
-static void allgatherv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror) {
+static void allgatherv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                    MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm,
+                                    MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Allgatherv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype), comm_from_fortran(*comm));
+  const int result = MPI_Allgatherv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                    buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype),
+                                    comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(allgatherv, ALLGATHERV, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(allgatherv, ALLGATHERV,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts,
+                        MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
 
-static void alltoall_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror) {
+static void alltoall_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                  MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Alltoall(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm));
+  const int result = MPI_Alltoall(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                  buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype),
+                                  comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(alltoall, ALLTOALL, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(alltoall, ALLTOALL,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
 
-static void alltoallv_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror) {
+static void alltoallv_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype,
+                                   void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype,
+                                   MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Alltoallv(buffer_from_fortran(sendbuf), sendcounts, sdispls, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, rdispls, datatype_from_fortran(*recvtype), comm_from_fortran(*comm));
+  const int result = MPI_Alltoallv(buffer_from_fortran(sendbuf), sendcounts, sdispls, datatype_from_fortran(*sendtype),
+                                   buffer_from_fortran(recvbuf), recvcounts, rdispls, datatype_from_fortran(*recvtype),
+                                   comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(alltoallv, ALLTOALLV, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(alltoallv, ALLTOALLV,
+                       (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf,
+                        MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
 
-static void reduce_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror) {
+static void reduce_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
+                                MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Reduce(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype), op_from_fortran(*op), *root, comm_from_fortran(*comm));
+  const int result =
+      MPI_Reduce(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype),
+                 op_from_fortran(*op), *root, comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(reduce, REDUCE, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(reduce, REDUCE,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* root,
+                        MPI_Fint* comm, MPI_Fint* ierror))
 
-static void allreduce_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* ierror) {
+static void allreduce_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
+                                   MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Allreduce(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm));
+  const int result = MPI_Allreduce(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count,
+                                   datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(allreduce, ALLREDUCE, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(allreduce, ALLREDUCE,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm,
+                        MPI_Fint* ierror))
 
-static void reduce_scatter_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* ierror) {
+static void reduce_scatter_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* datatype,
+                                        MPI_Fint* op, MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Reduce_scatter(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), recvcounts, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm));
+  const int result =
+      MPI_Reduce_scatter(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), recvcounts,
+                         datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(reduce_scatter, REDUCE_SCATTER, (void* sendbuf, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(reduce_scatter, REDUCE_SCATTER,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* datatype, MPI_Fint* op,
+                        MPI_Fint* comm, MPI_Fint* ierror))
 
-static void reduce_scatter_block_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* ierror) {
+static void reduce_scatter_block_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* datatype,
+                                              MPI_Fint* op, MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Reduce_scatter_block(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm));
+  const int result =
+      MPI_Reduce_scatter_block(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *recvcount,
+                               datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(reduce_scatter_block, REDUCE_SCATTER_BLOCK, (void* sendbuf, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(reduce_scatter_block, REDUCE_SCATTER_BLOCK,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* datatype, MPI_Fint* op,
+                        MPI_Fint* comm, MPI_Fint* ierror))
 
-static void scan_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* ierror) {
+static void scan_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
+                              MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Scan(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm));
+  const int result = MPI_Scan(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count,
+                              datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(scan, SCAN, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(scan, SCAN,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm,
+                        MPI_Fint* ierror))
 
-static void exscan_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* ierror) {
+static void exscan_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
+                                MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Exscan(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm));
+  const int result = MPI_Exscan(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count,
+                                datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(exscan, EXSCAN, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(exscan, EXSCAN,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm,
+                        MPI_Fint* ierror))
 
-static void alltoallw_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* ierror) {
+static void alltoallw_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtypes,
+                                   void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtypes,
+                                   MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
   const FortranTypes c_sendtypes(sendtypes, block_count_from_fortran(*comm, false, sendbuf), false);
   const FortranTypes c_recvtypes(recvtypes, block_count_from_fortran(*comm, false, nullptr), false);
-  const int result = MPI_Alltoallw(buffer_from_fortran(sendbuf), sendcounts, sdispls, c_sendtypes.get(), buffer_from_fortran(recvbuf), recvcounts, rdispls, c_recvtypes.get(), comm_from_fortran(*comm));
+  const int result =
+      MPI_Alltoallw(buffer_from_fortran(sendbuf), sendcounts, sdispls, c_sendtypes.get(), buffer_from_fortran(recvbuf),
+                    recvcounts, rdispls, c_recvtypes.get(), comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(alltoallw, ALLTOALLW, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(alltoallw, ALLTOALLW,
+                       (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtypes, void* recvbuf,
+                        MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* ierror))
 
-static void neighbor_allgather_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror) {
+static void neighbor_allgather_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                            MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Neighbor_allgather(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm));
+  const int result = MPI_Neighbor_allgather(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                            buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype),
+                                            comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(neighbor_allgather, NEIGHBOR_ALLGATHER, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(neighbor_allgather, NEIGHBOR_ALLGATHER,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
 
-static void neighbor_allgatherv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror) {
+static void neighbor_allgatherv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                             MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm,
+                                             MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Neighbor_allgatherv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype), comm_from_fortran(*comm));
+  const int result = MPI_Neighbor_allgatherv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                             buffer_from_fortran(recvbuf), recvcounts, displs,
+                                             datatype_from_fortran(*recvtype), comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(neighbor_allgatherv, NEIGHBOR_ALLGATHERV, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(neighbor_allgatherv, NEIGHBOR_ALLGATHERV,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts,
+                        MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
 
-static void neighbor_alltoall_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror) {
+static void neighbor_alltoall_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                           MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Neighbor_alltoall(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm));
+  const int result = MPI_Neighbor_alltoall(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                           buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype),
+                                           comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(neighbor_alltoall, NEIGHBOR_ALLTOALL, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(neighbor_alltoall, NEIGHBOR_ALLTOALL,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
 
-static void neighbor_alltoallv_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror) {
+static void neighbor_alltoallv_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype,
+                                            void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype,
+                                            MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Neighbor_alltoallv(buffer_from_fortran(sendbuf), sendcounts, sdispls, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, rdispls, datatype_from_fortran(*recvtype), comm_from_fortran(*comm));
+  const int result = MPI_Neighbor_alltoallv(buffer_from_fortran(sendbuf), sendcounts, sdispls,
+                                            datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts,
+                                            rdispls, datatype_from_fortran(*recvtype), comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(neighbor_alltoallv, NEIGHBOR_ALLTOALLV, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(neighbor_alltoallv, NEIGHBOR_ALLTOALLV,
+                       (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf,
+                        MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* ierror))
 
-static void neighbor_alltoallw_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Aint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Aint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* ierror) {
+static void neighbor_alltoallw_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Aint* sdispls, MPI_Fint* sendtypes,
+                                            void* recvbuf, MPI_Fint* recvcounts, MPI_Aint* rdispls, MPI_Fint* recvtypes,
+                                            MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
   const FortranTypes c_sendtypes(sendtypes, block_count_from_fortran(*comm, true, sendbuf), false);
   const FortranTypes c_recvtypes(recvtypes, block_count_from_fortran(*comm, true, nullptr), false);
-  const int result = MPI_Neighbor_alltoallw(buffer_from_fortran(sendbuf), sendcounts, sdispls, c_sendtypes.get(), buffer_from_fortran(recvbuf), recvcounts, rdispls, c_recvtypes.get(), comm_from_fortran(*comm));
+  const int result = MPI_Neighbor_alltoallw(buffer_from_fortran(sendbuf), sendcounts, sdispls, c_sendtypes.get(),
+                                            buffer_from_fortran(recvbuf), recvcounts, rdispls, c_recvtypes.get(),
+                                            comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(neighbor_alltoallw, NEIGHBOR_ALLTOALLW, (void* sendbuf, MPI_Fint* sendcounts, MPI_Aint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Aint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(neighbor_alltoallw, NEIGHBOR_ALLTOALLW,
+                       (void* sendbuf, MPI_Fint* sendcounts, MPI_Aint* sdispls, MPI_Fint* sendtypes, void* recvbuf,
+                        MPI_Fint* recvcounts, MPI_Aint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* ierror))
 
-static void bcast_init_from_fortran(void* buffer, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void bcast_init_from_fortran(void* buffer, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm,
+                                    MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Bcast_init(buffer_from_fortran(buffer), *count, datatype_from_fortran(*datatype), *root, comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result = MPI_Bcast_init(buffer_from_fortran(buffer), *count, datatype_from_fortran(*datatype), *root,
+                                    comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(bcast_init, BCAST_INIT, (void* buffer, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(bcast_init, BCAST_INIT,
+                       (void* buffer, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm,
+                        MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
 
-static void scatter_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void scatter_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                      MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm,
+                                      MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Scatter_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root, comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result = MPI_Scatter_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                      buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root,
+                                      comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(scatter_init, SCATTER_INIT, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(scatter_init, SCATTER_INIT,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request,
+                        MPI_Fint* ierror))
 
-static void scatterv_init_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* displs, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void scatterv_init_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* displs, MPI_Fint* sendtype,
+                                       void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root,
+                                       MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Scatterv_init(buffer_from_fortran(sendbuf), sendcounts, displs, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root, comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result =
+      MPI_Scatterv_init(buffer_from_fortran(sendbuf), sendcounts, displs, datatype_from_fortran(*sendtype),
+                        buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root,
+                        comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(scatterv_init, SCATTERV_INIT, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* displs, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(scatterv_init, SCATTERV_INIT,
+                       (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* displs, MPI_Fint* sendtype, void* recvbuf,
+                        MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void gather_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void gather_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                     MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm,
+                                     MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Gather_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root, comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result = MPI_Gather_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                     buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root,
+                                     comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(gather_init, GATHER_INIT, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(gather_init, GATHER_INIT,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request,
+                        MPI_Fint* ierror))
 
-static void gatherv_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void gatherv_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                      MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* root,
+                                      MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Gatherv_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype), *root, comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result =
+      MPI_Gatherv_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                       buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype), *root,
+                       comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(gatherv_init, GATHERV_INIT, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(gatherv_init, GATHERV_INIT,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts,
+                        MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void allgather_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void allgather_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                        MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info,
+                                        MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Allgather_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result = MPI_Allgather_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                        buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype),
+                                        comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(allgather_init, ALLGATHER_INIT, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(allgather_init, ALLGATHER_INIT,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
 
-static void allgatherv_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void allgatherv_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                         MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm,
+                                         MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Allgatherv_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result =
+      MPI_Allgatherv_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                          buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype),
+                          comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(allgatherv_init, ALLGATHERV_INIT, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(allgatherv_init, ALLGATHERV_INIT,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts,
+                        MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request,
+                        MPI_Fint* ierror))
 
-static void alltoall_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void alltoall_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                       MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info,
+                                       MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Alltoall_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result = MPI_Alltoall_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                       buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype),
+                                       comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(alltoall_init, ALLTOALL_INIT, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(alltoall_init, ALLTOALL_INIT,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
 
-static void alltoallv_init_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void alltoallv_init_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype,
+                                        void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype,
+                                        MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Alltoallv_init(buffer_from_fortran(sendbuf), sendcounts, sdispls, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, rdispls, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result =
+      MPI_Alltoallv_init(buffer_from_fortran(sendbuf), sendcounts, sdispls, datatype_from_fortran(*sendtype),
+                         buffer_from_fortran(recvbuf), recvcounts, rdispls, datatype_from_fortran(*recvtype),
+                         comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(alltoallv_init, ALLTOALLV_INIT, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(alltoallv_init, ALLTOALLV_INIT,
+                       (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf,
+                        MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void reduce_init_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void reduce_init_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
+                                     MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request,
+                                     MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Reduce_init(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype), op_from_fortran(*op), *root, comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result = MPI_Reduce_init(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count,
+                                     datatype_from_fortran(*datatype), op_from_fortran(*op), *root,
+                                     comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(reduce_init, REDUCE_INIT, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(reduce_init, REDUCE_INIT,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* root,
+                        MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
 
-static void allreduce_init_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void allreduce_init_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
+                                        MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Allreduce_init(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result = MPI_Allreduce_init(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count,
+                                        datatype_from_fortran(*datatype), op_from_fortran(*op),
+                                        comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(allreduce_init, ALLREDUCE_INIT, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(allreduce_init, ALLREDUCE_INIT,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm,
+                        MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
 
-static void reduce_scatter_init_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void reduce_scatter_init_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* datatype,
+                                             MPI_Fint* op, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request,
+                                             MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Reduce_scatter_init(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), recvcounts, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result = MPI_Reduce_scatter_init(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), recvcounts,
+                                             datatype_from_fortran(*datatype), op_from_fortran(*op),
+                                             comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(reduce_scatter_init, REDUCE_SCATTER_INIT, (void* sendbuf, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(reduce_scatter_init, REDUCE_SCATTER_INIT,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* datatype, MPI_Fint* op,
+                        MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
 
-static void reduce_scatter_block_init_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void reduce_scatter_block_init_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* recvcount,
+                                                   MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* info,
+                                                   MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Reduce_scatter_block_init(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result = MPI_Reduce_scatter_block_init(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf),
+                                                   *recvcount, datatype_from_fortran(*datatype), op_from_fortran(*op),
+                                                   comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(reduce_scatter_block_init, REDUCE_SCATTER_BLOCK_INIT, (void* sendbuf, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(reduce_scatter_block_init, REDUCE_SCATTER_BLOCK_INIT,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* datatype, MPI_Fint* op,
+                        MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
 
-static void scan_init_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void scan_init_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
+                                   MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Scan_init(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result = MPI_Scan_init(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count,
+                                   datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm),
+                                   info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(scan_init, SCAN_INIT, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(scan_init, SCAN_INIT,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm,
+                        MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
 
-static void exscan_init_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void exscan_init_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
+                                     MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Exscan_init(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result = MPI_Exscan_init(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count,
+                                     datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm),
+                                     info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(exscan_init, EXSCAN_INIT, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(exscan_init, EXSCAN_INIT,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm,
+                        MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
 
-static void alltoallw_init_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void alltoallw_init_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtypes,
+                                        void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtypes,
+                                        MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
   const FortranTypes c_sendtypes(sendtypes, block_count_from_fortran(*comm, false, sendbuf), true);
   const FortranTypes c_recvtypes(recvtypes, block_count_from_fortran(*comm, false, nullptr), true);
-  const int result = MPI_Alltoallw_init(buffer_from_fortran(sendbuf), sendcounts, sdispls, c_sendtypes.get(), buffer_from_fortran(recvbuf), recvcounts, rdispls, c_recvtypes.get(), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result = MPI_Alltoallw_init(buffer_from_fortran(sendbuf), sendcounts, sdispls, c_sendtypes.get(),
+                                        buffer_from_fortran(recvbuf), recvcounts, rdispls, c_recvtypes.get(),
+                                        comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(alltoallw_init, ALLTOALLW_INIT, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(alltoallw_init, ALLTOALLW_INIT,
+                       (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtypes, void* recvbuf,
+                        MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* info,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void neighbor_allgather_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void neighbor_allgather_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                                 MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm,
+                                                 MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Neighbor_allgather_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result =
+      MPI_Neighbor_allgather_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                  buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype),
+                                  comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(neighbor_allgather_init, NEIGHBOR_ALLGATHER_INIT, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(neighbor_allgather_init, NEIGHBOR_ALLGATHER_INIT,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
 
-static void neighbor_allgatherv_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void neighbor_allgatherv_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                                  MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype,
+                                                  MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Neighbor_allgatherv_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result =
+      MPI_Neighbor_allgatherv_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                   buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype),
+                                   comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(neighbor_allgatherv_init, NEIGHBOR_ALLGATHERV_INIT, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(neighbor_allgatherv_init, NEIGHBOR_ALLGATHERV_INIT,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts,
+                        MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request,
+                        MPI_Fint* ierror))
 
-static void neighbor_alltoall_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void neighbor_alltoall_init_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                                MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info,
+                                                MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Neighbor_alltoall_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result =
+      MPI_Neighbor_alltoall_init(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                 buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype),
+                                 comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(neighbor_alltoall_init, NEIGHBOR_ALLTOALL_INIT, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(neighbor_alltoall_init, NEIGHBOR_ALLTOALL_INIT,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
 
-static void neighbor_alltoallv_init_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void neighbor_alltoallv_init_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls,
+                                                 MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts,
+                                                 MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info,
+                                                 MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Neighbor_alltoallv_init(buffer_from_fortran(sendbuf), sendcounts, sdispls, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, rdispls, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result =
+      MPI_Neighbor_alltoallv_init(buffer_from_fortran(sendbuf), sendcounts, sdispls, datatype_from_fortran(*sendtype),
+                                  buffer_from_fortran(recvbuf), recvcounts, rdispls, datatype_from_fortran(*recvtype),
+                                  comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(neighbor_alltoallv_init, NEIGHBOR_ALLTOALLV_INIT, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(neighbor_alltoallv_init, NEIGHBOR_ALLTOALLV_INIT,
+                       (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf,
+                        MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* info,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void neighbor_alltoallw_init_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Aint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Aint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror) {
+static void neighbor_alltoallw_init_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Aint* sdispls,
+                                                 MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts,
+                                                 MPI_Aint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* info,
+                                                 MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
   const FortranTypes c_sendtypes(sendtypes, block_count_from_fortran(*comm, true, sendbuf), true);
   const FortranTypes c_recvtypes(recvtypes, block_count_from_fortran(*comm, true, nullptr), true);
-  const int result = MPI_Neighbor_alltoallw_init(buffer_from_fortran(sendbuf), sendcounts, sdispls, c_sendtypes.get(), buffer_from_fortran(recvbuf), recvcounts, rdispls, c_recvtypes.get(), comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
+  const int result = MPI_Neighbor_alltoallw_init(buffer_from_fortran(sendbuf), sendcounts, sdispls, c_sendtypes.get(),
+                                                 buffer_from_fortran(recvbuf), recvcounts, rdispls, c_recvtypes.get(),
+                                                 comm_from_fortran(*comm), info_from_fortran(*info), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(neighbor_alltoallw_init, NEIGHBOR_ALLTOALLW_INIT, (void* sendbuf, MPI_Fint* sendcounts, MPI_Aint* sdispls, MPI_Fint* sendtypes, void* recvbuf, MPI_Fint* recvcounts, MPI_Aint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* info, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(neighbor_alltoallw_init, NEIGHBOR_ALLTOALLW_INIT,
+                       (void* sendbuf, MPI_Fint* sendcounts, MPI_Aint* sdispls, MPI_Fint* sendtypes, void* recvbuf,
+                        MPI_Fint* recvcounts, MPI_Aint* rdispls, MPI_Fint* recvtypes, MPI_Fint* comm, MPI_Fint* info,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void ibcast_from_fortran(void* buffer, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void ibcast_from_fortran(void* buffer, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm,
+                                MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Ibcast(buffer_from_fortran(buffer), *count, datatype_from_fortran(*datatype), *root, comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Ibcast(buffer_from_fortran(buffer), *count, datatype_from_fortran(*datatype), *root,
+                                comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(ibcast, IBCAST, (void* buffer, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(ibcast, IBCAST,
+                       (void* buffer, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* root, MPI_Fint* comm,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void iscatter_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void iscatter_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                  MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm,
+                                  MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Iscatter(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root, comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Iscatter(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                  buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root,
+                                  comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(iscatter, ISCATTER, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(iscatter, ISCATTER,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
 
-static void iscatterv_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* displs, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void iscatterv_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* displs, MPI_Fint* sendtype,
+                                   void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root,
+                                   MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Iscatterv(buffer_from_fortran(sendbuf), sendcounts, displs, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root, comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Iscatterv(buffer_from_fortran(sendbuf), sendcounts, displs, datatype_from_fortran(*sendtype),
+                                   buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root,
+                                   comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(iscatterv, ISCATTERV, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* displs, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(iscatterv, ISCATTERV,
+                       (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* displs, MPI_Fint* sendtype, void* recvbuf,
+                        MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request,
+                        MPI_Fint* ierror))
 
-static void igather_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void igather_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                 MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm,
+                                 MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Igather(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root, comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Igather(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                 buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *root,
+                                 comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(igather, IGATHER, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(igather, IGATHER,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
 
-static void igatherv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void igatherv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                  MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* root,
+                                  MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Igatherv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype), *root, comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Igatherv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                  buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype),
+                                  *root, comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(igatherv, IGATHERV, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(igatherv, IGATHERV,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts,
+                        MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request,
+                        MPI_Fint* ierror))
 
-static void iallgather_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void iallgather_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                    MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request,
+                                    MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Iallgather(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Iallgather(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                    buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype),
+                                    comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(iallgather, IALLGATHER, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(iallgather, IALLGATHER,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
 
-static void iallgatherv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void iallgatherv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                     MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm,
+                                     MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Iallgatherv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Iallgatherv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                     buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype),
+                                     comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(iallgatherv, IALLGATHERV, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(iallgatherv, IALLGATHERV,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts,
+                        MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
 
-static void ialltoall_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void ialltoall_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                   MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request,
+                                   MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Ialltoall(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Ialltoall(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                   buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype),
+                                   comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(ialltoall, IALLTOALL, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(ialltoall, IALLTOALL,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
 
-static void ialltoallv_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void ialltoallv_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype,
+                                    void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype,
+                                    MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Ialltoallv(buffer_from_fortran(sendbuf), sendcounts, sdispls, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, rdispls, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Ialltoallv(buffer_from_fortran(sendbuf), sendcounts, sdispls, datatype_from_fortran(*sendtype),
+                                    buffer_from_fortran(recvbuf), recvcounts, rdispls, datatype_from_fortran(*recvtype),
+                                    comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(ialltoallv, IALLTOALLV, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(ialltoallv, IALLTOALLV,
+                       (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf,
+                        MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request,
+                        MPI_Fint* ierror))
 
-static void ireduce_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void ireduce_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
+                                 MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Ireduce(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype), op_from_fortran(*op), *root, comm_from_fortran(*comm), c_request.get());
+  const int result =
+      MPI_Ireduce(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype),
+                  op_from_fortran(*op), *root, comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(ireduce, IREDUCE, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* root, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(ireduce, IREDUCE,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* root,
+                        MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
 
-static void iallreduce_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void iallreduce_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
+                                    MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Iallreduce(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm), c_request.get());
+  const int result =
+      MPI_Iallreduce(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count,
+                     datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(iallreduce, IALLREDUCE, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(iallreduce, IALLREDUCE,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void ireduce_scatter_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void ireduce_scatter_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* datatype,
+                                         MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Ireduce_scatter(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), recvcounts, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Ireduce_scatter(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), recvcounts,
+                                         datatype_from_fortran(*datatype), op_from_fortran(*op),
+                                         comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(ireduce_scatter, IREDUCE_SCATTER, (void* sendbuf, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(ireduce_scatter, IREDUCE_SCATTER,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* datatype, MPI_Fint* op,
+                        MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
 
-static void ireduce_scatter_block_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void ireduce_scatter_block_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* datatype,
+                                               MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Ireduce_scatter_block(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Ireduce_scatter_block(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *recvcount,
+                                               datatype_from_fortran(*datatype), op_from_fortran(*op),
+                                               comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(ireduce_scatter_block, IREDUCE_SCATTER_BLOCK, (void* sendbuf, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(ireduce_scatter_block, IREDUCE_SCATTER_BLOCK,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* datatype, MPI_Fint* op,
+                        MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
 
-static void iscan_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void iscan_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
+                               MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Iscan(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm), c_request.get());
+  const int result =
+      MPI_Iscan(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype),
+                op_from_fortran(*op), comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(iscan, ISCAN, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(iscan, ISCAN,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void iexscan_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void iexscan_from_fortran(void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op,
+                                 MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Iexscan(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype), op_from_fortran(*op), comm_from_fortran(*comm), c_request.get());
+  const int result =
+      MPI_Iexscan(buffer_from_fortran(sendbuf), buffer_from_fortran(recvbuf), *count, datatype_from_fortran(*datatype),
+                  op_from_fortran(*op), comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(iexscan, IEXSCAN, (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(iexscan, IEXSCAN,
+                       (void* sendbuf, void* recvbuf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* op, MPI_Fint* comm,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void ineighbor_allgather_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void ineighbor_allgather_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                             MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request,
+                                             MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Ineighbor_allgather(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Ineighbor_allgather(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                             buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype),
+                                             comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(ineighbor_allgather, INEIGHBOR_ALLGATHER, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(ineighbor_allgather, INEIGHBOR_ALLGATHER,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
 
-static void ineighbor_allgatherv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void ineighbor_allgatherv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                              MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype,
+                                              MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Ineighbor_allgatherv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, displs, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Ineighbor_allgatherv(
+      buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf),
+      recvcounts, displs, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(ineighbor_allgatherv, INEIGHBOR_ALLGATHERV, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(ineighbor_allgatherv, INEIGHBOR_ALLGATHERV,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts,
+                        MPI_Fint* displs, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
 
-static void ineighbor_alltoall_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void ineighbor_alltoall_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf,
+                                            MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request,
+                                            MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Ineighbor_alltoall(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Ineighbor_alltoall(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype),
+                                            buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype),
+                                            comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(ineighbor_alltoall, INEIGHBOR_ALLTOALL, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(ineighbor_alltoall, INEIGHBOR_ALLTOALL,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcount,
+                        MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
 
-static void ineighbor_alltoallv_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void ineighbor_alltoallv_from_fortran(void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype,
+                                             void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype,
+                                             MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Ineighbor_alltoallv(buffer_from_fortran(sendbuf), sendcounts, sdispls, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf), recvcounts, rdispls, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Ineighbor_alltoallv(
+      buffer_from_fortran(sendbuf), sendcounts, sdispls, datatype_from_fortran(*sendtype), buffer_from_fortran(recvbuf),
+      recvcounts, rdispls, datatype_from_fortran(*recvtype), comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(ineighbor_alltoallv, INEIGHBOR_ALLTOALLV, (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf, MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(ineighbor_alltoallv, INEIGHBOR_ALLTOALLV,
+                       (void* sendbuf, MPI_Fint* sendcounts, MPI_Fint* sdispls, MPI_Fint* sendtype, void* recvbuf,
+                        MPI_Fint* recvcounts, MPI_Fint* rdispls, MPI_Fint* recvtype, MPI_Fint* comm, MPI_Fint* request,
+                        MPI_Fint* ierror))
 
 #endif
 

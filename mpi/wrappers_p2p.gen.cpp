@@ -15,62 +15,51 @@ ANTIPHON_EXPORT int MPI_Send(const void* buf, int count, MPI_Datatype datatype, 
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Send(buf, count, datatype, dest, tag, comm);
-  return watch({.call = P2p::send,
-                .comm = comm,
-                .peer = dest,
-                .tag = tag,
-                .buffer = buf,
-                .count = count,
-                .type = datatype},
-               [&] { return framing() ? framed::send(buf, count, datatype, dest, tag, comm)
-                                       : PMPI_Send(buf, count, datatype, dest, tag, comm); });
+  return watch(
+      {.call = P2p::send, .comm = comm, .peer = dest, .tag = tag, .buffer = buf, .count = count, .type = datatype},
+      [&] {
+        return framing() ? framed::send(buf, count, datatype, dest, tag, comm)
+                         : PMPI_Send(buf, count, datatype, dest, tag, comm);
+      });
 }
 
 ANTIPHON_EXPORT int MPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Bsend(buf, count, datatype, dest, tag, comm);
-  return watch({.call = P2p::bsend,
-                .comm = comm,
-                .peer = dest,
-                .tag = tag,
-                .buffer = buf,
-                .count = count,
-                .type = datatype},
-               [&] { return framing() ? framed::bsend(buf, count, datatype, dest, tag, comm)
-                                       : PMPI_Bsend(buf, count, datatype, dest, tag, comm); });
+  return watch(
+      {.call = P2p::bsend, .comm = comm, .peer = dest, .tag = tag, .buffer = buf, .count = count, .type = datatype},
+      [&] {
+        return framing() ? framed::bsend(buf, count, datatype, dest, tag, comm)
+                         : PMPI_Bsend(buf, count, datatype, dest, tag, comm);
+      });
 }
 
 ANTIPHON_EXPORT int MPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   find_library();
   if (!p2p_watched()) return PMPI_Ssend(buf, count, datatype, dest, tag, comm);
-  return watch({.call = P2p::ssend,
-                .comm = comm,
-                .peer = dest,
-                .tag = tag,
-                .buffer = buf,
-                .count = count,
-                .type = datatype},
-               [&] { return framing() ? framed::ssend(buf, count, datatype, dest, tag, comm)
-                                       : PMPI_Ssend(buf, count, datatype, dest, tag, comm); });
+  return watch(
+      {.call = P2p::ssend, .comm = comm, .peer = dest, .tag = tag, .buffer = buf, .count = count, .type = datatype},
+      [&] {
+        return framing() ? framed::ssend(buf, count, datatype, dest, tag, comm)
+                         : PMPI_Ssend(buf, count, datatype, dest, tag, comm);
+      });
 }
 
 ANTIPHON_EXPORT int MPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Rsend(buf, count, datatype, dest, tag, comm);
-  return watch({.call = P2p::rsend,
-                .comm = comm,
-                .peer = dest,
-                .tag = tag,
-                .buffer = buf,
-                .count = count,
-                .type = datatype},
-               [&] { return framing() ? framed::rsend(buf, count, datatype, dest, tag, comm)
-                                       : PMPI_Rsend(buf, count, datatype, dest, tag, comm); });
+  return watch(
+      {.call = P2p::rsend, .comm = comm, .peer = dest, .tag = tag, .buffer = buf, .count = count, .type = datatype},
+      [&] {
+        return framing() ? framed::rsend(buf, count, datatype, dest, tag, comm)
+                         : PMPI_Rsend(buf, count, datatype, dest, tag, comm);
+      });
 }
 
-ANTIPHON_EXPORT int MPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                              MPI_Request* request) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Isend(buf, count, datatype, dest, tag, comm, request);
@@ -83,11 +72,14 @@ ANTIPHON_EXPORT int MPI_Isend(const void* buf, int count, MPI_Datatype datatype,
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::isend(buf, count, datatype, dest, tag, comm, request)
-                                       : PMPI_Isend(buf, count, datatype, dest, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::isend(buf, count, datatype, dest, tag, comm, request)
+                                  : PMPI_Isend(buf, count, datatype, dest, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                               MPI_Request* request) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Ibsend(buf, count, datatype, dest, tag, comm, request);
@@ -100,11 +92,14 @@ ANTIPHON_EXPORT int MPI_Ibsend(const void* buf, int count, MPI_Datatype datatype
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::ibsend(buf, count, datatype, dest, tag, comm, request)
-                                       : PMPI_Ibsend(buf, count, datatype, dest, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::ibsend(buf, count, datatype, dest, tag, comm, request)
+                                  : PMPI_Ibsend(buf, count, datatype, dest, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                               MPI_Request* request) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Issend(buf, count, datatype, dest, tag, comm, request);
@@ -117,11 +112,14 @@ ANTIPHON_EXPORT int MPI_Issend(const void* buf, int count, MPI_Datatype datatype
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::issend(buf, count, datatype, dest, tag, comm, request)
-                                       : PMPI_Issend(buf, count, datatype, dest, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::issend(buf, count, datatype, dest, tag, comm, request)
+                                  : PMPI_Issend(buf, count, datatype, dest, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                               MPI_Request* request) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Irsend(buf, count, datatype, dest, tag, comm, request);
@@ -134,11 +132,14 @@ ANTIPHON_EXPORT int MPI_Irsend(const void* buf, int count, MPI_Datatype datatype
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::irsend(buf, count, datatype, dest, tag, comm, request)
-                                       : PMPI_Irsend(buf, count, datatype, dest, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::irsend(buf, count, datatype, dest, tag, comm, request)
+                                  : PMPI_Irsend(buf, count, datatype, dest, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                                  MPI_Request* request) {
   find_library();
   if (!p2p_watched()) return PMPI_Send_init(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::send_init,
@@ -150,11 +151,14 @@ ANTIPHON_EXPORT int MPI_Send_init(const void* buf, int count, MPI_Datatype datat
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::send_init(buf, count, datatype, dest, tag, comm, request)
-                                       : PMPI_Send_init(buf, count, datatype, dest, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::send_init(buf, count, datatype, dest, tag, comm, request)
+                                  : PMPI_Send_init(buf, count, datatype, dest, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                                   MPI_Request* request) {
   find_library();
   if (!p2p_watched()) return PMPI_Bsend_init(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::bsend_init,
@@ -166,11 +170,14 @@ ANTIPHON_EXPORT int MPI_Bsend_init(const void* buf, int count, MPI_Datatype data
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::bsend_init(buf, count, datatype, dest, tag, comm, request)
-                                       : PMPI_Bsend_init(buf, count, datatype, dest, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::bsend_init(buf, count, datatype, dest, tag, comm, request)
+                                  : PMPI_Bsend_init(buf, count, datatype, dest, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                                   MPI_Request* request) {
   find_library();
   if (!p2p_watched()) return PMPI_Ssend_init(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::ssend_init,
@@ -182,11 +189,14 @@ ANTIPHON_EXPORT int MPI_Ssend_init(const void* buf, int count, MPI_Datatype data
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::ssend_init(buf, count, datatype, dest, tag, comm, request)
-                                       : PMPI_Ssend_init(buf, count, datatype, dest, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::ssend_init(buf, count, datatype, dest, tag, comm, request)
+                                  : PMPI_Ssend_init(buf, count, datatype, dest, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                                   MPI_Request* request) {
   find_library();
   if (!p2p_watched()) return PMPI_Rsend_init(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::rsend_init,
@@ -198,11 +208,14 @@ ANTIPHON_EXPORT int MPI_Rsend_init(const void* buf, int count, MPI_Datatype data
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::rsend_init(buf, count, datatype, dest, tag, comm, request)
-                                       : PMPI_Rsend_init(buf, count, datatype, dest, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::rsend_init(buf, count, datatype, dest, tag, comm, request)
+                                  : PMPI_Rsend_init(buf, count, datatype, dest, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+ANTIPHON_EXPORT int MPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                             MPI_Status* status) {
   find_library();
   if (!p2p_watched()) return PMPI_Recv(buf, count, datatype, source, tag, comm, status);
   StatusRoom room(status, 1);
@@ -214,11 +227,14 @@ ANTIPHON_EXPORT int MPI_Recv(void* buf, int count, MPI_Datatype datatype, int so
                 .count = count,
                 .type = datatype,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::recv(buf, count, datatype, source, tag, comm, room.get())
-                                       : PMPI_Recv(buf, count, datatype, source, tag, comm, room.get()); });
+               [&] {
+                 return framing() ? framed::recv(buf, count, datatype, source, tag, comm, room.get())
+                                  : PMPI_Recv(buf, count, datatype, source, tag, comm, room.get());
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                              MPI_Request* request) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Irecv(buf, count, datatype, source, tag, comm, request);
@@ -231,11 +247,14 @@ ANTIPHON_EXPORT int MPI_Irecv(void* buf, int count, MPI_Datatype datatype, int s
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::irecv(buf, count, datatype, source, tag, comm, request)
-                                       : PMPI_Irecv(buf, count, datatype, source, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::irecv(buf, count, datatype, source, tag, comm, request)
+                                  : PMPI_Irecv(buf, count, datatype, source, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                  MPI_Request* request) {
   find_library();
   if (!p2p_watched()) return PMPI_Recv_init(buf, count, datatype, source, tag, comm, request);
   return watch({.call = P2p::recv_init,
@@ -247,25 +266,26 @@ ANTIPHON_EXPORT int MPI_Recv_init(void* buf, int count, MPI_Datatype datatype, i
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::recv_init(buf, count, datatype, source, tag, comm, request)
-                                       : PMPI_Recv_init(buf, count, datatype, source, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::recv_init(buf, count, datatype, source, tag, comm, request)
+                                  : PMPI_Recv_init(buf, count, datatype, source, tag, comm, request);
+               });
 }
 
 ANTIPHON_EXPORT int MPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
   find_library();
   if (!p2p_watched()) return PMPI_Mrecv(buf, count, datatype, message, status);
   StatusRoom room(status, 1);
-  return watch({.call = P2p::mrecv,
-                .buffer = buf,
-                .count = count,
-                .type = datatype,
-                .message = message,
-                .statuses = room.get()},
-               [&] { return framing() ? framed::mrecv(buf, count, datatype, message, room.get())
-                                       : PMPI_Mrecv(buf, count, datatype, message, room.get()); });
+  return watch(
+      {.call = P2p::mrecv, .buffer = buf, .count = count, .type = datatype, .message = message, .statuses = room.get()},
+      [&] {
+        return framing() ? framed::mrecv(buf, count, datatype, message, room.get())
+                         : PMPI_Mrecv(buf, count, datatype, message, room.get());
+      });
 }
 
-ANTIPHON_EXPORT int MPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message,
+                               MPI_Request* request) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Imrecv(buf, count, datatype, message, request);
@@ -276,14 +296,20 @@ ANTIPHON_EXPORT int MPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_
                 .message = message,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::imrecv(buf, count, datatype, message, request)
-                                       : PMPI_Imrecv(buf, count, datatype, message, request); });
+               [&] {
+                 return framing() ? framed::imrecv(buf, count, datatype, message, request)
+                                  : PMPI_Imrecv(buf, count, datatype, message, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+ANTIPHON_EXPORT int MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                                 void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                                 MPI_Comm comm, MPI_Status* status) {
   find_library();
   note_messages();
-  if (!p2p_watched()) return PMPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+  if (!p2p_watched())
+    return PMPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+                         comm, status);
   StatusRoom room(status, 1);
   return watch({.call = P2p::sendrecv,
                 .comm = comm,
@@ -298,36 +324,49 @@ ANTIPHON_EXPORT int MPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatyp
                 .recv_count = recvcount,
                 .recv_type = recvtype,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, room.get())
-                                       : PMPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, room.get()); });
+               [&] {
+                 return framing() ? framed::sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                                                     recvtype, source, recvtag, comm, room.get())
+                                  : PMPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                                                  recvtype, source, recvtag, comm, room.get());
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+ANTIPHON_EXPORT int MPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source,
+                                         int recvtag, MPI_Comm comm, MPI_Status* status) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
   StatusRoom room(status, 1);
-  return watch({.call = P2p::sendrecv_replace,
-                .comm = comm,
-                .peer = dest,
-                .tag = sendtag,
-                .buffer = buf,
-                .count = count,
-                .type = datatype,
-                .source = source,
-                .recv_tag = recvtag,
-                .recv_buffer = buf,
-                .recv_count = count,
-                .recv_type = datatype,
-                .statuses = room.get()},
-               [&] { return framing() ? framed::sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get())
-                                       : PMPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get()); });
+  return watch(
+      {.call = P2p::sendrecv_replace,
+       .comm = comm,
+       .peer = dest,
+       .tag = sendtag,
+       .buffer = buf,
+       .count = count,
+       .type = datatype,
+       .source = source,
+       .recv_tag = recvtag,
+       .recv_buffer = buf,
+       .recv_count = count,
+       .recv_type = datatype,
+       .statuses = room.get()},
+      [&] {
+        return framing()
+                   ? framed::sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get())
+                   : PMPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get());
+      });
 }
 
-ANTIPHON_EXPORT int MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                                  void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
+                                  MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
-  if (!p2p_watched()) return PMPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
+  if (!p2p_watched())
+    return PMPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+                          comm, request);
   return watch({.call = P2p::isendrecv,
                 .comm = comm,
                 .peer = dest,
@@ -342,74 +381,75 @@ ANTIPHON_EXPORT int MPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Dataty
                 .recv_type = recvtype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
-                                       : PMPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request); });
+               [&] {
+                 return framing() ? framed::isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                                                      recvtype, source, recvtag, comm, request)
+                                  : PMPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                                                   recvtype, source, recvtag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag,
+                                          int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
-  if (!p2p_watched()) return PMPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
-  return watch({.call = P2p::isendrecv_replace,
-                .comm = comm,
-                .peer = dest,
-                .tag = sendtag,
-                .buffer = buf,
-                .count = count,
-                .type = datatype,
-                .source = source,
-                .recv_tag = recvtag,
-                .recv_buffer = buf,
-                .recv_count = count,
-                .recv_type = datatype,
-                .requests = request,
-                .request_count = 1},
-               [&] { return framing() ? framed::isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
-                                       : PMPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request); });
+  if (!p2p_watched())
+    return PMPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
+  return watch(
+      {.call = P2p::isendrecv_replace,
+       .comm = comm,
+       .peer = dest,
+       .tag = sendtag,
+       .buffer = buf,
+       .count = count,
+       .type = datatype,
+       .source = source,
+       .recv_tag = recvtag,
+       .recv_buffer = buf,
+       .recv_count = count,
+       .recv_type = datatype,
+       .requests = request,
+       .request_count = 1},
+      [&] {
+        return framing()
+                   ? framed::isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
+                   : PMPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
+      });
 }
 
 ANTIPHON_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
   find_library();
   if (!p2p_watched()) return PMPI_Probe(source, tag, comm, status);
   StatusRoom room(status, 1);
-  return watch({.call = P2p::probe,
-                .comm = comm,
-                .peer = source,
-                .tag = tag,
-                .statuses = room.get()},
-               [&] { return framing() ? framed::probe(source, tag, comm, room.get())
-                                       : PMPI_Probe(source, tag, comm, room.get()); });
+  return watch({.call = P2p::probe, .comm = comm, .peer = source, .tag = tag, .statuses = room.get()}, [&] {
+    return framing() ? framed::probe(source, tag, comm, room.get()) : PMPI_Probe(source, tag, comm, room.get());
+  });
 }
 
 ANTIPHON_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   find_library();
   if (!p2p_watched()) return PMPI_Iprobe(source, tag, comm, flag, status);
   StatusRoom room(status, 1);
-  return watch({.call = P2p::iprobe,
-                .comm = comm,
-                .peer = source,
-                .tag = tag,
-                .flag = flag,
-                .statuses = room.get()},
-               [&] { return framing() ? framed::iprobe(source, tag, comm, flag, room.get())
-                                       : PMPI_Iprobe(source, tag, comm, flag, room.get()); });
+  return watch({.call = P2p::iprobe, .comm = comm, .peer = source, .tag = tag, .flag = flag, .statuses = room.get()},
+               [&] {
+                 return framing() ? framed::iprobe(source, tag, comm, flag, room.get())
+                                  : PMPI_Iprobe(source, tag, comm, flag, room.get());
+               });
 }
 
 ANTIPHON_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
   find_library();
   if (!p2p_watched()) return PMPI_Mprobe(source, tag, comm, message, status);
   StatusRoom room(status, 1);
-  return watch({.call = P2p::mprobe,
-                .comm = comm,
-                .peer = source,
-                .tag = tag,
-                .message = message,
-                .statuses = room.get()},
-               [&] { return framing() ? framed::mprobe(source, tag, comm, message, room.get())
-                                       : PMPI_Mprobe(source, tag, comm, message, room.get()); });
+  return watch(
+      {.call = P2p::mprobe, .comm = comm, .peer = source, .tag = tag, .message = message, .statuses = room.get()}, [&] {
+        return framing() ? framed::mprobe(source, tag, comm, message, room.get())
+                         : PMPI_Mprobe(source, tag, comm, message, room.get());
+      });
 }
 
-ANTIPHON_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
+ANTIPHON_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
+                                MPI_Status* status) {
   find_library();
   if (!p2p_watched()) return PMPI_Improbe(source, tag, comm, flag, message, status);
   StatusRoom room(status, 1);
@@ -420,54 +460,46 @@ ANTIPHON_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, M
                 .message = message,
                 .flag = flag,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::improbe(source, tag, comm, flag, message, room.get())
-                                       : PMPI_Improbe(source, tag, comm, flag, message, room.get()); });
+               [&] {
+                 return framing() ? framed::improbe(source, tag, comm, flag, message, room.get())
+                                  : PMPI_Improbe(source, tag, comm, flag, message, room.get());
+               });
 }
 
 ANTIPHON_EXPORT int MPI_Start(MPI_Request* request) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Start(request);
-  return watch({.call = P2p::start,
-                .requests = request,
-                .request_count = 1},
-               [&] { return framing() ? framed::start(request)
-                                       : PMPI_Start(request); });
+  return watch({.call = P2p::start, .requests = request, .request_count = 1},
+               [&] { return framing() ? framed::start(request) : PMPI_Start(request); });
 }
 
 ANTIPHON_EXPORT int MPI_Startall(int count, MPI_Request array_of_requests[]) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Startall(count, array_of_requests);
-  return watch({.call = P2p::startall,
-                .requests = array_of_requests,
-                .request_count = count},
-               [&] { return framing() ? framed::startall(count, array_of_requests)
-                                       : PMPI_Startall(count, array_of_requests); });
+  return watch({.call = P2p::startall, .requests = array_of_requests, .request_count = count}, [&] {
+    return framing() ? framed::startall(count, array_of_requests) : PMPI_Startall(count, array_of_requests);
+  });
 }
 
 ANTIPHON_EXPORT int MPI_Wait(MPI_Request* request, MPI_Status* status) {
   find_library();
   if (!p2p_watched()) return PMPI_Wait(request, status);
   StatusRoom room(status, 1);
-  return watch({.call = P2p::wait,
-                .requests = request,
-                .request_count = 1,
-                .statuses = room.get()},
-               [&] { return framing() ? framed::wait(request, room.get())
-                                       : PMPI_Wait(request, room.get()); });
+  return watch({.call = P2p::wait, .requests = request, .request_count = 1, .statuses = room.get()},
+               [&] { return framing() ? framed::wait(request, room.get()) : PMPI_Wait(request, room.get()); });
 }
 
 ANTIPHON_EXPORT int MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
   find_library();
   if (!p2p_watched()) return PMPI_Waitall(count, array_of_requests, array_of_statuses);
   StatusRoom room(array_of_statuses, count);
-  return watch({.call = P2p::waitall,
-                .requests = array_of_requests,
-                .request_count = count,
-                .statuses = room.get()},
-               [&] { return framing() ? framed::waitall(count, array_of_requests, room.get())
-                                       : PMPI_Waitall(count, array_of_requests, room.get()); });
+  return watch({.call = P2p::waitall, .requests = array_of_requests, .request_count = count, .statuses = room.get()},
+               [&] {
+                 return framing() ? framed::waitall(count, array_of_requests, room.get())
+                                  : PMPI_Waitall(count, array_of_requests, room.get());
+               });
 }
 
 ANTIPHON_EXPORT int MPI_Waitany(int count, MPI_Request array_of_requests[], int* index, MPI_Status* status) {
@@ -479,11 +511,14 @@ ANTIPHON_EXPORT int MPI_Waitany(int count, MPI_Request array_of_requests[], int*
                 .requests = array_of_requests,
                 .request_count = count,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::waitany(count, array_of_requests, index, room.get())
-                                       : PMPI_Waitany(count, array_of_requests, index, room.get()); });
+               [&] {
+                 return framing() ? framed::waitany(count, array_of_requests, index, room.get())
+                                  : PMPI_Waitany(count, array_of_requests, index, room.get());
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
+ANTIPHON_EXPORT int MPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
+                                 MPI_Status array_of_statuses[]) {
   find_library();
   if (!p2p_watched()) return PMPI_Waitsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
   StatusRoom room(array_of_statuses, incount);
@@ -493,21 +528,19 @@ ANTIPHON_EXPORT int MPI_Waitsome(int incount, MPI_Request array_of_requests[], i
                 .requests = array_of_requests,
                 .request_count = incount,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::waitsome(incount, array_of_requests, outcount, array_of_indices, room.get())
-                                       : PMPI_Waitsome(incount, array_of_requests, outcount, array_of_indices, room.get()); });
+               [&] {
+                 return framing() ? framed::waitsome(incount, array_of_requests, outcount, array_of_indices, room.get())
+                                  : PMPI_Waitsome(incount, array_of_requests, outcount, array_of_indices, room.get());
+               });
 }
 
 ANTIPHON_EXPORT int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   find_library();
   if (!p2p_watched()) return PMPI_Test(request, flag, status);
   StatusRoom room(status, 1);
-  return watch({.call = P2p::test,
-                .flag = flag,
-                .requests = request,
-                .request_count = 1,
-                .statuses = room.get()},
-               [&] { return framing() ? framed::test(request, flag, room.get())
-                                       : PMPI_Test(request, flag, room.get()); });
+  return watch({.call = P2p::test, .flag = flag, .requests = request, .request_count = 1, .statuses = room.get()}, [&] {
+    return framing() ? framed::test(request, flag, room.get()) : PMPI_Test(request, flag, room.get());
+  });
 }
 
 ANTIPHON_EXPORT int MPI_Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
@@ -519,8 +552,10 @@ ANTIPHON_EXPORT int MPI_Testall(int count, MPI_Request array_of_requests[], int*
                 .requests = array_of_requests,
                 .request_count = count,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::testall(count, array_of_requests, flag, room.get())
-                                       : PMPI_Testall(count, array_of_requests, flag, room.get()); });
+               [&] {
+                 return framing() ? framed::testall(count, array_of_requests, flag, room.get())
+                                  : PMPI_Testall(count, array_of_requests, flag, room.get());
+               });
 }
 
 ANTIPHON_EXPORT int MPI_Testany(int count, MPI_Request array_of_requests[], int* index, int* flag, MPI_Status* status) {
@@ -533,11 +568,14 @@ ANTIPHON_EXPORT int MPI_Testany(int count, MPI_Request array_of_requests[], int*
                 .requests = array_of_requests,
                 .request_count = count,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::testany(count, array_of_requests, index, flag, room.get())
-                                       : PMPI_Testany(count, array_of_requests, index, flag, room.get()); });
+               [&] {
+                 return framing() ? framed::testany(count, array_of_requests, index, flag, room.get())
+                                  : PMPI_Testany(count, array_of_requests, index, flag, room.get());
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
+ANTIPHON_EXPORT int MPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[],
+                                 MPI_Status array_of_statuses[]) {
   find_library();
   if (!p2p_watched()) return PMPI_Testsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
   StatusRoom room(array_of_statuses, incount);
@@ -547,41 +585,36 @@ ANTIPHON_EXPORT int MPI_Testsome(int incount, MPI_Request array_of_requests[], i
                 .requests = array_of_requests,
                 .request_count = incount,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::testsome(incount, array_of_requests, outcount, array_of_indices, room.get())
-                                       : PMPI_Testsome(incount, array_of_requests, outcount, array_of_indices, room.get()); });
+               [&] {
+                 return framing() ? framed::testsome(incount, array_of_requests, outcount, array_of_indices, room.get())
+                                  : PMPI_Testsome(incount, array_of_requests, outcount, array_of_indices, room.get());
+               });
 }
 
 ANTIPHON_EXPORT int MPI_Cancel(MPI_Request* request) {
   find_library();
   if (!p2p_watched()) return PMPI_Cancel(request);
-  return watch({.call = P2p::cancel,
-                .requests = request,
-                .request_count = 1},
-               [&] { return framing() ? framed::cancel(request)
-                                       : PMPI_Cancel(request); });
+  return watch({.call = P2p::cancel, .requests = request, .request_count = 1},
+               [&] { return framing() ? framed::cancel(request) : PMPI_Cancel(request); });
 }
 
 ANTIPHON_EXPORT int MPI_Request_free(MPI_Request* request) {
   find_library();
   if (!p2p_watched()) return PMPI_Request_free(request);
-  return watch({.call = P2p::request_free,
-                .requests = request,
-                .request_count = 1},
-               [&] { return framing() ? framed::request_free(request)
-                                       : PMPI_Request_free(request); });
+  return watch({.call = P2p::request_free, .requests = request, .request_count = 1},
+               [&] { return framing() ? framed::request_free(request) : PMPI_Request_free(request); });
 }
 
 ANTIPHON_EXPORT int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   find_library();
   if (!p2p_watched()) return PMPI_Request_get_status(request, flag, status);
   StatusRoom room(status, 1);
-  return watch({.call = P2p::request_get_status,
-                .flag = flag,
-                .requests = &request,
-                .request_count = 1,
-                .statuses = room.get()},
-               [&] { return framing() ? framed::request_get_status(request, flag, room.get())
-                                       : PMPI_Request_get_status(request, flag, room.get()); });
+  return watch(
+      {.call = P2p::request_get_status, .flag = flag, .requests = &request, .request_count = 1, .statuses = room.get()},
+      [&] {
+        return framing() ? framed::request_get_status(request, flag, room.get())
+                         : PMPI_Request_get_status(request, flag, room.get());
+      });
 }
 
 #if ANTIPHON_HAS_LARGE_COUNT
@@ -592,7 +625,8 @@ ANTIPHON_EXPORT int MPI_Request_get_status(MPI_Request request, int* flag, MPI_S
 #pragma weak PMPI_Request_get_status_any
 #pragma weak PMPI_Request_get_status_some
 
-ANTIPHON_EXPORT int MPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
+ANTIPHON_EXPORT int MPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag,
+                                               MPI_Status array_of_statuses[]) {
   find_library();
   if (!p2p_watched()) return PMPI_Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
   StatusRoom room(array_of_statuses, count);
@@ -601,11 +635,14 @@ ANTIPHON_EXPORT int MPI_Request_get_status_all(int count, const MPI_Request arra
                 .requests = array_of_requests,
                 .request_count = count,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::request_get_status_all(count, array_of_requests, flag, room.get())
-                                       : PMPI_Request_get_status_all(count, array_of_requests, flag, room.get()); });
+               [&] {
+                 return framing() ? framed::request_get_status_all(count, array_of_requests, flag, room.get())
+                                  : PMPI_Request_get_status_all(count, array_of_requests, flag, room.get());
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int* index, int* flag, MPI_Status* status) {
+ANTIPHON_EXPORT int MPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int* index, int* flag,
+                                               MPI_Status* status) {
   find_library();
   if (!p2p_watched()) return PMPI_Request_get_status_any(count, array_of_requests, index, flag, status);
   StatusRoom room(status, 1);
@@ -615,84 +652,85 @@ ANTIPHON_EXPORT int MPI_Request_get_status_any(int count, const MPI_Request arra
                 .requests = array_of_requests,
                 .request_count = count,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::request_get_status_any(count, array_of_requests, index, flag, room.get())
-                                       : PMPI_Request_get_status_any(count, array_of_requests, index, flag, room.get()); });
+               [&] {
+                 return framing() ? framed::request_get_status_any(count, array_of_requests, index, flag, room.get())
+                                  : PMPI_Request_get_status_any(count, array_of_requests, index, flag, room.get());
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
+ANTIPHON_EXPORT int MPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount,
+                                                int array_of_indices[], MPI_Status array_of_statuses[]) {
   find_library();
-  if (!p2p_watched()) return PMPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+  if (!p2p_watched())
+    return PMPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
   StatusRoom room(array_of_statuses, incount);
-  return watch({.call = P2p::request_get_status_some,
-                .done = outcount,
-                .indices = array_of_indices,
-                .requests = array_of_requests,
-                .request_count = incount,
-                .statuses = room.get()},
-               [&] { return framing() ? framed::request_get_status_some(incount, array_of_requests, outcount, array_of_indices, room.get())
-                                       : PMPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices, room.get()); });
+  return watch(
+      {.call = P2p::request_get_status_some,
+       .done = outcount,
+       .indices = array_of_indices,
+       .requests = array_of_requests,
+       .request_count = incount,
+       .statuses = room.get()},
+      [&] {
+        return framing()
+                   ? framed::request_get_status_some(incount, array_of_requests, outcount, array_of_indices, room.get())
+                   : PMPI_Request_get_status_some(incount, array_of_requests, outcount, array_of_indices, room.get());
+      });
 }
 
-ANTIPHON_EXPORT int MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                               MPI_Comm comm) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Send_c(buf, count, datatype, dest, tag, comm);
-  return watch({.call = P2p::send,
-                .comm = comm,
-                .peer = dest,
-                .tag = tag,
-                .buffer = buf,
-                .count = count,
-                .type = datatype},
-               [&] { return framing() ? framed::send(buf, count, datatype, dest, tag, comm)
-                                       : PMPI_Send_c(buf, count, datatype, dest, tag, comm); });
+  return watch(
+      {.call = P2p::send, .comm = comm, .peer = dest, .tag = tag, .buffer = buf, .count = count, .type = datatype},
+      [&] {
+        return framing() ? framed::send(buf, count, datatype, dest, tag, comm)
+                         : PMPI_Send_c(buf, count, datatype, dest, tag, comm);
+      });
 }
 
-ANTIPHON_EXPORT int MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                MPI_Comm comm) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Bsend_c(buf, count, datatype, dest, tag, comm);
-  return watch({.call = P2p::bsend,
-                .comm = comm,
-                .peer = dest,
-                .tag = tag,
-                .buffer = buf,
-                .count = count,
-                .type = datatype},
-               [&] { return framing() ? framed::bsend(buf, count, datatype, dest, tag, comm)
-                                       : PMPI_Bsend_c(buf, count, datatype, dest, tag, comm); });
+  return watch(
+      {.call = P2p::bsend, .comm = comm, .peer = dest, .tag = tag, .buffer = buf, .count = count, .type = datatype},
+      [&] {
+        return framing() ? framed::bsend(buf, count, datatype, dest, tag, comm)
+                         : PMPI_Bsend_c(buf, count, datatype, dest, tag, comm);
+      });
 }
 
-ANTIPHON_EXPORT int MPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                MPI_Comm comm) {
   find_library();
   if (!p2p_watched()) return PMPI_Ssend_c(buf, count, datatype, dest, tag, comm);
-  return watch({.call = P2p::ssend,
-                .comm = comm,
-                .peer = dest,
-                .tag = tag,
-                .buffer = buf,
-                .count = count,
-                .type = datatype},
-               [&] { return framing() ? framed::ssend(buf, count, datatype, dest, tag, comm)
-                                       : PMPI_Ssend_c(buf, count, datatype, dest, tag, comm); });
+  return watch(
+      {.call = P2p::ssend, .comm = comm, .peer = dest, .tag = tag, .buffer = buf, .count = count, .type = datatype},
+      [&] {
+        return framing() ? framed::ssend(buf, count, datatype, dest, tag, comm)
+                         : PMPI_Ssend_c(buf, count, datatype, dest, tag, comm);
+      });
 }
 
-ANTIPHON_EXPORT int MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+ANTIPHON_EXPORT int MPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                MPI_Comm comm) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Rsend_c(buf, count, datatype, dest, tag, comm);
-  return watch({.call = P2p::rsend,
-                .comm = comm,
-                .peer = dest,
-                .tag = tag,
-                .buffer = buf,
-                .count = count,
-                .type = datatype},
-               [&] { return framing() ? framed::rsend(buf, count, datatype, dest, tag, comm)
-                                       : PMPI_Rsend_c(buf, count, datatype, dest, tag, comm); });
+  return watch(
+      {.call = P2p::rsend, .comm = comm, .peer = dest, .tag = tag, .buffer = buf, .count = count, .type = datatype},
+      [&] {
+        return framing() ? framed::rsend(buf, count, datatype, dest, tag, comm)
+                         : PMPI_Rsend_c(buf, count, datatype, dest, tag, comm);
+      });
 }
 
-ANTIPHON_EXPORT int MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Isend_c(buf, count, datatype, dest, tag, comm, request);
@@ -705,11 +743,14 @@ ANTIPHON_EXPORT int MPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype d
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::isend(buf, count, datatype, dest, tag, comm, request)
-                                       : PMPI_Isend_c(buf, count, datatype, dest, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::isend(buf, count, datatype, dest, tag, comm, request)
+                                  : PMPI_Isend_c(buf, count, datatype, dest, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                 MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Ibsend_c(buf, count, datatype, dest, tag, comm, request);
@@ -722,11 +763,14 @@ ANTIPHON_EXPORT int MPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype 
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::ibsend(buf, count, datatype, dest, tag, comm, request)
-                                       : PMPI_Ibsend_c(buf, count, datatype, dest, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::ibsend(buf, count, datatype, dest, tag, comm, request)
+                                  : PMPI_Ibsend_c(buf, count, datatype, dest, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                 MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Issend_c(buf, count, datatype, dest, tag, comm, request);
@@ -739,11 +783,14 @@ ANTIPHON_EXPORT int MPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype 
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::issend(buf, count, datatype, dest, tag, comm, request)
-                                       : PMPI_Issend_c(buf, count, datatype, dest, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::issend(buf, count, datatype, dest, tag, comm, request)
+                                  : PMPI_Issend_c(buf, count, datatype, dest, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                 MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Irsend_c(buf, count, datatype, dest, tag, comm, request);
@@ -756,11 +803,14 @@ ANTIPHON_EXPORT int MPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype 
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::irsend(buf, count, datatype, dest, tag, comm, request)
-                                       : PMPI_Irsend_c(buf, count, datatype, dest, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::irsend(buf, count, datatype, dest, tag, comm, request)
+                                  : PMPI_Irsend_c(buf, count, datatype, dest, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                    MPI_Comm comm, MPI_Request* request) {
   find_library();
   if (!p2p_watched()) return PMPI_Send_init_c(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::send_init,
@@ -772,11 +822,14 @@ ANTIPHON_EXPORT int MPI_Send_init_c(const void* buf, MPI_Count count, MPI_Dataty
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::send_init(buf, count, datatype, dest, tag, comm, request)
-                                       : PMPI_Send_init_c(buf, count, datatype, dest, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::send_init(buf, count, datatype, dest, tag, comm, request)
+                                  : PMPI_Send_init_c(buf, count, datatype, dest, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                     MPI_Comm comm, MPI_Request* request) {
   find_library();
   if (!p2p_watched()) return PMPI_Bsend_init_c(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::bsend_init,
@@ -788,11 +841,14 @@ ANTIPHON_EXPORT int MPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datat
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::bsend_init(buf, count, datatype, dest, tag, comm, request)
-                                       : PMPI_Bsend_init_c(buf, count, datatype, dest, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::bsend_init(buf, count, datatype, dest, tag, comm, request)
+                                  : PMPI_Bsend_init_c(buf, count, datatype, dest, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                     MPI_Comm comm, MPI_Request* request) {
   find_library();
   if (!p2p_watched()) return PMPI_Ssend_init_c(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::ssend_init,
@@ -804,11 +860,14 @@ ANTIPHON_EXPORT int MPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datat
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::ssend_init(buf, count, datatype, dest, tag, comm, request)
-                                       : PMPI_Ssend_init_c(buf, count, datatype, dest, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::ssend_init(buf, count, datatype, dest, tag, comm, request)
+                                  : PMPI_Ssend_init_c(buf, count, datatype, dest, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                     MPI_Comm comm, MPI_Request* request) {
   find_library();
   if (!p2p_watched()) return PMPI_Rsend_init_c(buf, count, datatype, dest, tag, comm, request);
   return watch({.call = P2p::rsend_init,
@@ -820,11 +879,14 @@ ANTIPHON_EXPORT int MPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datat
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::rsend_init(buf, count, datatype, dest, tag, comm, request)
-                                       : PMPI_Rsend_init_c(buf, count, datatype, dest, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::rsend_init(buf, count, datatype, dest, tag, comm, request)
+                                  : PMPI_Rsend_init_c(buf, count, datatype, dest, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+ANTIPHON_EXPORT int MPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                               MPI_Status* status) {
   find_library();
   if (!p2p_watched()) return PMPI_Recv_c(buf, count, datatype, source, tag, comm, status);
   StatusRoom room(status, 1);
@@ -836,11 +898,14 @@ ANTIPHON_EXPORT int MPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype
                 .count = count,
                 .type = datatype,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::recv(buf, count, datatype, source, tag, comm, room.get())
-                                       : PMPI_Recv_c(buf, count, datatype, source, tag, comm, room.get()); });
+               [&] {
+                 return framing() ? framed::recv(buf, count, datatype, source, tag, comm, room.get())
+                                  : PMPI_Recv_c(buf, count, datatype, source, tag, comm, room.get());
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                MPI_Request* request) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Irecv_c(buf, count, datatype, source, tag, comm, request);
@@ -853,11 +918,14 @@ ANTIPHON_EXPORT int MPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatyp
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::irecv(buf, count, datatype, source, tag, comm, request)
-                                       : PMPI_Irecv_c(buf, count, datatype, source, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::irecv(buf, count, datatype, source, tag, comm, request)
+                                  : PMPI_Irecv_c(buf, count, datatype, source, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                                    MPI_Comm comm, MPI_Request* request) {
   find_library();
   if (!p2p_watched()) return PMPI_Recv_init_c(buf, count, datatype, source, tag, comm, request);
   return watch({.call = P2p::recv_init,
@@ -869,25 +937,27 @@ ANTIPHON_EXPORT int MPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype dat
                 .type = datatype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::recv_init(buf, count, datatype, source, tag, comm, request)
-                                       : PMPI_Recv_init_c(buf, count, datatype, source, tag, comm, request); });
+               [&] {
+                 return framing() ? framed::recv_init(buf, count, datatype, source, tag, comm, request)
+                                  : PMPI_Recv_init_c(buf, count, datatype, source, tag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
+ANTIPHON_EXPORT int MPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                                MPI_Status* status) {
   find_library();
   if (!p2p_watched()) return PMPI_Mrecv_c(buf, count, datatype, message, status);
   StatusRoom room(status, 1);
-  return watch({.call = P2p::mrecv,
-                .buffer = buf,
-                .count = count,
-                .type = datatype,
-                .message = message,
-                .statuses = room.get()},
-               [&] { return framing() ? framed::mrecv(buf, count, datatype, message, room.get())
-                                       : PMPI_Mrecv_c(buf, count, datatype, message, room.get()); });
+  return watch(
+      {.call = P2p::mrecv, .buffer = buf, .count = count, .type = datatype, .message = message, .statuses = room.get()},
+      [&] {
+        return framing() ? framed::mrecv(buf, count, datatype, message, room.get())
+                         : PMPI_Mrecv_c(buf, count, datatype, message, room.get());
+      });
 }
 
-ANTIPHON_EXPORT int MPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message,
+                                 MPI_Request* request) {
   find_library();
   note_messages();
   if (!p2p_watched()) return PMPI_Imrecv_c(buf, count, datatype, message, request);
@@ -898,14 +968,20 @@ ANTIPHON_EXPORT int MPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype dataty
                 .message = message,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::imrecv(buf, count, datatype, message, request)
-                                       : PMPI_Imrecv_c(buf, count, datatype, message, request); });
+               [&] {
+                 return framing() ? framed::imrecv(buf, count, datatype, message, request)
+                                  : PMPI_Imrecv_c(buf, count, datatype, message, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+ANTIPHON_EXPORT int MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                                   int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
+                                   int recvtag, MPI_Comm comm, MPI_Status* status) {
   find_library();
   note_messages();
-  if (!p2p_watched()) return PMPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+  if (!p2p_watched())
+    return PMPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+                           comm, status);
   StatusRoom room(status, 1);
   return watch({.call = P2p::sendrecv,
                 .comm = comm,
@@ -920,36 +996,50 @@ ANTIPHON_EXPORT int MPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI
                 .recv_count = recvcount,
                 .recv_type = recvtype,
                 .statuses = room.get()},
-               [&] { return framing() ? framed::sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, room.get())
-                                       : PMPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, room.get()); });
+               [&] {
+                 return framing() ? framed::sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                                                     recvtype, source, recvtag, comm, room.get())
+                                  : PMPI_Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                                                    recvtype, source, recvtag, comm, room.get());
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+ANTIPHON_EXPORT int MPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
+                                           int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   find_library();
   note_messages();
-  if (!p2p_watched()) return PMPI_Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
+  if (!p2p_watched())
+    return PMPI_Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
   StatusRoom room(status, 1);
-  return watch({.call = P2p::sendrecv_replace,
-                .comm = comm,
-                .peer = dest,
-                .tag = sendtag,
-                .buffer = buf,
-                .count = count,
-                .type = datatype,
-                .source = source,
-                .recv_tag = recvtag,
-                .recv_buffer = buf,
-                .recv_count = count,
-                .recv_type = datatype,
-                .statuses = room.get()},
-               [&] { return framing() ? framed::sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get())
-                                       : PMPI_Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get()); });
+  return watch(
+      {.call = P2p::sendrecv_replace,
+       .comm = comm,
+       .peer = dest,
+       .tag = sendtag,
+       .buffer = buf,
+       .count = count,
+       .type = datatype,
+       .source = source,
+       .recv_tag = recvtag,
+       .recv_buffer = buf,
+       .recv_count = count,
+       .recv_type = datatype,
+       .statuses = room.get()},
+      [&] {
+        return framing()
+                   ? framed::sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get())
+                   : PMPI_Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get());
+      });
 }
 
-ANTIPHON_EXPORT int MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest,
+                                    int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
+                                    int recvtag, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
-  if (!p2p_watched()) return PMPI_Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
+  if (!p2p_watched())
+    return PMPI_Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+                            comm, request);
   return watch({.call = P2p::isendrecv,
                 .comm = comm,
                 .peer = dest,
@@ -964,30 +1054,40 @@ ANTIPHON_EXPORT int MPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MP
                 .recv_type = recvtype,
                 .requests = request,
                 .request_count = 1},
-               [&] { return framing() ? framed::isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
-                                       : PMPI_Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request); });
+               [&] {
+                 return framing() ? framed::isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                                                      recvtype, source, recvtag, comm, request)
+                                  : PMPI_Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount,
+                                                     recvtype, source, recvtag, comm, request);
+               });
 }
 
-ANTIPHON_EXPORT int MPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+ANTIPHON_EXPORT int MPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag,
+                                            int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   find_library();
   note_messages();
-  if (!p2p_watched()) return PMPI_Isendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
-  return watch({.call = P2p::isendrecv_replace,
-                .comm = comm,
-                .peer = dest,
-                .tag = sendtag,
-                .buffer = buf,
-                .count = count,
-                .type = datatype,
-                .source = source,
-                .recv_tag = recvtag,
-                .recv_buffer = buf,
-                .recv_count = count,
-                .recv_type = datatype,
-                .requests = request,
-                .request_count = 1},
-               [&] { return framing() ? framed::isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
-                                       : PMPI_Isendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, request); });
+  if (!p2p_watched())
+    return PMPI_Isendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
+  return watch(
+      {.call = P2p::isendrecv_replace,
+       .comm = comm,
+       .peer = dest,
+       .tag = sendtag,
+       .buffer = buf,
+       .count = count,
+       .type = datatype,
+       .source = source,
+       .recv_tag = recvtag,
+       .recv_buffer = buf,
+       .recv_count = count,
+       .recv_type = datatype,
+       .requests = request,
+       .request_count = 1},
+      [&] {
+        return framing()
+                   ? framed::isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
+                   : PMPI_Isendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
+      });
 }
 
 #endif

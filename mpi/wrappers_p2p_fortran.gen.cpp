@@ -13,32 +13,43 @@ static void probe_from_fortran(MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, 
   const int result = MPI_Probe(*source, *tag, comm_from_fortran(*comm), status_from_fortran(status));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(probe, PROBE, (MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(probe, PROBE,
+                       (MPI_Fint * source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror))
 
-static void iprobe_from_fortran(MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror) {
+static void iprobe_from_fortran(MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* flag, MPI_Fint* status,
+                                MPI_Fint* ierror) {
   find_library();
   FortranLogical c_flag(flag);
   const int result = MPI_Iprobe(*source, *tag, comm_from_fortran(*comm), c_flag.get(), status_from_fortran(status));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(iprobe, IPROBE, (MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(iprobe, IPROBE,
+                       (MPI_Fint * source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* flag, MPI_Fint* status,
+                        MPI_Fint* ierror))
 
-static void mprobe_from_fortran(MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* message, MPI_Fint* status, MPI_Fint* ierror) {
+static void mprobe_from_fortran(MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* message, MPI_Fint* status,
+                                MPI_Fint* ierror) {
   find_library();
   FortranMessage c_message(message, false);
   const int result = MPI_Mprobe(*source, *tag, comm_from_fortran(*comm), c_message.get(), status_from_fortran(status));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(mprobe, MPROBE, (MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* message, MPI_Fint* status, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(mprobe, MPROBE,
+                       (MPI_Fint * source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* message, MPI_Fint* status,
+                        MPI_Fint* ierror))
 
-static void improbe_from_fortran(MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* flag, MPI_Fint* message, MPI_Fint* status, MPI_Fint* ierror) {
+static void improbe_from_fortran(MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* flag, MPI_Fint* message,
+                                 MPI_Fint* status, MPI_Fint* ierror) {
   find_library();
   FortranLogical c_flag(flag);
   FortranMessage c_message(message, false);
-  const int result = MPI_Improbe(*source, *tag, comm_from_fortran(*comm), c_flag.get(), c_message.get(), status_from_fortran(status));
+  const int result =
+      MPI_Improbe(*source, *tag, comm_from_fortran(*comm), c_flag.get(), c_message.get(), status_from_fortran(status));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(improbe, IMPROBE, (MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* flag, MPI_Fint* message, MPI_Fint* status, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(improbe, IMPROBE,
+                       (MPI_Fint * source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* flag, MPI_Fint* message,
+                        MPI_Fint* status, MPI_Fint* ierror))
 
 static void start_from_fortran(MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
@@ -46,7 +57,7 @@ static void start_from_fortran(MPI_Fint* request, MPI_Fint* ierror) {
   const int result = MPI_Start(c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(start, START, (MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(start, START, (MPI_Fint * request, MPI_Fint* ierror))
 
 static void startall_from_fortran(MPI_Fint* count, MPI_Fint* array_of_requests, MPI_Fint* ierror) {
   find_library();
@@ -54,7 +65,7 @@ static void startall_from_fortran(MPI_Fint* count, MPI_Fint* array_of_requests, 
   const int result = MPI_Startall(*count, c_array_of_requests.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(startall, STARTALL, (MPI_Fint* count, MPI_Fint* array_of_requests, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(startall, STARTALL, (MPI_Fint * count, MPI_Fint* array_of_requests, MPI_Fint* ierror))
 
 static void wait_from_fortran(MPI_Fint* request, MPI_Fint* status, MPI_Fint* ierror) {
   find_library();
@@ -62,33 +73,42 @@ static void wait_from_fortran(MPI_Fint* request, MPI_Fint* status, MPI_Fint* ier
   const int result = MPI_Wait(c_request.get(), status_from_fortran(status));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(wait, WAIT, (MPI_Fint* request, MPI_Fint* status, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(wait, WAIT, (MPI_Fint * request, MPI_Fint* status, MPI_Fint* ierror))
 
-static void waitall_from_fortran(MPI_Fint* count, MPI_Fint* array_of_requests, MPI_Fint* array_of_statuses, MPI_Fint* ierror) {
+static void waitall_from_fortran(MPI_Fint* count, MPI_Fint* array_of_requests, MPI_Fint* array_of_statuses,
+                                 MPI_Fint* ierror) {
   find_library();
   FortranRequests c_array_of_requests(array_of_requests, *count);
   const int result = MPI_Waitall(*count, c_array_of_requests.get(), statuses_from_fortran(array_of_statuses));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(waitall, WAITALL, (MPI_Fint* count, MPI_Fint* array_of_requests, MPI_Fint* array_of_statuses, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(waitall, WAITALL,
+                       (MPI_Fint * count, MPI_Fint* array_of_requests, MPI_Fint* array_of_statuses, MPI_Fint* ierror))
 
-static void waitany_from_fortran(MPI_Fint* count, MPI_Fint* array_of_requests, MPI_Fint* index, MPI_Fint* status, MPI_Fint* ierror) {
+static void waitany_from_fortran(MPI_Fint* count, MPI_Fint* array_of_requests, MPI_Fint* index, MPI_Fint* status,
+                                 MPI_Fint* ierror) {
   find_library();
   FortranRequests c_array_of_requests(array_of_requests, *count);
   FortranIndex c_index(index);
   const int result = MPI_Waitany(*count, c_array_of_requests.get(), c_index.get(), status_from_fortran(status));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(waitany, WAITANY, (MPI_Fint* count, MPI_Fint* array_of_requests, MPI_Fint* index, MPI_Fint* status, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(waitany, WAITANY,
+                       (MPI_Fint * count, MPI_Fint* array_of_requests, MPI_Fint* index, MPI_Fint* status,
+                        MPI_Fint* ierror))
 
-static void waitsome_from_fortran(MPI_Fint* incount, MPI_Fint* array_of_requests, MPI_Fint* outcount, MPI_Fint* array_of_indices, MPI_Fint* array_of_statuses, MPI_Fint* ierror) {
+static void waitsome_from_fortran(MPI_Fint* incount, MPI_Fint* array_of_requests, MPI_Fint* outcount,
+                                  MPI_Fint* array_of_indices, MPI_Fint* array_of_statuses, MPI_Fint* ierror) {
   find_library();
   FortranRequests c_array_of_requests(array_of_requests, *incount);
   FortranIndices c_array_of_indices(array_of_indices, outcount);
-  const int result = MPI_Waitsome(*incount, c_array_of_requests.get(), outcount, c_array_of_indices.get(), statuses_from_fortran(array_of_statuses));
+  const int result = MPI_Waitsome(*incount, c_array_of_requests.get(), outcount, c_array_of_indices.get(),
+                                  statuses_from_fortran(array_of_statuses));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(waitsome, WAITSOME, (MPI_Fint* incount, MPI_Fint* array_of_requests, MPI_Fint* outcount, MPI_Fint* array_of_indices, MPI_Fint* array_of_statuses, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(waitsome, WAITSOME,
+                       (MPI_Fint * incount, MPI_Fint* array_of_requests, MPI_Fint* outcount, MPI_Fint* array_of_indices,
+                        MPI_Fint* array_of_statuses, MPI_Fint* ierror))
 
 static void test_from_fortran(MPI_Fint* request, MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror) {
   find_library();
@@ -97,35 +117,47 @@ static void test_from_fortran(MPI_Fint* request, MPI_Fint* flag, MPI_Fint* statu
   const int result = MPI_Test(c_request.get(), c_flag.get(), status_from_fortran(status));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(test, TEST, (MPI_Fint* request, MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(test, TEST, (MPI_Fint * request, MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror))
 
-static void testall_from_fortran(MPI_Fint* count, MPI_Fint* array_of_requests, MPI_Fint* flag, MPI_Fint* array_of_statuses, MPI_Fint* ierror) {
+static void testall_from_fortran(MPI_Fint* count, MPI_Fint* array_of_requests, MPI_Fint* flag,
+                                 MPI_Fint* array_of_statuses, MPI_Fint* ierror) {
   find_library();
   FortranRequests c_array_of_requests(array_of_requests, *count);
   FortranLogical c_flag(flag);
-  const int result = MPI_Testall(*count, c_array_of_requests.get(), c_flag.get(), statuses_from_fortran(array_of_statuses));
+  const int result =
+      MPI_Testall(*count, c_array_of_requests.get(), c_flag.get(), statuses_from_fortran(array_of_statuses));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(testall, TESTALL, (MPI_Fint* count, MPI_Fint* array_of_requests, MPI_Fint* flag, MPI_Fint* array_of_statuses, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(testall, TESTALL,
+                       (MPI_Fint * count, MPI_Fint* array_of_requests, MPI_Fint* flag, MPI_Fint* array_of_statuses,
+                        MPI_Fint* ierror))
 
-static void testany_from_fortran(MPI_Fint* count, MPI_Fint* array_of_requests, MPI_Fint* index, MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror) {
+static void testany_from_fortran(MPI_Fint* count, MPI_Fint* array_of_requests, MPI_Fint* index, MPI_Fint* flag,
+                                 MPI_Fint* status, MPI_Fint* ierror) {
   find_library();
   FortranRequests c_array_of_requests(array_of_requests, *count);
   FortranIndex c_index(index);
   FortranLogical c_flag(flag);
-  const int result = MPI_Testany(*count, c_array_of_requests.get(), c_index.get(), c_flag.get(), status_from_fortran(status));
+  const int result =
+      MPI_Testany(*count, c_array_of_requests.get(), c_index.get(), c_flag.get(), status_from_fortran(status));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(testany, TESTANY, (MPI_Fint* count, MPI_Fint* array_of_requests, MPI_Fint* index, MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(testany, TESTANY,
+                       (MPI_Fint * count, MPI_Fint* array_of_requests, MPI_Fint* index, MPI_Fint* flag,
+                        MPI_Fint* status, MPI_Fint* ierror))
 
-static void testsome_from_fortran(MPI_Fint* incount, MPI_Fint* array_of_requests, MPI_Fint* outcount, MPI_Fint* array_of_indices, MPI_Fint* array_of_statuses, MPI_Fint* ierror) {
+static void testsome_from_fortran(MPI_Fint* incount, MPI_Fint* array_of_requests, MPI_Fint* outcount,
+                                  MPI_Fint* array_of_indices, MPI_Fint* array_of_statuses, MPI_Fint* ierror) {
   find_library();
   FortranRequests c_array_of_requests(array_of_requests, *incount);
   FortranIndices c_array_of_indices(array_of_indices, outcount);
-  const int result = MPI_Testsome(*incount, c_array_of_requests.get(), outcount, c_array_of_indices.get(), statuses_from_fortran(array_of_statuses));
+  const int result = MPI_Testsome(*incount, c_array_of_requests.get(), outcount, c_array_of_indices.get(),
+                                  statuses_from_fortran(array_of_statuses));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(testsome, TESTSOME, (MPI_Fint* incount, MPI_Fint* array_of_requests, MPI_Fint* outcount, MPI_Fint* array_of_indices, MPI_Fint* array_of_statuses, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(testsome, TESTSOME,
+                       (MPI_Fint * incount, MPI_Fint* array_of_requests, MPI_Fint* outcount, MPI_Fint* array_of_indices,
+                        MPI_Fint* array_of_statuses, MPI_Fint* ierror))
 
 static void cancel_from_fortran(MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
@@ -133,7 +165,7 @@ static void cancel_from_fortran(MPI_Fint* request, MPI_Fint* ierror) {
   const int result = MPI_Cancel(c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(cancel, CANCEL, (MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(cancel, CANCEL, (MPI_Fint * request, MPI_Fint* ierror))
 
 static void request_free_from_fortran(MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
@@ -141,7 +173,7 @@ static void request_free_from_fortran(MPI_Fint* request, MPI_Fint* ierror) {
   const int result = MPI_Request_free(c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(request_free, REQUEST_FREE, (MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(request_free, REQUEST_FREE, (MPI_Fint * request, MPI_Fint* ierror))
 
 static void request_get_status_from_fortran(MPI_Fint* request, MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror) {
   find_library();
@@ -150,171 +182,267 @@ static void request_get_status_from_fortran(MPI_Fint* request, MPI_Fint* flag, M
   const int result = MPI_Request_get_status(*c_request.get(), c_flag.get(), status_from_fortran(status));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(request_get_status, REQUEST_GET_STATUS, (MPI_Fint* request, MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(request_get_status, REQUEST_GET_STATUS,
+                       (MPI_Fint * request, MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror))
 
 #if ANTIPHON_ABI_OPENMPI
 
-static void send_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* ierror) {
+static void send_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag,
+                              MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Send(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag, comm_from_fortran(*comm));
+  const int result = MPI_Send(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag,
+                              comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(send, SEND, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(send, SEND,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm,
+                        MPI_Fint* ierror))
 
-static void bsend_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* ierror) {
+static void bsend_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag,
+                               MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Bsend(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag, comm_from_fortran(*comm));
+  const int result = MPI_Bsend(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag,
+                               comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(bsend, BSEND, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(bsend, BSEND,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm,
+                        MPI_Fint* ierror))
 
-static void ssend_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* ierror) {
+static void ssend_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag,
+                               MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Ssend(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag, comm_from_fortran(*comm));
+  const int result = MPI_Ssend(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag,
+                               comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(ssend, SSEND, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(ssend, SSEND,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm,
+                        MPI_Fint* ierror))
 
-static void rsend_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* ierror) {
+static void rsend_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag,
+                               MPI_Fint* comm, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Rsend(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag, comm_from_fortran(*comm));
+  const int result = MPI_Rsend(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag,
+                               comm_from_fortran(*comm));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(rsend, RSEND, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(rsend, RSEND,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm,
+                        MPI_Fint* ierror))
 
-static void isend_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
-  find_library();
-  FortranRequest c_request(request, false);
-  const int result = MPI_Isend(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag, comm_from_fortran(*comm), c_request.get());
-  if (ierror != nullptr) *ierror = result;
-}
-ANTIPHON_FORTRAN_NAMES(isend, ISEND, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
-
-static void ibsend_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
-  find_library();
-  FortranRequest c_request(request, false);
-  const int result = MPI_Ibsend(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag, comm_from_fortran(*comm), c_request.get());
-  if (ierror != nullptr) *ierror = result;
-}
-ANTIPHON_FORTRAN_NAMES(ibsend, IBSEND, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
-
-static void issend_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
-  find_library();
-  FortranRequest c_request(request, false);
-  const int result = MPI_Issend(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag, comm_from_fortran(*comm), c_request.get());
-  if (ierror != nullptr) *ierror = result;
-}
-ANTIPHON_FORTRAN_NAMES(issend, ISSEND, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
-
-static void irsend_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void isend_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag,
+                               MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Irsend(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag, comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Isend(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag,
+                               comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(irsend, IRSEND, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(isend, ISEND,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void send_init_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void ibsend_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag,
+                                MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Send_init(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag, comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Ibsend(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag,
+                                comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(send_init, SEND_INIT, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(ibsend, IBSEND,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void bsend_init_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void issend_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag,
+                                MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Bsend_init(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag, comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Issend(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag,
+                                comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(bsend_init, BSEND_INIT, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(issend, ISSEND,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void ssend_init_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void irsend_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag,
+                                MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Ssend_init(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag, comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Irsend(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag,
+                                comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(ssend_init, SSEND_INIT, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(irsend, IRSEND,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void rsend_init_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void send_init_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag,
+                                   MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Rsend_init(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag, comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Send_init(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag,
+                                   comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(rsend_init, RSEND_INIT, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(send_init, SEND_INIT,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void recv_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror) {
-  find_library();
-  const int result = MPI_Recv(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *source, *tag, comm_from_fortran(*comm), status_from_fortran(status));
-  if (ierror != nullptr) *ierror = result;
-}
-ANTIPHON_FORTRAN_NAMES(recv, RECV, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror))
-
-static void irecv_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void bsend_init_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag,
+                                    MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Irecv(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *source, *tag, comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Bsend_init(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag,
+                                    comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(irecv, IRECV, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(bsend_init, BSEND_INIT,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void recv_init_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void ssend_init_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag,
+                                    MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Recv_init(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *source, *tag, comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Ssend_init(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag,
+                                    comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(recv_init, RECV_INIT, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(ssend_init, SSEND_INIT,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm,
+                        MPI_Fint* request, MPI_Fint* ierror))
 
-static void mrecv_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* message, MPI_Fint* status, MPI_Fint* ierror) {
+static void rsend_init_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag,
+                                    MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Rsend_init(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *tag,
+                                    comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(rsend_init, RSEND_INIT,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* tag, MPI_Fint* comm,
+                        MPI_Fint* request, MPI_Fint* ierror))
+
+static void recv_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* source, MPI_Fint* tag,
+                              MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror) {
+  find_library();
+  const int result = MPI_Recv(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *source, *tag,
+                              comm_from_fortran(*comm), status_from_fortran(status));
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(recv, RECV,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm,
+                        MPI_Fint* status, MPI_Fint* ierror))
+
+static void irecv_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* source, MPI_Fint* tag,
+                               MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Irecv(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *source, *tag,
+                               comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(irecv, IRECV,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm,
+                        MPI_Fint* request, MPI_Fint* ierror))
+
+static void recv_init_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* source, MPI_Fint* tag,
+                                   MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+  find_library();
+  FortranRequest c_request(request, false);
+  const int result = MPI_Recv_init(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *source, *tag,
+                                   comm_from_fortran(*comm), c_request.get());
+  if (ierror != nullptr) *ierror = result;
+}
+ANTIPHON_FORTRAN_NAMES(recv_init, RECV_INIT,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* source, MPI_Fint* tag, MPI_Fint* comm,
+                        MPI_Fint* request, MPI_Fint* ierror))
+
+static void mrecv_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* message, MPI_Fint* status,
+                               MPI_Fint* ierror) {
   find_library();
   FortranMessage c_message(message, true);
-  const int result = MPI_Mrecv(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), c_message.get(), status_from_fortran(status));
+  const int result = MPI_Mrecv(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), c_message.get(),
+                               status_from_fortran(status));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(mrecv, MRECV, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* message, MPI_Fint* status, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(mrecv, MRECV,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* message, MPI_Fint* status,
+                        MPI_Fint* ierror))
 
-static void imrecv_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* message, MPI_Fint* request, MPI_Fint* ierror) {
+static void imrecv_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* message, MPI_Fint* request,
+                                MPI_Fint* ierror) {
   find_library();
   FortranMessage c_message(message, true);
   FortranRequest c_request(request, false);
-  const int result = MPI_Imrecv(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), c_message.get(), c_request.get());
+  const int result =
+      MPI_Imrecv(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), c_message.get(), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(imrecv, IMRECV, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* message, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(imrecv, IMRECV,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* message, MPI_Fint* request,
+                        MPI_Fint* ierror))
 
-static void sendrecv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, MPI_Fint* dest, MPI_Fint* sendtag, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* source, MPI_Fint* recvtag, MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror) {
+static void sendrecv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, MPI_Fint* dest,
+                                  MPI_Fint* sendtag, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype,
+                                  MPI_Fint* source, MPI_Fint* recvtag, MPI_Fint* comm, MPI_Fint* status,
+                                  MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Sendrecv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), *dest, *sendtag, buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *source, *recvtag, comm_from_fortran(*comm), status_from_fortran(status));
+  const int result = MPI_Sendrecv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), *dest,
+                                  *sendtag, buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype),
+                                  *source, *recvtag, comm_from_fortran(*comm), status_from_fortran(status));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(sendrecv, SENDRECV, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, MPI_Fint* dest, MPI_Fint* sendtag, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* source, MPI_Fint* recvtag, MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(sendrecv, SENDRECV,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, MPI_Fint* dest, MPI_Fint* sendtag,
+                        void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* source, MPI_Fint* recvtag,
+                        MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror))
 
-static void sendrecv_replace_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* sendtag, MPI_Fint* source, MPI_Fint* recvtag, MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror) {
+static void sendrecv_replace_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest,
+                                          MPI_Fint* sendtag, MPI_Fint* source, MPI_Fint* recvtag, MPI_Fint* comm,
+                                          MPI_Fint* status, MPI_Fint* ierror) {
   find_library();
-  const int result = MPI_Sendrecv_replace(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *sendtag, *source, *recvtag, comm_from_fortran(*comm), status_from_fortran(status));
+  const int result =
+      MPI_Sendrecv_replace(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *sendtag, *source,
+                           *recvtag, comm_from_fortran(*comm), status_from_fortran(status));
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(sendrecv_replace, SENDRECV_REPLACE, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* sendtag, MPI_Fint* source, MPI_Fint* recvtag, MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(sendrecv_replace, SENDRECV_REPLACE,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* sendtag,
+                        MPI_Fint* source, MPI_Fint* recvtag, MPI_Fint* comm, MPI_Fint* status, MPI_Fint* ierror))
 
-static void isendrecv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, MPI_Fint* dest, MPI_Fint* sendtag, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* source, MPI_Fint* recvtag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void isendrecv_from_fortran(void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, MPI_Fint* dest,
+                                   MPI_Fint* sendtag, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype,
+                                   MPI_Fint* source, MPI_Fint* recvtag, MPI_Fint* comm, MPI_Fint* request,
+                                   MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Isendrecv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), *dest, *sendtag, buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype), *source, *recvtag, comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Isendrecv(buffer_from_fortran(sendbuf), *sendcount, datatype_from_fortran(*sendtype), *dest,
+                                   *sendtag, buffer_from_fortran(recvbuf), *recvcount, datatype_from_fortran(*recvtype),
+                                   *source, *recvtag, comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(isendrecv, ISENDRECV, (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, MPI_Fint* dest, MPI_Fint* sendtag, void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* source, MPI_Fint* recvtag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(isendrecv, ISENDRECV,
+                       (void* sendbuf, MPI_Fint* sendcount, MPI_Fint* sendtype, MPI_Fint* dest, MPI_Fint* sendtag,
+                        void* recvbuf, MPI_Fint* recvcount, MPI_Fint* recvtype, MPI_Fint* source, MPI_Fint* recvtag,
+                        MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
 
-static void isendrecv_replace_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* sendtag, MPI_Fint* source, MPI_Fint* recvtag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror) {
+static void isendrecv_replace_from_fortran(void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest,
+                                           MPI_Fint* sendtag, MPI_Fint* source, MPI_Fint* recvtag, MPI_Fint* comm,
+                                           MPI_Fint* request, MPI_Fint* ierror) {
   find_library();
   FortranRequest c_request(request, false);
-  const int result = MPI_Isendrecv_replace(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest, *sendtag, *source, *recvtag, comm_from_fortran(*comm), c_request.get());
+  const int result = MPI_Isendrecv_replace(buffer_from_fortran(buf), *count, datatype_from_fortran(*datatype), *dest,
+                                           *sendtag, *source, *recvtag, comm_from_fortran(*comm), c_request.get());
   if (ierror != nullptr) *ierror = result;
 }
-ANTIPHON_FORTRAN_NAMES(isendrecv_replace, ISENDRECV_REPLACE, (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* sendtag, MPI_Fint* source, MPI_Fint* recvtag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
+ANTIPHON_FORTRAN_NAMES(isendrecv_replace, ISENDRECV_REPLACE,
+                       (void* buf, MPI_Fint* count, MPI_Fint* datatype, MPI_Fint* dest, MPI_Fint* sendtag,
+                        MPI_Fint* source, MPI_Fint* recvtag, MPI_Fint* comm, MPI_Fint* request, MPI_Fint* ierror))
 
 #endif
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the codecs are, hot: one channel whose plan is known, the shortest time of a message, or of eight short ones together.
+// How fast the codecs are, hot: one channel whose plan is known, the shortest time of a message, or of eight short ones
+// together.
 //   antiphon-codec-speed [--isa NAME] [--json]
 #include <algorithm>
 #include <chrono>
@@ -72,7 +73,8 @@ Row measure(Id codec, Isa isa, std::size_t bytes, bool random, int messages) {
     Error error = Error::none;
     const double c = now_s();
     for (std::size_t i = 0; i < batch && error == Error::none; ++i) {
-      const ConstBytes body = frames[i].in_place ? ConstBytes(raw[i]) : ConstBytes(out[i].data() + 8, frames[i].bytes - 8);
+      const ConstBytes body =
+          frames[i].in_place ? ConstBytes(raw[i]) : ConstBytes(out[i].data() + 8, frames[i].bytes - 8);
       error = decoder.decode(frames[i].head, body, back[i]);
     }
     const double d = now_s();
@@ -98,7 +100,9 @@ int main(int count, char** values) {
       if (argument == name(each)) isa = each;
     }
   }
-  if (!json) std::printf("%-9s %-9s %9s %8s %9s %9s %8s %8s\n", "isa", "codec", "bytes", "rate", "enc us", "dec us", "enc GB/s", "dec GB/s");
+  if (!json)
+    std::printf("%-9s %-9s %9s %8s %9s %9s %8s %8s\n", "isa", "codec", "bytes", "rate", "enc us", "dec us", "enc GB/s",
+                "dec GB/s");
   struct Case {
     Id codec;
     bool random;
@@ -107,10 +111,12 @@ int main(int count, char** values) {
     for (const std::size_t bytes : {64u, 1024u, 4096u, 16384u, 65536u, 262144u, 1048576u}) {
       const Row r = measure(c.codec, isa, bytes, c.random, bytes > 100000 ? 40 : 800);
       const double g = static_cast<double>(bytes) * 1e-9;
-      std::printf(json ? "{\"isa\": \"%s\", \"codec\": \"%s\", \"bytes\": %zu, \"rate\": %.3f, \"encode_us\": %.3f, \"decode_us\": %.3f, "
+      std::printf(json ? "{\"isa\": \"%s\", \"codec\": \"%s\", \"bytes\": %zu, \"rate\": %.3f, \"encode_us\": %.3f, "
+                         "\"decode_us\": %.3f, "
                          "\"encode_gb_per_s\": %.2f, \"decode_gb_per_s\": %.2f}\n"
                        : "%-9s %-9s %9zu %8.3f %9.3f %9.3f %8.2f %8.2f\n",
-                  name(isa), name(r.codec), bytes, r.rate, r.encode_s * 1e6, r.decode_s * 1e6, g / r.encode_s, g / r.decode_s);
+                  name(isa), name(r.codec), bytes, r.rate, r.encode_s * 1e6, r.decode_s * 1e6, g / r.encode_s,
+                  g / r.decode_s);
     }
   }
   return 0;

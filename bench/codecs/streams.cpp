@@ -39,7 +39,8 @@ struct Arguments {
 };
 
 Element element_of(std::uint32_t type) {
-  constexpr Element elements[] = {Element::unknown, Element::f64, Element::f32, Element::i32, Element::i64, Element::unknown};
+  constexpr Element elements[] = {Element::unknown, Element::f64, Element::f32,
+                                  Element::i32,     Element::i64, Element::unknown};
   return type < 6 ? elements[type] : Element::unknown;
 }
 
@@ -54,15 +55,14 @@ std::vector<Message> read_messages(const std::string& path) {
     std::memcpy(&bytes, all.data() + at + 24, sizeof bytes);
     if (head[0] != 0x4d534731 || bytes > all.size() - at - 32) break;
     const auto* payload = reinterpret_cast<const std::byte*>(all.data() + at + 32);
-    messages.push_back({element_of(head[1]), static_cast<int>(head[4]), static_cast<int>(head[5]), {payload, payload + bytes}});
+    messages.push_back(
+        {element_of(head[1]), static_cast<int>(head[4]), static_cast<int>(head[5]), {payload, payload + bytes}});
     at += 32 + bytes;
   }
   return messages;
 }
 
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 struct Outcome {
   std::uint64_t raw = 0, framed = 0, bad = 0;
@@ -95,7 +95,8 @@ class Round {
                                              : link.encoder.encode(channel, raw, out_, message.element);
     const double b = now_s();
     const ConstBytes body = frame.in_place ? raw : ConstBytes(out_.data() + 8, frame.bytes - 8);
-    const Error error = arguments_.stateless ? decode(frame.head, body, raw_out) : link.decoder.decode(frame.head, body, raw_out);
+    const Error error =
+        arguments_.stateless ? decode(frame.head, body, raw_out) : link.decoder.decode(frame.head, body, raw_out);
     const double c = now_s();
     if (error != Error::none || std::memcmp(raw.data(), raw_out.data(), raw.size()) != 0) ++outcome.bad;
     outcome.raw += raw.size();
@@ -138,7 +139,8 @@ Outcome run(const std::vector<Message>& messages, const Arguments& arguments) {
       const Pieces pieces{message.bytes.size(), arguments.piece_bytes};
       for (std::size_t p = 0; p < pieces.count(); ++p, ++index) {
         const ConstBytes raw(message.bytes.data() + pieces.offset(p), pieces.bytes(p));
-        const auto took = round.pass(message, {message.tag, message.bytes.size(), static_cast<std::uint32_t>(p)}, raw, outcome);
+        const auto took =
+            round.pass(message, {message.tag, message.bytes.size(), static_cast<std::uint32_t>(p)}, raw, outcome);
         if (n == 0) shortest.push_back(took);
         shortest[index] = {std::min(shortest[index].first, took.first), std::min(shortest[index].second, took.second)};
       }
@@ -183,9 +185,11 @@ Arguments parse(int count, char** values) {
   return a;
 }
 
-void print(const std::string& file, double rate, double encode, double decode, const Statistics& s, std::uint64_t bad, bool json) {
+void print(const std::string& file, double rate, double encode, double decode, const Statistics& s, std::uint64_t bad,
+           bool json) {
   std::printf(json ? "{\"file\": \"%s\", \"rate\": %.4f, \"encode_gb_per_s\": %.2f, \"decode_gb_per_s\": %.2f, "
-                     "\"stored\": %llu, \"spatial\": %llu, \"temporal\": %llu, \"repeat\": %llu, \"plans\": %llu, \"bad\": %llu}\n"
+                     "\"stored\": %llu, \"spatial\": %llu, \"temporal\": %llu, \"repeat\": %llu, \"plans\": %llu, "
+                     "\"bad\": %llu}\n"
                    : "%-28s %8.4f %7.2f %7.2f | %6llu %7llu %8llu %6llu %5llu %3llu\n",
               file.c_str(), rate, encode, decode, static_cast<unsigned long long>(s.stored_frames),
               static_cast<unsigned long long>(s.spatial_frames), static_cast<unsigned long long>(s.temporal_frames),
@@ -199,11 +203,13 @@ int main(int count, char** values) {
   const Arguments arguments = parse(count, values);
   double logs = 0;
   bool good = !arguments.files.empty();
-  if (!arguments.json) std::printf("%-28s %8s %7s %7s | stored spatial temporal repeat plans bad\n", "file", "rate", "enc", "dec");
+  if (!arguments.json)
+    std::printf("%-28s %8s %7s %7s | stored spatial temporal repeat plans bad\n", "file", "rate", "enc", "dec");
   for (const std::string& path : arguments.files) {
     const Outcome o = run(read_messages(path), arguments);
     const double rate = static_cast<double>(o.raw) / static_cast<double>(std::max<std::uint64_t>(o.framed, 1));
-    const double encode = static_cast<double>(o.raw) / o.encode_s / 1e9, decode = static_cast<double>(o.raw) / o.decode_s / 1e9;
+    const double encode = static_cast<double>(o.raw) / o.encode_s / 1e9,
+                 decode = static_cast<double>(o.raw) / o.decode_s / 1e9;
     logs += std::log(rate);
     good = good && o.bad == 0;
     const Statistics& s = o.statistics;

@@ -30,7 +30,8 @@ Variables read_variables() {
   Variables found;
   int provided = 0;
   int count = 0;
-  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS || MPI_T_cvar_get_num(&count) != MPI_SUCCESS) return found;
+  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS || MPI_T_cvar_get_num(&count) != MPI_SUCCESS)
+    return found;
   for (int i = 0; i < count; ++i) {
     char name[512] = {};
     std::vector<char> text(8192);
@@ -41,8 +42,8 @@ Variables read_variables() {
     int scope = 0;
     Variable variable;
     variable.index = i;
-    if (MPI_T_cvar_get_info(i, name, &name_length, &verbosity, &variable.type, &variable.enumeration, text.data(), &text_length, &bind,
-                            &scope) != MPI_SUCCESS) {
+    if (MPI_T_cvar_get_info(i, name, &name_length, &verbosity, &variable.type, &variable.enumeration, text.data(),
+                            &text_length, &bind, &scope) != MPI_SUCCESS) {
       continue;
     }
     variable.description = text.data();
@@ -59,11 +60,14 @@ const Variables& variables() {
 
 std::string upper(std::string_view text) {
   std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   return result;
 }
 
-std::string open_mpi_prefix(std::string_view collective) { return "coll_tuned_" + std::string(collective) + "_algorithm"; }
+std::string open_mpi_prefix(std::string_view collective) {
+  return "coll_tuned_" + std::string(collective) + "_algorithm";
+}
 std::string mpich_prefix(std::string_view collective) { return "MPIR_CVAR_" + upper(collective) + "_"; }
 
 /// The values of an enumeration that the library describes as such (Open MPI); 0 means "as usual" and is left out.
@@ -72,18 +76,21 @@ std::vector<LibraryAlgorithm> of_enumeration(MPI_T_enum enumeration) {
   char text[256] = {};
   int length = sizeof text;
   int count = 0;
-  if (enumeration == MPI_T_ENUM_NULL || MPI_T_enum_get_info(enumeration, &count, text, &length) != MPI_SUCCESS) return found;
+  if (enumeration == MPI_T_ENUM_NULL || MPI_T_enum_get_info(enumeration, &count, text, &length) != MPI_SUCCESS)
+    return found;
   for (int i = 0; i < count; ++i) {
     LibraryAlgorithm algorithm;
     length = sizeof text;
-    if (MPI_T_enum_get_item(enumeration, i, &algorithm.value, text, &length) != MPI_SUCCESS || algorithm.value == 0) continue;
+    if (MPI_T_enum_get_item(enumeration, i, &algorithm.value, text, &length) != MPI_SUCCESS || algorithm.value == 0)
+      continue;
     algorithm.name = text;
     found.push_back(algorithm);
   }
   return found;
 }
 
-/// MPICH's variables are plain ints; their descriptions list the values in order, one line "NAME - …" each, first "auto".
+/// MPICH's variables are plain ints; their descriptions list the values in order, one line "NAME - …" each, first
+/// "auto".
 std::vector<LibraryAlgorithm> of_description(const std::string& description) {
   std::vector<LibraryAlgorithm> found;
   std::istringstream lines(description);
@@ -105,7 +112,8 @@ std::vector<std::string> parameters_of(std::string_view prefix, bool capitals) {
     if (!name.starts_with(prefix) || name.size() <= prefix.size()) continue;
     std::string rest = name.substr(prefix.size());
     if (rest.ends_with("ALGORITHM") || rest.ends_with("count") || rest == "COMPOSITION") continue;
-    std::transform(rest.begin(), rest.end(), rest.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::transform(rest.begin(), rest.end(), rest.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     names.push_back(capitals ? rest : rest.substr(1));
   }
   return names;
@@ -121,7 +129,8 @@ template <typename Number>
 std::string bytes_of(const std::string& text) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) throw UsageError("\"" + text + "\" is not a whole number");
+  if (error != std::errc{} || end != text.data() + text.size())
+    throw UsageError("\"" + text + "\" is not a whole number");
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
@@ -129,7 +138,8 @@ std::string bytes_of(const std::string& text) {
 std::string encoded(const Variable& variable, const std::string& text) {
   if (variable.type == MPI_CHAR) return text + '\0';
   if (variable.type == MPI_C_BOOL) return bytes_of<unsigned char>(text);
-  if (variable.type == MPI_UNSIGNED_LONG || variable.type == MPI_UNSIGNED_LONG_LONG) return bytes_of<unsigned long>(text);
+  if (variable.type == MPI_UNSIGNED_LONG || variable.type == MPI_UNSIGNED_LONG_LONG)
+    return bytes_of<unsigned long>(text);
   return bytes_of<int>(text);
 }
 
@@ -137,7 +147,8 @@ std::string encoded(const Variable& variable, const std::string& text) {
 std::string write_variable(const Variable& variable, const std::string& wanted) {
   MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
   int count = 0;
-  if (MPI_T_cvar_handle_alloc(variable.index, nullptr, &handle, &count) != MPI_SUCCESS) throw UsageError("a variable of the MPI library cannot be read");
+  if (MPI_T_cvar_handle_alloc(variable.index, nullptr, &handle, &count) != MPI_SUCCESS)
+    throw UsageError("a variable of the MPI library cannot be read");
   std::string before(std::max<std::size_t>(static_cast<std::size_t>(count) * 8, 1024), '\0');
   const int rc = MPI_T_cvar_read(handle, before.data());
   const int wrote = rc == MPI_SUCCESS ? MPI_T_cvar_write(handle, wanted.data()) : rc;
@@ -166,7 +177,10 @@ std::vector<LibraryAlgorithm> library_algorithms(std::string_view collective) {
 void print_library_algorithms() {
   for (const std::string& collective : collective_names()) {
     for (const LibraryAlgorithm& algorithm : library_algorithms(collective)) {
-      print_line({{"event", "library_algorithm"}, {"collective", collective}, {"name", algorithm.name}, {"value", algorithm.value},
+      print_line({{"event", "library_algorithm"},
+                  {"collective", collective},
+                  {"name", algorithm.name},
+                  {"value", algorithm.value},
                   {"parameters", algorithm.parameters}});
     }
   }
@@ -177,16 +191,19 @@ LibraryForcing::LibraryForcing(std::string_view collective, std::string_view cho
   const std::string_view name = choice.substr(0, colon);
   const auto known = library_algorithms(collective);
   const auto wanted = std::find_if(known.begin(), known.end(), [&](const auto& a) { return a.name == name; });
-  if (wanted == known.end()) throw UsageError("this MPI library lists no algorithm " + std::string(name) + " for " + std::string(collective));
+  if (wanted == known.end())
+    throw UsageError("this MPI library lists no algorithm " + std::string(name) + " for " + std::string(collective));
   const bool open_mpi = variables().contains(open_mpi_prefix(collective));
   if (open_mpi) set("coll_tuned_use_dynamic_rules", "1");
-  set(open_mpi ? open_mpi_prefix(collective) : mpich_prefix(collective) + "INTRA_ALGORITHM", std::to_string(wanted->value));
+  set(open_mpi ? open_mpi_prefix(collective) : mpich_prefix(collective) + "INTRA_ALGORITHM",
+      std::to_string(wanted->value));
   std::istringstream rest(colon == std::string_view::npos ? std::string() : std::string(choice.substr(colon + 1)));
   for (std::string pair; std::getline(rest, pair, ',');) {
     const auto equals = pair.find('=');
     if (equals == std::string::npos) throw UsageError(pair + ": not of the form PARAMETER=VALUE");
     const std::string parameter = pair.substr(0, equals);
-    set(open_mpi ? open_mpi_prefix(collective) + "_" + parameter : mpich_prefix(collective) + upper(parameter), pair.substr(equals + 1));
+    set(open_mpi ? open_mpi_prefix(collective) + "_" + parameter : mpich_prefix(collective) + upper(parameter),
+        pair.substr(equals + 1));
   }
 }
 
@@ -196,7 +213,8 @@ void LibraryForcing::set(const std::string& name, const std::string& value) {
 }
 
 LibraryForcing::~LibraryForcing() {
-  for (auto saved = saved_.rbegin(); saved != saved_.rend(); ++saved) static_cast<void>(write_variable(*saved->variable, saved->value));
+  for (auto saved = saved_.rbegin(); saved != saved_.rend(); ++saved)
+    static_cast<void>(write_variable(*saved->variable, saved->value));
 }
 
 bool LibraryForcing::at_each_call() { return !variables().contains("coll_tuned_use_dynamic_rules"); }

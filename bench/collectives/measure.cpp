@@ -15,9 +15,7 @@ constexpr int calls_in_burst = 3;
 constexpr std::size_t interlude_bytes = 65536;
 
 /// Seconds on the clock that never jumps.
-double now_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
 

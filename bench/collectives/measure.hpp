@@ -24,8 +24,8 @@ enum class Mode {
 std::optional<Mode> mode_from_name(std::string_view name);
 std::string_view name(Mode mode);
 
-/// Through which communicator a contender's calls go, and which of the library's own algorithms must be forced around them
-/// (empty: none).
+/// Through which communicator a contender's calls go, and which of the library's own algorithms must be forced around
+/// them (empty: none).
 struct Way {
   MPI_Comm comm = MPI_COMM_NULL;
   std::string library_algorithm;
@@ -42,8 +42,8 @@ class Stopwatch {
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
-  /// Samples of one turn of a contender. `calls`: of sync the number of samples, of throughput the calls in its one sample.
-  /// `lead_in`: after a call that is not counted.
+  /// Samples of one turn of a contender. `calls`: of sync the number of samples, of throughput the calls in its one
+  /// sample. `lead_in`: after a call that is not counted.
   std::vector<double> turn(Mode mode, Workload& work, const Way& way, int calls, bool lead_in = true);
   std::vector<double> turn(Mode mode, const Call& call, int calls, bool lead_in = true);
   /// The time of one call right now, known to all ranks.

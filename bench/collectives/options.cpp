@@ -13,7 +13,8 @@ const char* const usage =
     "  --bytes N,N,…              default: 1024,65536\n"
     "  --modes sync,throughput,burst   default: sync\n"
     "  --contender COLLECTIVE:CHOICE   may be repeated; COLLECTIVE may be '*'; CHOICE: library, auto, on,\n"
-    "                             ALGORITHM[:PARAMETER=VALUE,…], or one of the library's own as library:ALGORITHM[:…];\n"
+    "                             ALGORITHM[:PARAMETER=VALUE,…], or one of the library's own as "
+    "library:ALGORITHM[:…];\n"
     "                             default: *:library\n"
     "  --cell 'COLLECTIVE;BYTES;RANKS;MODE+MODE;CHOICE;CHOICE;…'   instead of the four above, repeated; RANKS 0: all\n"
     "  --budget SECONDS           for one collective at one size in one mode; default: 5\n"
@@ -64,7 +65,11 @@ std::vector<Mode> parse_modes(const std::string& text, char separator) {
 Cell parse_cell(const std::string& text) {
   const auto parts = split(text, ';');
   if (parts.size() < 5) throw UsageError("--cell " + text + ": write COLLECTIVE;BYTES;RANKS;MODES;CHOICE;…");
-  Cell cell{parts[0], parse_number<std::int64_t>("--cell", parts[1], 0), parse_number<int>("--cell", parts[2], 0), parse_modes(parts[3], '+'), {}};
+  Cell cell{parts[0],
+            parse_number<std::int64_t>("--cell", parts[1], 0),
+            parse_number<int>("--cell", parts[2], 0),
+            parse_modes(parts[3], '+'),
+            {}};
   for (std::size_t i = 4; i < parts.size(); ++i) cell.contenders.push_back({cell.collective, parts[i]});
   return cell;
 }
@@ -104,7 +109,9 @@ bool set_option(Options& options, const std::string& key, const std::string& val
 }  // namespace
 
 std::string Contender::label() const {
-  return choice == "library" || !library_algorithm().empty() ? choice : choice == "auto" ? "antiphon" : "antiphon:" + choice;
+  return choice == "library" || !library_algorithm().empty() ? choice
+         : choice == "auto"                                  ? "antiphon"
+                                                             : "antiphon:" + choice;
 }
 
 std::string Contender::library_algorithm() const {
@@ -118,7 +125,8 @@ std::vector<Cell> Options::all_cells() const {
   for (const std::string& collective : collectives) {
     std::vector<Contender> own;
     for (const Contender& contender : contenders) {
-      if (contender.collective == "*" || contender.collective == collective) own.push_back({collective, contender.choice});
+      if (contender.collective == "*" || contender.collective == collective)
+        own.push_back({collective, contender.choice});
     }
     const auto sizes = has_bytes(collective) ? bytes : std::vector<std::int64_t>{0};
     for (const std::int64_t size : sizes) product.push_back({collective, size, 0, modes, own});

@@ -39,7 +39,10 @@ void compare(const char* collective, Through through, Direct direct) {
     added_ns.push_back(call_ns(through) - direct_batch_ns);
     direct_ns.push_back(direct_batch_ns);
   }
-  print_line({{"event", "overhead"}, {"collective", collective}, {"library_ns", median(direct_ns)}, {"added_ns", median(added_ns)},
+  print_line({{"event", "overhead"},
+              {"collective", collective},
+              {"library_ns", median(direct_ns)},
+              {"added_ns", median(added_ns)},
               {"antiphon", antiphon_version() != 0}});
 }
 
@@ -48,19 +51,21 @@ void point_to_point(MPI_Comm comm) {
   double in = 1, out = 0;
   MPI_Status status;
   MPI_Request requests[2];
-  compare("sendrecv", [&] { MPI_Sendrecv(&in, 1, MPI_DOUBLE, 0, 0, &out, 1, MPI_DOUBLE, 0, 0, comm, &status); },
-          [&] { PMPI_Sendrecv(&in, 1, MPI_DOUBLE, 0, 0, &out, 1, MPI_DOUBLE, 0, 0, comm, &status); });
-  compare("irecv, isend, waitall",
-          [&] {
-            MPI_Irecv(&out, 1, MPI_DOUBLE, 0, 0, comm, &requests[0]);
-            MPI_Isend(&in, 1, MPI_DOUBLE, 0, 0, comm, &requests[1]);
-            MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-          },
-          [&] {
-            PMPI_Irecv(&out, 1, MPI_DOUBLE, 0, 0, comm, &requests[0]);
-            PMPI_Isend(&in, 1, MPI_DOUBLE, 0, 0, comm, &requests[1]);
-            PMPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-          });
+  compare(
+      "sendrecv", [&] { MPI_Sendrecv(&in, 1, MPI_DOUBLE, 0, 0, &out, 1, MPI_DOUBLE, 0, 0, comm, &status); },
+      [&] { PMPI_Sendrecv(&in, 1, MPI_DOUBLE, 0, 0, &out, 1, MPI_DOUBLE, 0, 0, comm, &status); });
+  compare(
+      "irecv, isend, waitall",
+      [&] {
+        MPI_Irecv(&out, 1, MPI_DOUBLE, 0, 0, comm, &requests[0]);
+        MPI_Isend(&in, 1, MPI_DOUBLE, 0, 0, comm, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+      },
+      [&] {
+        PMPI_Irecv(&out, 1, MPI_DOUBLE, 0, 0, comm, &requests[0]);
+        PMPI_Isend(&in, 1, MPI_DOUBLE, 0, 0, comm, &requests[1]);
+        PMPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+      });
 }
 
 }  // namespace
@@ -69,14 +74,17 @@ int measure_overhead(int rank) {
   if (rank != 0) return 0;
   MPI_Comm comm = MPI_COMM_NULL;
   PMPI_Comm_dup(MPI_COMM_SELF, &comm);
-  for (const char* collective : {"barrier", "bcast", "allreduce", "alltoall"}) antiphon_force(comm, collective, "library");
+  for (const char* collective : {"barrier", "bcast", "allreduce", "alltoall"})
+    antiphon_force(comm, collective, "library");
   double in = 1, out = 0;
   compare("barrier", [&] { MPI_Barrier(comm); }, [&] { PMPI_Barrier(comm); });
   compare("bcast", [&] { MPI_Bcast(&in, 1, MPI_DOUBLE, 0, comm); }, [&] { PMPI_Bcast(&in, 1, MPI_DOUBLE, 0, comm); });
-  compare("allreduce", [&] { MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm); },
-          [&] { PMPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm); });
-  compare("alltoall", [&] { MPI_Alltoall(&in, 1, MPI_DOUBLE, &out, 1, MPI_DOUBLE, comm); },
-          [&] { PMPI_Alltoall(&in, 1, MPI_DOUBLE, &out, 1, MPI_DOUBLE, comm); });
+  compare(
+      "allreduce", [&] { MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm); },
+      [&] { PMPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm); });
+  compare(
+      "alltoall", [&] { MPI_Alltoall(&in, 1, MPI_DOUBLE, &out, 1, MPI_DOUBLE, comm); },
+      [&] { PMPI_Alltoall(&in, 1, MPI_DOUBLE, &out, 1, MPI_DOUBLE, comm); });
   point_to_point(comm);
   PMPI_Comm_free(&comm);
   return 0;

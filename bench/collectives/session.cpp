@@ -21,15 +21,16 @@ constexpr int min_rounds = 3;
 constexpr int min_rounds_to_trust = 5;
 constexpr int max_rounds = 300;
 constexpr double tolerance = 0.03;
-/// In a race: whose first calls took this many times longer than the best's does not run (first calls that are short say little);
-/// who is clearly behind by `margin` goes.
+/// In a race: whose first calls took this many times longer than the best's does not run (first calls that are short
+/// say little); who is clearly behind by `margin` goes.
 constexpr double hopeless = 2.0;
 constexpr double hopeless_when_short = 5.0;
 constexpr double short_call_s = 2e-3;
 constexpr double margin = 1.05;
 constexpr double margin_with_few_samples = 1.25;
 constexpr double margin_with_one_sample = 4.0;  ///< one retransmission timeout in it may be bad luck
-/// Who was within this of a mode's best may still be the best of all modes together; long calls are too dear to find out.
+/// Who was within this of a mode's best may still be the best of all modes together; long calls are too dear to find
+/// out.
 constexpr double worth_another_mode = 1.8;
 constexpr double worth_another_mode_when_long = 1.1;
 constexpr double long_call_s = 20e-3;
@@ -42,9 +43,12 @@ Session::Session(const Options& options, MPI_Comm world) : options_(options), wo
   PMPI_Comm_dup(world, &library_);
   PMPI_Comm_rank(world, &rank_);
   PMPI_Comm_size(world, &size_);
-  if (options_.root >= size_) throw UsageError("--root " + std::to_string(options_.root) + ": there are only " + std::to_string(size_) + " ranks");
+  if (options_.root >= size_)
+    throw UsageError("--root " + std::to_string(options_.root) + ": there are only " + std::to_string(size_) +
+                     " ranks");
   for (const Cell& cell : options_.all_cells()) {
-    if (cell.ranks > size_) throw UsageError("--cell: " + std::to_string(cell.ranks) + " ranks, but there are only " + std::to_string(size_));
+    if (cell.ranks > size_)
+      throw UsageError("--cell: " + std::to_string(cell.ranks) + " ranks, but there are only " + std::to_string(size_));
     for (const Contender& contender : cell.contenders) {
       const bool of_library = contender.choice == "library" || !contender.library_algorithm().empty();
       if (!of_library && antiphon_version() == 0) {
@@ -65,7 +69,10 @@ int Session::run() {
     if (!time_is_up()) {
       run_cell(cell);
     } else if (rank_ == 0) {
-      print_line({{"event", "not_covered"}, {"collective", cell.collective}, {"bytes", cell.bytes}, {"ranks", cell.ranks == 0 ? size_ : cell.ranks}});
+      print_line({{"event", "not_covered"},
+                  {"collective", cell.collective},
+                  {"bytes", cell.bytes},
+                  {"ranks", cell.ranks == 0 ? size_ : cell.ranks}});
     }
   }
   PMPI_Allreduce(MPI_IN_PLACE, &all_right_, 1, MPI_C_BOOL, MPI_LAND, library_);
@@ -83,8 +90,11 @@ bool Session::time_is_up() const {
 void Session::print_start() const {
   const auto nodes = node_of_each_rank(library_, size_);
   if (rank_ != 0) return;
-  print_line({{"event", "start"}, {"library", library_version()}, {"antiphon_version", antiphon_version()},
-              {"ranks", size_}, {"node_of_rank", nodes}});
+  print_line({{"event", "start"},
+              {"library", library_version()},
+              {"antiphon_version", antiphon_version()},
+              {"ranks", size_},
+              {"node_of_rank", nodes}});
 }
 
 void Session::run_cell(const Cell& cell) {
@@ -92,7 +102,8 @@ void Session::run_cell(const Cell& cell) {
   auto& stage = stages_[ranks];
   if (!stage) stage = std::make_unique<Stage>(world_, ranks);
   if (stage->member()) run_on_stage(cell, *stage);
-  if (rank_ == 0) print_line({{"event", "cell_done"}, {"collective", cell.collective}, {"bytes", cell.bytes}, {"ranks", ranks}});
+  if (rank_ == 0)
+    print_line({{"event", "cell_done"}, {"collective", cell.collective}, {"bytes", cell.bytes}, {"ranks", ranks}});
   if (ranks < size_) stage->meet(library_);
 }
 
@@ -101,16 +112,19 @@ bool Session::enter(const Contender& contender, std::size_t slot, Workload& work
   entrant.label = contender.label();
   const bool of_library = !contender.library_algorithm().empty();
   entrant.way = stage_->way_of(contender, slot);
-  const int forced = antiphon_force(entrant.way.comm, contender.collective.c_str(), of_library ? "library" : contender.choice.c_str());
+  const int forced =
+      antiphon_force(entrant.way.comm, contender.collective.c_str(), of_library ? "library" : contender.choice.c_str());
   if (forced == ANTIPHON_BAD_NAME) {
-    throw UsageError(contender.collective + " has no algorithm " + contender.choice + ", or a parameter is out of its bounds");
+    throw UsageError(contender.collective + " has no algorithm " + contender.choice +
+                     ", or a parameter is out of its bounds");
   }
   work.prepare();
   entrant.estimate_s = stage_->stopwatch().estimate(work, entrant.way);
   std::int64_t wrong = work.wrong_elements();
   PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, stage_->library());
   char chosen[256] = "library";
-  if (forced == ANTIPHON_OK && !of_library) antiphon_chosen(entrant.way.comm, contender.collective.c_str(), chosen, sizeof chosen);
+  if (forced == ANTIPHON_OK && !of_library)
+    antiphon_chosen(entrant.way.comm, contender.collective.c_str(), chosen, sizeof chosen);
   // A call that moves nothing may be passed on before it is looked at.
   entrant.chosen = of_library ? contender.choice : std::string_view(chosen) == "none" ? "library" : chosen;
   const bool unable = contender.choice != "library" && contender.choice != "auto" && entrant.chosen == "library";
@@ -120,7 +134,8 @@ bool Session::enter(const Contender& contender, std::size_t slot, Workload& work
     return false;
   }
   if (dear(entrant)) return true;
-  // In a race the first call counts where it was the quicker: building its schedule is part of it, but so is no bad luck.
+  // In a race the first call counts where it was the quicker: building its schedule is part of it, but so is no bad
+  // luck.
   const double again_s = stage_->stopwatch().estimate(work, entrant.way);
   entrant.estimate_s = options_.race ? std::min(entrant.estimate_s, again_s) : again_s;
   if (!options_.race) entrant.estimate_s = stage_->stopwatch().estimate(work, entrant.way);
@@ -133,16 +148,24 @@ bool Session::dear(const Entrant& entrant) const {
 
 void Session::say_why_not(const Cell& cell, const Entrant& entrant, std::int64_t wrong) const {
   if (rank_ != 0) return;
-  const std::string why = wrong != 0 ? std::to_string(wrong) + " wrong elements in its result" : "cannot solve this problem";
-  print_line({{"event", wrong != 0 ? "wrong" : "skipped"}, {"collective", cell.collective}, {"bytes", cell.bytes},
-              {"contender", entrant.label}, {"why", why}});
+  const std::string why =
+      wrong != 0 ? std::to_string(wrong) + " wrong elements in its result" : "cannot solve this problem";
+  print_line({{"event", wrong != 0 ? "wrong" : "skipped"},
+              {"collective", cell.collective},
+              {"bytes", cell.bytes},
+              {"contender", entrant.label},
+              {"why", why}});
 }
 
 void Session::run_on_stage(const Cell& cell, Stage& stage) {
   stage_ = &stage;
   if (!fits_int_counts(cell.collective, cell.bytes, stage.comm())) {
     if (rank_ == 0) {
-      print_line({{"event", "skipped"}, {"collective", cell.collective}, {"bytes", cell.bytes}, {"contender", "*"}, {"why", "exceeds int counts"}});
+      print_line({{"event", "skipped"},
+                  {"collective", cell.collective},
+                  {"bytes", cell.bytes},
+                  {"contender", "*"},
+                  {"why", "exceeds int counts"}});
     }
     return;
   }
@@ -162,7 +185,8 @@ void Session::run_on_stage(const Cell& cell, Stage& stage) {
 /// All ranks have the same samples, hence go alike.
 void Session::drop_the_hopeless(Entrants& entrants) const {
   const auto running = [](const Entrant& e) { return !e.out; };
-  const auto sampled = std::all_of(entrants.begin(), entrants.end(), [&](const Entrant& e) { return e.out || !e.samples.empty(); });
+  const auto sampled =
+      std::all_of(entrants.begin(), entrants.end(), [&](const Entrant& e) { return e.out || !e.samples.empty(); });
   const auto time_of = [&](const Entrant& e) { return sampled ? median_of(e.samples) : e.estimate_s; };
   const Entrant* best = nullptr;
   for (const Entrant& e : entrants) {
@@ -171,12 +195,16 @@ void Session::drop_the_hopeless(Entrants& entrants) const {
   for (Entrant& e : entrants) {
     if (e.out || &e == best || best == nullptr) continue;
     if (!sampled) {
-      e.out = e.label != "library" && time_of(e) > (time_of(*best) < short_call_s ? hopeless_when_short : hopeless) * time_of(*best);
+      e.out = e.label != "library" &&
+              time_of(e) > (time_of(*best) < short_call_s ? hopeless_when_short : hopeless) * time_of(*best);
       continue;
     }
     const bool apart = median_interval(e.samples).low_s > median_interval(best->samples).high_s;
     const std::size_t count = std::min(e.samples.size(), best->samples.size());
-    e.out = apart && time_of(e) > (count < 2 ? margin_with_one_sample : count < 6 ? margin_with_few_samples : margin) * time_of(*best);
+    e.out = apart && time_of(e) > (count < 2   ? margin_with_one_sample
+                                   : count < 6 ? margin_with_few_samples
+                                               : margin) *
+                                      time_of(*best);
   }
 }
 
@@ -194,9 +222,10 @@ int Session::calls_in_turn(Mode mode, const Entrants& entrants) const {
 bool Session::another_round(int rounds, double start_s, const Entrants& entrants) const {
   int more = 1;
   if (rank_ == 0 && rounds >= (options_.race ? min_rounds - 1 : min_rounds)) {
-    const bool known = rounds >= min_rounds_to_trust && std::all_of(entrants.begin(), entrants.end(), [](const Entrant& entrant) {
-      return entrant.out || median_is_known(entrant.samples, tolerance);
-    });
+    const bool known =
+        rounds >= min_rounds_to_trust && std::all_of(entrants.begin(), entrants.end(), [](const Entrant& entrant) {
+          return entrant.out || median_is_known(entrant.samples, tolerance);
+        });
     const auto left = std::count_if(entrants.begin(), entrants.end(), [](const Entrant& e) { return !e.out; });
     const double elapsed_s = PMPI_Wtime() - start_s;
     more = !known && rounds < max_rounds && elapsed_s * (rounds + 1) / rounds <= options_.budget_s * 1.1;
@@ -206,7 +235,8 @@ bool Session::another_round(int rounds, double start_s, const Entrants& entrants
   return more != 0;
 }
 
-/// Before another mode. Who was far behind stays away, but the library: whether to take over from it is the question in every mode.
+/// Before another mode. Who was far behind stays away, but the library: whether to take over from it is the question in
+/// every mode.
 void Session::readmit(Entrants& entrants) const {
   double best_s = 0;
   for (const Entrant& e : entrants) {
@@ -222,7 +252,8 @@ void Session::readmit(Entrants& entrants) const {
 
 void Session::run_mode(const Cell& cell, Mode mode, Workload& work, Entrants& entrants) {
   if (rank_ == 0) {
-    std::fprintf(stderr, "%s %lld B %s\n", cell.collective.c_str(), static_cast<long long>(cell.bytes), std::string(name(mode)).c_str());
+    std::fprintf(stderr, "%s %lld B %s\n", cell.collective.c_str(), static_cast<long long>(cell.bytes),
+                 std::string(name(mode)).c_str());
   }
   readmit(entrants);
   const int calls = calls_in_turn(mode, entrants);
@@ -246,13 +277,24 @@ void Session::run_mode(const Cell& cell, Mode mode, Workload& work, Entrants& en
 void Session::print_results(const Cell& cell, Mode mode, int calls, const Entrants& entrants) const {
   for (const Entrant& entrant : entrants) {
     if (entrant.samples.empty()) {
-      print_line({{"event", "dropped"}, {"collective", cell.collective}, {"bytes", cell.bytes}, {"ranks", stage_->ranks()},
-                  {"mode", name(mode)}, {"contender", entrant.label}, {"estimate_s", entrant.estimate_s}});
+      print_line({{"event", "dropped"},
+                  {"collective", cell.collective},
+                  {"bytes", cell.bytes},
+                  {"ranks", stage_->ranks()},
+                  {"mode", name(mode)},
+                  {"contender", entrant.label},
+                  {"estimate_s", entrant.estimate_s}});
       continue;
     }
-    print_line({{"event", "result"}, {"collective", cell.collective}, {"bytes", cell.bytes}, {"ranks", stage_->ranks()}, {"mode", name(mode)},
-                {"contender", entrant.label}, {"chosen", entrant.chosen},
-                {"calls_per_sample", Stopwatch::calls_per_sample(mode, calls)}, {"samples", entrant.samples}});
+    print_line({{"event", "result"},
+                {"collective", cell.collective},
+                {"bytes", cell.bytes},
+                {"ranks", stage_->ranks()},
+                {"mode", name(mode)},
+                {"contender", entrant.label},
+                {"chosen", entrant.chosen},
+                {"calls_per_sample", Stopwatch::calls_per_sample(mode, calls)},
+                {"samples", entrant.samples}});
   }
 }
 

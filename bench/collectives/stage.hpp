@@ -13,8 +13,8 @@
 
 namespace bench {
 
-/// The first ranks of the world, on which cells of that many ranks are measured; the others wait without taking processors
-/// from them. Made by all ranks of the world together.
+/// The first ranks of the world, on which cells of that many ranks are measured; the others wait without taking
+/// processors from them. Made by all ranks of the world together.
 class Stage {
  public:
   Stage(MPI_Comm world, int ranks);
@@ -30,7 +30,8 @@ class Stage {
   [[nodiscard]] Stopwatch& stopwatch() { return *stopwatch_; }
   [[nodiscard]] int ranks() const { return ranks_; }
 
-  /// The way of a contender: communicators are kept, as real programs keep theirs. `slot`: its place among a cell's contenders.
+  /// The way of a contender: communicators are kept, as real programs keep theirs. `slot`: its place among a cell's
+  /// contenders.
   Way way_of(const Contender& contender, std::size_t slot);
   /// Ends a cell: whoever does not play waits here for those who do.
   void meet(MPI_Comm world) const;

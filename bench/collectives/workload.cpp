@@ -28,19 +28,22 @@ struct Calls {
     MPI_Scatter(w.input_.data(), w.count_, w.type_, w.output_.data(), w.count_, w.type_, w.root_, c);
   }
   static void scatterv(Workload& w, MPI_Comm c) {
-    MPI_Scatterv(w.input_.data(), w.counts_.data(), w.offsets_.data(), w.type_, w.output_.data(), w.count_, w.type_, w.root_, c);
+    MPI_Scatterv(w.input_.data(), w.counts_.data(), w.offsets_.data(), w.type_, w.output_.data(), w.count_, w.type_,
+                 w.root_, c);
   }
   static void gather(Workload& w, MPI_Comm c) {
     MPI_Gather(w.input_.data(), w.count_, w.type_, w.output_.data(), w.count_, w.type_, w.root_, c);
   }
   static void gatherv(Workload& w, MPI_Comm c) {
-    MPI_Gatherv(w.input_.data(), w.count_, w.type_, w.output_.data(), w.counts_.data(), w.offsets_.data(), w.type_, w.root_, c);
+    MPI_Gatherv(w.input_.data(), w.count_, w.type_, w.output_.data(), w.counts_.data(), w.offsets_.data(), w.type_,
+                w.root_, c);
   }
   static void allgather(Workload& w, MPI_Comm c) {
     MPI_Allgather(w.input_.data(), w.count_, w.type_, w.output_.data(), w.count_, w.type_, c);
   }
   static void allgatherv(Workload& w, MPI_Comm c) {
-    MPI_Allgatherv(w.input_.data(), w.count_, w.type_, w.output_.data(), w.counts_.data(), w.offsets_.data(), w.type_, c);
+    MPI_Allgatherv(w.input_.data(), w.count_, w.type_, w.output_.data(), w.counts_.data(), w.offsets_.data(), w.type_,
+                   c);
   }
   static void alltoall(Workload& w, MPI_Comm c) {
     MPI_Alltoall(w.input_.data(), w.count_, w.type_, w.output_.data(), w.count_, w.type_, c);
@@ -61,8 +64,12 @@ struct Calls {
   static void reduce_scatter_block(Workload& w, MPI_Comm c) {
     MPI_Reduce_scatter_block(w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, c);
   }
-  static void scan(Workload& w, MPI_Comm c) { MPI_Scan(w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, c); }
-  static void exscan(Workload& w, MPI_Comm c) { MPI_Exscan(w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, c); }
+  static void scan(Workload& w, MPI_Comm c) {
+    MPI_Scan(w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, c);
+  }
+  static void exscan(Workload& w, MPI_Comm c) {
+    MPI_Exscan(w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, c);
+  }
 };
 
 namespace {
@@ -136,7 +143,8 @@ template <typename T>
 std::int64_t wrong_sums(const std::vector<unsigned char>& output, int ranks, int block) {
   const T* data = reinterpret_cast<const T*>(output.data());
   std::int64_t wrong = 0;
-  for (std::size_t i = 0; i < output.size() / sizeof(T); ++i) wrong += data[i] != sum<T>(ranks, block, static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < output.size() / sizeof(T); ++i)
+    wrong += data[i] != sum<T>(ranks, block, static_cast<std::int64_t>(i));
   return wrong;
 }
 
@@ -168,12 +176,14 @@ Workload::Workload(std::string_view collective, std::int64_t bytes, int root, MP
     count_ = static_cast<int>(bytes % 8 == 0 ? bytes / 8 : bytes % 4 == 0 ? bytes / 4 : bytes);
   }
   const std::int64_t block = kind_->result == Result::nothing ? 0 : bytes;
-  for (auto* buffer : {&input_, &output_}) buffer->reserve(64);  // not null when empty: MPICH takes two nulls for aliases
+  for (auto* buffer : {&input_, &output_})
+    buffer->reserve(64);  // not null when empty: MPICH takes two nulls for aliases
   input_.resize(static_cast<std::size_t>(block * block_count(kind_->input, rank_, size_, root_)));
   output_.resize(static_cast<std::size_t>(block * block_count(kind_->output, rank_, size_, root_)));
   counts_.assign(static_cast<std::size_t>(size_), count_);
   offsets_.resize(static_cast<std::size_t>(size_));
-  for (int i = 0; i < size_; ++i) offsets_[static_cast<std::size_t>(i)] = static_cast<int>(static_cast<std::int64_t>(i) * count_);
+  for (int i = 0; i < size_; ++i)
+    offsets_[static_cast<std::size_t>(i)] = static_cast<int>(static_cast<std::int64_t>(i) * count_);
 }
 
 void Workload::prepare() {
@@ -184,7 +194,8 @@ void Workload::prepare() {
   if (type_ == MPI_UNSIGNED_CHAR) return fill_addends<unsigned char>(input_, rank_, count_);
   for (std::size_t k = 0; k < input_.size(); ++k) {
     const auto block = static_cast<int>(k / static_cast<std::size_t>(count_));
-    // Scatter's and alltoall's blocks are each for one rank; a bcast's, gather's or allgather's is the same for whoever gets it.
+    // Scatter's and alltoall's blocks are each for one rank; a bcast's, gather's or allgather's is the same for whoever
+    // gets it.
     const int to = kind_->input == Blocks::all || kind_->input == Blocks::all_at_root ? block : 0;
     input_[k] = moved_byte(rank_, to, static_cast<std::int64_t>(k % static_cast<std::size_t>(count_)));
   }
@@ -203,12 +214,15 @@ std::int64_t Workload::wrong_elements() const {
     std::int64_t wrong = 0;
     for (std::size_t k = 0; k < output_.size(); ++k) {
       const int from = from_many ? static_cast<int>(k / static_cast<std::size_t>(count_)) : root_;
-      wrong += output_[k] != moved_byte(from, for_me ? rank_ : 0, static_cast<std::int64_t>(k % static_cast<std::size_t>(count_)));
+      wrong += output_[k] !=
+               moved_byte(from, for_me ? rank_ : 0, static_cast<std::int64_t>(k % static_cast<std::size_t>(count_)));
     }
     return wrong;
   }
   if (kind_->result == Result::sum_before_me && rank_ == 0) return 0;
-  const int ranks = kind_->result == Result::sum_up_to_me ? rank_ + 1 : kind_->result == Result::sum_before_me ? rank_ : size_;
+  const int ranks = kind_->result == Result::sum_up_to_me    ? rank_ + 1
+                    : kind_->result == Result::sum_before_me ? rank_
+                                                             : size_;
   const int block = kind_->result == Result::sum_of_my_block ? rank_ : 0;
   if (type_ == MPI_DOUBLE) return wrong_sums<double>(output_, ranks, block);
   if (type_ == MPI_INT) return wrong_sums<int>(output_, ranks, block);

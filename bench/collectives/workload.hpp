@@ -22,7 +22,8 @@ bool fits_int_counts(std::string_view collective, std::int64_t bytes, MPI_Comm c
 /// One collective at one size: its buffers, the call, and the check of its result.
 ///
 /// `bytes` is one block (what one rank sends to one other) for those that move blocks, and the whole message for bcast,
-/// reduce, allreduce, scan and exscan. Reductions sum doubles, or ints or bytes where the size is no multiple of 8 or 4.
+/// reduce, allreduce, scan and exscan. Reductions sum doubles, or ints or bytes where the size is no multiple of 8
+/// or 4.
 class Workload {
  public:
   Workload(std::string_view collective, std::int64_t bytes, int root, MPI_Comm comm);

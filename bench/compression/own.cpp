@@ -13,16 +13,11 @@ namespace {
 
 codec::Element element_of(Type type) {
   switch (type) {
-    case Type::f64:
-      return codec::Element::f64;
-    case Type::f32:
-      return codec::Element::f32;
-    case Type::i32:
-      return codec::Element::i32;
-    case Type::i64:
-      return codec::Element::i64;
-    case Type::bytes:
-      break;
+    case Type::f64: return codec::Element::f64;
+    case Type::f32: return codec::Element::f32;
+    case Type::i32: return codec::Element::i32;
+    case Type::i64: return codec::Element::i64;
+    case Type::bytes: break;
   }
   return codec::Element::unknown;
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rate and latency of the reliable multicast alone, without MPI. One process a member:
-//   antiphon-multicast --index I --size N --first ADDRESS:PORT [--bytes 1024,65536] [--repeat R] [--mode rate|latency|allgather|probe]
-//                      [--strategy nack|ack] [--senders K] [--rate BYTES_PER_S] [--window PACKETS] [--copy] [--hash] [--thread] [--share PACKETS] [--interface NAME]
-// Member 0 prints one JSON line a measurement. `latency` compares clocks of all members: on one host (the lab) only; --thread leaves
-// all work in it to the keeper. --share: of one sender's packets under way in `allgather`.
+//   antiphon-multicast --index I --size N --first ADDRESS:PORT [--bytes 1024,65536] [--repeat R] [--mode
+//   rate|latency|allgather|probe]
+//                      [--strategy nack|ack] [--senders K] [--rate BYTES_PER_S] [--window PACKETS] [--copy] [--hash]
+//                      [--thread] [--share PACKETS] [--interface NAME]
+// Member 0 prints one JSON line a measurement. `latency` compares clocks of all members: on one host (the lab) only;
+// --thread leaves all work in it to the keeper. --share: of one sender's packets under way in `allgather`.
+#include <sched.h>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -11,7 +14,6 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <sched.h>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -72,10 +74,12 @@ Settings parse(int count, char** words) {
   take("--hash", [&](const std::string&) { s.mode = "hash"; });
   take("--bytes", [&](const std::string& v) {
     s.bytes.clear();
-    for (std::size_t at = 0; at < v.size(); at = std::min(v.find(',', at), v.size() - 1) + 1) s.bytes.push_back(std::stoll(v.substr(at)));
+    for (std::size_t at = 0; at < v.size(); at = std::min(v.find(',', at), v.size() - 1) + 1)
+      s.bytes.push_back(std::stoll(v.substr(at)));
   });
   if (!values.empty()) throw std::runtime_error("no such option: " + values.begin()->first);
-  if (s.mode != "hash" && (s.size < 2 || s.first.empty())) throw std::runtime_error("--index, --size and --first are needed");
+  if (s.mode != "hash" && (s.size < 2 || s.first.empty()))
+    throw std::runtime_error("--index, --size and --first are needed");
   return s;
 }
 
@@ -99,7 +103,9 @@ int measure_hash() {
   return sum == 0 ? 1 : 0;
 }
 
-std::byte byte_of(int sender, int message, std::size_t i) { return static_cast<std::byte>(static_cast<std::size_t>(sender * 31 + message * 7) + i * 13 + (i >> 8)); }
+std::byte byte_of(int sender, int message, std::size_t i) {
+  return static_cast<std::byte>(static_cast<std::size_t>(sender * 31 + message * 7) + i * 13 + (i >> 8));
+}
 
 class Bench {
  public:
@@ -159,20 +165,23 @@ class Bench {
     const Statistics before = group_->statistics();
     meeting_.barrier();
     const std::int64_t begin = now_ns();
-    for (int i = 0; i < s_.repeat; ++i) wait(s_.index == 0 ? group_->send(data, {.copy = s_.copy}) : group_->receive(0, buffer));
+    for (int i = 0; i < s_.repeat; ++i)
+      wait(s_.index == 0 ? group_->send(data, {.copy = s_.copy}) : group_->receive(0, buffer));
     report("rate", bytes, now_ns() - begin, before, buffer, data);
   }
 
-  void report(const char* mode, std::int64_t bytes, std::int64_t own_ns, const Statistics& before, const Bytes& buffer, const Bytes& data) {
+  void report(const char* mode, std::int64_t bytes, std::int64_t own_ns, const Statistics& before, const Bytes& buffer,
+              const Bytes& data) {
     if (s_.index != 0 && !buffer.empty()) wrong_ += buffer != data;
     const Statistics after = group_->statistics();
     struct Row {
       std::int64_t ns;
       std::uint64_t wrong, nacks, repairs_unicast, repairs_multicast, overflows, duplicates, acks;
     };
-    const auto rows = meeting_.gather(Row{own_ns, wrong_, after.nacks_sent - before.nacks_sent, after.repairs_unicast - before.repairs_unicast,
-                                          after.repairs_multicast - before.repairs_multicast, after.socket_overflows - before.socket_overflows,
-                                          after.duplicates - before.duplicates, after.acks_sent - before.acks_sent});
+    const auto rows = meeting_.gather(
+        Row{own_ns, wrong_, after.nacks_sent - before.nacks_sent, after.repairs_unicast - before.repairs_unicast,
+            after.repairs_multicast - before.repairs_multicast, after.socket_overflows - before.socket_overflows,
+            after.duplicates - before.duplicates, after.acks_sent - before.acks_sent});
     if (s_.index != 0) return;
     Row sum{};
     for (const Row& row : rows) {
@@ -186,12 +195,16 @@ class Bench {
       sum.acks += row.acks;
     }
     const double each_ms = static_cast<double>(sum.ns) / 1e6 / s_.repeat;
-    std::printf("{\"mode\": \"%s\", \"members\": %d, \"bytes\": %lld, \"repeat\": %d, \"ms\": %.4f, \"mb_per_s\": %.2f, \"wrong\": %llu, \"nacks\": %llu, "
-                "\"repairs_unicast\": %llu, \"repairs_multicast\": %llu, \"overflows\": %llu, \"duplicates\": %llu, \"acks\": %llu, \"window\": %d}\n",
-                mode, s_.size, static_cast<long long>(bytes), s_.repeat, each_ms, static_cast<double>(bytes) / each_ms / 1e3,
-                static_cast<unsigned long long>(sum.wrong), static_cast<unsigned long long>(sum.nacks), static_cast<unsigned long long>(sum.repairs_unicast),
-                static_cast<unsigned long long>(sum.repairs_multicast), static_cast<unsigned long long>(sum.overflows),
-                static_cast<unsigned long long>(sum.duplicates), static_cast<unsigned long long>(sum.acks), group_->window_packets());
+    std::printf(
+        "{\"mode\": \"%s\", \"members\": %d, \"bytes\": %lld, \"repeat\": %d, \"ms\": %.4f, \"mb_per_s\": %.2f, "
+        "\"wrong\": %llu, \"nacks\": %llu, "
+        "\"repairs_unicast\": %llu, \"repairs_multicast\": %llu, \"overflows\": %llu, \"duplicates\": %llu, \"acks\": "
+        "%llu, \"window\": %d}\n",
+        mode, s_.size, static_cast<long long>(bytes), s_.repeat, each_ms, static_cast<double>(bytes) / each_ms / 1e3,
+        static_cast<unsigned long long>(sum.wrong), static_cast<unsigned long long>(sum.nacks),
+        static_cast<unsigned long long>(sum.repairs_unicast), static_cast<unsigned long long>(sum.repairs_multicast),
+        static_cast<unsigned long long>(sum.overflows), static_cast<unsigned long long>(sum.duplicates),
+        static_cast<unsigned long long>(sum.acks), group_->window_packets());
     std::fflush(stdout);
   }
 
@@ -201,7 +214,7 @@ class Bench {
     const std::int64_t begin = meeting_.gather(now_ns())[0] + 20'000'000;
     const Statistics before = group_->statistics();
     std::vector<std::int64_t> own;
-    std::vector<Bytes> data;  // moving a vector leaves its bytes where they are
+    std::vector<Bytes> data;     // moving a vector leaves its bytes where they are
     std::vector<Ticket> posted;  // a thread that does the work must not wait for its owner to post
     for (int i = 0; i < s_.repeat; ++i) {
       data.push_back(s_.index == 0 ? message(bytes, 0, i) : Bytes(static_cast<std::size_t>(bytes)));
@@ -241,8 +254,10 @@ class Bench {
         if (sender != s_.index) tickets.push_back(group_->receive(sender, block));
       }
       // Who is K places before in the order must be through.
-      for (int before_me = s_.index - s_.senders; before_me >= 0; before_me -= s_.senders) wait(tickets[static_cast<std::size_t>(before_me)]);
-      tickets.push_back(group_->send(blocks[static_cast<std::size_t>(s_.index)], {.copy = s_.copy, .concurrent = s_.senders, .window_packets = s_.share}));
+      for (int before_me = s_.index - s_.senders; before_me >= 0; before_me -= s_.senders)
+        wait(tickets[static_cast<std::size_t>(before_me)]);
+      tickets.push_back(group_->send(blocks[static_cast<std::size_t>(s_.index)],
+                                     {.copy = s_.copy, .concurrent = s_.senders, .window_packets = s_.share}));
       for (const Ticket& ticket : tickets) wait(ticket);
     }
     const std::int64_t own_ns = now_ns() - begin;
@@ -255,7 +270,8 @@ class Bench {
     for (int sender = 0; sender < s_.size; ++sender) {
       const auto run = static_cast<std::uint32_t>(sender + 1);
       meeting_.barrier();
-      if (s_.index == sender) group_->probe(run, static_cast<std::uint32_t>(s_.repeat), packet_bytes, s_.options.rate_bytes_per_s);
+      if (s_.index == sender)
+        group_->probe(run, static_cast<std::uint32_t>(s_.repeat), packet_bytes, s_.options.rate_bytes_per_s);
       const std::int64_t end = now_ns() + 300'000'000 + static_cast<std::int64_t>(s_.repeat) * packet_bytes * 100;
       while (now_ns() < end) step();
       const auto counts = group_->probed(run);
@@ -269,7 +285,10 @@ class Bench {
         least = std::min(least, row.received);
         slowest = std::max(slowest, static_cast<double>(row.last_ns - row.first_ns) / 1e6);
       }
-      std::printf("{\"mode\": \"probe\", \"sender\": %d, \"packets\": %d, \"packet_bytes\": %d, \"least_received\": %u, \"ms\": %.3f}\n", sender, s_.repeat, packet_bytes, least, slowest);
+      std::printf(
+          "{\"mode\": \"probe\", \"sender\": %d, \"packets\": %d, \"packet_bytes\": %d, \"least_received\": %u, "
+          "\"ms\": %.3f}\n",
+          sender, s_.repeat, packet_bytes, least, slowest);
     }
   }
 

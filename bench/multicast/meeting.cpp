@@ -2,15 +2,15 @@
 #include "meeting.hpp"
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdexcept>
-#include <sys/socket.h>
 #include <thread>
-#include <unistd.h>
 
 namespace {
 
@@ -82,7 +82,8 @@ Meeting::Meeting(int index, int size, const std::string& first) : index_(index) 
     if (socket < 0) fail("accept");
     int who = 0;
     read_all(socket, std::as_writable_bytes(std::span(&who, 1)));
-    if (who < 1 || who >= size || sockets_[static_cast<std::size_t>(who - 1)] >= 0) throw std::runtime_error("a member came twice");
+    if (who < 1 || who >= size || sockets_[static_cast<std::size_t>(who - 1)] >= 0)
+      throw std::runtime_error("a member came twice");
     sockets_[static_cast<std::size_t>(who - 1)] = socket;
   }
   ::close(listener);
@@ -98,7 +99,8 @@ std::vector<std::vector<std::byte>> Meeting::gather(std::span<const std::byte> o
   if (index_ == 0) {
     all.resize(count * own.size());
     std::memcpy(all.data(), own.data(), own.size());
-    for (std::size_t i = 0; i < sockets_.size(); ++i) read_all(sockets_[i], std::span(all).subspan((i + 1) * own.size(), own.size()));
+    for (std::size_t i = 0; i < sockets_.size(); ++i)
+      read_all(sockets_[i], std::span(all).subspan((i + 1) * own.size(), own.size()));
     for (const int socket : sockets_) {
       write_all(socket, std::as_bytes(std::span(&count, 1)));
       write_all(socket, all);

@@ -22,7 +22,8 @@ class Meeting {
     requires std::is_trivially_copyable_v<T>
   std::vector<T> gather(const T& own) {
     std::vector<T> result;
-    for (const auto& bytes : gather(std::as_bytes(std::span(&own, 1)))) result.push_back(*reinterpret_cast<const T*>(bytes.data()));
+    for (const auto& bytes : gather(std::as_bytes(std::span(&own, 1))))
+      result.push_back(*reinterpret_cast<const T*>(bytes.data()));
     return result;
   }
   void barrier() { (void)gather(char{0}); }

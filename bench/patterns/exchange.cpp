@@ -11,12 +11,15 @@ namespace {
 
 constexpr unsigned char untouched = 0x5A;
 
-unsigned char expected_byte(int from, int to, std::int64_t i) { return static_cast<unsigned char>(from * 37 + to * 11 + i + i / 251); }
+unsigned char expected_byte(int from, int to, std::int64_t i) {
+  return static_cast<unsigned char>(from * 37 + to * 11 + i + i / 251);
+}
 
 std::vector<int> as_ints(const std::vector<std::int64_t>& values) {
   std::vector<int> ints;
   for (const std::int64_t value : values) {
-    if (value > std::numeric_limits<int>::max()) throw std::invalid_argument("a rank's messages exceed MPI's int counts");
+    if (value > std::numeric_limits<int>::max())
+      throw std::invalid_argument("a rank's messages exceed MPI's int counts");
     ints.push_back(static_cast<int>(value));
   }
   return ints;
@@ -29,13 +32,16 @@ std::size_t end_of(const std::vector<std::int64_t>& bytes, const std::vector<std
 }  // namespace
 
 Exchange::Exchange(const antiphon::Pattern& all, int rank)
-    : pattern(all), problem(all.problem(rank)), send_counts(as_ints(problem.send_bytes)), send_offsets(as_ints(problem.send_offsets)),
-      recv_counts(as_ints(problem.recv_bytes)), recv_offsets(as_ints(problem.recv_offsets)),
+    : pattern(all), problem(all.problem(rank)), send_counts(as_ints(problem.send_bytes)),
+      send_offsets(as_ints(problem.send_offsets)), recv_counts(as_ints(problem.recv_bytes)),
+      recv_offsets(as_ints(problem.recv_offsets)),
       // Never empty: MPI gets a pointer.
-      input(end_of(problem.send_bytes, problem.send_offsets) + 1), output(end_of(problem.recv_bytes, problem.recv_offsets) + 1) {
+      input(end_of(problem.send_bytes, problem.send_offsets) + 1),
+      output(end_of(problem.recv_bytes, problem.recv_offsets) + 1) {
   for (int to = 0; to < problem.size; ++to) {
     const antiphon::Range block = problem.input_block(to);
-    for (std::int64_t i = 0; i < block.bytes; ++i) input[static_cast<std::size_t>(block.offset_bytes + i)] = expected_byte(rank, to, i);
+    for (std::int64_t i = 0; i < block.bytes; ++i)
+      input[static_cast<std::size_t>(block.offset_bytes + i)] = expected_byte(rank, to, i);
   }
 }
 

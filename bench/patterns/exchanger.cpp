@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "../collectives/options.hpp"
-#include "executor.hpp"
 #include "antiphon.h"
 #include "antiphon/error.hpp"
+#include "executor.hpp"
 
 namespace bench {
 
@@ -18,7 +18,8 @@ const char* const contender_usage =
     "  point-to-point             MPI_Irecv from all, MPI_Isend to all, MPI_Waitall: unscheduled\n"
     "  antiphon[:ALGORITHM…]      MPI_Alltoallv under Antiphon: its own choice, or what antiphon_force takes\n"
     "  phases[:SCHEDULER[:SYNCHRONISATION[:PIECE[:WINDOW]]]]   phases known to all: level 3, run by this program;\n"
-    "                             SCHEDULER `best` (default) chooses; SYNCHRONISATION `best` or none, tokens, grants, barrier\n"
+    "                             SCHEDULER `best` (default) chooses; SYNCHRONISATION `best` or none, tokens, grants, "
+    "barrier\n"
     "  persistent[:library]       MPI_Alltoallv_init once, then MPI_Start and MPI_Wait\n"
     "  level1, level2, level3     the C API's levels of knowledge (paper 1, section 4)\n";
 
@@ -37,8 +38,8 @@ class Library : public Exchanger {
  public:
   Library(Exchange& exchange, MPI_Comm comm) : e_(exchange), comm_(comm) {}
   void call() override {
-    PMPI_Alltoallv(e_.input.data(), e_.send_counts.data(), e_.send_offsets.data(), MPI_BYTE, e_.output.data(), e_.recv_counts.data(),
-                   e_.recv_offsets.data(), MPI_BYTE, comm_);
+    PMPI_Alltoallv(e_.input.data(), e_.send_counts.data(), e_.send_offsets.data(), MPI_BYTE, e_.output.data(),
+                   e_.recv_counts.data(), e_.recv_offsets.data(), MPI_BYTE, comm_);
   }
   [[nodiscard]] std::string chosen() const override { return "library"; }
 
@@ -50,11 +51,12 @@ class Library : public Exchanger {
 class Preloaded : public Library {
  public:
   Preloaded(Exchange& exchange, MPI_Comm comm, const std::string& choice) : Library(exchange, comm) {
-    if (antiphon_force(comm, "alltoallv", choice.c_str()) == ANTIPHON_BAD_NAME) throw UsageError("alltoallv has no algorithm " + choice);
+    if (antiphon_force(comm, "alltoallv", choice.c_str()) == ANTIPHON_BAD_NAME)
+      throw UsageError("alltoallv has no algorithm " + choice);
   }
   void call() override {
-    MPI_Alltoallv(e_.input.data(), e_.send_counts.data(), e_.send_offsets.data(), MPI_BYTE, e_.output.data(), e_.recv_counts.data(),
-                  e_.recv_offsets.data(), MPI_BYTE, comm_);
+    MPI_Alltoallv(e_.input.data(), e_.send_counts.data(), e_.send_offsets.data(), MPI_BYTE, e_.output.data(),
+                  e_.recv_counts.data(), e_.recv_offsets.data(), MPI_BYTE, comm_);
   }
   [[nodiscard]] std::string chosen() const override {
     char text[256] = "library";
@@ -70,10 +72,14 @@ class PointToPoint : public Exchanger {
     requests_.clear();
     const auto size = e_.send_counts.size();
     for (std::size_t i = 0; i < size; ++i) {
-      if (e_.recv_counts[i] > 0) PMPI_Irecv(e_.output.data() + e_.recv_offsets[i], e_.recv_counts[i], MPI_BYTE, static_cast<int>(i), 0, comm_, add());
+      if (e_.recv_counts[i] > 0)
+        PMPI_Irecv(e_.output.data() + e_.recv_offsets[i], e_.recv_counts[i], MPI_BYTE, static_cast<int>(i), 0, comm_,
+                   add());
     }
     for (std::size_t i = 0; i < size; ++i) {
-      if (e_.send_counts[i] > 0) PMPI_Isend(e_.input.data() + e_.send_offsets[i], e_.send_counts[i], MPI_BYTE, static_cast<int>(i), 0, comm_, add());
+      if (e_.send_counts[i] > 0)
+        PMPI_Isend(e_.input.data() + e_.send_offsets[i], e_.send_counts[i], MPI_BYTE, static_cast<int>(i), 0, comm_,
+                   add());
     }
     PMPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   }
@@ -110,7 +116,8 @@ class InPhases : public Exchanger {
   }
 
  private:
-  static CompiledPattern compile(const antiphon::Pattern& pattern, const antiphon::Fabric& fabric, const std::vector<std::string>& words) {
+  static CompiledPattern compile(const antiphon::Pattern& pattern, const antiphon::Fabric& fabric,
+                                 const std::vector<std::string>& words) {
     CompiledPattern compiled = antiphon::compile_pattern(pattern, fabric);
     if (!words.empty() && words[0] != "best") {
       const antiphon::Scheduler* scheduler = antiphon::find_scheduler(words[0]);
@@ -136,8 +143,8 @@ class InPhases : public Exchanger {
 /// MPI 4's persistent collective. Looked up, since older libraries have none.
 class Persistent : public Exchanger {
  public:
-  using Init = int (*)(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*, MPI_Datatype, MPI_Comm, MPI_Info,
-                       MPI_Request*);
+  using Init = int (*)(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*, MPI_Datatype,
+                       MPI_Comm, MPI_Info, MPI_Request*);
   using Start = int (*)(MPI_Request*);
   using Wait = int (*)(MPI_Request*, MPI_Status*);
   struct Functions {
@@ -154,8 +161,8 @@ class Persistent : public Exchanger {
   }
 
   Persistent(Exchange& e, MPI_Comm comm, const Functions& functions) : functions_(functions) {
-    functions_.init(e.input.data(), e.send_counts.data(), e.send_offsets.data(), MPI_BYTE, e.output.data(), e.recv_counts.data(),
-                    e.recv_offsets.data(), MPI_BYTE, comm, MPI_INFO_NULL, &request_);
+    functions_.init(e.input.data(), e.send_counts.data(), e.send_offsets.data(), MPI_BYTE, e.output.data(),
+                    e.recv_counts.data(), e.recv_offsets.data(), MPI_BYTE, comm, MPI_INFO_NULL, &request_);
   }
   ~Persistent() override { MPI_Request_free(&request_); }
   void call() override {
@@ -184,11 +191,13 @@ std::unique_ptr<Exchanger> make_exchanger(const std::string& text, Exchange& exc
   if (kind == "library") return std::make_unique<Library>(exchange, setting.comm);
   if (kind == "point-to-point") return std::make_unique<PointToPoint>(exchange, setting.comm);
   if (kind == "persistent") return make_persistent(words, exchange, setting.comm);
-  if (kind == "phases") return std::make_unique<InPhases>(exchange, setting, std::vector(words.begin() + 1, words.end()));
+  if (kind == "phases")
+    return std::make_unique<InPhases>(exchange, setting, std::vector(words.begin() + 1, words.end()));
   if (kind == "level1" || kind == "level2" || kind == "level3") return make_level(kind.back() - '0', exchange, setting);
   if (kind == "antiphon") {
     if (antiphon_version() == 0) return nullptr;
-    return std::make_unique<Preloaded>(exchange, setting.comm, words.size() == 1 ? "auto" : text.substr(kind.size() + 1));
+    return std::make_unique<Preloaded>(exchange, setting.comm,
+                                       words.size() == 1 ? "auto" : text.substr(kind.size() + 1));
   }
   throw UsageError("no contender named " + text);
 }

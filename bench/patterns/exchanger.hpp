@@ -27,8 +27,8 @@ struct Setting {
   bool yield = false;  ///< executors of this program give the core away when nothing moves
 };
 
-/// From "KIND" or "KIND:ARGUMENT"; the kinds are listed in contender_usage. Throws UsageError for others; nothing where this
-/// library or process cannot take part.
+/// From "KIND" or "KIND:ARGUMENT"; the kinds are listed in contender_usage. Throws UsageError for others; nothing where
+/// this library or process cannot take part.
 std::unique_ptr<Exchanger> make_exchanger(const std::string& words, Exchange& exchange, const Setting& setting);
 
 /// Paper 1's level 1, 2 or 3 through the C API; nothing without the preload object.

@@ -9,8 +9,8 @@ namespace bench {
 
 namespace {
 
-/// Level 1: pattern gathered and scheduled in each call, as in the paper's Table 2. Level 2: scheduled in each call from a pattern that
-/// is there. Level 3: the phases are there.
+/// Level 1: pattern gathered and scheduled in each call, as in the paper's Table 2. Level 2: scheduled in each call
+/// from a pattern that is there. Level 3: the phases are there.
 class Level : public Exchanger {
  public:
   Level(int level, Exchange& exchange, MPI_Comm comm) : level_(level), e_(exchange), comm_(comm) {
@@ -27,8 +27,9 @@ class Level : public Exchanger {
 
   void call() override {
     if (level_ < 3) control();
-    const int said = antiphon_alltoallv_data_trans2(e_.input.data(), e_.send_counts.data(), e_.send_offsets.data(), MPI_BYTE, e_.output.data(),
-                                                    e_.recv_counts.data(), e_.recv_offsets.data(), MPI_BYTE, schedule_);
+    const int said = antiphon_alltoallv_data_trans2(e_.input.data(), e_.send_counts.data(), e_.send_offsets.data(),
+                                                    MPI_BYTE, e_.output.data(), e_.recv_counts.data(),
+                                                    e_.recv_offsets.data(), MPI_BYTE, schedule_);
     check(said);
     if (level_ < 3) check(antiphon_schedule_free(&schedule_));
   }
@@ -36,7 +37,8 @@ class Level : public Exchanger {
 
  private:
   static void check(int said) {
-    if (said != ANTIPHON_OK) throw std::runtime_error("the C API of compiled communication said " + std::to_string(said));
+    if (said != ANTIPHON_OK)
+      throw std::runtime_error("the C API of compiled communication said " + std::to_string(said));
   }
   void control() {
     check(level_ == 1 ? antiphon_alltoallv_control1(e_.send_counts.data(), MPI_BYTE, comm_, &schedule_)

@@ -19,13 +19,16 @@ namespace bench {
 namespace {
 
 const char* const usage =
-    "usage: mpirun … antiphon-patterns --patterns FILE [OPTIONS]      (normally started by `antiphon bench --pattern`)\n"
-    "  --patterns FILE            {\"patterns\": [{\"name\": …, \"pattern\": PATTERN}, …], \"fabric\": FABRIC}; read by rank 0\n"
+    "usage: mpirun … antiphon-patterns --patterns FILE [OPTIONS]      (normally started by `antiphon bench "
+    "--pattern`)\n"
+    "  --patterns FILE            {\"patterns\": [{\"name\": …, \"pattern\": PATTERN}, …], \"fabric\": FABRIC}; read "
+    "by rank 0\n"
     "  --modes sync,throughput,burst   default: sync\n"
     "  --contender WORDS          may be repeated; see below; default: library\n"
     "  --budget SECONDS           for one pattern in one mode; default: 5\n"
     "  --yield                    executors of this program give the core away when nothing moves\n"
-    "Prints one JSON object per line on stdout, progress on stderr. Exit code 1: a contender gave a wrong result.\ncontenders:\n";
+    "Prints one JSON object per line on stdout, progress on stderr. Exit code 1: a contender gave a wrong "
+    "result.\ncontenders:\n";
 
 /// Rank 0 reads; all get the same text.
 std::string read_everywhere(const std::string& path, int rank) {
@@ -46,7 +49,8 @@ void read_patterns(PatternOptions& options, const std::string& text) {
   try {
     const auto document = nlohmann::json::parse(text);
     for (const auto& one : document.at("patterns")) {
-      options.patterns.push_back({one.at("name").get<std::string>(), antiphon::pattern_from_json(one.at("pattern").dump())});
+      options.patterns.push_back(
+          {one.at("name").get<std::string>(), antiphon::pattern_from_json(one.at("pattern").dump())});
     }
     options.fabric = antiphon::fabric_from_json(document.value("fabric", nlohmann::json::object()).dump());
   } catch (const nlohmann::json::exception& error) {

@@ -34,7 +34,8 @@ PatternSession::PatternSession(const PatternOptions& options, MPI_Comm world) : 
   PMPI_Comm_size(world, &size_);
   for (const NamedPattern& named : options_.patterns) {
     if (named.pattern.size != size_) {
-      throw UsageError("pattern " + named.name + " is for " + std::to_string(named.pattern.size) + " ranks, there are " + std::to_string(size_));
+      throw UsageError("pattern " + named.name + " is for " + std::to_string(named.pattern.size) +
+                       " ranks, there are " + std::to_string(size_));
     }
   }
   for (std::size_t i = 0; i < options_.contenders.size(); ++i) MPI_Comm_dup(world, &comms_.emplace_back(MPI_COMM_NULL));
@@ -48,7 +49,11 @@ PatternSession::~PatternSession() {
 int PatternSession::run() {
   const auto nodes = node_of_each_rank(library_, size_);
   if (rank_ == 0) {
-    print_line({{"event", "start"}, {"library", library_version()}, {"antiphon_version", antiphon_version()}, {"ranks", size_}, {"node_of_rank", nodes}});
+    print_line({{"event", "start"},
+                {"library", library_version()},
+                {"antiphon_version", antiphon_version()},
+                {"ranks", size_},
+                {"node_of_rank", nodes}});
   }
   for (const NamedPattern& named : options_.patterns) run_pattern(named);
   PMPI_Allreduce(MPI_IN_PLACE, &all_right_, 1, MPI_C_BOOL, MPI_LAND, library_);
@@ -88,7 +93,8 @@ bool PatternSession::enter(Exchange& exchange, const NamedPattern& named, Entran
   return true;
 }
 
-void PatternSession::leave_out(const NamedPattern& named, const std::string& label, const char* event, const std::string& why) const {
+void PatternSession::leave_out(const NamedPattern& named, const std::string& label, const char* event,
+                               const std::string& why) const {
   if (rank_ != 0) return;
   print_line({{"event", event}, {"pattern", named.name}, {"contender", label}, {"why", why}});
 }
@@ -119,9 +125,9 @@ void PatternSession::run_mode(const NamedPattern& named, Mode mode, Entrants& en
 bool PatternSession::another_round(int rounds, double start_s, const Entrants& entrants) const {
   int more = 1;
   if (rank_ == 0 && rounds >= min_rounds) {
-    const bool known = rounds >= min_rounds_to_trust && std::all_of(entrants.begin(), entrants.end(), [](const Entrant& entrant) {
-      return median_is_known(entrant.samples, tolerance);
-    });
+    const bool known = rounds >= min_rounds_to_trust &&
+                       std::all_of(entrants.begin(), entrants.end(),
+                                   [](const Entrant& entrant) { return median_is_known(entrant.samples, tolerance); });
     const double elapsed_s = PMPI_Wtime() - start_s;
     more = !known && rounds < max_rounds && elapsed_s * (rounds + 1) / rounds <= options_.budget_s * 1.1;
   }
@@ -131,8 +137,12 @@ bool PatternSession::another_round(int rounds, double start_s, const Entrants& e
 
 void PatternSession::print(const NamedPattern& named, Mode mode, int calls, const Entrants& entrants) const {
   for (const Entrant& entrant : entrants) {
-    print_line({{"event", "result"}, {"pattern", named.name}, {"mode", name(mode)}, {"contender", entrant.label},
-                {"chosen", entrant.way->chosen()}, {"calls_per_sample", Stopwatch::calls_per_sample(mode, calls)},
+    print_line({{"event", "result"},
+                {"pattern", named.name},
+                {"mode", name(mode)},
+                {"contender", entrant.label},
+                {"chosen", entrant.way->chosen()},
+                {"calls_per_sample", Stopwatch::calls_per_sample(mode, calls)},
                 {"samples", entrant.samples}});
   }
 }

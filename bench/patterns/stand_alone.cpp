@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the executor asks of the preload object, for a program that has the executor in it: no persistent requests to go on
-// with, no compression, and no groups for multicasts (nobody calls Executor::use_groups()).
+// What the executor asks of the preload object, for a program that has the executor in it: no persistent requests to go
+// on with, no compression, and no groups for multicasts (nobody calls Executor::use_groups()).
 #include <mpi.h>
 
 #include <ctime>

@@ -3,9 +3,9 @@
 ///
 ///     antiphon-pieces-openmpi [--data NAME] [--codec NAME] [--bytes N] [--wire BYTES_PER_S] [--rounds N]
 ///
-/// The times of one message, from its first byte encoded to a reply of no bytes after its last byte was decoded: sent as it is, in one
-/// frame, and in frames of one and two segments of Ethernet up to 256 KiB. Plans are known, nothing is predicted from earlier messages.
-/// Prints one line of JSON for each way.
+/// The times of one message, from its first byte encoded to a reply of no bytes after its last byte was decoded: sent
+/// as it is, in one frame, and in frames of one and two segments of Ethernet up to 256 KiB. Plans are known, nothing is
+/// predicted from earlier messages. Prints one line of JSON for each way.
 #include <mpi.h>
 
 #include <algorithm>
@@ -84,7 +84,8 @@ class Way {
       MPI_Recv(result_.data(), static_cast<int>(bytes_), MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else {
       for (std::size_t k = 0; k < pieces_; ++k) {
-        MPI_Irecv(slot(k), static_cast<int>(slot_bytes_), MPI_BYTE, 0, static_cast<int>(k), MPI_COMM_WORLD, &requests_[k]);
+        MPI_Irecv(slot(k), static_cast<int>(slot_bytes_), MPI_BYTE, 0, static_cast<int>(k), MPI_COMM_WORLD,
+                  &requests_[k]);
       }
       for (std::size_t k = 0; k < pieces_; ++k) right &= receive_piece(k);
     }
@@ -104,7 +105,9 @@ class Way {
     return link;
   }
   std::byte* slot(std::size_t k) { return slots_.data() + k * slot_bytes_; }
-  [[nodiscard]] std::size_t piece_size(std::size_t k) const { return std::min(piece_bytes_, bytes_ - k * piece_bytes_); }
+  [[nodiscard]] std::size_t piece_size(std::size_t k) const {
+    return std::min(piece_bytes_, bytes_ - k * piece_bytes_);
+  }
 
   void send_piece(const std::vector<std::byte>& message, std::size_t k) {
     const codec::ConstBytes raw(message.data() + k * piece_bytes_, piece_size(k));
@@ -148,9 +151,11 @@ int measure(const Settings& s, const std::vector<std::vector<std::byte>>& messag
   for (std::size_t w = 0; rank == 0 && w < ways.size(); ++w) {
     std::sort(times_s[w].begin(), times_s[w].end());
     const double sent = static_cast<double>(s.bytes * messages.size()) * (s.rounds + 1);
-    std::printf("{\"data\": \"%s\", \"bytes\": %zu, \"piece_bytes\": %zu, \"rate\": %.4f, \"median_s\": %.9f, \"least_s\": %.9f, \"samples\": %zu}\n",
-                s.data.c_str(), s.bytes, sizes[w], sent / static_cast<double>(ways[w].wire_bytes()), times_s[w][times_s[w].size() / 2],
-                times_s[w][0], times_s[w].size());
+    std::printf(
+        "{\"data\": \"%s\", \"bytes\": %zu, \"piece_bytes\": %zu, \"rate\": %.4f, \"median_s\": %.9f, \"least_s\": "
+        "%.9f, \"samples\": %zu}\n",
+        s.data.c_str(), s.bytes, sizes[w], sent / static_cast<double>(ways[w].wire_bytes()),
+        times_s[w][times_s[w].size() / 2], times_s[w][0], times_s[w].size());
   }
   if (!right) std::fprintf(stderr, "antiphon-pieces: a message came out differently\n");
   return right ? 0 : 1;
@@ -165,7 +170,8 @@ int main(int argc, char** argv) {
   int result = 2;
   try {
     const Settings settings = parse(argc, argv);
-    const codec_bench::Stream stream = codec_bench::cut(codec_bench::generate(settings.data, 1), settings.bytes, settings.bytes * most_messages);
+    const codec_bench::Stream stream =
+        codec_bench::cut(codec_bench::generate(settings.data, 1), settings.bytes, settings.bytes * most_messages);
     std::vector<std::vector<std::byte>> messages;
     for (const auto& message : stream.messages) {
       if (message.payload.size() == settings.bytes) messages.push_back(message.payload);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Times calls under several placements of the ranks, by turns in one run: a communicator whose rank i is the process on the
-/// place that a launcher would have given to rank i.
+/// Times calls under several placements of the ranks, by turns in one run: a communicator whose rank i is the process
+/// on the place that a launcher would have given to rank i.
 #include <mpi.h>
 
 #include <algorithm>
@@ -24,11 +24,15 @@ using nlohmann::json;
 
 const char* const usage =
     "usage: mpirun … antiphon-placements PLAN.json        (normally started by bench/placement/collectives.py)\n"
-    "PLAN: {\"cells\": [{\"name\": …, \"steps\": [STEP…], \"ways\": [WAY…]}…], \"budget_s\": of a cell, \"deadline_s\": of all, \"rest\": true or false}\n"
-    "STEP: {\"collective\": …, \"bytes\": …, \"root\": 0, \"over\": \"all\", \"rows\" or \"columns\", \"width\": of a row}, or\n"
+    "PLAN: {\"cells\": [{\"name\": …, \"steps\": [STEP…], \"ways\": [WAY…]}…], \"budget_s\": of a cell, "
+    "\"deadline_s\": of all, \"rest\": true or false}\n"
+    "STEP: {\"collective\": …, \"bytes\": …, \"root\": 0, \"over\": \"all\", \"rows\" or \"columns\", \"width\": of a "
+    "row}, or\n"
     "      {\"shift\": by so many ranks, \"bytes\": …}\n"
-    "WAY:  {\"name\": …, \"ranks\": [of MPI_COMM_WORLD, in the new order], \"choices\": [what antiphon_force takes, of each step]}\n"
-    "rest: whoever is done with a call sleeps until all are, and so takes no core from the others by its next barrier.\n"
+    "WAY:  {\"name\": …, \"ranks\": [of MPI_COMM_WORLD, in the new order], \"choices\": [what antiphon_force takes, of "
+    "each step]}\n"
+    "rest: whoever is done with a call sleeps until all are, and so takes no core from the others by its next "
+    "barrier.\n"
     "Prints a JSON object a cell: the slowest rank's time of all steps, one sample after a barrier each.\n";
 
 /// How often ranks look that wait for others: those that were in the call before are not to disturb it.
@@ -67,7 +71,8 @@ class Arrangement {
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] bench::Stopwatch& stopwatch() { return *stopwatch_; }
 
-  /// This rank's times of so many calls, each after a barrier that all begin at the same time. The first call does not count.
+  /// This rank's times of so many calls, each after a barrier that all begin at the same time. The first call does not
+  /// count.
   std::vector<double> rested(const bench::Call& call, int calls) {
     std::vector<double> samples;
     for (int i = 0; i <= calls; ++i) {
@@ -87,7 +92,11 @@ class Arrangement {
     const int width = step.value("width", 1);
     auto [found, fresh] = parts_.try_emplace(over + std::to_string(width) + collective + choice, MPI_COMM_NULL);
     if (fresh) {
-      MPI_Comm_split(comm_, over == "rows" ? rank_ / width : over == "columns" ? rank_ % width : 0, rank_, &found->second);
+      MPI_Comm_split(comm_,
+                     over == "rows"      ? rank_ / width
+                     : over == "columns" ? rank_ % width
+                                         : 0,
+                     rank_, &found->second);
       if (!choice.empty()) antiphon_force(found->second, collective.c_str(), choice.c_str());
     }
     return found->second;
@@ -103,10 +112,12 @@ class Arrangement {
 /// One call of a cell, with its buffers.
 class Step {
  public:
-  Step(const json& step, const std::string& choice, Arrangement& where) : shift_(step.value("shift", 0)), bytes_(step.value("bytes", 0)) {
+  Step(const json& step, const std::string& choice, Arrangement& where)
+      : shift_(step.value("shift", 0)), bytes_(step.value("bytes", 0)) {
     comm_ = where.comm(step, choice);
     if (shift_ == 0) {
-      work_ = std::make_unique<bench::Workload>(step.at("collective").get<std::string>(), bytes_, step.value("root", 0), comm_);
+      work_ = std::make_unique<bench::Workload>(step.at("collective").get<std::string>(), bytes_, step.value("root", 0),
+                                                comm_);
       return;
     }
     to_ = (where.rank() + shift_) % where.size();
@@ -118,7 +129,8 @@ class Step {
     if (work_) {
       work_->call(comm_);
     } else {
-      MPI_Sendrecv(buffer_.data(), bytes_, MPI_BYTE, to_, 0, buffer_.data() + bytes_, bytes_, MPI_BYTE, from_, 0, comm_, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(buffer_.data(), bytes_, MPI_BYTE, to_, 0, buffer_.data() + bytes_, bytes_, MPI_BYTE, from_, 0, comm_,
+                   MPI_STATUS_IGNORE);
     }
   }
 
@@ -189,7 +201,8 @@ class Session {
       if (entrant.where->member()) {
         const json& steps = cell.at("steps");
         const auto choices = way.value("choices", std::vector<std::string>(steps.size()));
-        for (std::size_t i = 0; i < steps.size(); ++i) entrant.steps.emplace_back(steps[i], choices.at(i), *entrant.where);
+        for (std::size_t i = 0; i < steps.size(); ++i)
+          entrant.steps.emplace_back(steps[i], choices.at(i), *entrant.where);
         for (Step& step : entrant.steps) wrong += step.check();
       }
       meet(entrant.where->member());
@@ -197,7 +210,9 @@ class Session {
     }
     PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, world_);
     if (wrong != 0) {
-      if (rank_ == 0) std::fprintf(stderr, "error: %s: %lld wrong elements\n", cell.at("name").get<std::string>().c_str(), static_cast<long long>(wrong));
+      if (rank_ == 0)
+        std::fprintf(stderr, "error: %s: %lld wrong elements\n", cell.at("name").get<std::string>().c_str(),
+                     static_cast<long long>(wrong));
       return false;
     }
     measure(entrants);
@@ -209,7 +224,9 @@ class Session {
     const double start_s = PMPI_Wtime(), budget_s = plan_.value("budget_s", 3.0);
     for (std::size_t round = 0; round < most_rounds; ++round) {
       const double spent_s = PMPI_Wtime() - start_s;
-      if (agreed(round >= least_rounds && spent_s * static_cast<double>(round + 1) > budget_s * static_cast<double>(round))) break;
+      if (agreed(round >= least_rounds &&
+                 spent_s * static_cast<double>(round + 1) > budget_s * static_cast<double>(round)))
+        break;
       // Another one begins in each round: who follows whom is no advantage.
       for (std::size_t i = 0; i < entrants.size(); ++i) turn(entrants[(i + round) % entrants.size()]);
     }
@@ -232,7 +249,8 @@ class Session {
 
   static void print(const json& cell, const std::vector<Entrant>& entrants) {
     json seconds = json::object();
-    for (std::size_t i = 0; i < entrants.size(); ++i) seconds[cell.at("ways")[i].at("name").get<std::string>()] = entrants[i].samples;
+    for (std::size_t i = 0; i < entrants.size(); ++i)
+      seconds[cell.at("ways")[i].at("name").get<std::string>()] = entrants[i].samples;
     bench::print_line({{"name", cell.at("name")}, {"seconds", seconds}});
   }
 

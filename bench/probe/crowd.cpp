@@ -16,14 +16,17 @@ struct Row {
   double looks = 0;  ///< in vain, per step
 };
 
-/// Whom a rank exchanges messages with, by turns: who is 1, 2, … places after it in its circle, and who as many before it.
+/// Whom a rank exchanges messages with, by turns: who is 1, 2, … places after it in its circle, and who as many before
+/// it.
 struct Partners {
   std::vector<int> after, before;
 };
 
 std::vector<int> follow(const std::vector<int>& next, int rank, std::size_t most) {
   std::vector<int> found;
-  for (int r = next[static_cast<std::size_t>(rank)]; r != rank && found.size() < most; r = next[static_cast<std::size_t>(r)]) found.push_back(r);
+  for (int r = next[static_cast<std::size_t>(rank)]; r != rank && found.size() < most;
+       r = next[static_cast<std::size_t>(r)])
+    found.push_back(r);
   return found;
 }
 
@@ -33,7 +36,8 @@ Partners partners_of(int rank, const std::vector<std::int64_t>& to, std::size_t 
   std::vector<int> next(to.size()), last(to.size(), -1);
   for (int r = 0; r < ranks; ++r) {
     const std::int64_t other = to[static_cast<std::size_t>(r)];
-    if (other < 0 || other >= ranks || last[static_cast<std::size_t>(other)] >= 0) throw UsageError("crowd: 'to' is to name each rank once");
+    if (other < 0 || other >= ranks || last[static_cast<std::size_t>(other)] >= 0)
+      throw UsageError("crowd: 'to' is to name each rank once");
     next[static_cast<std::size_t>(r)] = static_cast<int>(other);
     last[static_cast<std::size_t>(other)] = r;
   }
@@ -42,8 +46,8 @@ Partners partners_of(int rank, const std::vector<std::int64_t>& to, std::size_t 
   return {follow(next, rank, most), follow(last, rank, most)};
 }
 
-/// Steps of one message to one rank and one from another, as in the rounds of a collective: each step others, since what goes to the same rank
-/// again and again costs less.
+/// Steps of one message to one rank and one from another, as in the rounds of a collective: each step others, since
+/// what goes to the same rank again and again costs less.
 Row row_of_steps(World& world, const Partners& partners, std::int64_t bytes, int steps, bool yields) {
   const auto count = static_cast<int>(bytes);
   char* in = world.in(bytes);
@@ -64,14 +68,15 @@ Row row_of_steps(World& world, const Partners& partners, std::int64_t bytes, int
 
 }  // namespace
 
-/// What a message costs processors while all ranks send: by turns to the rank that `to` names for each (a permutation), to the one that it names
-/// for that one, …, `partners` (4) of them; steps (200). Per step each rank's time, and how often it looked in vain; for each of `sizes`. budget: seconds
-/// for all.
+/// What a message costs processors while all ranks send: by turns to the rank that `to` names for each (a permutation),
+/// to the one that it names for that one, …, `partners` (4) of them; steps (200). Per step each rank's time, and how
+/// often it looked in vain; for each of `sizes`. budget: seconds for all.
 void crowd(World& world, const Task& task) {
   const auto steps = static_cast<int>(task.number("steps", 200));
   const auto to = task.numbers("to", "");
   const auto sizes = task.numbers("sizes", "0");
-  if (to.size() != static_cast<std::size_t>(world.size())) throw UsageError("crowd: 'to' must name a rank for each rank");
+  if (to.size() != static_cast<std::size_t>(world.size()))
+    throw UsageError("crowd: 'to' must name a rank for each rank");
   const Partners partners = partners_of(world.rank(), to, static_cast<std::size_t>(task.number("partners", 4)));
   const bool yields = tests_keep_the_core();
   for (const auto bytes : sizes) {
@@ -89,7 +94,11 @@ void crowd(World& world, const Task& task) {
     const auto all_ns = world.gather(step_ns);
     const auto all_looks = world.gather(looks);
     if (!world.is_root()) continue;
-    print_line({{"event", "crowd"}, {"label", task.text("label", "")}, {"bytes", bytes}, {"step_ns", all_ns}, {"looks", all_looks}});
+    print_line({{"event", "crowd"},
+                {"label", task.text("label", "")},
+                {"bytes", bytes},
+                {"step_ns", all_ns},
+                {"looks", all_looks}});
   }
 }
 

@@ -27,13 +27,9 @@ struct Point {
 class Curves {
  public:
   Curves(World& world, const Task& task)
-      : world_(world),
-        label_(task.text("label", "")),
-        budget_(task.real("budget", 15)),
-        tolerance_(task.real("tolerance", 0.05)),
-        narrow_(task.real("narrow", 0.03)),
-        round_(task.rounds("pairs", world.size()).at(0)),
-        even_(task.number("even", 0) != 0),
+      : world_(world), label_(task.text("label", "")), budget_(task.real("budget", 15)),
+        tolerance_(task.real("tolerance", 0.05)), narrow_(task.real("narrow", 0.03)),
+        round_(task.rounds("pairs", world.size()).at(0)), even_(task.number("even", 0) != 0),
         pause_us_(static_cast<int>(task.number("pause_us", 0))) {}
 
   void run(const std::vector<std::int64_t>& sizes, std::int64_t refine) {

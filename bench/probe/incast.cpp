@@ -91,7 +91,8 @@ class Incast {
     return requests.empty() ? 0 : now_ns() - start;
   }
 
-  /// Packets were lost if some were sent again that had not come; where that cannot be known, if it took as long as a timeout does.
+  /// Packets were lost if some were sent again that had not come; where that cannot be known, if it took as long as a
+  /// timeout does.
   Outcome judge(std::int64_t bytes, double took_ns, double lost_here) const {
     const auto all = world_.gather({took_ns, lost_here});
     std::vector<double> said(2);
@@ -110,8 +111,8 @@ class Incast {
   double rate_bytes_per_s_;
 };
 
-/// `trials` attempts, and as many again after a loss; true if packets were lost in one of them at most: what receivers report as
-/// sent twice may itself be lost.
+/// `trials` attempts, and as many again after a loss; true if packets were lost in one of them at most: what receivers
+/// report as sent twice may itself be lost.
 bool all_arrive(World& world, Incast& incast, std::size_t senders, std::int64_t total, int trials,
                 const std::string& label) {
   std::vector<double> seconds;
@@ -136,9 +137,10 @@ bool all_arrive(World& world, Incast& incast, std::size_t senders, std::int64_t 
 
 }  // namespace
 
-/// How many bytes may be under way to one rank, or through one link, before packets are lost. receivers: one, or one for
-/// each sender; senders: tried are all of them, half of them, …, down to `least` (2); piece (8192): the messages' length; rate: bytes
-/// per second of what they share; from, to: total bytes that are searched between; trials (5); budget.
+/// How many bytes may be under way to one rank, or through one link, before packets are lost. receivers: one, or one
+/// for each sender; senders: tried are all of them, half of them, …, down to `least` (2); piece (8192): the messages'
+/// length; rate: bytes per second of what they share; from, to: total bytes that are searched between; trials (5);
+/// budget.
 void incast(World& world, const Task& task) {
   const auto senders = task.numbers("senders", "1");
   const auto receivers = task.numbers("receivers", "0");

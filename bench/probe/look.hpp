@@ -11,7 +11,8 @@ namespace probe {
 /// Whether testing in vain keeps the core: MPICH's tests do, Open MPI's give it to the next rank where ranks share it.
 bool tests_keep_the_core();
 
-/// One look at messages as Antiphon's schedules wait for theirs: whether all are done; if not, others had the core (`yields`: tests keep it).
+/// One look at messages as Antiphon's schedules wait for theirs: whether all are done; if not, others had the core
+/// (`yields`: tests keep it).
 bool look(std::span<MPI_Request> requests, bool yields);
 
 }  // namespace probe

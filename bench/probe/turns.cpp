@@ -8,14 +8,17 @@
 
 namespace probe {
 
-/// For how long a rank that waits holds a core that it shares: the first of `awake` (all ranks) gives its core away again and again while the others
-/// of them look for two messages; each time it comes back when everybody else on its core has had a turn. All other ranks sleep.
+/// For how long a rank that waits holds a core that it shares: the first of `awake` (all ranks) gives its core away
+/// again and again while the others of them look for two messages; each time it comes back when everybody else on its
+/// core has had a turn. All other ranks sleep.
 void turns(World& world, const Task& task) {
   constexpr int settling = 500;
   constexpr int often = 2000;
   constexpr int tag = 18;
   const auto awake = task.numbers("awake", "");
-  const auto wakes = [&](std::int64_t rank) { return awake.empty() || std::find(awake.begin(), awake.end(), rank) != awake.end(); };
+  const auto wakes = [&](std::int64_t rank) {
+    return awake.empty() || std::find(awake.begin(), awake.end(), rank) != awake.end();
+  };
   if (!wakes(0)) throw UsageError("turns: 'awake' is to name rank 0 among others");
   const bool yields = tests_keep_the_core();
   world.barrier();
@@ -37,7 +40,8 @@ void turns(World& world, const Task& task) {
     }
   }
   world.quiet_barrier();
-  if (world.is_root()) print_line({{"event", "turns"}, {"label", task.text("label", "")}, {"awake", awake}, {"away_ns", away_ns}});
+  if (world.is_root())
+    print_line({{"event", "turns"}, {"label", task.text("label", "")}, {"awake", awake}, {"away_ns", away_ns}});
 }
 
 }  // namespace probe

@@ -92,19 +92,25 @@ class Caller {
     if (name == "barrier") return MPI_Barrier(w) == MPI_SUCCESS;
     if (name == "bcast") return MPI_Bcast(out, n_, MPI_BYTE, c_.root, w) == MPI_SUCCESS;
     if (name == "scatter") return MPI_Scatter(in, n_, MPI_BYTE, out, n_, MPI_BYTE, c_.root, w) == MPI_SUCCESS;
-    if (name == "scatterv") return MPI_Scatterv(in, counts_.data(), offsets_.data(), MPI_BYTE, out, n_, MPI_BYTE, c_.root, w) == MPI_SUCCESS;
+    if (name == "scatterv")
+      return MPI_Scatterv(in, counts_.data(), offsets_.data(), MPI_BYTE, out, n_, MPI_BYTE, c_.root, w) == MPI_SUCCESS;
     if (name == "gather") return MPI_Gather(in, n_, MPI_BYTE, out, n_, MPI_BYTE, c_.root, w) == MPI_SUCCESS;
-    if (name == "gatherv") return MPI_Gatherv(in, n_, MPI_BYTE, out, counts_.data(), offsets_.data(), MPI_BYTE, c_.root, w) == MPI_SUCCESS;
+    if (name == "gatherv")
+      return MPI_Gatherv(in, n_, MPI_BYTE, out, counts_.data(), offsets_.data(), MPI_BYTE, c_.root, w) == MPI_SUCCESS;
     if (name == "allgather") return MPI_Allgather(in, n_, MPI_BYTE, out, n_, MPI_BYTE, w) == MPI_SUCCESS;
-    if (name == "allgatherv") return MPI_Allgatherv(in, n_, MPI_BYTE, out, counts_.data(), offsets_.data(), MPI_BYTE, w) == MPI_SUCCESS;
+    if (name == "allgatherv")
+      return MPI_Allgatherv(in, n_, MPI_BYTE, out, counts_.data(), offsets_.data(), MPI_BYTE, w) == MPI_SUCCESS;
     if (name == "alltoall") return MPI_Alltoall(in, n_, MPI_BYTE, out, n_, MPI_BYTE, w) == MPI_SUCCESS;
     if (name == "alltoallv") {
-      return MPI_Alltoallv(in, counts_.data(), offsets_.data(), MPI_BYTE, out, counts_.data(), offsets_.data(), MPI_BYTE, w) == MPI_SUCCESS;
+      return MPI_Alltoallv(in, counts_.data(), offsets_.data(), MPI_BYTE, out, counts_.data(), offsets_.data(),
+                           MPI_BYTE, w) == MPI_SUCCESS;
     }
     if (name == "reduce") return MPI_Reduce(in, out, elements_, MPI_DOUBLE, MPI_SUM, c_.root, w) == MPI_SUCCESS;
     if (name == "allreduce") return MPI_Allreduce(in, out, elements_, MPI_DOUBLE, MPI_SUM, w) == MPI_SUCCESS;
-    if (name == "reduce_scatter") return MPI_Reduce_scatter(in, out, element_counts_.data(), MPI_DOUBLE, MPI_SUM, w) == MPI_SUCCESS;
-    if (name == "reduce_scatter_block") return MPI_Reduce_scatter_block(in, out, elements_, MPI_DOUBLE, MPI_SUM, w) == MPI_SUCCESS;
+    if (name == "reduce_scatter")
+      return MPI_Reduce_scatter(in, out, element_counts_.data(), MPI_DOUBLE, MPI_SUM, w) == MPI_SUCCESS;
+    if (name == "reduce_scatter_block")
+      return MPI_Reduce_scatter_block(in, out, elements_, MPI_DOUBLE, MPI_SUM, w) == MPI_SUCCESS;
     if (name == "scan") return MPI_Scan(in, out, elements_, MPI_DOUBLE, MPI_SUM, w) == MPI_SUCCESS;
     if (name == "exscan") return MPI_Exscan(in, out, elements_, MPI_DOUBLE, MPI_SUM, w) == MPI_SUCCESS;
     return false;
@@ -140,15 +146,18 @@ std::vector<int> find_nodes(int rank, int size) {
 }
 
 void print(const Case& c, const std::vector<int>& node_of_rank, const std::vector<double>& all) {
-  std::printf("{\"collective\": \"%s\", \"bytes\": %d, \"root\": %d, \"calls\": %d, \"node_of_rank\": [", c.collective.c_str(), c.bytes, c.root, c.calls);
+  std::printf("{\"collective\": \"%s\", \"bytes\": %d, \"root\": %d, \"calls\": %d, \"node_of_rank\": [",
+              c.collective.c_str(), c.bytes, c.root, c.calls);
   for (std::size_t r = 0; r < node_of_rank.size(); ++r) std::printf("%s%d", r == 0 ? "" : ", ", node_of_rank[r]);
   std::printf("], \"nodes\": [");
   int node = 0;
   for (std::size_t r = 0; r < node_of_rank.size(); ++r) {
     if (node_of_rank[r] != node) continue;  // a node's first rank speaks for it
     const double* d = &all[5 * r];
-    std::printf("%s{\"sent_bytes\": %.0f, \"sent_packets\": %.0f, \"received_bytes\": %.0f, \"received_packets\": %.0f, \"sent_again\": %.0f}", node == 0 ? "" : ", ", d[0], d[1],
-                d[2], d[3], d[4]);
+    std::printf(
+        "%s{\"sent_bytes\": %.0f, \"sent_packets\": %.0f, \"received_bytes\": %.0f, \"received_packets\": %.0f, "
+        "\"sent_again\": %.0f}",
+        node == 0 ? "" : ", ", d[0], d[1], d[2], d[3], d[4]);
     ++node;
   }
   std::printf("]}\n");

@@ -31,14 +31,14 @@ struct Algorithm {
   std::string_view name;
   std::string_view summary;  ///< one line: what it does and when it is good
   std::span<const Parameter> parameters;
-  /// Whether it can solve this problem. Looks only at what all ranks know to be equal (size, root, bytes where all ranks
-  /// have the same, element_bytes, commutative, parameters). nullptr: always.
+  /// Whether it can solve this problem. Looks only at what all ranks know to be equal (size, root, bytes where all
+  /// ranks have the same, element_bytes, commutative, parameters). nullptr: always.
   bool (*supports)(const Problem&);
   /// Rank p.rank's part. Callers use build_schedule(), which knows what all algorithms have in common.
   Schedule (*build)(const Problem& p);
   Knowledge knowledge = Knowledge::local;
-  /// Whether it is only worth while where multicasts are one message on the wire. Such an algorithm is used only where that is so, or
-  /// was asked for.
+  /// Whether it is only worth while where multicasts are one message on the wire. Such an algorithm is used only where
+  /// that is so, or was asked for.
   bool multicasts = false;
 };
 
@@ -49,13 +49,15 @@ std::vector<const Algorithm*> algorithms_for(Collective collective);
 /// nullptr if there is none of that name.
 const Algorithm* find_algorithm(Collective collective, std::string_view name);
 
-/// A parameter that every algorithm has besides its own: messages of at least so many bytes travel encoded; 0, or absent: none.
+/// A parameter that every algorithm has besides its own: messages of at least so many bytes travel encoded; 0, or
+/// absent: none.
 inline constexpr std::string_view encode_parameter = "encode";
 
 /// Rank p.rank's schedule, encoded if the parameters say so.
 Schedule build_schedule(const Algorithm& algorithm, const Problem& p);
 
-/// `given` completed by defaults, in the algorithm's order; `encode` comes last, and only where it is not 0. Throws InvalidArgument for unknown names and values out of bounds.
+/// `given` completed by defaults, in the algorithm's order; `encode` comes last, and only where it is not 0. Throws
+/// InvalidArgument for unknown names and values out of bounds.
 Parameters resolve_parameters(const Algorithm& algorithm, const Parameters& given);
 
 inline bool supports(const Algorithm& algorithm, const Problem& problem) {

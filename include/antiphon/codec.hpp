@@ -10,7 +10,8 @@
 /// Lossless compression of messages. A frame is a head of 8 bytes and a body; it says by itself how to decode it
 /// (docs/reference/codecs). Two ways in:
 ///  - encode/decode: one frame by itself, no state;
-///  - Encoder/Decoder: the two ends of a link (everything one sender sends one receiver on one communicator). They remember
+///  - Encoder/Decoder: the two ends of a link (everything one sender sends one receiver on one communicator). They
+///  remember
 ///    what pays for each channel of the link, and predict a message from earlier ones.
 namespace antiphon::codec {
 
@@ -72,7 +73,8 @@ struct Frame {
 std::uint32_t available_codecs();
 /// Those that need no library: every process has them.
 inline constexpr std::uint32_t built_in_codecs =
-    1u << static_cast<int>(Id::stored) | 1u << static_cast<int>(Id::spatial) | 1u << static_cast<int>(Id::temporal) | 1u << static_cast<int>(Id::dfcm);
+    1u << static_cast<int>(Id::stored) | 1u << static_cast<int>(Id::spatial) | 1u << static_cast<int>(Id::temporal) |
+    1u << static_cast<int>(Id::dfcm);
 const char* name(Id id);  ///< "stored", "spatial", …; "?" for none
 const char* name(Isa isa);
 Id id_of(const char* name);  ///< Id::automatic for "auto", and for a name that is none
@@ -81,9 +83,11 @@ Isa best_isa();
 /// One frame by itself. `out` has bound(raw.size()) bytes and does not overlap `raw`.
 Frame encode(ConstBytes raw, const Options& options, Bytes out);
 
-/// Decodes a frame of encode(). Any bytes whatever give an Error or a message; nothing outside the two spans is touched.
+/// Decodes a frame of encode(). Any bytes whatever give an Error or a message; nothing outside the two spans is
+/// touched.
 Error decode(ConstBytes frame, Bytes raw_out, Isa isa = Isa::best);
-/// The same with the head apart from the body. The body of a stored frame may already lie in `raw_out`: then nothing is copied.
+/// The same with the head apart from the body. The body of a stored frame may already lie in `raw_out`: then nothing is
+/// copied.
 Error decode(ConstBytes head, ConstBytes body, Bytes raw_out, Isa isa = Isa::best);
 
 /// Uncompressed size as the head (the frame's first 8 bytes or more) says; not_a_frame where its check does not hold.
@@ -112,7 +116,8 @@ struct Channel {
 
 struct LinkOptions {
   Options frame;  ///< for every message; the element hint can be given anew with each
-  /// Memory for earlier messages at each end; the sender decides what is kept, the receiver follows. 0: no temporal prediction.
+  /// Memory for earlier messages at each end; the sender decides what is kept, the receiver follows. 0: no temporal
+  /// prediction.
   std::size_t history_bytes = std::size_t{32} << 20;
 };
 
@@ -149,8 +154,9 @@ class Encoder {
   std::unique_ptr<State> state_;
 };
 
-/// The receiving end of a link. Not thread-safe. Frames of one channel are decoded in the order in which they were sent; frames
-/// of different channels in any order. A frame that comes too early gives Error::missing_reference and may be tried again.
+/// The receiving end of a link. Not thread-safe. Frames of one channel are decoded in the order in which they were
+/// sent; frames of different channels in any order. A frame that comes too early gives Error::missing_reference and may
+/// be tried again.
 class Decoder {
  public:
   explicit Decoder(Isa isa = Isa::best);

@@ -16,7 +16,8 @@
 
 namespace antiphon {
 
-/// A profile, and ranks placed on its nodes. A machine larger than the one that was measured is continued by repeating it.
+/// A profile, and ranks placed on its nodes. A machine larger than the one that was measured is continued by repeating
+/// it.
 class Machine {
  public:
   /// Rank r on node node_of_rank[r].
@@ -35,7 +36,8 @@ class Machine {
   [[nodiscard]] const NodeEntry& entry(int node) const;
   [[nodiscard]] Scope scope(int a, int b) const;
   [[nodiscard]] const LinkClass& link(int from, int to) const { return profile_.link_class(scope(from, to)); }
-  /// Ranks after which everything repeats: shifting all ranks by it changes nothing. The number of ranks where nothing does.
+  /// Ranks after which everything repeats: shifting all ranks by it changes nothing. The number of ranks where nothing
+  /// does.
   [[nodiscard]] int period() const { return period_; }
   /// Ranks on the cores that rank 0 shares, and these cores; 0 cores: each rank has its own.
   [[nodiscard]] int ranks_on_cores() const { return ranks_on_cores_; }
@@ -68,12 +70,12 @@ struct TimedTransfer {
 };
 
 struct Evaluation {
-  double seconds = 0;                ///< until the last rank is done
-  std::vector<double> rank_end_s;    ///< of each rank that was evaluated
-  std::vector<TimedTransfer> transfers;  ///< only if asked for
+  double seconds = 0;                        ///< until the last rank is done
+  std::vector<double> rank_end_s;            ///< of each rank that was evaluated
+  std::vector<TimedTransfer> transfers;      ///< only if asked for
   std::vector<std::vector<double>> marks_s;  ///< when each rank came to its marks
-  std::int64_t pieces = 0;           ///< of messages
-  bool given_up = false;             ///< beyond max_rate_updates: the times are of a beginning
+  std::int64_t pieces = 0;                   ///< of messages
+  bool given_up = false;                     ///< beyond max_rate_updates: the times are of a beginning
 };
 
 struct EvaluationOptions {
@@ -123,14 +125,16 @@ struct BarrierPart {
 /// A library's barrier: one part after the other.
 using Barrier = std::vector<BarrierPart>;
 
-/// Predicts one algorithm with all its parameters; nothing where it does not support the call. With a `barrier`: as a benchmark
-/// times it, again and again after that barrier: ranks leave it one after the other, and ports have not forgotten the last call.
+/// Predicts one algorithm with all its parameters; nothing where it does not support the call. With a `barrier`: as a
+/// benchmark times it, again and again after that barrier: ranks leave it one after the other, and ports have not
+/// forgotten the last call.
 std::optional<Prediction> predict(const Call& call, const Algorithm& algorithm, const Parameters& parameters,
                                   const Machine& machine, const Barrier* barrier = nullptr);
 
-/// The same from P0, 2 P0 and 4 P0 ranks: a + b P + c log2 P, the terms that chains and trees are made of. What predict() does
-/// where evaluating all ranks would take too long.
-double predict_from_fewer_ranks(const Call& call, const Algorithm& algorithm, const Parameters& parameters, const Machine& machine);
+/// The same from P0, 2 P0 and 4 P0 ranks: a + b P + c log2 P, the terms that chains and trees are made of. What
+/// predict() does where evaluating all ranks would take too long.
+double predict_from_fewer_ranks(const Call& call, const Algorithm& algorithm, const Parameters& parameters,
+                                const Machine& machine);
 
 /// A candidate with its prediction.
 struct RankedChoice {
@@ -142,14 +146,14 @@ struct RankedChoice {
 };
 
 struct SearchOptions {
-  bool parameters = true;  ///< search them; false: defaults only
+  bool parameters = true;    ///< search them; false: defaults only
   int max_evaluations = 64;  ///< for each algorithm
 };
 
-/// The best parameters of one algorithm by the model: sizes m/2^i, then hill-climbing (paper 5, Section 3); other parameters in
-/// turns. nullopt where the algorithm does not support the call.
+/// The best parameters of one algorithm by the model: sizes m/2^i, then hill-climbing (paper 5, Section 3); other
+/// parameters in turns. nullopt where the algorithm does not support the call.
 std::optional<RankedChoice> best_parameters(const Call& call, const Algorithm& algorithm, const Machine& machine,
-                                         const SearchOptions& options = {});
+                                            const SearchOptions& options = {});
 
 /// All algorithms of the collective, fastest first.
 std::vector<RankedChoice> rank_candidates(const Call& call, const Machine& machine, const SearchOptions& options = {});

@@ -30,8 +30,8 @@ struct TrafficGraph {
   std::vector<double> messages;
   std::vector<double> bytes;
 
-  /// Sums entries of a pair, drops those of a rank to itself. Throws InvalidArgument for ranks that do not exist, and for
-  /// counts that are negative or no numbers.
+  /// Sums entries of a pair, drops those of a rank to itself. Throws InvalidArgument for ranks that do not exist, and
+  /// for counts that are negative or no numbers.
   static TrafficGraph of_entries(int ranks, std::span<const TrafficEntry> entries);
   static TrafficGraph of(const Traffic& dense);
   /// {"ranks": 4, "entries": [[from, to, messages, bytes], …]}. Throws FormatError naming the field.
@@ -64,8 +64,8 @@ struct Level {
 /// What a node is made of; nodes of a kind share it.
 struct NodeKind {
   int cores = 1;
-  std::vector<Level> levels;         ///< by width, ascending; the last one spans the node
-  std::vector<Distance> between;     ///< [core · cores + core] where levels do not describe it; empty: they do
+  std::vector<Level> levels;      ///< by width, ascending; the last one spans the node
+  std::vector<Distance> between;  ///< [core · cores + core] where levels do not describe it; empty: they do
 
   [[nodiscard]] const Distance& distance(int core, int other) const;
 };
@@ -85,8 +85,8 @@ struct Switch {
   Distance across;                ///< of two others whose nearest common switch this is
 };
 
-/// Nodes on a grid with wrap-around links: node (x, y, z) is number (x · dims[1] + y) · dims[2] + z. Messages go along the
-/// first dimension first.
+/// Nodes on a grid with wrap-around links: node (x, y, z) is number (x · dims[1] + y) · dims[2] + z. Messages go along
+/// the first dimension first.
 struct Torus {
   std::vector<int> dims;
   double link_bytes_per_s = 0;
@@ -102,13 +102,17 @@ struct Machine {
   std::vector<Distance> between_nodes;  ///< [node · nodes + node]; empty: the switches tell
   std::vector<Distance> between_cores;  ///< [core · cores + core] of the whole machine; empty: nodes and kinds tell
 
-  /// {"nodes": …, "switches": …, …}, docs/reference/mapping-files.md, or a profile. Throws FormatError naming the field.
+  /// {"nodes": …, "switches": …, …}, docs/reference/mapping-files.md, or a profile. Throws FormatError naming the
+  /// field.
   static Machine parse(std::string_view json);
-  /// A measured machine. `cores_per_node` 0: what the profile says. Costs are linear around messages of `message_bytes`.
+  /// A measured machine. `cores_per_node` 0: what the profile says. Costs are linear around messages of
+  /// `message_bytes`.
   static Machine of_profile(const Profile& profile, int cores_per_node = 0, double message_bytes = 65536);
 
   [[nodiscard]] int node_count() const { return static_cast<int>(nodes.size()); }
-  [[nodiscard]] int cores(int node) const { return kinds[static_cast<std::size_t>(nodes[static_cast<std::size_t>(node)].kind)].cores; }
+  [[nodiscard]] int cores(int node) const {
+    return kinds[static_cast<std::size_t>(nodes[static_cast<std::size_t>(node)].kind)].cores;
+  }
   [[nodiscard]] int cores() const;
   [[nodiscard]] const Distance& node_distance(int node, int other) const;
   /// Whether any link's rate is known.
@@ -128,12 +132,12 @@ struct Pin {
 
 struct Constraints {
   std::vector<Pin> pins;
-  int ranks_per_core = 1;        ///< more than 1 is used only where ranks outnumber cores
-  int max_ranks_per_node = 0;    ///< 0: as many as there are places
+  int ranks_per_core = 1;      ///< more than 1 is used only where ranks outnumber cores
+  int max_ranks_per_node = 0;  ///< 0: as many as there are places
 };
 
-/// One place for one rank. A machine's slots are numbered node by node; where cores are shared, a node's slot s is its core
-/// s mod cores.
+/// One place for one rank. A machine's slots are numbered node by node; where cores are shared, a node's slot s is its
+/// core s mod cores.
 struct Slots {
   std::vector<int> first;  ///< of a node; one more at the end
   std::vector<int> node;   ///< of a slot
@@ -155,8 +159,8 @@ enum class Objective : std::uint8_t {
 };
 std::string_view name(Objective objective);
 
-/// All that a method needs to know. Holds what it was given; the constructor throws InvalidArgument with a hint where the
-/// ranks do not fit the machine.
+/// All that a method needs to know. Holds what it was given; the constructor throws InvalidArgument with a hint where
+/// the ranks do not fit the machine.
 class Task {
  public:
   Task(TrafficGraph traffic, Machine machine, Constraints constraints = {}, Objective objective = Objective::automatic);
@@ -189,7 +193,7 @@ class Task {
 
 /// A link and what goes over it.
 struct LinkLoad {
-  std::string name;        ///< "node03 out", "switch 1 up", "(0, 1, 2) +x"
+  std::string name;  ///< "node03 out", "switch 1 up", "(0, 1, 2) +x"
   double bytes = 0;
   double bytes_per_s = 0;
   [[nodiscard]] double seconds() const { return bytes_per_s > 0 ? bytes / bytes_per_s : 0; }
@@ -197,12 +201,12 @@ struct LinkLoad {
 
 /// What an assignment is expected to cost.
 struct Costs {
-  double messages_s = 0;        ///< Σ messages · latency + bytes · seconds_per_byte over all ordered pairs
-  double congestion_s = 0;      ///< most of bytes / rate over the links whose rate is known
-  double rank_latency_s = 0;    ///< most of Σ messages · latency over one rank's messages, in or out
-  double rank_volume_s = 0;     ///< most of Σ bytes · seconds_per_byte over one rank's messages, in or out
-  double predicted_s = 0;       ///< max(congestion, rank volume) + rank latency
-  double hop_bytes = 0;         ///< Σ bytes · links crossed
+  double messages_s = 0;      ///< Σ messages · latency + bytes · seconds_per_byte over all ordered pairs
+  double congestion_s = 0;    ///< most of bytes / rate over the links whose rate is known
+  double rank_latency_s = 0;  ///< most of Σ messages · latency over one rank's messages, in or out
+  double rank_volume_s = 0;   ///< most of Σ bytes · seconds_per_byte over one rank's messages, in or out
+  double predicted_s = 0;     ///< max(congestion, rank volume) + rank latency
+  double hop_bytes = 0;       ///< Σ bytes · links crossed
   double between_nodes_bytes = 0;
   std::string busiest_link;
 };
@@ -214,8 +218,8 @@ double objective_value(const Task& task, const Assignment& assignment);
 /// Every link with traffic, the most loaded first.
 std::vector<LinkLoad> link_loads(const Task& task, const Assignment& assignment);
 
-/// Where a placement that others made puts the ranks, by node: the lowest free slot each. Throws InvalidArgument where they
-/// do not fit.
+/// Where a placement that others made puts the ranks, by node: the lowest free slot each. Throws InvalidArgument where
+/// they do not fit.
 Assignment assignment_of_nodes(const Task& task, std::span<const int> node_of_rank);
 
 struct Budget {
@@ -223,8 +227,8 @@ struct Budget {
   std::uint64_t seed = 1;
 };
 
-/// One way from a task to an assignment. Each lives in src/mapping/methods/<name>.cpp as antiphon::mapping::methods_in::<name>;
-/// the registry is generated from those paths.
+/// One way from a task to an assignment. Each lives in src/mapping/methods/<name>.cpp as
+/// antiphon::mapping::methods_in::<name>; the registry is generated from those paths.
 struct Method {
   std::string_view name;
   std::string_view summary;

@@ -26,7 +26,8 @@ struct Traffic {
   static std::size_t cells(int ranks) { return static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks); }
 };
 
-/// The messages that all ranks' schedules (one a rank) send; a multicast counts for each of its receivers. Throws InvalidArgument for a peer that does not exist.
+/// The messages that all ranks' schedules (one a rank) send; a multicast counts for each of its receivers. Throws
+/// InvalidArgument for a peer that does not exist.
 Traffic traffic_of(std::span<const Schedule> schedules);
 
 }  // namespace antiphon

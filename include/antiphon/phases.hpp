@@ -22,15 +22,16 @@ struct PatternMessage {
 };
 
 struct Pattern {
-  int size = 0;                          ///< ranks
-  /// Each pair at most once, no rank to itself, no empty ones. Where schedulers find two messages of equal size, the earlier
-  /// one comes first.
+  int size = 0;  ///< ranks
+  /// Each pair at most once, no rank to itself, no empty ones. Where schedulers find two messages of equal size, the
+  /// earlier one comes first.
   std::vector<PatternMessage> messages;
 
-  /// From the counts that an allgather brings together: bytes[from · size + to]. What a rank keeps and empty ones are left out;
-  /// the others come in this order.
+  /// From the counts that an allgather brings together: bytes[from · size + to]. What a rank keeps and empty ones are
+  /// left out; the others come in this order.
   static Pattern of_counts(int size, std::span<const std::int64_t> bytes);
-  /// Drops empty messages and those of a rank to itself. Throws InvalidArgument for ranks that do not exist and doubled pairs.
+  /// Drops empty messages and those of a rank to itself. Throws InvalidArgument for ranks that do not exist and doubled
+  /// pairs.
   static Pattern of_messages(int size, std::vector<PatternMessage> messages);
   /// Rank's Alltoallv problem with this pattern: blocks one after the other, nothing to itself.
   [[nodiscard]] Problem problem(int rank) const;
@@ -42,15 +43,17 @@ struct Pattern {
 
 /// What scheduling knows of the machine. The defaults are one switch of 100 Mb/s and one rank a node.
 struct Fabric {
-  double link_bytes_per_s = 11.95e6;     ///< of a node's link, as MPI's data see it
-  std::int64_t latency_ns = 100'000;     ///< of a short message
-  std::int64_t barrier_ns = 0;           ///< 0: a latency · log2(ranks)
-  std::int64_t port_buffer_bytes = 65536;///< what may be under way to one node without loss
-  std::vector<int> node_of_rank;         ///< empty: every rank has a node of its own
-  std::vector<int> switch_of_node;       ///< empty: one switch
-  double uplink_bytes_per_s = 0;         ///< of a switch's link to all others; 0: never the limit
+  double link_bytes_per_s = 11.95e6;       ///< of a node's link, as MPI's data see it
+  std::int64_t latency_ns = 100'000;       ///< of a short message
+  std::int64_t barrier_ns = 0;             ///< 0: a latency · log2(ranks)
+  std::int64_t port_buffer_bytes = 65536;  ///< what may be under way to one node without loss
+  std::vector<int> node_of_rank;           ///< empty: every rank has a node of its own
+  std::vector<int> switch_of_node;         ///< empty: one switch
+  double uplink_bytes_per_s = 0;           ///< of a switch's link to all others; 0: never the limit
 
-  [[nodiscard]] int node(int rank) const { return node_of_rank.empty() ? rank : node_of_rank[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] int node(int rank) const {
+    return node_of_rank.empty() ? rank : node_of_rank[static_cast<std::size_t>(rank)];
+  }
   [[nodiscard]] int switch_of(int node) const {
     return switch_of_node.empty() ? 0 : switch_of_node[static_cast<std::size_t>(node)];
   }
@@ -86,11 +89,11 @@ struct Phases {
 
 /// What keeps phases apart.
 enum class Synchronisation : std::uint8_t {
-  none,     ///< the order of sending alone
-  tokens,   ///< a receiver tells the sender of its next part when the part before has all but come in
-  grants,   ///< a receiver grants every piece: credit in bytes
-  barrier,  ///< a barrier between phases, as in paper 1
-  lockstep, ///< tokens, and a rank sends no faster than it receives: what keeps ranks from drifting apart
+  none,      ///< the order of sending alone
+  tokens,    ///< a receiver tells the sender of its next part when the part before has all but come in
+  grants,    ///< a receiver grants every piece: credit in bytes
+  barrier,   ///< a barrier between phases, as in paper 1
+  lockstep,  ///< tokens, and a rank sends no faster than it receives: what keeps ranks from drifting apart
 };
 inline constexpr int synchronisation_count = 5;
 std::string_view name(Synchronisation synchronisation);
@@ -101,12 +104,13 @@ struct SchedulerOptions {
   std::int64_t small_bytes = -1;
 };
 
-/// One way from a pattern to phases. Each lives in src/phases/schedulers/<name>.cpp as antiphon::schedulers_in::<name>; the
-/// registry is generated from those paths.
+/// One way from a pattern to phases. Each lives in src/phases/schedulers/<name>.cpp as antiphon::schedulers_in::<name>;
+/// the registry is generated from those paths.
 struct Scheduler {
   std::string_view name;
   std::string_view summary;
-  /// Whether it is worth asking: nullptr: always. Others cost too much time for large patterns, or are for some fabrics only.
+  /// Whether it is worth asking: nullptr: always. Others cost too much time for large patterns, or are for some fabrics
+  /// only.
   bool (*worth)(const Pattern&, const Fabric&);
   /// `small_bytes`: messages shorter than this may go together.
   Phases (*build)(const Pattern&, const Fabric&, std::int64_t small_bytes);
@@ -128,7 +132,8 @@ LowerBound lower_bound(const Pattern& pattern, const Fabric& fabric);
 /// An estimate of the time that phases take with this synchronisation.
 double phases_seconds(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut);
 /// The same where the pattern's lower bound is known already.
-double phases_seconds(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut, const LowerBound& bound);
+double phases_seconds(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut,
+                      const LowerBound& bound);
 
 /// When a part is under way, as estimated for tokens and grants (links work on, phases may overlap) or for barriers.
 struct TimedPart {
@@ -137,7 +142,8 @@ struct TimedPart {
   double begin_s = 0;
   double end_s = 0;
 };
-std::vector<TimedPart> time_line(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut);
+std::vector<TimedPart> time_line(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation,
+                                 const Cut& cut);
 
 /// How a part is cut and how many pieces a receiver lets be under way to it.
 inline constexpr Cut default_phase_cut{8192, 2};
@@ -148,7 +154,7 @@ struct CompiledPattern {
   Synchronisation synchronisation = Synchronisation::none;
   Cut cut = default_phase_cut;
   std::int64_t expected_ns = 0;  ///< as estimated
-  std::int64_t calls = 0;  ///< how often the pattern was seen in the trace it comes from; 0: not from a trace
+  std::int64_t calls = 0;        ///< how often the pattern was seen in the trace it comes from; 0: not from a trace
   bool operator==(const CompiledPattern&) const = default;
 };
 
@@ -157,25 +163,27 @@ struct Candidate {
   std::size_t phase_count = 0;
 };
 
-/// Every scheduler's phases with the synchronisation that is best for them, the best first. Never empty. Decides alike on
-/// every rank: nothing but the arguments goes in.
+/// Every scheduler's phases with the synchronisation that is best for them, the best first. Never empty. Decides alike
+/// on every rank: nothing but the arguments goes in.
 std::vector<Candidate> schedule_all(const Pattern& pattern, const Fabric& fabric, const SchedulerOptions& options = {});
-/// The best of those that are quick enough for a run time decision (level 1): less than a second for 1,024 ranks, dense.
+/// The best of those that are quick enough for a run time decision (level 1): less than a second for 1,024 ranks,
+/// dense.
 CompiledPattern compile_pattern(const Pattern& pattern, const Fabric& fabric, const SchedulerOptions& options = {});
 
-/// p.rank's part of an Alltoallv in these phases. `p` gives the blocks' places (offsets) and must have the pattern's sizes,
-/// else InvalidArgument. What the rank keeps for itself is copied.
+/// p.rank's part of an Alltoallv in these phases. `p` gives the blocks' places (offsets) and must have the pattern's
+/// sizes, else InvalidArgument. What the rank keeps for itself is copied.
 ///
-/// No deadlock, whichever synchronisation: all ranks take the phases in the same order; an operation waits only for operations
-/// of earlier phases, for the permission of its own part, or for earlier pieces of its part, and a permission only for what its
-/// rank received in earlier phases.
-Schedule schedule_of(const Phases& phases, const Problem& p, Synchronisation synchronisation, const Cut& cut = default_phase_cut);
+/// No deadlock, whichever synchronisation: all ranks take the phases in the same order; an operation waits only for
+/// operations of earlier phases, for the permission of its own part, or for earlier pieces of its part, and a
+/// permission only for what its rank received in earlier phases.
+Schedule schedule_of(const Phases& phases, const Problem& p, Synchronisation synchronisation,
+                     const Cut& cut = default_phase_cut);
 inline Schedule schedule_of(const CompiledPattern& c, const Problem& p) {
   return schedule_of(c.phases, p, c.synchronisation, c.cut);
 }
 
-/// What is wrong with phases: parts outside their message, missing or doubled bytes, a node that sends or receives two parts in
-/// a phase that is not `together`.
+/// What is wrong with phases: parts outside their message, missing or doubled bytes, a node that sends or receives two
+/// parts in a phase that is not `together`.
 std::optional<std::string> check_phases(const Phases& phases, const Pattern& pattern, const Fabric& fabric);
 
 /// Runs the schedules of all ranks in this process on random data in random order, and compares every byte.

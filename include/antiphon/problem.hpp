@@ -14,8 +14,22 @@ namespace antiphon {
 
 /// The collectives that Antiphon schedules, named as MPI names them.
 enum class Collective : std::uint8_t {
-  barrier, bcast, scatter, scatterv, gather, gatherv, allgather, allgatherv, alltoall, alltoallv,
-  reduce, allreduce, reduce_scatter, reduce_scatter_block, scan, exscan,
+  barrier,
+  bcast,
+  scatter,
+  scatterv,
+  gather,
+  gatherv,
+  allgather,
+  allgatherv,
+  alltoall,
+  alltoallv,
+  reduce,
+  allreduce,
+  reduce_scatter,
+  reduce_scatter_block,
+  scan,
+  exscan,
 };
 inline constexpr int collective_count = 16;
 
@@ -52,11 +66,11 @@ using Parameters = std::vector<ParameterValue>;
 ///   allgatherv            m = recv_bytes[rank]            recv_offsets[i], recv_bytes[i]
 ///   alltoallv             send_offsets, send_bytes        recv_offsets, recv_bytes
 ///
-/// With `in_place` the caller's input *is* part of its output (MPI_IN_PLACE): gather, allgather(v): input is the rank's own
-/// block of the output; scatter: output is the root's own block of the input; reduce (root), allreduce, scan, exscan: input
-/// and output are the same memory; reduce_scatter(_block): output is the first block-length of the input. A builder stays
-/// correct when it reads what it needs of `input` before it writes the same place of `output`; a copy between both is then
-/// free. (alltoall(v) in place is given to builders as a normal one.)
+/// With `in_place` the caller's input *is* part of its output (MPI_IN_PLACE): gather, allgather(v): input is the rank's
+/// own block of the output; scatter: output is the root's own block of the input; reduce (root), allreduce, scan,
+/// exscan: input and output are the same memory; reduce_scatter(_block): output is the first block-length of the input.
+/// A builder stays correct when it reads what it needs of `input` before it writes the same place of `output`; a copy
+/// between both is then free. (alltoall(v) in place is given to builders as a normal one.)
 struct Problem {
   Collective collective = Collective::barrier;
   int rank = 0;
@@ -70,8 +84,10 @@ struct Problem {
   std::vector<std::int64_t> recv_bytes, recv_offsets;
   Parameters parameters;  ///< as resolved by resolve_parameters(): every parameter of the algorithm has a value
 
-  [[nodiscard]] std::int64_t parameter(std::string_view parameter_name) const;  ///< throws InvalidArgument if there is none
-  /// The parameter, rounded down to a multiple of the element (but at least one element): a piece size for a Cut. 0 stays 0.
+  [[nodiscard]] std::int64_t parameter(
+      std::string_view parameter_name) const;  ///< throws InvalidArgument if there is none
+  /// The parameter, rounded down to a multiple of the element (but at least one element): a piece size for a Cut. 0
+  /// stays 0.
   [[nodiscard]] std::int64_t piece_parameter(std::string_view parameter_name) const;
 
   /// Block i of the input or output: `bytes` long at i·bytes, or as the vectors say.

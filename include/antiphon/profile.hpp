@@ -10,9 +10,9 @@
 
 namespace antiphon {
 
-/// Seconds as a function of a message's bytes: straight lines between measured points. Two points with the same size are a
-/// jump (an eager limit): that size itself still takes the first one's time. Below the first point its time holds, beyond
-/// the last the last line goes on.
+/// Seconds as a function of a message's bytes: straight lines between measured points. Two points with the same size
+/// are a jump (an eager limit): that size itself still takes the first one's time. Below the first point its time
+/// holds, beyond the last the last line goes on.
 class Curve {
  public:
   struct Point {
@@ -45,27 +45,30 @@ enum class Scope : std::uint8_t {
 };
 std::string_view name(Scope scope);
 
-/// pLogP of one kind of link (paper 5, Section 2). A message of m bytes from a rank that is ready to one that waits for it
-/// takes latency + gap(m); its sender's processor is busy for send_overhead(m), its receiver's for receive_overhead(m); the
-/// next message can follow gap(m) later.
+/// pLogP of one kind of link (paper 5, Section 2). A message of m bytes from a rank that is ready to one that waits for
+/// it takes latency + gap(m); its sender's processor is busy for send_overhead(m), its receiver's for
+/// receive_overhead(m); the next message can follow gap(m) later.
 struct LinkClass {
   std::string name;
   Scope scope = Scope::same_switch;
   double latency_s = 0;
-  Curve send_overhead;     ///< os
-  Curve receive_overhead;  ///< or
-  Curve gap;               ///< g
-  std::int64_t eager_bytes = INT64_MAX;        ///< longer messages wait until their receive is posted
-  std::int64_t send_buffer_bytes = 65536;      ///< to one rank, that the system takes over before they are sent
-  Curve crowded;           ///< what a message costs both its ranks' processors, where all ranks share cores and send; empty: unknown
-  std::optional<bool> told_next_turn;  ///< whether a rank that shares its core hears of what has come only in the turn after; unknown: as a blocking receive
-  Curve saturated;         ///< the same where all nodes' ports are full both ways, packets included; empty: unknown, or cores had time left
+  Curve send_overhead;                     ///< os
+  Curve receive_overhead;                  ///< or
+  Curve gap;                               ///< g
+  std::int64_t eager_bytes = INT64_MAX;    ///< longer messages wait until their receive is posted
+  std::int64_t send_buffer_bytes = 65536;  ///< to one rank, that the system takes over before they are sent
+  Curve crowded;  ///< what a message costs both its ranks' processors, where all ranks share cores and send; empty:
+                  ///< unknown
+  std::optional<bool> told_next_turn;  ///< whether a rank that shares its core hears of what has come only in the turn
+                                       ///< after; unknown: as a blocking receive
+  Curve saturated;  ///< the same where all nodes' ports are full both ways, packets included; empty: unknown, or cores
+                    ///< had time left
 };
 
 struct SwitchEntry {
   std::string name;
-  int parent = -1;                ///< index of the switch above; −1: the top
-  double uplink_bytes_per_s = 0;  ///< to the parent, each direction
+  int parent = -1;                       ///< index of the switch above; −1: the top
+  double uplink_bytes_per_s = 0;         ///< to the parent, each direction
   std::int64_t uplink_buffer_bytes = 0;  ///< of its ports; 0: as a node's port
 };
 
@@ -73,7 +76,8 @@ struct NodeEntry {
   std::string name;
   int switch_index = 0;
   double port_bytes_per_s = 0;  ///< payload, each direction
-  double burst_bytes = 0;       ///< that pass at once after a pause: a shaped link's token bucket (emulated and cloud networks)
+  double burst_bytes =
+      0;  ///< that pass at once after a pause: a shaped link's token bucket (emulated and cloud networks)
 };
 
 /// Of the links between nodes: who is where, and what is shared.
@@ -92,11 +96,11 @@ struct Contention {
     int ranks = 0;
     double gamma = 0;
   };
-  std::vector<Gamma> gamma;                ///< paper 5, Section 5, by number of ranks, ascending
-  std::vector<Incast> incast;              ///< several senders, one receiver: time over that of the same bytes from one
-  std::int64_t credit_bytes = 0;           ///< that may be under way to one node without loss; 0: unknown
-  std::int64_t port_buffer_bytes = 0;      ///< of a switch's port; 0: unknown
-  double retransmission_timeout_s = 0;     ///< what a lost tail costs; 0: unknown
+  std::vector<Gamma> gamma;             ///< paper 5, Section 5, by number of ranks, ascending
+  std::vector<Incast> incast;           ///< several senders, one receiver: time over that of the same bytes from one
+  std::int64_t credit_bytes = 0;        ///< that may be under way to one node without loss; 0: unknown
+  std::int64_t port_buffer_bytes = 0;   ///< of a switch's port; 0: unknown
+  double retransmission_timeout_s = 0;  ///< what a lost tail costs; 0: unknown
 
   /// γ for that many ranks: straight lines between those measured.
   [[nodiscard]] std::optional<double> gamma_at(int ranks) const;
@@ -108,40 +112,41 @@ struct Processors {
     double ranks_on_core = 0;
     double seconds = 0;
   };
-  int cores_per_node = 0;       ///< 0: unknown, at least one a rank
-  int nodes_sharing = 1;        ///< nodes that share these cores (an emulated cluster)
-  double turn_s = 0;            ///< a rank that waits for nothing but its turn holds a shared core this long
-  std::vector<Turn> turns;      ///< the same with other numbers of ranks on a core, ascending
+  int cores_per_node = 0;   ///< 0: unknown, at least one a rank
+  int nodes_sharing = 1;    ///< nodes that share these cores (an emulated cluster)
+  double turn_s = 0;        ///< a rank that waits for nothing but its turn holds a shared core this long
+  std::vector<Turn> turns;  ///< the same with other numbers of ranks on a core, ascending
   double copy_bytes_per_s = 4e9;
   double reduce_bytes_per_s = 2e9;
-  int sockets_per_node = 0;     ///< alike, cores numbered socket by socket; 0: unknown
+  int sockets_per_node = 0;  ///< alike, cores numbered socket by socket; 0: unknown
 
-  /// A turn with so many ranks on a core, whose memory its caches hold better the fewer they are: straight lines between those measured.
+  /// A turn with so many ranks on a core, whose memory its caches hold better the fewer they are: straight lines
+  /// between those measured.
   [[nodiscard]] double turn_with(double ranks_on_core) const;
 };
 
 /// What an exchange of two messages at once gains (paper 4, Section 4.1).
 struct Concurrency {
-  int index = 1;                     ///< messages at once that are worth it
-  double two_destinations_ratio = 0; ///< time of two at once to different ranks over that of one; 0: unknown
-  double two_directions_ratio = 0;   ///< time of a message each way over that of one; 0: unknown
+  int index = 1;                      ///< messages at once that are worth it
+  double two_destinations_ratio = 0;  ///< time of two at once to different ranks over that of one; 0: unknown
+  double two_directions_ratio = 0;    ///< time of a message each way over that of one; 0: unknown
 };
 
 /// Multicast between the nodes, as the transport does it.
 struct MulticastLink {
-  bool works = false;       ///< every node hears every other
-  double latency_s = 0;     ///< a message of m bytes is with the last of `nodes` nodes latency + gap(m) after it was sent
+  bool works = false;    ///< every node hears every other
+  double latency_s = 0;  ///< a message of m bytes is with the last of `nodes` nodes latency + gap(m) after it was sent
   Curve gap;
-  double acknowledge_s = 0; ///< until its sender knows that all have it, after that
-  double loss = 0;          ///< share of packets
-  double crowded_s = 0;     ///< of the cores, for each receiver of a short one, while all multicast in turn; 0: unknown
+  double acknowledge_s = 0;  ///< until its sender knows that all have it, after that
+  double loss = 0;           ///< share of packets
+  double crowded_s = 0;  ///< of the cores, for each receiver of a short one, while all multicast in turn; 0: unknown
 };
 
 struct MachineName {
   std::string name;
   int nodes = 0;
   int ranks_per_node = 1;
-  std::string mpi;          ///< "openmpi", "mpich", "mpiabi"; empty: unknown
+  std::string mpi;  ///< "openmpi", "mpich", "mpiabi"; empty: unknown
   std::string mpi_version;
   std::string transport;
   std::string fingerprint;  ///< equal on the machine that was measured; empty: unknown
@@ -159,8 +164,8 @@ struct Profile {
   MulticastLink multicast;
   bool first_guess = false;  ///< made by guess(), not measured
 
-  /// Throws FormatError naming the field: "link_classes[1].g_s[3]: …". Tells documents cut short, of another format, of a
-  /// newer version.
+  /// Throws FormatError naming the field: "link_classes[1].g_s[3]: …". Tells documents cut short, of another format, of
+  /// a newer version.
   static Profile parse(std::string_view json);
   /// What is assumed of a machine nobody has measured: one switch, TCP's usual costs at that link rate.
   static Profile guess(int nodes, int ranks_per_node, double link_bits_per_s);

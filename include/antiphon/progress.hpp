@@ -8,8 +8,9 @@
 
 namespace antiphon {
 
-/// Which pieces of a schedule's operations may start: the part of execution that needs no network. The MPI executor and the
-/// in-process verifier drive the same object. Made once for a schedule; reset() and everything after it allocate nothing.
+/// Which pieces of a schedule's operations may start: the part of execution that needs no network. The MPI executor and
+/// the in-process verifier drive the same object. Made once for a schedule; reset() and everything after it allocate
+/// nothing.
 ///
 ///     progress.reset();
 ///     while (!progress.done()) {
@@ -29,14 +30,16 @@ class Progress {
 
   /// Back to the beginning.
   void reset();
-  /// The next piece that may start; messages first, so that the network is busy while memory is copied. False: none now.
+  /// The next piece that may start; messages first, so that the network is busy while memory is copied. False: none
+  /// now.
   bool next(Piece& piece);
   /// The piece has come to its end. Pieces of an operation may do so in any order.
   void complete(const Piece& piece);
   [[nodiscard]] bool done() const { return unfinished_ == 0; }
   /// The most pieces of messages that can be started and not complete at one time; a multicast's count once a receiver.
   [[nodiscard]] std::size_t max_active_messages() const { return max_active_messages_; }
-  /// Pieces of one operation that may be started and not complete: a machine word of flags is enough for any useful window.
+  /// Pieces of one operation that may be started and not complete: a machine word of flags is enough for any useful
+  /// window.
   static constexpr std::int64_t max_window = 64;
 
  private:
@@ -44,8 +47,8 @@ class Progress {
     std::int64_t pieces = 0;
     std::int64_t window = 0;
     std::int64_t started = 0;
-    std::int64_t completed = 0;        ///< all pieces before this one are complete
-    std::uint64_t completed_after = 0; ///< bit i: piece completed + i is complete
+    std::int64_t completed = 0;         ///< all pieces before this one are complete
+    std::uint64_t completed_after = 0;  ///< bit i: piece completed + i is complete
     bool queued = false;
     bool message = false;
   };

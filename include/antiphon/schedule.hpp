@@ -25,30 +25,35 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-/// The closed set of operations. A schedule has no callbacks, so whatever is executed can be costed, drawn and compared too.
+/// The closed set of operations. A schedule has no callbacks, so whatever is executed can be costed, drawn and compared
+/// too.
 enum class OpKind : std::uint8_t {
   send,       ///< read `from`, message to `peer`
   recv,       ///< message from `peer`, write `to`
   copy,       ///< to = from (nothing happens when both are the same memory)
   reduce,     ///< to = from OP to; `from` is the left operand (matters for operations that do not commute)
-  multicast,  ///< read `from`, one message to all other members of `group`; each takes it by a recv that names the group
+  multicast,  ///< read `from`, one message to all other members of `group`; each takes it by a recv that names the
+              ///< group
   encode,     ///< to = `from` made smaller, one frame a piece
   decode,     ///< to = what was encoded into `from`
 };
 
-/// A range that holds encoded data has one slot a piece: 8 bytes that tell the frame's length (kept locally, never sent), then
-/// the frame, which is at most 8 bytes longer than what it encodes. This much is a slot longer than the piece.
+/// A range that holds encoded data has one slot a piece: 8 bytes that tell the frame's length (kept locally, never
+/// sent), then the frame, which is at most 8 bytes longer than what it encodes. This much is a slot longer than the
+/// piece.
 inline constexpr std::int64_t encoded_overhead_bytes = 16;
 
 using OpId = std::uint32_t;
-/// An absent predecessor: allowed wherever a dependency is, and ignored. Makes first steps of a loop read like the others.
+/// An absent predecessor: allowed wherever a dependency is, and ignored. Makes first steps of a loop read like the
+/// others.
 inline constexpr OpId no_op = std::numeric_limits<OpId>::max();
 
 /// What an operation waits for: another operation of the same rank, as a whole or piece by piece.
 struct Dep {
   static constexpr std::int32_t whole = std::numeric_limits<std::int32_t>::min();
   OpId op = no_op;
-  /// Piece k waits for pieces 0…k−lag of `op`. 0: a pipeline. w > 0: at most w pieces ahead of `op` (pacing). `whole`: all of it.
+  /// Piece k waits for pieces 0…k−lag of `op`. 0: a pipeline. w > 0: at most w pieces ahead of `op` (pacing). `whole`:
+  /// all of it.
   std::int32_t lag = whole;
 
   Dep(OpId id) : op(id) {}  // NOLINT(google-explicit-constructor): {a, b} reads as "after a and b"
@@ -61,7 +66,8 @@ inline Dep pipelined(OpId op) { return {op, 0}; }
 /// Never more than `window` pieces ahead of `op`.
 inline Dep paced(OpId op, std::int32_t window) { return {op, window}; }
 
-/// How an operation is cut. The pieces of an operation are posted in order; a message's sender and receiver must cut alike.
+/// How an operation is cut. The pieces of an operation are posted in order; a message's sender and receiver must cut
+/// alike.
 struct Cut {
   std::int64_t piece_bytes = 0;  ///< 0: one piece
   std::int32_t window = 0;       ///< pieces posted and not yet complete at any time; 0: all
@@ -85,9 +91,13 @@ struct Op {
   std::uint32_t deps_begin = 0;  ///< into Schedule::all_deps()
   std::uint32_t deps_end = 0;
 
-  [[nodiscard]] bool is_message() const { return kind == OpKind::send || kind == OpKind::recv || kind == OpKind::multicast; }
+  [[nodiscard]] bool is_message() const {
+    return kind == OpKind::send || kind == OpKind::recv || kind == OpKind::multicast;
+  }
   /// encode, decode: of the data that is not encoded.
-  [[nodiscard]] std::int64_t bytes() const { return kind == OpKind::recv || kind == OpKind::decode ? to.bytes : from.bytes; }
+  [[nodiscard]] std::int64_t bytes() const {
+    return kind == OpKind::recv || kind == OpKind::decode ? to.bytes : from.bytes;
+  }
   [[nodiscard]] std::int64_t pieces() const { return pieces_of(bytes(), cut); }
   /// The bytes of piece k, relative to the range's start.
   [[nodiscard]] std::int64_t piece_offset(std::int64_t k) const { return k * cut.piece_bytes; }

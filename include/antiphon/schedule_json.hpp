@@ -29,9 +29,10 @@ struct Plan {
 std::string to_json(const Schedule& schedule);
 std::string to_json(const Plan& plan);
 
-/// The other way. The text may come from anywhere: what does not fit the format, points outside the document, overflows or
-/// exceeds the format's bounds throws FormatError that names the field. What comes back can be replayed, costed and drawn
-/// without further checks; before it is executed, its input and output ranges must be compared with the caller's memory.
+/// The other way. The text may come from anywhere: what does not fit the format, points outside the document, overflows
+/// or exceeds the format's bounds throws FormatError that names the field. What comes back can be replayed, costed and
+/// drawn without further checks; before it is executed, its input and output ranges must be compared with the caller's
+/// memory.
 Schedule schedule_from_json(std::string_view json);
 Plan plan_from_json(std::string_view json);
 

@@ -17,15 +17,15 @@ struct Question {
   int ranks = 1;
   int nodes = 1;
   int max_ranks_per_node = 1;
-  /// The block (m of problem.hpp); scatterv, gatherv, alltoallv: unknown to all alike, hence −1; allgatherv, reduce_scatter: the
-  /// mean block, rounded down.
+  /// The block (m of problem.hpp); scatterv, gatherv, alltoallv: unknown to all alike, hence −1; allgatherv,
+  /// reduce_scatter: the mean block, rounded down.
   std::int64_t bytes = 0;
   std::int64_t element_bytes = 1;
   bool commutative = true;
   std::int64_t link_bits_per_s = 0;  ///< of a node's link; 0: unknown
-  bool blocked = true;               ///< each node's ranks follow one another, so that rings and chains cross a link once
-  bool multicasts = true;            ///< a multicast is one message on the wire here; false: answers that multicast are skipped
-  std::string_view mpi;              ///< whose collectives are the alternative: "openmpi", "mpich"; empty: another, or unknown
+  bool blocked = true;     ///< each node's ranks follow one another, so that rings and chains cross a link once
+  bool multicasts = true;  ///< a multicast is one message on the wire here; false: answers that multicast are skipped
+  std::string_view mpi;    ///< whose collectives are the alternative: "openmpi", "mpich"; empty: another, or unknown
 };
 
 /// The answer: an algorithm with all its parameters, or none: the library's own collective.
@@ -41,16 +41,18 @@ struct Choice {
 /// Reads "library" or "ALGORITHM[:PARAMETER=VALUE,…]". Throws InvalidArgument naming what is wrong.
 Choice parse_choice(Collective collective, std::string_view text);
 
-/// An ordered table of rules, read from JSON; the first rule that matches decides. The default table (rules.json, embedded)
-/// is right for Ethernet; a profile's "decisions" have the same form and come first.
+/// An ordered table of rules, read from JSON; the first rule that matches decides. The default table (rules.json,
+/// embedded) is right for Ethernet; a profile's "decisions" have the same form and come first.
 ///
 ///     {"version": 1, "rules": [
-///       {"collective": "alltoall", "bytes": [8192, null], "ranks": [3, null], "ranks_per_node": [1, 1], "nodes": [2, null],
+///       {"collective": "alltoall", "bytes": [8192, null], "ranks": [3, null], "ranks_per_node": [1, 1], "nodes": [2,
+///       null],
 ///        "link_bits_per_s": [0, 10000000000], "commutative": true, "blocked": true, "mpi": "openmpi",
 ///        "use": "rotated:piece_bytes=16384,window=2", "why": "…"}]}
 ///
-/// Every bound is inclusive and may be left out; null means none. "use" may be "library", "collective" may be "*". A rule with
-/// a bound on bytes does not match a question whose size is unknown. docs/reference/rules.md describes the form.
+/// Every bound is inclusive and may be left out; null means none. "use" may be "library", "collective" may be "*". A
+/// rule with a bound on bytes does not match a question whose size is unknown. docs/reference/rules.md describes the
+/// form.
 class Rules {
  public:
   /// Throws FormatError naming the field, e.g. "rules[3].bytes: expected [min, max]".
@@ -60,8 +62,8 @@ class Rules {
   /// The embedded default table.
   static const Rules& defaults();
 
-  /// The first rule that matches and whose algorithm supports the problem; no algorithm where none does. The answer lives as
-  /// long as the table: asking allocates nothing.
+  /// The first rule that matches and whose algorithm supports the problem; no algorithm where none does. The answer
+  /// lives as long as the table: asking allocates nothing.
   [[nodiscard]] const Choice& choose(const Question& question) const;
   /// Like choose(), but the table's "library" answers are skipped: what Antiphon would use if it must.
   [[nodiscard]] const Choice& choose_own(const Question& question) const;

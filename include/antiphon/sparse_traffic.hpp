@@ -13,7 +13,8 @@ struct SparseTraffic {
   std::vector<std::int32_t> source, target;
   std::vector<std::int64_t> messages;  ///< pieces, tokens included
   std::vector<std::int64_t> bytes;
-  /// One rank's messages stand for all: its bytes and those of a sample of others differ by less than one in a thousand.
+  /// One rank's messages stand for all: its bytes and those of a sample of others differ by less than one in a
+  /// thousand.
   bool approximate = false;
 };
 
@@ -25,8 +26,10 @@ struct TrafficCall {
   std::int64_t bytes = 0;
   std::int64_t element_bytes = 1;
   bool commutative = true;
-  std::vector<std::int64_t> counts;  ///< irregular collectives but alltoallv: bytes of each rank's block; empty: `bytes` each
-  /// Up to this many ranks, every rank's schedule is built; beyond, one stands for all where a sample shows that it does.
+  std::vector<std::int64_t>
+      counts;  ///< irregular collectives but alltoallv: bytes of each rank's block; empty: `bytes` each
+  /// Up to this many ranks, every rank's schedule is built; beyond, one stands for all where a sample shows that it
+  /// does.
   int exact_ranks = 1024;
 };
 

@@ -22,11 +22,11 @@ struct Memory {
 /// inout[i] = in[i] OP inout[i] over `bytes` bytes: the meaning of a reduce operation.
 using Reduction = std::function<void(const std::byte* in, std::byte* inout, std::int64_t bytes)>;
 
-/// Runs all ranks' schedules in this process, moving real bytes. The order in which operations start, messages arrive and
-/// complete is drawn from `seed`: any interleaving that the dependencies allow can happen, and a message is read from the
-/// sender's memory as late as possible. Returns what went wrong, or nothing: a deadlock, a message that nobody receives, one
-/// longer or shorter than expected, a range outside its memory, or two operations under way at the same time on the same
-/// bytes of which one writes.
+/// Runs all ranks' schedules in this process, moving real bytes. The order in which operations start, messages arrive
+/// and complete is drawn from `seed`: any interleaving that the dependencies allow can happen, and a message is read
+/// from the sender's memory as late as possible. Returns what went wrong, or nothing: a deadlock, a message that nobody
+/// receives, one longer or shorter than expected, a range outside its memory, or two operations under way at the same
+/// time on the same bytes of which one writes.
 std::optional<std::string> run_in_process(const std::vector<Schedule>& schedules, const std::vector<Memory>& memories,
                                           const Reduction& reduction, std::uint64_t seed);
 
@@ -46,8 +46,8 @@ struct Case {
 /// Every rank's problem. Irregular sizes come from the case's seed; who knows which sizes follows `knowledge`.
 std::vector<Problem> problems_of(const Case& c, Knowledge knowledge = Knowledge::local);
 
-/// Builds the algorithm's schedules for all ranks, runs them in process on random data and compares every byte (also those
-/// that must stay untouched) with a plain reference. Returns what is wrong, or nothing.
+/// Builds the algorithm's schedules for all ranks, runs them in process on random data and compares every byte (also
+/// those that must stay untouched) with a plain reference. Returns what is wrong, or nothing.
 std::optional<std::string> check(const Algorithm& algorithm, const Case& c);
 
 }  // namespace antiphon

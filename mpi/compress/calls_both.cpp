@@ -39,13 +39,13 @@ int sendrecv(const Outgoing& out, const Incoming& in, MPI_Status* status) {
       const bool small = native::small(out.count) && native::small(in.count);
 #if ANTIPHON_HAS_LARGE_COUNT
       if (!small) {
-        return PMPI_Sendrecv_c(out.buffer, out.count, out.type, out.peer, out.tag, in.buffer, in.count, in.type, in.peer, in.tag,
-                               in.comm, status);
+        return PMPI_Sendrecv_c(out.buffer, out.count, out.type, out.peer, out.tag, in.buffer, in.count, in.type,
+                               in.peer, in.tag, in.comm, status);
       }
 #endif
       static_cast<void>(small);
-      return PMPI_Sendrecv(out.buffer, static_cast<int>(out.count), out.type, out.peer, out.tag, in.buffer, static_cast<int>(in.count),
-                           in.type, in.peer, in.tag, in.comm, status);
+      return PMPI_Sendrecv(out.buffer, static_cast<int>(out.count), out.type, out.peer, out.tag, in.buffer,
+                           static_cast<int>(in.count), in.type, in.peer, in.tag, in.comm, status);
     }
     result = native::isend(SendMode::standard, out.buffer, out.count, out.type, out.peer, out.tag, out.comm, &request);
   }
@@ -65,12 +65,12 @@ bool copy_of(const Outgoing& out, Buffer& copy, std::int64_t& bytes) {
 int library_isendrecv(const Outgoing& out, const Incoming& in, MPI_Request* request) {
 #if ANTIPHON_HAS_LARGE_COUNT
   if (!native::small(out.count) || !native::small(in.count)) {
-    return PMPI_Isendrecv_c(out.buffer, out.count, out.type, out.peer, out.tag, in.buffer, in.count, in.type, in.peer, in.tag, in.comm,
-                            request);
+    return PMPI_Isendrecv_c(out.buffer, out.count, out.type, out.peer, out.tag, in.buffer, in.count, in.type, in.peer,
+                            in.tag, in.comm, request);
   }
 #endif
-  return PMPI_Isendrecv(out.buffer, static_cast<int>(out.count), out.type, out.peer, out.tag, in.buffer, static_cast<int>(in.count),
-                        in.type, in.peer, in.tag, in.comm, request);
+  return PMPI_Isendrecv(out.buffer, static_cast<int>(out.count), out.type, out.peer, out.tag, in.buffer,
+                        static_cast<int>(in.count), in.type, in.peer, in.tag, in.comm, request);
 }
 
 /// The send travels as it is; what is received may be a frame. One request of the library for both.
@@ -83,7 +83,8 @@ int send_plain_receive_frame(const Outgoing& out, std::unique_ptr<Receive> r, Pa
     matching.unlock();
     r->error = deliver(*r, message, r->status);
     r->state = Receive::State::finished;
-    const int result = native::isend(SendMode::standard, out.buffer, out.count, out.type, out.peer, out.tag, out.comm, request);
+    const int result =
+        native::isend(SendMode::standard, out.buffer, out.count, out.type, out.peer, out.tag, out.comm, request);
     if (result != MPI_SUCCESS) return result;
   } else {
     keep_apart(*r);
@@ -120,13 +121,14 @@ std::unique_ptr<Receive> expect_frame_or_extracted(const Incoming& in) {
 namespace framed {
 
 int sendrecv(const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-             std::int64_t recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+             std::int64_t recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+             MPI_Status* status) {
   return mpi::sendrecv({SendMode::standard, sendbuf, sendcount, sendtype, dest, sendtag, comm},
                        {recvbuf, recvcount, recvtype, source, recvtag, comm}, status);
 }
 
-int sendrecv_replace(void* buf, std::int64_t count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
-                     MPI_Status* status) {
+int sendrecv_replace(void* buf, std::int64_t count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
+                     MPI_Comm comm, MPI_Status* status) {
   const Incoming in{buf, count, type, source, recvtag, comm};
   Outgoing out{SendMode::standard, buf, count, type, dest, sendtag, comm};
   Buffer copy;
@@ -145,7 +147,8 @@ int sendrecv_replace(void* buf, std::int64_t count, MPI_Datatype type, int dest,
 }
 
 int isendrecv(const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-              std::int64_t recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+              std::int64_t recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+              MPI_Request* request) {
   const Outgoing out{SendMode::standard, sendbuf, sendcount, sendtype, dest, sendtag, comm};
   const Incoming in{recvbuf, recvcount, recvtype, source, recvtag, comm};
   Parcel parcel;
@@ -159,8 +162,8 @@ int isendrecv(const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype
   return send_plain_receive_frame(out, std::move(r), Parcel(), request);
 }
 
-int isendrecv_replace(void* buf, std::int64_t count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
-                      MPI_Request* request) {
+int isendrecv_replace(void* buf, std::int64_t count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
+                      MPI_Comm comm, MPI_Request* request) {
   Outgoing out{SendMode::standard, buf, count, type, dest, sendtag, comm};
   const Incoming in{buf, count, type, source, recvtag, comm};
   Parcel parcel;

@@ -31,8 +31,10 @@ int receive_matched(MPI_Message* message, std::int64_t bytes, Buffer& wire) {
 }
 
 /// Decodes a message into its place among the extracted ones, where it was put under `matching`, which is let go of.
-int extract_into(Messages& messages, std::unique_lock<Mutex>& matching, Buffer wire, std::int64_t bytes, MPI_Status& status) {
-  auto place = messages.extracted.insert(messages.extracted.end(), {status.MPI_SOURCE, status.MPI_TAG, bytes, Buffer(), false});
+int extract_into(Messages& messages, std::unique_lock<Mutex>& matching, Buffer wire, std::int64_t bytes,
+                 MPI_Status& status) {
+  auto place =
+      messages.extracted.insert(messages.extracted.end(), {status.MPI_SOURCE, status.MPI_TAG, bytes, Buffer(), false});
   messages.extracted_count.fetch_add(1, std::memory_order_relaxed);
   matching.unlock();
   int code = MPI_SUCCESS;
@@ -58,7 +60,8 @@ int look(Messages& messages, int source, int tag, int* flag, MPI_Status* status)
     if (!may_hold_frame(bytes) || !is_frame_length(bytes)) return code;
     MPI_Message message = MPI_MESSAGE_NULL;
     int found = 0;
-    if (const int failure = PMPI_Improbe(status->MPI_SOURCE, status->MPI_TAG, messages.comm(), &found, &message, status);
+    if (const int failure =
+            PMPI_Improbe(status->MPI_SOURCE, status->MPI_TAG, messages.comm(), &found, &message, status);
         failure != MPI_SUCCESS) {
       return failure;
     }
@@ -83,10 +86,14 @@ int next_held = 1;
 #if ANTIPHON_ABI_MPICH
 constexpr int handle_base = 0x05000000;  // a handle of no kind that MPICH has
 MPI_Message handle_of(int number) { return handle_base + number; }
-int number_of(MPI_Message message) { return message > handle_base && message < handle_base + 0x01000000 ? message - handle_base : 0; }
+int number_of(MPI_Message message) {
+  return message > handle_base && message < handle_base + 0x01000000 ? message - handle_base : 0;
+}
 #else
 /// Odd addresses, which no object of a library has.
-MPI_Message handle_of(int number) { return reinterpret_cast<MPI_Message>(static_cast<std::uintptr_t>(number) << 16 | 0xa5b1); }
+MPI_Message handle_of(int number) {
+  return reinterpret_cast<MPI_Message>(static_cast<std::uintptr_t>(number) << 16 | 0xa5b1);
+}
 int number_of(MPI_Message message) {
   const auto value = reinterpret_cast<std::uintptr_t>(message);
   return (value & 0xffff) == 0xa5b1 ? static_cast<int>(value >> 16) : 0;
@@ -211,7 +218,9 @@ int imrecv(void* buf, std::int64_t count, MPI_Datatype type, MPI_Message* messag
   return MPI_SUCCESS;
 }
 
-bool is_own_message(MPI_Message message) { return held_count.load(std::memory_order_relaxed) != 0 && number_of(message) != 0; }
+bool is_own_message(MPI_Message message) {
+  return held_count.load(std::memory_order_relaxed) != 0 && number_of(message) != 0;
+}
 int own_message_to_fortran(MPI_Message message) { return -number_of(message); }
 MPI_Message own_message_from_fortran(int message) { return handle_of(-message); }
 

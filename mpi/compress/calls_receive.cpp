@@ -58,7 +58,8 @@ int post(std::unique_ptr<Receive> receive, MPI_Request* request) {
   }
   Receive& r = *receive;
   keep_apart(r);
-  const int result = native::irecv(r.buffer(), r.count(), r.type(), r.wanted.peer, r.wanted.tag, r.wanted.comm, request);
+  const int result =
+      native::irecv(r.buffer(), r.count(), r.type(), r.wanted.peer, r.wanted.tag, r.wanted.comm, request);
   if (result != MPI_SUCCESS) return result;
   list_receive(r);
   r.request = *request;
@@ -129,14 +130,16 @@ int irecv(void* buf, std::int64_t count, MPI_Datatype type, int source, int tag,
   return post(std::move(receive), request);
 }
 
-int recv_init(void* buf, std::int64_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+int recv_init(void* buf, std::int64_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+              MPI_Request* request) {
   auto receive = expect({buf, count, type, source, tag, comm});
   if (!receive) {
     const int result = native::recv_init(buf, count, type, source, tag, comm, request);
     if (result == MPI_SUCCESS && source == MPI_PROC_NULL) track_idle(*request);
     return result;
   }
-  const int result = native::recv_init(receive->buffer(), receive->count(), receive->type(), source, tag, comm, request);
+  const int result =
+      native::recv_init(receive->buffer(), receive->count(), receive->type(), source, tag, comm, request);
   if (result != MPI_SUCCESS) return result;
   auto tracked = std::make_unique<Tracked>();
   tracked->persistent = true;

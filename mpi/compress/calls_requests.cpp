@@ -114,8 +114,8 @@ int start_tracked(Tracked& t) {
   return result;
 }
 
-/// A message that is a copy goes on by itself when it is cancelled: later ones may build on it. Its program need not wait for it, and is
-/// told that it was not cancelled.
+/// A message that is a copy goes on by itself when it is cancelled: later ones may build on it. Its program need not
+/// wait for it, and is told that it was not cancelled.
 void give_up(Tracked& t) {
   if (t.inner != MPI_REQUEST_NULL) let_go_on(t.inner, std::move(t.parcel));
   t.given_up = true;
@@ -134,10 +134,11 @@ int start(MPI_Request* request) {
   return result;
 }
 
-/// Sends before receives, as the standard leaves the order open. Of two ranks that exchange long messages, the one that comes later would answer
-/// its peer's request to send first and announce its own message after that, when the peer's link is already full of data: its answer then
-/// waits behind them, and the two messages travel one after the other (docs/concepts/findings.md). The order among sends, among receives, and to
-/// requests that are the library's alone stays.
+/// Sends before receives, as the standard leaves the order open. Of two ranks that exchange long messages, the one that
+/// comes later would answer its peer's request to send first and announce its own message after that, when the peer's
+/// link is already full of data: its answer then waits behind them, and the two messages travel one after the other
+/// (docs/concepts/findings.md). The order among sends, among receives, and to requests that are the library's alone
+/// stays.
 int startall(int count, MPI_Request requests[]) {
   if (!some_to_start()) return PMPI_Startall(count, requests);
   std::vector<std::unique_ptr<Tracked>> receives;
@@ -286,7 +287,8 @@ int request_get_status_all(int count, const MPI_Request requests[], int* flag, M
 }
 
 /// The active ones that are complete, at most `most`.
-static int look_at_each(int count, const MPI_Request requests[], int most, int* active, int* done, int indices[], MPI_Status statuses[]) {
+static int look_at_each(int count, const MPI_Request requests[], int most, int* active, int* done, int indices[],
+                        MPI_Status statuses[]) {
   *active = *done = 0;
   for (int i = 0; i < count && *done < most; ++i) {
     int flag = 0;
@@ -313,7 +315,8 @@ int request_get_status_any(int count, const MPI_Request requests[], int* index, 
   return code == MPI_SUCCESS && active == 0 ? PMPI_Request_get_status(MPI_REQUEST_NULL, &nothing, status) : code;
 }
 
-int request_get_status_some(int incount, const MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]) {
+int request_get_status_some(int incount, const MPI_Request requests[], int* outcount, int indices[],
+                            MPI_Status statuses[]) {
   if (!some_tracked()) return PMPI_Request_get_status_some(incount, requests, outcount, indices, statuses);
   int active = 0;
   const int code = look_at_each(incount, requests, incount, &active, outcount, indices, statuses);

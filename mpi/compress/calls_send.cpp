@@ -44,8 +44,8 @@ int isend_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype ty
   return result;
 }
 
-int send_init_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
-                 MPI_Request* request) {
+int send_init_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype type, int dest, int tag,
+                 MPI_Comm comm, MPI_Request* request) {
   const int result = native::send_init(mode, buf, count, type, dest, tag, comm, request);
   const Outgoing message{mode, buf, count, type, dest, tag, comm};
   if (result == MPI_SUCCESS && dest == MPI_PROC_NULL) track_idle(*request);

@@ -25,14 +25,18 @@ inline bool encodes(const Choice& choice) {
   return !choice.parameters.empty() && choice.parameters.back().name == encode_parameter;
 }
 
-/// Above this share of a link coding takes longer than it saves: at a rate of 1.25, the usual one of doubles, and 4 GB/s each way
-/// (docs/concepts/compression.md). Both sides of a schedule must decide alike, so there is no trying as with messages.
+/// Above this share of a link coding takes longer than it saves: at a rate of 1.25, the usual one of doubles, and 4
+/// GB/s each way (docs/concepts/compression.md). Both sides of a schedule must decide alike, so there is no trying as
+/// with messages.
 inline constexpr double most_share_bytes_per_s = 400e6;
 
 /// The same choice with its messages encoded, if compression is on and can pay between these nodes.
 inline void encode_messages(Choice& choice, int nodes) {
-  if (!framing_state.compresses || choice.algorithm == nullptr || choice.algorithm->collective == Collective::barrier || encodes(choice)) return;
-  const bool pays = nodes > 1 && framing_state.share_bytes_per_s > 0 && framing_state.share_bytes_per_s <= most_share_bytes_per_s;
+  if (!framing_state.compresses || choice.algorithm == nullptr || choice.algorithm->collective == Collective::barrier ||
+      encodes(choice))
+    return;
+  const bool pays =
+      nodes > 1 && framing_state.share_bytes_per_s > 0 && framing_state.share_bytes_per_s <= most_share_bytes_per_s;
   if (!pays && !framing_state.always) return;
   choice.parameters.push_back({std::string(encode_parameter), framing_state.threshold_bytes});
 }

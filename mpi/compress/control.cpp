@@ -62,7 +62,8 @@ void agree_on_peers(Framing& f) {
 }
 
 bool several_nodes() {
-  return std::any_of(world.node_of_rank.begin(), world.node_of_rank.end(), [](int node) { return node != world.node_of_rank[0]; });
+  return std::any_of(world.node_of_rank.begin(), world.node_of_rank.end(),
+                     [](int node) { return node != world.node_of_rank[0]; });
 }
 
 }  // namespace
@@ -79,7 +80,8 @@ void start_framing() {
   f.most_tag = most_tag();
   agree_on_peers(f);
   f.compresses = true;
-  // Collectives are judged by the wire alone. Where not even messages of which nothing is left would pay, the program's calls are not looked at.
+  // Collectives are judged by the wire alone. Where not even messages of which nothing is left would pay, the program's
+  // calls are not looked at.
   if (!force && !can_pay(worth_bytes_per_s(ranks_on_core()))) return;
   PMPI_Comm_dup(MPI_COMM_WORLD, &f.side);
   PMPI_Comm_set_errhandler(f.side, MPI_ERRORS_RETURN);

@@ -65,14 +65,19 @@ double crowding() {
     recent.wait_ns = old_share * recent.wait_ns + now.wait_ns - before.wait_ns;
   }
   before = now;
-  if (recent.run_ns > 0) latest.store(std::clamp(1 + recent.wait_ns / recent.run_ns, 1.0, most_crowding), std::memory_order_relaxed);
+  if (recent.run_ns > 0)
+    latest.store(std::clamp(1 + recent.wait_ns / recent.run_ns, 1.0, most_crowding), std::memory_order_relaxed);
   if (now.run_ns == 0) latest.store(1, std::memory_order_relaxed);
   return latest.load(std::memory_order_relaxed);
 }
 
-double worth_bytes_per_s() { return framing_state.always ? framing_state.share_bytes_per_s : worth_bytes_per_s(crowding()); }
+double worth_bytes_per_s() {
+  return framing_state.always ? framing_state.share_bytes_per_s : worth_bytes_per_s(crowding());
+}
 
-double worth_bytes_per_s(double crowding) { return framing_state.share_bytes_per_s * std::min(crowding, counted_crowding); }
+double worth_bytes_per_s(double crowding) {
+  return framing_state.share_bytes_per_s * std::min(crowding, counted_crowding);
+}
 
 bool can_pay(double worth) {
   constexpr std::int64_t some = 1 << 20;

@@ -15,13 +15,14 @@ inline constexpr double margin_to_go_on = 2.5;  ///< where it did pay
 /// seem to cost a hundred times what it does.
 std::int64_t processor_ns();
 
-/// How long this thread waits for each second that it runs, that second included: 1 on a core of its own. Where threads share
-/// cores, one that encodes holds up the others. Of the last tenths of a second; 1 if the system does not tell.
+/// How long this thread waits for each second that it runs, that second included: 1 on a core of its own. Where threads
+/// share cores, one that encodes holds up the others. Of the last tenths of a second; 1 if the system does not tell.
 double crowding();
 
-/// What a rank's wire carries in a second of processor time: codecs are chosen, and judged, by this. While a rank encodes, those that share
-/// its core are held up, while the wire carries their messages; or they all wait, by polling, and lose nothing. That cannot be told from
-/// here. So crowding counts, but not more than three (docs/concepts/findings.md).
+/// What a rank's wire carries in a second of processor time: codecs are chosen, and judged, by this. While a rank
+/// encodes, those that share its core are held up, while the wire carries their messages; or they all wait, by polling,
+/// and lose nothing. That cannot be told from here. So crowding counts, but not more than three
+/// (docs/concepts/findings.md).
 double worth_bytes_per_s();
 double worth_bytes_per_s(double crowding);
 
@@ -36,7 +37,8 @@ class Pace {
   }
   [[nodiscard]] double ns_for(std::int64_t bytes) const {
     const auto all = static_cast<double>(bytes_.load(std::memory_order_relaxed));
-    const double ns_per_byte = all == 0 ? usual_ns_per_byte_ : static_cast<double>(ns_.load(std::memory_order_relaxed)) / all;
+    const double ns_per_byte =
+        all == 0 ? usual_ns_per_byte_ : static_cast<double>(ns_.load(std::memory_order_relaxed)) / all;
     return ns_per_byte * static_cast<double>(bytes);
   }
 
@@ -52,7 +54,8 @@ inline Pace decoding_pace{0.5};  ///< decoding is done by others, and taken to c
 /// Whether encoding could pay at all on such a wire, were nothing left of the messages.
 bool can_pay(double worth);
 
-/// What trials of messages that did not pay have cost, with what others waited for them: bounded by a share of the process' life.
+/// What trials of messages that did not pay have cost, with what others waited for them: bounded by a share of the
+/// process' life.
 bool trial_is_allowed();
 void note_loss(double processor_s);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The point-to-point calls while messages may be framed: named and with arguments as in the standard, counts of 64 bits.
-// Statuses are never MPI_STATUS(ES)_IGNORE.
+// The point-to-point calls while messages may be framed: named and with arguments as in the standard, counts of 64
+// bits. Statuses are never MPI_STATUS(ES)_IGNORE.
 #pragma once
 
 #include <mpi.h>
@@ -13,19 +13,22 @@
 namespace antiphon::mpi::framed {
 
 int send_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm);
-int isend_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm, MPI_Request* r);
-int send_init_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
-                 MPI_Request* r);
+int isend_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+             MPI_Request* r);
+int send_init_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype type, int dest, int tag,
+                 MPI_Comm comm, MPI_Request* r);
 
-#define ANTIPHON_SENDS(letter, mode)                                                                                       \
-  inline int letter##send(const void* b, std::int64_t n, MPI_Datatype t, int to, int tag, MPI_Comm c) {                    \
-    return send_as(mode, b, n, t, to, tag, c);                                                                             \
-  }                                                                                                                        \
-  inline int i##letter##send(const void* b, std::int64_t n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* r) { \
-    return isend_as(mode, b, n, t, to, tag, c, r);                                                                         \
-  }                                                                                                                        \
-  inline int letter##send_init(const void* b, std::int64_t n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* r) { \
-    return send_init_as(mode, b, n, t, to, tag, c, r);                                                                     \
+#define ANTIPHON_SENDS(letter, mode)                                                                       \
+  inline int letter##send(const void* b, std::int64_t n, MPI_Datatype t, int to, int tag, MPI_Comm c) {    \
+    return send_as(mode, b, n, t, to, tag, c);                                                             \
+  }                                                                                                        \
+  inline int i##letter##send(const void* b, std::int64_t n, MPI_Datatype t, int to, int tag, MPI_Comm c,   \
+                             MPI_Request* r) {                                                             \
+    return isend_as(mode, b, n, t, to, tag, c, r);                                                         \
+  }                                                                                                        \
+  inline int letter##send_init(const void* b, std::int64_t n, MPI_Datatype t, int to, int tag, MPI_Comm c, \
+                               MPI_Request* r) {                                                           \
+    return send_init_as(mode, b, n, t, to, tag, c, r);                                                     \
   }
 ANTIPHON_SENDS(, SendMode::standard)
 ANTIPHON_SENDS(b, SendMode::buffered)
@@ -35,18 +38,20 @@ ANTIPHON_SENDS(r, SendMode::ready)
 
 int recv(void* buf, std::int64_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status);
 int irecv(void* buf, std::int64_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request);
-int recv_init(void* buf, std::int64_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request);
+int recv_init(void* buf, std::int64_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+              MPI_Request* request);
 int mrecv(void* buf, std::int64_t count, MPI_Datatype type, MPI_Message* message, MPI_Status* status);
 int imrecv(void* buf, std::int64_t count, MPI_Datatype type, MPI_Message* message, MPI_Request* request);
 
 int sendrecv(const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
              std::int64_t recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status);
-int sendrecv_replace(void* buf, std::int64_t count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
-                     MPI_Status* status);
+int sendrecv_replace(void* buf, std::int64_t count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
+                     MPI_Comm comm, MPI_Status* status);
 int isendrecv(const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-              std::int64_t recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request);
-int isendrecv_replace(void* buf, std::int64_t count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
-                      MPI_Request* request);
+              std::int64_t recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+              MPI_Request* request);
+int isendrecv_replace(void* buf, std::int64_t count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
+                      MPI_Comm comm, MPI_Request* request);
 
 int probe(int source, int tag, MPI_Comm comm, MPI_Status* status);
 int iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status);
@@ -68,7 +73,8 @@ int request_free(MPI_Request* request);
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status);
 int request_get_status_all(int count, const MPI_Request requests[], int* flag, MPI_Status statuses[]);
 int request_get_status_any(int count, const MPI_Request requests[], int* index, int* flag, MPI_Status* status);
-int request_get_status_some(int incount, const MPI_Request requests[], int* outcount, int indices[], MPI_Status statuses[]);
+int request_get_status_some(int incount, const MPI_Request requests[], int* outcount, int indices[],
+                            MPI_Status statuses[]);
 
 /// A message that a probe took out of the library has a handle of ours. In Fortran it is a negative number.
 bool is_own_message(MPI_Message message);

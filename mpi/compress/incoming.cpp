@@ -22,8 +22,8 @@ bool may_match(const Receive& receive, int source, int tag) {
          (receive.wanted.tag == tag || receive.wanted.tag == MPI_ANY_TAG);
 }
 
-/// Messages of one channel must be decoded in their order, but the program may ask for a later one first. Decodes the earlier
-/// receives that could hold what is missing. False: there is none that could.
+/// Messages of one channel must be decoded in their order, but the program may ask for a later one first. Decodes the
+/// earlier receives that could hold what is missing. False: there is none that could.
 bool help_earlier(Messages& messages, std::uint64_t ticket, int source, int tag) {
   Receive* ready = nullptr;
   bool some = false;
@@ -88,16 +88,19 @@ int restore(const Origin& origin, std::byte* message, std::size_t bytes) {
                              framing_state.side, MPI_STATUS_IGNORE);
   if (code != MPI_SUCCESS) return code;
   std::memcpy(message, side.first, tagged_bytes);
-  const bool keeps = std::any_of(std::begin(side.head), std::end(side.head), [](std::byte b) { return b != std::byte{0}; });
+  const bool keeps =
+      std::any_of(std::begin(side.head), std::end(side.head), [](std::byte b) { return b != std::byte{0}; });
   if (!keeps) return MPI_SUCCESS;
   InLink& link = origin.messages.from(origin.source);
   const std::lock_guard lock(link.mutex);
-  return link.decoder.decode(codec::ConstBytes(side.head, sizeof side.head), {message, bytes}, {message, bytes}) == codec::Error::none
+  return link.decoder.decode(codec::ConstBytes(side.head, sizeof side.head), {message, bytes}, {message, bytes}) ==
+                 codec::Error::none
              ? MPI_SUCCESS
              : MPI_ERR_OTHER;
 }
 
-/// Whether the first of several receives into one buffer may still find its frame there: then what comes for the others stays aside.
+/// Whether the first of several receives into one buffer may still find its frame there: then what comes for the others
+/// stays aside.
 bool is_taken(const Receive& r) {
   if (!r.aside) return false;
   const std::lock_guard lock(r.messages->matching);
@@ -113,7 +116,8 @@ int unpack_bytes(const Receive& r, const std::byte* from, std::int64_t bytes) {
   MPI_Datatype type = r.has_own_type ? r.own_type : r.wanted.type;
   const std::int64_t whole = bytes / r.info.size_bytes;
   const std::int64_t rest = bytes % r.info.size_bytes;
-  if (const int code = unpack(from, r.wanted.buffer, whole, type, r.info); code != MPI_SUCCESS || rest == 0) return code;
+  if (const int code = unpack(from, r.wanted.buffer, whole, type, r.info); code != MPI_SUCCESS || rest == 0)
+    return code;
   // The rest of the last element keeps what the program has there.
   Buffer element(static_cast<std::size_t>(r.info.size_bytes));
   auto* const place = static_cast<std::byte*>(r.wanted.buffer) + whole * r.info.extent_bytes;
@@ -175,14 +179,15 @@ int unframe(Receive& r, const Origin& origin, const std::byte* arrived, std::int
     decoded = Buffer(raw);
     target = decoded.data();
   }
-  if (const codec::Error error = decode(origin, frame, {target, raw}); error != codec::Error::none) return failed(error);
+  if (const codec::Error error = decode(origin, frame, {target, raw}); error != codec::Error::none)
+    return failed(error);
   const int code = put(r, target, static_cast<std::int64_t>(raw));
   set_bytes(status, std::min(static_cast<std::int64_t>(raw), r.capacity_bytes));
   return code;
 }
 
-/// Whether the library takes messages that are no whole number of elements: then frames may come to places with gaps between them.
-/// MPICH does not, and makes types of single bytes so slowly that landing is better.
+/// Whether the library takes messages that are no whole number of elements: then frames may come to places with gaps
+/// between them. MPICH does not, and makes types of single bytes so slowly that landing is better.
 #if ANTIPHON_ABI_OPENMPI
 constexpr bool takes_parts_of_elements = true;
 #else
@@ -191,7 +196,8 @@ constexpr bool takes_parts_of_elements = false;
 
 bool is_large(const Receive& r) { return r.capacity_bytes > std::numeric_limits<int>::max(); }
 
-/// Bytes; where an int cannot count them and the library has no larger counts, of chunks or, in place, as the program said.
+/// Bytes; where an int cannot count them and the library has no larger counts, of chunks or, in place, as the program
+/// said.
 void describe_post(Receive& r) {
   const bool as_bytes = r.landing || r.info.contiguous;
   r.post_count = as_bytes ? r.capacity_bytes : r.wanted.count;
@@ -205,8 +211,8 @@ void describe_post(Receive& r) {
 
 /// The message is to arrive in memory of ours.
 void land(Receive& r) {
-  r.landing = Buffer(static_cast<std::size_t>(is_large(r) ? (r.capacity_bytes + chunk_bytes - 1) / chunk_bytes * chunk_bytes
-                                                          : r.capacity_bytes));
+  r.landing = Buffer(static_cast<std::size_t>(
+      is_large(r) ? (r.capacity_bytes + chunk_bytes - 1) / chunk_bytes * chunk_bytes : r.capacity_bytes));
 }
 
 /// What has arrived in places with gaps between them, in one piece.
@@ -312,21 +318,24 @@ int finish(Receive& r, MPI_Status& status, int code) {
   auto* arrived = static_cast<std::byte*>(r.buffer());
   const Origin origin{*r.messages, status.MPI_SOURCE, status.MPI_TAG, r.ticket};
   if (code != MPI_SUCCESS) {
-    if (error_class(code) == MPI_ERR_TRUNCATE && status.MPI_SOURCE >= 0) report_loss(r.messages->world_rank(status.MPI_SOURCE));
+    if (error_class(code) == MPI_ERR_TRUNCATE && status.MPI_SOURCE >= 0)
+      report_loss(r.messages->world_rank(status.MPI_SOURCE));
     if (r.landing) static_cast<void>(unpack_bytes(r, arrived, std::min(wire, r.capacity_bytes)));
     return code;
   }
   const bool may_be_marked = wire >= framing_state.threshold_bytes && wire <= std::numeric_limits<int>::max();
   const bool scattered = !r.info.contiguous && !r.landing;
   const Mark mark = may_be_marked ? mark_of(scattered ? arrived + r.info.layout->first_bytes : arrived) : Mark::none;
-  if (mark == Mark::none || (mark == Mark::frame && !is_frame_length(wire))) return r.landing ? put(r, arrived, wire) : MPI_SUCCESS;
+  if (mark == Mark::none || (mark == Mark::frame && !is_frame_length(wire)))
+    return r.landing ? put(r, arrived, wire) : MPI_SUCCESS;
   Buffer whole;
   if (scattered) {
     if (const int failure = collect(r, wire, whole); failure != MPI_SUCCESS) return failure;
     arrived = whole.data();
   }
   if (mark == Mark::frame) return unframe(r, origin, arrived, wire, status);
-  if (const int failure = restore(origin, arrived, static_cast<std::size_t>(wire)); failure != MPI_SUCCESS) return failure;
+  if (const int failure = restore(origin, arrived, static_cast<std::size_t>(wire)); failure != MPI_SUCCESS)
+    return failure;
   return put(r, arrived, wire);
 }
 

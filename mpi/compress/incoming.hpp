@@ -29,20 +29,26 @@ struct Receive {
   Incoming wanted;
   TypeInfo info;
   std::int64_t capacity_bytes = 0;
-  Buffer landing;               ///< where the message arrives, packed, if not in the program's buffer
-  bool aside = false;           ///< because an earlier receive has the same buffer
+  Buffer landing;      ///< where the message arrives, packed, if not in the program's buffer
+  bool aside = false;  ///< because an earlier receive has the same buffer
   std::int64_t post_count = 0;
   MPI_Datatype post_type;
-  MPI_Datatype own_type;        ///< a duplicate of a type without layout, which the program may free before the message is here
+  MPI_Datatype
+      own_type;  ///< a duplicate of a type without layout, which the program may free before the message is here
   bool has_own_type = false;
-  MPI_Request request;          ///< as the library knows it, while it may be asked about it
-  enum class State : std::uint8_t { posted, in_call, finishing, finished } state = State::posted;  ///< under messages.matching
-  std::uint64_t ticket = 0;     ///< order of posting
+  MPI_Request request;  ///< as the library knows it, while it may be asked about it
+  enum class State : std::uint8_t {
+    posted,
+    in_call,
+    finishing,
+    finished
+  } state = State::posted;          ///< under messages.matching
+  std::uint64_t ticket = 0;         ///< order of posting
   std::list<Receive*> place{this};  ///< its element in the list of those under way, while it is not there
   const std::list<Receive*>::iterator in_list = place.begin();
   bool listed = false;
-  bool may_be_cancelled = false;    ///< the program has asked for that
-  MPI_Status status;            ///< with `error`: what the program will be told, once finished
+  bool may_be_cancelled = false;  ///< the program has asked for that
+  MPI_Status status;              ///< with `error`: what the program will be told, once finished
   int error = MPI_SUCCESS;
 
   Receive() : post_type(MPI_BYTE), own_type(MPI_DATATYPE_NULL), request(MPI_REQUEST_NULL) {}
@@ -63,8 +69,9 @@ std::unique_ptr<Receive> expect(const Incoming& wanted);
 /// The same, for a receive whose message is known to have been taken out of the library already.
 std::unique_ptr<Receive> expect_extracted(const Incoming& wanted, Messages& messages);
 
-/// Under messages.matching, before the receive is posted: programs that look at no data, like measurements of rates, give one buffer to
-/// many receives at once. Frames in it would spoil each other, so all but the first of them land elsewhere.
+/// Under messages.matching, before the receive is posted: programs that look at no data, like measurements of rates,
+/// give one buffer to many receives at once. Frames in it would spoil each other, so all but the first of them land
+/// elsewhere.
 void keep_apart(Receive& receive);
 /// Under messages.matching: the receive is being posted now.
 void list_receive(Receive& receive);
@@ -79,15 +86,16 @@ void enter_call(Receive& receive);
 /// It was not completed.
 void leave_call(Receive& receive);
 
-/// The library has completed the receive with that status and code: decodes, unpacks, and makes the status what the program
-/// would see without frames. Returns the code for the program; the error handler has not been called for codes that differ.
+/// The library has completed the receive with that status and code: decodes, unpacks, and makes the status what the
+/// program would see without frames. Returns the code for the program; the error handler has not been called for codes
+/// that differ.
 int finish(Receive& receive, MPI_Status& status, int code);
 
 /// Puts a message that was taken out of the library into the program's buffer.
 int deliver(Receive& receive, const Extracted& message, MPI_Status& status);
 
-/// Decodes what has arrived in `wire` (W bytes) from that peer, whatever it is. Returns the program's message and its length; the
-/// buffer may be the same.
+/// Decodes what has arrived in `wire` (W bytes) from that peer, whatever it is. Returns the program's message and its
+/// length; the buffer may be the same.
 Extracted extract(Messages& messages, Buffer wire, std::int64_t bytes, int source, int tag, int& code);
 
 std::int64_t bytes_in(const MPI_Status& status);

@@ -37,7 +37,8 @@ void report_loss(int world_rank) {
   if (!told.insert(world_rank).second) return;
   // Without data, so that it is over at once, whatever the other process is doing.
   MPI_Request request = MPI_REQUEST_NULL;
-  if (PMPI_Isend(nullptr, 0, MPI_BYTE, world_rank, loss_tag, framing_state.side, &request) == MPI_SUCCESS) PMPI_Request_free(&request);
+  if (PMPI_Isend(nullptr, 0, MPI_BYTE, world_rank, loss_tag, framing_state.side, &request) == MPI_SUCCESS)
+    PMPI_Request_free(&request);
 }
 
 bool has_reported_loss(int world_rank) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message that its receiver lost (it was truncated) cannot be what later ones build on. The receiver tells the sender, which from
-// then on sends it nothing that builds on anything.
+// A message that its receiver lost (it was truncated) cannot be what later ones build on. The receiver tells the
+// sender, which from then on sends it nothing that builds on anything.
 #pragma once
 
 namespace antiphon::mpi {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a receiver tells frames from other messages (docs/concepts/compressed-messages.md).
 //
-// A message of at least the threshold that begins with one of two marks is not what the program sent: after `frame` comes a
-// codec's frame and a few bytes that fill it up to a length of 15 more than a multiple of 16; a message with `tagged` is as long as the
-// program's and differs from it in its first 8 bytes, which travel in a side message. What the program sends and happens to begin with
-// a mark is sent tagged.
+// A message of at least the threshold that begins with one of two marks is not what the program sent: after `frame`
+// comes a codec's frame and a few bytes that fill it up to a length of 15 more than a multiple of 16; a message with
+// `tagged` is as long as the program's and differs from it in its first 8 bytes, which travel in a side message. What
+// the program sends and happens to begin with a mark is sent tagged.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,11 @@
 
 namespace antiphon::mpi {
 
-enum class Mark : std::uint32_t { none = 0, frame = 0x466e41f7, tagged = 0x546e41f7 };  // f7 'A' 'n' 'F'; f7 'A' 'n' 'T'
+enum class Mark : std::uint32_t {
+  none = 0,
+  frame = 0x466e41f7,
+  tagged = 0x546e41f7
+};  // f7 'A' 'n' 'F'; f7 'A' 'n' 'T'
 
 inline constexpr std::size_t mark_bytes = 4;
 inline constexpr std::size_t tagged_bytes = 8;  ///< mark and number
@@ -31,8 +35,11 @@ inline void put_mark(void* message, Mark mark) { std::memcpy(message, &mark, siz
 inline constexpr std::size_t frame_step = 16;
 inline bool is_frame_length(std::int64_t bytes) { return bytes % frame_step == frame_step - 1; }
 /// Of mark, frame and filling.
-inline std::size_t framed_length(std::size_t frame_bytes) { return (mark_bytes + frame_bytes + 1) / frame_step * frame_step + frame_step - 1; }
-/// Writes mark and filling around a frame that lies at `wire` + mark_bytes; the last byte says how many the filling has.
+inline std::size_t framed_length(std::size_t frame_bytes) {
+  return (mark_bytes + frame_bytes + 1) / frame_step * frame_step + frame_step - 1;
+}
+/// Writes mark and filling around a frame that lies at `wire` + mark_bytes; the last byte says how many the filling
+/// has.
 inline std::size_t put_around(std::byte* wire, std::size_t frame_bytes) {
   const std::size_t end = mark_bytes + frame_bytes;
   const std::size_t length = framed_length(frame_bytes);
@@ -50,7 +57,8 @@ inline std::size_t frame_length(const std::byte* wire, std::size_t length) {
 /// What the side message of a tagged one carries.
 struct SideMessage {
   std::byte first[tagged_bytes];  ///< of the program's message
-  std::byte head[8];              ///< of the codec's stored frame, if the receiver shall keep the message as a reference; else zeros
+  std::byte
+      head[8];  ///< of the codec's stored frame, if the receiver shall keep the message as a reference; else zeros
 };
 
 /// Its tag, for the number in the tagged message.

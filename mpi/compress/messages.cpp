@@ -79,8 +79,9 @@ std::string name_of(MPI_Comm comm, int size) {
   return text.empty() ? "of " + std::to_string(size) + " ranks" : text;
 }
 
-/// What this process may keep to predict messages from, in all: an equal part for each process that it sends to, so that what all of them
-/// make a receiver keep is as little in all. Each communicator's link to a process takes half of what the others have left.
+/// What this process may keep to predict messages from, in all: an equal part for each process that it sends to, so
+/// that what all of them make a receiver keep is as little in all. Each communicator's link to a process takes half of
+/// what the others have left.
 class Reservations {
  public:
   std::size_t take(int world_rank) {
@@ -211,9 +212,11 @@ OutLink& Messages::to(int peer) {
     link = std::make_unique<OutLink>();
     link->near = is_near(peer);
     if (link->near && !framing_state.always) return *link;
-    // With several threads at work, the message that another builds on may be in a receive that no thread completes before that one.
+    // With several threads at work, the message that another builds on may be in a receive that no thread completes
+    // before that one.
     if (!framing_state.threads) link->reserved_bytes = reservations().take(world_rank(peer));
-    // On top of what is kept come a message on its way, a quarter at most, and buffers to be used again, half as much as is kept.
+    // On top of what is kept come a message on its way, a quarter at most, and buffers to be used again, half as much
+    // as is kept.
     link->encoder = std::make_unique<codec::Encoder>(link_options(link->reserved_bytes / 2));
   }
   return *link;

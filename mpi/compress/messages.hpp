@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compression keeps with a communicator: who its peers are, both ends of each link, receives that are under way, and
-// messages that a probe had to take out of the library.
+// What compression keeps with a communicator: who its peers are, both ends of each link, receives that are under way,
+// and messages that a probe had to take out of the library.
 #pragma once
 
 #include <mpi.h>
@@ -31,7 +31,7 @@ struct Traffic {
   std::uint64_t wire_bytes = 0;  ///< as they travelled
   std::uint64_t encode_ns = 0;
   std::uint64_t decode_ns = 0;
-  double saved_s = 0;  ///< estimated: time on the wire less, time in codecs more
+  double saved_s = 0;            ///< estimated: time on the wire less, time in codecs more
   std::uint64_t kept_bytes = 0;  ///< now held to predict from
 };
 
@@ -71,8 +71,8 @@ class Messages : public std::enable_shared_from_this<Messages> {
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
 
-  /// Of a communicator, made at its first message. Null where messages are not framed, which all its ranks see alike: some
-  /// process in it is of another job.
+  /// Of a communicator, made at its first message. Null where messages are not framed, which all its ranks see alike:
+  /// some process in it is of another job.
   static Messages* of(MPI_Comm comm);
   static void prepare();
   static void release();

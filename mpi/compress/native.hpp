@@ -17,8 +17,9 @@ inline bool small(std::int64_t count) { return count <= std::numeric_limits<int>
 
 /// NAME(buffer, count, …): the large-count function only where the count needs it (Open MPI has none, nor such counts).
 #if ANTIPHON_HAS_LARGE_COUNT
-#define ANTIPHON_NATIVE(name, buffer, count, ...)                                            \
-  (::antiphon::mpi::native::small(count) ? PMPI_##name(buffer, static_cast<int>(count), __VA_ARGS__) : PMPI_##name##_c(buffer, count, __VA_ARGS__))
+#define ANTIPHON_NATIVE(name, buffer, count, ...)                                                    \
+  (::antiphon::mpi::native::small(count) ? PMPI_##name(buffer, static_cast<int>(count), __VA_ARGS__) \
+                                         : PMPI_##name##_c(buffer, count, __VA_ARGS__))
 #else
 #define ANTIPHON_NATIVE(name, buffer, count, ...) PMPI_##name(buffer, static_cast<int>(count), __VA_ARGS__)
 #endif
@@ -33,7 +34,8 @@ inline int send(SendMode mode, const void* b, std::int64_t n, MPI_Datatype t, in
   return ANTIPHON_NATIVE(Send, b, n, t, to, tag, c);
 }
 
-inline int isend(SendMode mode, const void* b, std::int64_t n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* r) {
+inline int isend(SendMode mode, const void* b, std::int64_t n, MPI_Datatype t, int to, int tag, MPI_Comm c,
+                 MPI_Request* r) {
   switch (mode) {
     case SendMode::buffered: return ANTIPHON_NATIVE(Ibsend, b, n, t, to, tag, c, r);
     case SendMode::synchronous: return ANTIPHON_NATIVE(Issend, b, n, t, to, tag, c, r);
@@ -43,7 +45,8 @@ inline int isend(SendMode mode, const void* b, std::int64_t n, MPI_Datatype t, i
   return ANTIPHON_NATIVE(Isend, b, n, t, to, tag, c, r);
 }
 
-inline int send_init(SendMode mode, const void* b, std::int64_t n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request* r) {
+inline int send_init(SendMode mode, const void* b, std::int64_t n, MPI_Datatype t, int to, int tag, MPI_Comm c,
+                     MPI_Request* r) {
   switch (mode) {
     case SendMode::buffered: return ANTIPHON_NATIVE(Bsend_init, b, n, t, to, tag, c, r);
     case SendMode::synchronous: return ANTIPHON_NATIVE(Ssend_init, b, n, t, to, tag, c, r);

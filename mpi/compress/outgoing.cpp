@@ -32,7 +32,8 @@ std::uint64_t channel_key(int tag, std::int64_t bytes) {
 
 /// The arguments are such that the library will take them, and such that a receiver looks for a mark.
 bool may_be_framed(const Outgoing& m, TypeInfo& info) {
-  if (m.count <= 0 || m.peer < 0 || m.tag < 0 || m.tag > framing_state.most_tag || m.type == MPI_DATATYPE_NULL) return false;
+  if (m.count <= 0 || m.peer < 0 || m.tag < 0 || m.tag > framing_state.most_tag || m.type == MPI_DATATYPE_NULL)
+    return false;
   if (m.info != nullptr) {
     info = *m.info;
   } else {
@@ -46,11 +47,13 @@ bool may_be_framed(const Outgoing& m, TypeInfo& info) {
   return bytes >= framing_state.threshold_bytes && bytes <= std::numeric_limits<int>::max();
 }
 
-/// What the message begins with, from as few elements as hold a mark. False: they are long, and all may as well be packed.
+/// What the message begins with, from as few elements as hold a mark. False: they are long, and all may as well be
+/// packed.
 bool read_mark(const Outgoing& m, const TypeInfo& info, Mark& mark) {
   mark = Mark::none;
   if (info.contiguous) return mark = mark_of(m.buffer), true;
-  if (info.layout && m.buffer != MPI_BOTTOM) return mark = mark_of(static_cast<const std::byte*>(m.buffer) + info.layout->first_bytes), true;
+  if (info.layout && m.buffer != MPI_BOTTOM)
+    return mark = mark_of(static_cast<const std::byte*>(m.buffer) + info.layout->first_bytes), true;
   const std::int64_t elements = std::min(m.count, static_cast<std::int64_t>(mark_bytes) / info.size_bytes + 1);
   std::array<std::byte, 512> little;
   if (elements * info.size_bytes > static_cast<std::int64_t>(little.size())) return false;
@@ -58,9 +61,9 @@ bool read_mark(const Outgoing& m, const TypeInfo& info, Mark& mark) {
   return true;
 }
 
-/// Open MPI sends the first 64 KiB of a message with gaps at once, but asks the receiver first where one has none (its protocol for remote
-/// memory): with many ranks on a core that is milliseconds. UCX hands long messages without gaps to the network at once, more than a
-/// switch's port holds. So what the program sends with gaps keeps one.
+/// Open MPI sends the first 64 KiB of a message with gaps at once, but asks the receiver first where one has none (its
+/// protocol for remote memory): with many ranks on a core that is milliseconds. UCX hands long messages without gaps to
+/// the network at once, more than a switch's port holds. So what the program sends with gaps keeps one.
 Wire with_gap(std::byte* data, std::size_t bytes) {
   constexpr std::size_t shortest = 32 << 10;
   if (bytes < shortest) return {data, static_cast<int>(bytes)};
@@ -152,7 +155,8 @@ class Encoding {
     ++link_.traffic.messages;
     link_.traffic.bytes += static_cast<std::uint64_t>(bytes_);
     Wire wire = make();
-    link_.traffic.wire_bytes += wire.data != nullptr ? static_cast<std::uint64_t>(wire.bytes) : static_cast<std::uint64_t>(bytes_);
+    link_.traffic.wire_bytes +=
+        wire.data != nullptr ? static_cast<std::uint64_t>(wire.bytes) : static_cast<std::uint64_t>(bytes_);
     return wire;
   }
 
@@ -222,8 +226,8 @@ class Encoding {
     return link_.policies[channel_key(m_.tag, bytes_)];
   }
 
-  /// In processor time: the wire's counts for as much of it as `worth` says. Plans are made ever more rarely, so that the channel is judged
-  /// by what its messages take without them.
+  /// In processor time: the wire's counts for as much of it as `worth` says. Plans are made ever more rarely, so that
+  /// the channel is judged by what its messages take without them.
   void judge(Policy& policy, std::size_t wire_bytes, std::int64_t encoding_ns, bool planned, double worth) {
     const double saved_s = static_cast<double>(static_cast<std::size_t>(bytes_) - wire_bytes) / worth;
     if (!planned) encoding_pace.note(bytes_, encoding_ns);
@@ -231,7 +235,8 @@ class Encoding {
     const double decoding_s = saved_s > 0 ? 1e-9 * decoding_pace.ns_for(bytes_) : 0;
     const double gain_s = saved_s - 1e-9 * static_cast<double>(encoding_ns) - decoding_s;
     link_.traffic.encode_ns += static_cast<std::uint64_t>(encoding_ns);
-    link_.traffic.saved_s += gain_s * worth / framing_state.share_bytes_per_s;  // so many seconds for each of processor time
+    link_.traffic.saved_s +=
+        gain_s * worth / framing_state.share_bytes_per_s;  // so many seconds for each of processor time
     policy.learn(saved_s, usual_s + decoding_s);
     if (!policy.pays() && gain_s < 0) note_loss(-gain_s);
   }

@@ -60,9 +60,9 @@ class Prepared {
 
 }  // namespace outgoing
 
-/// Runs `post(wire)` if this message travels otherwise than as it is; `result` is what that returned. False: nothing was
-/// done, the program's own buffer is to be sent. `post` must hand the message to the library before it returns: frames of
-/// a link must match in the order in which they were made.
+/// Runs `post(wire)` if this message travels otherwise than as it is; `result` is what that returned. False: nothing
+/// was done, the program's own buffer is to be sent. `post` must hand the message to the library before it returns:
+/// frames of a link must match in the order in which they were made.
 template <class Post>
 bool dispatch(const Outgoing& message, Parcel& parcel, int& result, Post&& post) {
   const outgoing::Prepared prepared(message, parcel);

@@ -41,7 +41,8 @@ Traffic coded_by_schedules() {
   t.encode_ns = c.encode_ns;
   t.decode_ns = c.decode_ns;
   const double spent_s = 1e-9 * static_cast<double>(c.encode_ns + c.decode_ns);
-  if (framing_state.share_bytes_per_s > 0) t.saved_s = static_cast<double>(c.bytes - c.frame_bytes) / framing_state.share_bytes_per_s - spent_s;
+  if (framing_state.share_bytes_per_s > 0)
+    t.saved_s = static_cast<double>(c.bytes - c.frame_bytes) / framing_state.share_bytes_per_s - spent_s;
   return t;
 }
 
@@ -93,7 +94,8 @@ nlohmann::json compression_rows() {
       for (const char* key : {"messages", "encoded", "bytes", "wire_bytes", "kept_bytes"}) {
         sum[key] = sum[key].get<std::int64_t>() + row.at(key).get<std::int64_t>();
       }
-      for (const char* key : {"encode_s", "decode_s", "saved_s"}) sum[key] = sum[key].get<double>() + row.at(key).get<double>();
+      for (const char* key : {"encode_s", "decode_s", "saved_s"})
+        sum[key] = sum[key].get<double>() + row.at(key).get<double>();
     }
   }
   for (auto& [key, row] : sums) {
@@ -105,15 +107,17 @@ nlohmann::json compression_rows() {
 
 void print_compression(std::FILE* out, const nlohmann::json& rows) {
   if (rows.empty()) return;
-  std::fprintf(out, "antiphon: messages of at least %ld bytes, and pieces of those of collectives (all ranks; times are sums)\n",
-               static_cast<long>(framing_state.threshold_bytes));
-  std::fprintf(out, "  %-24s %-14s %9s %9s %14s %14s %6s %9s %9s %9s\n", "communicator", "class", "messages", "encoded", "bytes",
-               "on the wire", "rate", "encode, s", "decode, s", "saved, s");
+  std::fprintf(
+      out, "antiphon: messages of at least %ld bytes, and pieces of those of collectives (all ranks; times are sums)\n",
+      static_cast<long>(framing_state.threshold_bytes));
+  std::fprintf(out, "  %-24s %-14s %9s %9s %14s %14s %6s %9s %9s %9s\n", "communicator", "class", "messages", "encoded",
+               "bytes", "on the wire", "rate", "encode, s", "decode, s", "saved, s");
   for (const auto& row : rows) {
-    std::fprintf(out, "  %-24s %-14s %9ld %9ld %14ld %14ld %6.3f %9.4f %9.4f %9.4f\n", row.at("communicator").get<std::string>().c_str(),
-                 row.at("class").get<std::string>().c_str(), row.at("messages").get<long>(), row.at("encoded").get<long>(),
-                 row.at("bytes").get<long>(), row.at("wire_bytes").get<long>(), row.at("rate").get<double>(),
-                 row.at("encode_s").get<double>(), row.at("decode_s").get<double>(), row.at("saved_s").get<double>());
+    std::fprintf(out, "  %-24s %-14s %9ld %9ld %14ld %14ld %6.3f %9.4f %9.4f %9.4f\n",
+                 row.at("communicator").get<std::string>().c_str(), row.at("class").get<std::string>().c_str(),
+                 row.at("messages").get<long>(), row.at("encoded").get<long>(), row.at("bytes").get<long>(),
+                 row.at("wire_bytes").get<long>(), row.at("rate").get<double>(), row.at("encode_s").get<double>(),
+                 row.at("decode_s").get<double>(), row.at("saved_s").get<double>());
   }
 }
 

@@ -7,8 +7,8 @@
 
 namespace antiphon::mpi {
 
-/// Collective over MPI_COMM_WORLD: one row per communicator (by name) and class of link, over all ranks; on rank 0, elsewhere
-/// nothing. Empty while messages are not framed.
+/// Collective over MPI_COMM_WORLD: one row per communicator (by name) and class of link, over all ranks; on rank 0,
+/// elsewhere nothing. Empty while messages are not framed.
 nlohmann::json compression_rows();
 void print_compression(std::FILE* out, const nlohmann::json& rows);
 

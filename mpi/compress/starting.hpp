@@ -14,8 +14,8 @@ void keep_until_sent(Parcel parcel, MPI_Request request);
 /// Whether a persistent send's messages may ever be framed; what its type is.
 bool worth_tracking(const Outgoing& message, TypeInfo& info);
 
-/// A message that a probe took out of the library and that this receive gets. Under messages.matching (which it may let go of
-/// for a while). False: there is none.
+/// A message that a probe took out of the library and that this receive gets. Under messages.matching (which it may let
+/// go of for a while). False: there is none.
 bool take_extracted(Messages& messages, std::unique_lock<Mutex>& matching, int source, int tag, Extracted& message);
 /// A request that is complete.
 MPI_Request completed_request();

@@ -48,7 +48,9 @@ class Table {
   };
 
   [[nodiscard]] std::size_t next(std::size_t i) const { return (i + 1) & (entries_.size() - 1); }
-  [[nodiscard]] std::size_t distance(std::size_t from, std::size_t to) const { return (to - from) & (entries_.size() - 1); }
+  [[nodiscard]] std::size_t distance(std::size_t from, std::size_t to) const {
+    return (to - from) & (entries_.size() - 1);
+  }
   /// Handles are pointers in some libraries and integers in others.
   [[nodiscard]] std::size_t home_of(MPI_Request handle) const {
     std::uint64_t key = 0;

@@ -14,7 +14,8 @@ namespace {
 
 Mutex table_mutex;
 Table<Tracked> table;
-Table<Tracked> library_alone;  ///< persistent sends whose message, if one is under way, travels as it is: to complete it is the library's
+Table<Tracked> library_alone;  ///< persistent sends whose message, if one is under way, travels as it is: to complete
+                               ///< it is the library's
 std::atomic<int> tracked_count{0};
 std::atomic<int> alone_count{0};
 
@@ -175,7 +176,8 @@ bool Batch::settle(std::vector<Done>& done, MPI_Request* program) {
   }
   // In the order in which they were posted: a later message of a channel may build on an earlier one.
   std::sort(done.begin(), done.end(), [&](const Done& a, const Done& b) {
-    return ticket_of(tracked_[static_cast<std::size_t>(a.index)].get()) < ticket_of(tracked_[static_cast<std::size_t>(b.index)].get());
+    return ticket_of(tracked_[static_cast<std::size_t>(a.index)].get()) <
+           ticket_of(tracked_[static_cast<std::size_t>(b.index)].get());
   });
   bool failed = false;
   for (Done& d : done) failed |= finish_one(d, program);

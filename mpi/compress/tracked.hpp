@@ -14,15 +14,15 @@ namespace antiphon::mpi {
 
 struct Tracked {
   bool persistent = false;
-  bool active = true;              ///< of a persistent one: started and not completed, otherwise than by the library alone
-  bool given_up = false;           ///< a send that the program cancelled and that goes on by itself
-  MPI_Request handle;              ///< the program's
-  MPI_Request inner;               ///< what to wait for in its place, if anything: of active persistent ones and those given up
+  bool active = true;     ///< of a persistent one: started and not completed, otherwise than by the library alone
+  bool given_up = false;  ///< a send that the program cancelled and that goes on by itself
+  MPI_Request handle;     ///< the program's
+  MPI_Request inner;      ///< what to wait for in its place, if anything: of active persistent ones and those given up
   Parcel parcel;
   std::unique_ptr<Receive> receive;
-  Outgoing sends;                  ///< of a persistent send; its type is a duplicate, as the program may free its own
+  Outgoing sends;  ///< of a persistent send; its type is a duplicate, as the program may free its own
   bool owns_type = false;
-  TypeInfo info;                   ///< of that type
+  TypeInfo info;  ///< of that type
 
   Tracked() : handle(MPI_REQUEST_NULL), inner(MPI_REQUEST_NULL) {}
   ~Tracked() {
@@ -44,7 +44,8 @@ std::unique_ptr<Tracked> take(MPI_Request request);
 /// The same, with those whose message the library can complete alone.
 std::unique_ptr<Tracked> take_to_start(MPI_Request request);
 
-/// Receives and sends that the program has freed: completed when there is an opportunity, at the latest in MPI_Finalize.
+/// Receives and sends that the program has freed: completed when there is an opportunity, at the latest in
+/// MPI_Finalize.
 void adopt_freed(std::unique_ptr<Tracked> tracked);
 /// The same with the send of a copy that the program has cancelled. MPI_Finalize does not wait for it.
 void let_go_on(MPI_Request send, Parcel parcel);
@@ -76,8 +77,8 @@ class Batch {
     MPI_Status* status;
     int code;
   };
-  /// Finishes them, puts all others back, and writes to the program's array what is left. Codes become the program's. True
-  /// if one has become an error that the library does not know of.
+  /// Finishes them, puts all others back, and writes to the program's array what is left. Codes become the program's.
+  /// True if one has become an error that the library does not know of.
   bool settle(std::vector<Done>& done, MPI_Request* program);
   /// Of the only request: whether it is complete, without completing it.
   int look(int* flag, MPI_Status* status);

@@ -29,7 +29,8 @@ void CodingTrial::end(MPI_Comm own, bool may_wait) {
   since_.saved_bytes += after.saved_bytes - before_.saved_bytes;
   since_.codec_ns += after.codec_ns - before_.codec_ns;
   if (calls_ < next_) return;
-  const double wire_ns = 1e9 / framing_state.share_bytes_per_s;  // for each byte; the first calls, with all plans, are judged by it
+  const double wire_ns =
+      1e9 / framing_state.share_bytes_per_s;  // for each byte; the first calls, with all plans, are judged by it
   const auto gain_ns = static_cast<std::int64_t>(wire_ns * static_cast<double>(since_.saved_bytes)) -
                        static_cast<std::int64_t>(margin * static_cast<double>(since_.codec_ns));
   // Whole numbers: their sum is the same on every rank.

@@ -10,8 +10,9 @@
 
 namespace antiphon::mpi {
 
-/// Of one decision (collective and size) of a communicator. Both sides of a schedule must know whether its messages are encoded, so a
-/// rank cannot leave it off by itself, as it does with messages; all add up what they saw at calls 2, 8, 32, 128 and every 512th.
+/// Of one decision (collective and size) of a communicator. Both sides of a schedule must know whether its messages are
+/// encoded, so a rank cannot leave it off by itself, as it does with messages; all add up what they saw at calls 2, 8,
+/// 32, 128 and every 512th.
 class CodingTrial {
  public:
   /// At a call: whether it is to be encoded. The same on every rank, since all count the same calls.
@@ -34,7 +35,7 @@ class CodingTrial {
   std::uint64_t calls_ = 0;
   std::uint64_t next_ = 2;  ///< the call after which ranks agree again
   bool pays_ = true;
-  bool coded_ = false;  ///< the call under way is
+  bool coded_ = false;   ///< the call under way is
   Seen before_, since_;  ///< before that call; in calls since ranks last agreed
 };
 

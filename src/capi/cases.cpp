@@ -34,7 +34,8 @@ std::vector<Problem> problems(const AlgorithmCase& c) {
   if (!equal) return problems_of(c.call, c.algorithm->knowledge);
   std::vector<Problem> all;
   for (int rank = 0; rank < c.call.size; ++rank) {
-    Problem p{c.call.collective, rank, c.call.size, c.call.root, c.call.bytes, c.call.element_bytes, c.call.commutative, c.call.in_place};
+    Problem p{c.call.collective,  rank,           c.call.size, c.call.root, c.call.bytes, c.call.element_bytes,
+              c.call.commutative, c.call.in_place};
     p.parameters = c.call.parameters;
     set_equal_blocks(p, c.algorithm->knowledge);
     all.push_back(std::move(p));
@@ -44,8 +45,9 @@ std::vector<Problem> problems(const AlgorithmCase& c) {
 
 Schedule build(const Algorithm& algorithm, const Problem& problem) {
   if (!supports(algorithm, problem)) {
-    throw InvalidArgument(std::string(name(algorithm.collective)) + ":" + std::string(algorithm.name) + " does not support this call (" +
-                          std::to_string(problem.size) + " ranks, " + std::to_string(problem.bytes) + " bytes" +
+    throw InvalidArgument(std::string(name(algorithm.collective)) + ":" + std::string(algorithm.name) +
+                          " does not support this call (" + std::to_string(problem.size) + " ranks, " +
+                          std::to_string(problem.bytes) + " bytes" +
                           (problem.commutative ? "" : ", operands in order") + ")");
   }
   return build_schedule(algorithm, problem);
@@ -58,7 +60,8 @@ Collective read_collective(const JsonNode& request) {
   const auto collective = collective_from_name(node.text());
   if (collective) return *collective;
   std::string known;
-  for (int i = 0; i < collective_count; ++i) known += (i == 0 ? "" : ", ") + std::string(name(static_cast<Collective>(i)));
+  for (int i = 0; i < collective_count; ++i)
+    known += (i == 0 ? "" : ", ") + std::string(name(static_cast<Collective>(i)));
   throw InvalidArgument("\"" + node.text() + "\" is not a collective (there are: " + known + ")");
 }
 
@@ -73,7 +76,8 @@ AlgorithmCase read_case(const JsonNode& request) {
   c.call.in_place = request.boolean_or("in_place", false);
   c.call.seed = static_cast<std::uint64_t>(request.integer_or("seed", 0, 0, INT64_MAX));
   const Choice choice = parse_choice(c.call.collective, request.at("algorithm").text());
-  if (choice.algorithm == nullptr) throw InvalidArgument("the library's own collective is not a schedule of Antiphon's");
+  if (choice.algorithm == nullptr)
+    throw InvalidArgument("the library's own collective is not a schedule of Antiphon's");
   c.algorithm = choice.algorithm;
   c.call.parameters = choice.parameters;
   return c;
@@ -85,7 +89,9 @@ std::vector<Schedule> schedules_of(const AlgorithmCase& c) {
   return schedules;
 }
 
-Schedule schedule_of(const AlgorithmCase& c, int rank) { return build(*c.algorithm, problems(c).at(static_cast<std::size_t>(rank))); }
+Schedule schedule_of(const AlgorithmCase& c, int rank) {
+  return build(*c.algorithm, problems(c).at(static_cast<std::size_t>(rank)));
+}
 
 Plan plan_of(const AlgorithmCase& c, std::vector<Schedule> schedules) {
   Plan plan;

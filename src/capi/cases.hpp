@@ -19,8 +19,8 @@ struct AlgorithmCase {
 };
 AlgorithmCase read_case(const JsonNode& request);
 
-/// Every rank's schedule. With seed 0 all blocks of an irregular collective have `bytes` bytes. Throws InvalidArgument if the
-/// algorithm does not support the call.
+/// Every rank's schedule. With seed 0 all blocks of an irregular collective have `bytes` bytes. Throws InvalidArgument
+/// if the algorithm does not support the call.
 std::vector<Schedule> schedules_of(const AlgorithmCase& c);
 /// The same for one rank.
 Schedule schedule_of(const AlgorithmCase& c, int rank);

@@ -36,7 +36,8 @@ codec::LinkOptions options_of(const antiphon_codec_options* given) {
   if (given != nullptr) std::memcpy(&all, given, given->struct_bytes < sizeof all ? given->struct_bytes : sizeof all);
   codec::LinkOptions options;
   options.frame.element = element_of(all.element);
-  options.frame.codec = all.codec >= 0 && all.codec < codec::id_count ? static_cast<codec::Id>(all.codec) : codec::Id::automatic;
+  options.frame.codec =
+      all.codec >= 0 && all.codec < codec::id_count ? static_cast<codec::Id>(all.codec) : codec::Id::automatic;
   options.frame.isa = isa_of(all.isa);
   options.frame.allowed_codecs = all.allowed_codecs;
   options.frame.wire_bytes_per_s = all.wire_bytes_per_s;
@@ -95,23 +96,27 @@ ANTIPHON_EXPORT int32_t antiphon_codec_best_isa(void) { return static_cast<int32
 ANTIPHON_EXPORT const char* antiphon_codec_isa_name(int32_t isa) { return codec::name(isa_of(isa)); }
 ANTIPHON_EXPORT const char* antiphon_codec_error(int error) {
   if (error == ANTIPHON_CODEC_NO_MEMORY) return "out of memory";
-  if (error == ANTIPHON_CODEC_BAD_ARGUMENT) return "a null pointer, or an output buffer shorter than antiphon_codec_bound()";
+  if (error == ANTIPHON_CODEC_BAD_ARGUMENT)
+    return "a null pointer, or an output buffer shorter than antiphon_codec_bound()";
   return codec::text(static_cast<codec::Error>(error));
 }
 
-ANTIPHON_EXPORT int antiphon_codec_encode(const void* raw, size_t raw_bytes, const antiphon_codec_options* options, void* out,
-                                          size_t out_bytes, size_t* frame_bytes, int32_t* used_codec) {
+ANTIPHON_EXPORT int antiphon_codec_encode(const void* raw, size_t raw_bytes, const antiphon_codec_options* options,
+                                          void* out, size_t out_bytes, size_t* frame_bytes, int32_t* used_codec) {
   if (bad(raw, raw_bytes) || out == nullptr || frame_bytes == nullptr || out_bytes < codec::bound(raw_bytes)) {
     return ANTIPHON_CODEC_BAD_ARGUMENT;
   }
   return guarded([&] {
-    return answer(codec::encode(bytes(raw, raw_bytes), options_of(options).frame, bytes(out, out_bytes)), frame_bytes, used_codec);
+    return answer(codec::encode(bytes(raw, raw_bytes), options_of(options).frame, bytes(out, out_bytes)), frame_bytes,
+                  used_codec);
   });
 }
 
-ANTIPHON_EXPORT int antiphon_codec_decode(const void* frame, size_t frame_bytes, void* out, size_t out_bytes, int32_t isa) {
+ANTIPHON_EXPORT int antiphon_codec_decode(const void* frame, size_t frame_bytes, void* out, size_t out_bytes,
+                                          int32_t isa) {
   if (bad(frame, frame_bytes) || bad(out, out_bytes)) return ANTIPHON_CODEC_BAD_ARGUMENT;
-  return guarded([&] { return static_cast<int>(codec::decode(bytes(frame, frame_bytes), bytes(out, out_bytes), isa_of(isa))); });
+  return guarded(
+      [&] { return static_cast<int>(codec::decode(bytes(frame, frame_bytes), bytes(out, out_bytes), isa_of(isa))); });
 }
 
 ANTIPHON_EXPORT uint64_t antiphon_codec_raw_bytes(const void* frame, size_t frame_bytes) {
@@ -133,18 +138,22 @@ ANTIPHON_EXPORT antiphon_codec_encoder* antiphon_codec_encoder_new(const antipho
 ANTIPHON_EXPORT void antiphon_codec_encoder_free(antiphon_codec_encoder* encoder) { delete encoder; }
 
 ANTIPHON_EXPORT int antiphon_codec_encoder_encode(antiphon_codec_encoder* encoder, int64_t tag, uint64_t message_bytes,
-                                                  uint32_t piece, int32_t element, const void* raw, size_t raw_bytes, void* out,
-                                                  size_t out_bytes, size_t* frame_bytes, int32_t* used_codec) {
-  if (encoder == nullptr || bad(raw, raw_bytes) || out == nullptr || frame_bytes == nullptr || out_bytes < codec::bound(raw_bytes)) {
+                                                  uint32_t piece, int32_t element, const void* raw, size_t raw_bytes,
+                                                  void* out, size_t out_bytes, size_t* frame_bytes,
+                                                  int32_t* used_codec) {
+  if (encoder == nullptr || bad(raw, raw_bytes) || out == nullptr || frame_bytes == nullptr ||
+      out_bytes < codec::bound(raw_bytes)) {
     return ANTIPHON_CODEC_BAD_ARGUMENT;
   }
   return guarded([&] {
-    return answer(encoder->encoder.encode({tag, message_bytes, piece}, bytes(raw, raw_bytes), bytes(out, out_bytes), element_of(element)),
+    return answer(encoder->encoder.encode({tag, message_bytes, piece}, bytes(raw, raw_bytes), bytes(out, out_bytes),
+                                          element_of(element)),
                   frame_bytes, used_codec);
   });
 }
 
-ANTIPHON_EXPORT void antiphon_codec_encoder_statistics(const antiphon_codec_encoder* encoder, antiphon_codec_statistics* statistics) {
+ANTIPHON_EXPORT void antiphon_codec_encoder_statistics(const antiphon_codec_encoder* encoder,
+                                                       antiphon_codec_statistics* statistics) {
   copy(encoder->encoder.statistics(), statistics);
 }
 
@@ -158,12 +167,14 @@ ANTIPHON_EXPORT antiphon_codec_decoder* antiphon_codec_decoder_new(int32_t isa) 
 
 ANTIPHON_EXPORT void antiphon_codec_decoder_free(antiphon_codec_decoder* decoder) { delete decoder; }
 
-ANTIPHON_EXPORT int antiphon_codec_decoder_decode(antiphon_codec_decoder* decoder, const void* frame, size_t frame_bytes, void* out,
-                                                  size_t out_bytes) {
+ANTIPHON_EXPORT int antiphon_codec_decoder_decode(antiphon_codec_decoder* decoder, const void* frame,
+                                                  size_t frame_bytes, void* out, size_t out_bytes) {
   if (decoder == nullptr || bad(frame, frame_bytes) || bad(out, out_bytes)) return ANTIPHON_CODEC_BAD_ARGUMENT;
-  return guarded([&] { return static_cast<int>(decoder->decoder.decode(bytes(frame, frame_bytes), bytes(out, out_bytes))); });
+  return guarded(
+      [&] { return static_cast<int>(decoder->decoder.decode(bytes(frame, frame_bytes), bytes(out, out_bytes))); });
 }
 
-ANTIPHON_EXPORT void antiphon_codec_decoder_statistics(const antiphon_codec_decoder* decoder, antiphon_codec_statistics* statistics) {
+ANTIPHON_EXPORT void antiphon_codec_decoder_statistics(const antiphon_codec_decoder* decoder,
+                                                       antiphon_codec_statistics* statistics) {
   copy(decoder->decoder.statistics(), statistics);
 }

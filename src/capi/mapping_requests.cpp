@@ -32,7 +32,8 @@ double mean_bytes(const mapping::TrafficGraph& traffic) {
 
 mapping::Machine machine_of(const std::string& text, const JsonNode& request, double message_bytes) {
   const nlohmann::json document = JsonNode::parse(text, SIZE_MAX);
-  if (!document.is_object() || document.value("format", nlohmann::json()) != "antiphon-profile") return mapping::read_machine(JsonNode(document));
+  if (!document.is_object() || document.value("format", nlohmann::json()) != "antiphon-profile")
+    return mapping::read_machine(JsonNode(document));
   const auto cores = static_cast<int>(request.integer_or("cores_per_node", 0, 0, max_ranks));
   return mapping::Machine::of_profile(Profile::parse(text), cores, std::max(1.0, message_bytes));
 }
@@ -69,7 +70,8 @@ mapping::Constraints constraints_of(const JsonNode& request, const mapping::Mach
     const JsonNode pin = pins->element(i);
     pin.allow_only({"rank", "node", "core"});
     const JsonNode node = pin.at("node");
-    c.pins.push_back({static_cast<int>(pin.at("rank").integer(0, max_ranks)), node_named(node, machine), static_cast<int>(pin.integer_or("core", -1, -1, max_ranks))});
+    c.pins.push_back({static_cast<int>(pin.at("rank").integer(0, max_ranks)), node_named(node, machine),
+                      static_cast<int>(pin.integer_or("core", -1, -1, max_ranks))});
   }
   return c;
 }
@@ -108,9 +110,14 @@ std::vector<int> nodes_of(const JsonNode& list, const mapping::Machine& machine)
 }
 
 Json json_of(const mapping::Costs& c) {
-  return {{"messages_s", c.messages_s},       {"congestion_s", c.congestion_s}, {"rank_latency_s", c.rank_latency_s},
-          {"rank_volume_s", c.rank_volume_s}, {"predicted_s", c.predicted_s},   {"hop_bytes", c.hop_bytes},
-          {"between_nodes_bytes", c.between_nodes_bytes}, {"busiest_link", c.busiest_link}};
+  return {{"messages_s", c.messages_s},
+          {"congestion_s", c.congestion_s},
+          {"rank_latency_s", c.rank_latency_s},
+          {"rank_volume_s", c.rank_volume_s},
+          {"predicted_s", c.predicted_s},
+          {"hop_bytes", c.hop_bytes},
+          {"between_nodes_bytes", c.between_nodes_bytes},
+          {"busiest_link", c.busiest_link}};
 }
 
 Json json_of(const Task& task, const Assignment& assignment) {
@@ -125,7 +132,8 @@ Json json_of(const Task& task, const Assignment& assignment) {
 
 Json json_of(const std::vector<mapping::LinkLoad>& loads) {
   Json list = Json::array();
-  for (const mapping::LinkLoad& l : loads) list.push_back({{"name", l.name}, {"bytes", l.bytes}, {"bytes_per_s", l.bytes_per_s}, {"seconds", l.seconds()}});
+  for (const mapping::LinkLoad& l : loads)
+    list.push_back({{"name", l.name}, {"bytes", l.bytes}, {"bytes_per_s", l.bytes_per_s}, {"seconds", l.seconds()}});
   return list;
 }
 
@@ -156,7 +164,9 @@ Json describe_machine_request(const JsonNode& request) {
 Json list_mapping_methods(const JsonNode&) {
   Json list = Json::array();
   for (const mapping::Method* m : mapping::methods()) {
-    list.push_back({{"name", m->name}, {"summary", m->summary}, {"unavailable", m->unavailable == nullptr ? "" : m->unavailable()}});
+    list.push_back({{"name", m->name},
+                    {"summary", m->summary},
+                    {"unavailable", m->unavailable == nullptr ? "" : m->unavailable()}});
   }
   return {{"methods", list}};
 }
@@ -171,19 +181,24 @@ Json map_request(const JsonNode& request) {
   const auto seen = request.find("seen_traffic_file");
   const double cpu = mapping::thread_seconds();
   const auto start = std::chrono::steady_clock::now();
-  const Assignment chosen =
-      seen ? method.place(Task(mapping::TrafficGraph::read(seen->text()), task.machine(), task.constraints(), task.objective()), budget)
-           : method.place(task, budget);
+  const Assignment chosen = seen ? method.place(Task(mapping::TrafficGraph::read(seen->text()), task.machine(),
+                                                     task.constraints(), task.objective()),
+                                                budget)
+                                 : method.place(task, budget);
   const double cpu_seconds = mapping::thread_seconds() - cpu;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (const auto wrong = task.check(chosen)) throw Error("the method \"" + std::string(method.name) + "\" failed: " + *wrong);
+  if (const auto wrong = task.check(chosen))
+    throw Error("the method \"" + std::string(method.name) + "\" failed: " + *wrong);
   Json costs{{"chosen", json_of(mapping::score(task, chosen))},
              {"block", json_of(mapping::score(task, mapping::block_assignment(task)))},
              {"cyclic", json_of(mapping::score(task, mapping::cyclic_assignment(task)))}};
   if (const auto current = request.find("current")) {
-    costs["current"] = json_of(mapping::score(task, mapping::assignment_of_nodes(task, nodes_of(*current, task.machine()))));
+    costs["current"] =
+        json_of(mapping::score(task, mapping::assignment_of_nodes(task, nodes_of(*current, task.machine()))));
   }
-  Json out{{"method", method.name}, {"objective", mapping::name(task.objective())}, {"seconds", seconds}, {"cpu_seconds", cpu_seconds}, {"costs", costs}, {"nodes", node_names(task.machine())}};
+  Json out{{"method", method.name}, {"objective", mapping::name(task.objective())},
+           {"seconds", seconds},    {"cpu_seconds", cpu_seconds},
+           {"costs", costs},        {"nodes", node_names(task.machine())}};
   out.update(json_of(task, chosen));
   return out;
 }
@@ -197,7 +212,9 @@ Json score_mapping_request(const JsonNode& request) {
   } else {
     assignment = mapping::assignment_of_nodes(task, nodes_of(request.at("node_of_rank"), task.machine()));
   }
-  Json out{{"objective", mapping::name(task.objective())}, {"costs", json_of(mapping::score(task, assignment))}, {"nodes", node_names(task.machine())}};
+  Json out{{"objective", mapping::name(task.objective())},
+           {"costs", json_of(mapping::score(task, assignment))},
+           {"nodes", node_names(task.machine())}};
   if (request.boolean_or("links", true)) out["links"] = json_of(mapping::link_loads(task, assignment));
   return out;
 }

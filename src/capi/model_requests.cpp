@@ -55,13 +55,15 @@ Json json_of(const RankedChoice& c) {
   for (const ParameterValue& p : c.parameters) parameters[p.name] = p.value;
   Json closed = nullptr;
   if (c.closed_form_s) closed = *c.closed_form_s;
-  return {{"algorithm", c.algorithm->name}, {"choice", Choice{c.algorithm, c.parameters, ""}.to_string()}, {"parameters", parameters},
-          {"seconds", c.seconds},           {"method", name(c.method)}, {"closed_form_s", closed}};
+  return {{"algorithm", c.algorithm->name}, {"choice", Choice{c.algorithm, c.parameters, ""}.to_string()},
+          {"parameters", parameters},       {"seconds", c.seconds},
+          {"method", name(c.method)},       {"closed_form_s", closed}};
 }
 
 Choice read_barrier_choice(const JsonNode& text) {
   Choice choice = parse_choice(Collective::barrier, text.text());
-  if (choice.algorithm == nullptr) throw InvalidArgument("a call cannot be timed after the library's barrier: name an algorithm");
+  if (choice.algorithm == nullptr)
+    throw InvalidArgument("a call cannot be timed after the library's barrier: name an algorithm");
   return choice;
 }
 
@@ -88,7 +90,8 @@ std::optional<Barrier> read_barrier(const JsonNode& request) {
 }
 
 /// The choices that a request names, predicted as they are.
-std::vector<RankedChoice> predict_named(const JsonNode& choices, const Call& call, const Machine& machine, const Barrier* barrier) {
+std::vector<RankedChoice> predict_named(const JsonNode& choices, const Call& call, const Machine& machine,
+                                        const Barrier* barrier) {
   std::vector<RankedChoice> candidates;
   const std::size_t count = choices.array_size(4096);
   for (std::size_t i = 0; i < count; ++i) {
@@ -140,18 +143,21 @@ Json predict_request(const JsonNode& request) {
   const Machine machine = read_machine(request);
   Call call = read_call(request, machine);
   const auto barrier = read_barrier(request);
-  const SearchOptions options{request.boolean_or("search", true), static_cast<int>(request.integer_or("max_evaluations", 64, 1, 4096))};
+  const SearchOptions options{request.boolean_or("search", true),
+                              static_cast<int>(request.integer_or("max_evaluations", 64, 1, 4096))};
   const auto choices = request.find("choices");
   Json sizes = Json::array();
   for (const std::int64_t bytes : read_sizes(request)) {
     call.bytes = bytes;
     Json candidates = Json::array();
-    for (const RankedChoice& c : choices ? predict_named(*choices, call, machine, barrier ? &*barrier : nullptr) : rank_candidates(call, machine, options)) {
+    for (const RankedChoice& c : choices ? predict_named(*choices, call, machine, barrier ? &*barrier : nullptr)
+                                         : rank_candidates(call, machine, options)) {
       candidates.push_back(json_of(c));
     }
     sizes.push_back({{"bytes", bytes}, {"candidates", candidates}});
   }
-  return {{"first_guess", machine.profile().first_guess}, {"machine", machine.profile().machine.name}, {"sizes", sizes}};
+  return {
+      {"first_guess", machine.profile().first_guess}, {"machine", machine.profile().machine.name}, {"sizes", sizes}};
 }
 
 Json choose_by_model_request(const JsonNode& request) {
@@ -187,11 +193,13 @@ Json evaluate_request(const JsonNode& request) {
   Call call = read_call(request, machine);
   call.bytes = request.integer_or("bytes", 0, 0, max_bytes);
   const Choice choice = parse_choice(call.collective, request.at("choice").text());
-  if (choice.algorithm == nullptr) throw InvalidArgument("the library's own collective is not a schedule of Antiphon's");
+  if (choice.algorithm == nullptr)
+    throw InvalidArgument("the library's own collective is not a schedule of Antiphon's");
   std::vector<Schedule> schedules;
   for (int r = 0; r < machine.ranks(); ++r) {
     const Problem p = problem_of(call, r, machine.ranks(), *choice.algorithm, choice.parameters);
-    if (!supports(*choice.algorithm, p)) throw InvalidArgument(std::string(choice.algorithm->name) + " does not support this call");
+    if (!supports(*choice.algorithm, p))
+      throw InvalidArgument(std::string(choice.algorithm->name) + " does not support this call");
     schedules.push_back(choice.algorithm->build(p));
   }
   const Evaluation e = evaluate(schedules, machine, {1 << 18, true, {}});

@@ -39,13 +39,15 @@ Json described(const CompiledPattern& compiled, const Fabric& fabric, bool with_
 }
 
 /// How long a scheduler thinks: the median of some runs, or of one where it takes long.
-std::int64_t build_ns(const Scheduler& scheduler, const Pattern& pattern, const Fabric& fabric, std::int64_t small_bytes) {
+std::int64_t build_ns(const Scheduler& scheduler, const Pattern& pattern, const Fabric& fabric,
+                      std::int64_t small_bytes) {
   constexpr std::int64_t long_ns = 20'000'000;
   std::vector<std::int64_t> times;
   for (int i = 0; i < 5; ++i) {
     const auto start = std::chrono::steady_clock::now();
     const Phases phases = scheduler.build(pattern, fabric, small_bytes);
-    times.push_back(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
+    times.push_back(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
     if (times.back() > long_ns || phases.phases.empty()) break;
   }
   std::sort(times.begin(), times.end());
@@ -76,7 +78,9 @@ Json schedule_pattern(const JsonNode& request) {
     }
     candidates.push_back(std::move(one));
   }
-  return {{"bound", json_of(lower_bound(pattern, fabric))}, {"small_bytes", small_bytes}, {"candidates", std::move(candidates)}};
+  return {{"bound", json_of(lower_bound(pattern, fabric))},
+          {"small_bytes", small_bytes},
+          {"candidates", std::move(candidates)}};
 }
 
 Json describe_plan(const JsonNode& request) {

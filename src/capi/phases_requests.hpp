@@ -7,7 +7,8 @@
 
 namespace antiphon {
 
-/// {"pattern": …, "fabric": …, "small_bytes": …, "only": scheduler}: every scheduler's phases, the best first, with estimates.
+/// {"pattern": …, "fabric": …, "small_bytes": …, "only": scheduler}: every scheduler's phases, the best first, with
+/// estimates.
 nlohmann::ordered_json schedule_pattern(const JsonNode& request);
 /// {"plan": a plan's text, "fabric": …}: each of its patterns with its bound, estimates and time line.
 nlohmann::ordered_json describe_plan(const JsonNode& request);

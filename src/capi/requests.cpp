@@ -32,7 +32,8 @@ Question read_question(const JsonNode& request) {
   q.collective = read_collective(request);
   q.ranks = static_cast<int>(request.integer_or("ranks", 1, 1, max_ranks));
   q.nodes = static_cast<int>(request.integer_or("nodes", q.ranks, 1, q.ranks));
-  q.max_ranks_per_node = static_cast<int>(request.integer_or("max_ranks_per_node", (q.ranks + q.nodes - 1) / q.nodes, 1, q.ranks));
+  q.max_ranks_per_node =
+      static_cast<int>(request.integer_or("max_ranks_per_node", (q.ranks + q.nodes - 1) / q.nodes, 1, q.ranks));
   q.bytes = request.integer_or("bytes", -1, -1, max_bytes);
   q.element_bytes = request.integer_or("element_bytes", 1, 1, 65536);
   q.commutative = request.boolean_or("commutative", true);
@@ -53,7 +54,8 @@ Json json_of(const Parameters& parameters) {
 Json json_of(const Algorithm& a) {
   Json parameters = Json::array();
   for (const Parameter& p : a.parameters) {
-    parameters.push_back({{"name", p.name}, {"default", p.default_value}, {"min", p.min}, {"max", p.max}, {"meaning", p.meaning}});
+    parameters.push_back(
+        {{"name", p.name}, {"default", p.default_value}, {"min", p.min}, {"max", p.max}, {"meaning", p.meaning}});
   }
   return {{"collective", name(a.collective)},
           {"name", a.name},
@@ -67,14 +69,20 @@ Json json_of(const Algorithm& a) {
 Json json_of(const Choice& choice) {
   Json algorithm = nullptr;
   if (choice.algorithm != nullptr) algorithm = choice.algorithm->name;
-  return {{"choice", choice.to_string()}, {"algorithm", algorithm}, {"parameters", json_of(choice.parameters)}, {"reason", choice.reason}};
+  return {{"choice", choice.to_string()},
+          {"algorithm", algorithm},
+          {"parameters", json_of(choice.parameters)},
+          {"reason", choice.reason}};
 }
 
 Json collectives(const JsonNode&) {
   Json list = Json::array();
   for (int i = 0; i < collective_count; ++i) {
     const auto c = static_cast<Collective>(i);
-    list.push_back({{"name", name(c)}, {"has_root", has_root(c)}, {"is_reduction", is_reduction(c)}, {"is_irregular", is_irregular(c)}});
+    list.push_back({{"name", name(c)},
+                    {"has_root", has_root(c)},
+                    {"is_reduction", is_reduction(c)},
+                    {"is_irregular", is_irregular(c)}});
   }
   return {{"collectives", list}};
 }
@@ -157,7 +165,8 @@ struct Sums {
   std::vector<PerRound> rounds;
 
   Sums(const Replay& replay, int size, int ranks_per_node, bool count_rounds)
-      : ranks(static_cast<std::size_t>(size)), nodes(static_cast<std::size_t>((size + ranks_per_node - 1) / ranks_per_node)) {
+      : ranks(static_cast<std::size_t>(size)),
+        nodes(static_cast<std::size_t>((size + ranks_per_node - 1) / ranks_per_node)) {
     if (count_rounds) rounds.resize(static_cast<std::size_t>(replay.end));
     for (const Transfer& t : replay.transfers) {
       PerRank& from = ranks[static_cast<std::size_t>(t.from)];
@@ -179,7 +188,8 @@ struct Sums {
 
   void put(Json& out) const {
     for (const char* key : {"ranks", "nodes", "rounds"}) out[key] = Json::array();
-    for (const PerRank& r : ranks) out["ranks"].push_back({r.sent_messages, r.sent_bytes, r.received_messages, r.received_bytes});
+    for (const PerRank& r : ranks)
+      out["ranks"].push_back({r.sent_messages, r.sent_bytes, r.received_messages, r.received_bytes});
     for (const PerNode& n : nodes) out["nodes"].push_back({n.out_bytes, n.in_bytes});
     for (const PerRound& r : rounds) out["rounds"].push_back({r.messages, r.tokens, r.bytes});
   }

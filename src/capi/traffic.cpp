@@ -50,13 +50,15 @@ SparseTraffic answer_to(const char* request_json) {
   const JsonNode request(document);
   const TrafficCall call = read_call(request);
   const Choice choice = parse_choice(call.collective, request.at("algorithm").text());
-  if (choice.algorithm == nullptr) throw InvalidArgument("the library's own collective is not a schedule of Antiphon's");
+  if (choice.algorithm == nullptr)
+    throw InvalidArgument("the library's own collective is not a schedule of Antiphon's");
   return sparse_traffic(*choice.algorithm, call, choice.parameters);
 }
 
 }  // namespace
 
-/// Answers {"collective": …, "algorithm": …, "size": …, …} (python/antiphon/traffic/core.py). nullptr where memory is exhausted.
+/// Answers {"collective": …, "algorithm": …, "size": …, …} (python/antiphon/traffic/core.py). nullptr where memory is
+/// exhausted.
 ANTIPHON_EXPORT antiphon_traffic* antiphon_traffic_new(const char* request_json) noexcept {
   try {
     auto result = std::make_unique<antiphon_traffic>();
@@ -78,7 +80,9 @@ ANTIPHON_EXPORT const char* antiphon_traffic_error(const antiphon_traffic* t) no
 ANTIPHON_EXPORT std::int64_t antiphon_traffic_count(const antiphon_traffic* t) noexcept {
   return static_cast<std::int64_t>(t->traffic.source.size());
 }
-ANTIPHON_EXPORT std::int32_t antiphon_traffic_approximate(const antiphon_traffic* t) noexcept { return t->traffic.approximate ? 1 : 0; }
+ANTIPHON_EXPORT std::int32_t antiphon_traffic_approximate(const antiphon_traffic* t) noexcept {
+  return t->traffic.approximate ? 1 : 0;
+}
 /// Each array has antiphon_traffic_count() places.
 ANTIPHON_EXPORT void antiphon_traffic_copy(const antiphon_traffic* t, std::int32_t* source, std::int32_t* target,
                                            std::int64_t* messages, std::int64_t* bytes) noexcept {

@@ -17,9 +17,9 @@ struct Plan {
 
 /// Earlier messages that a frame builds on.
 struct Past {
-  References messages = {nullptr, nullptr, nullptr};  ///< each as long as the message
+  References messages = {nullptr, nullptr, nullptr};    ///< each as long as the message
   std::uint16_t distances[max_references] = {0, 0, 0};  ///< how many kept frames back each lies
-  std::uint16_t hash = 0;                              ///< of all of them together
+  std::uint16_t hash = 0;                               ///< of all of them together
 };
 
 struct EncodeJob {
@@ -34,7 +34,8 @@ struct EncodeJob {
 class PastSource {
  public:
   virtual ~PastSource() = default;
-  /// Sets `message` to what lies `distance` kept frames back, and its hash; an error where there is none of that length.
+  /// Sets `message` to what lies `distance` kept frames back, and its hash; an error where there is none of that
+  /// length.
   virtual Error find(std::uint16_t distance, std::size_t bytes, const std::uint8_t*& message, std::uint16_t& hash) = 0;
 };
 

@@ -16,8 +16,10 @@ constexpr std::size_t sample_bytes = 16 << 10;
 
 struct Functions {
   Library library{"liblz4.so.1"};
-  int (*compress)(const char*, char*, int, int, int) = library.find<int(const char*, char*, int, int, int)>("LZ4_compress_fast");
-  int (*decompress)(const char*, char*, int, int) = library.find<int(const char*, char*, int, int)>("LZ4_decompress_safe");
+  int (*compress)(const char*, char*, int, int,
+                  int) = library.find<int(const char*, char*, int, int, int)>("LZ4_compress_fast");
+  int (*decompress)(const char*, char*, int,
+                    int) = library.find<int(const char*, char*, int, int)>("LZ4_decompress_safe");
 };
 
 const Functions& functions() {
@@ -39,9 +41,9 @@ std::size_t encode_body(const EncodeJob& job, Bytes out) { return compressed(job
 
 Error decode_body(const DecodeJob& job) {
   if (job.raw_out.size() > max_bytes || job.body.size() > max_bytes) return Error::damaged;
-  const int bytes =
-      functions().decompress(reinterpret_cast<const char*>(job.body.data()), reinterpret_cast<char*>(job.raw_out.data()),
-                             static_cast<int>(job.body.size()), static_cast<int>(job.raw_out.size()));
+  const int bytes = functions().decompress(reinterpret_cast<const char*>(job.body.data()),
+                                           reinterpret_cast<char*>(job.raw_out.data()),
+                                           static_cast<int>(job.body.size()), static_cast<int>(job.raw_out.size()));
   return bytes == static_cast<int>(job.raw_out.size()) ? Error::none : Error::damaged;
 }
 
@@ -50,8 +52,10 @@ Estimate expected(ConstBytes raw, const Options&, const Kernel&, Work& work) {
   const ConstBytes sample = raw.subspan((raw.size() - bytes) / 2, bytes);
   const std::size_t packed = compressed(sample, {reinterpret_cast<std::byte*>(work.values), sizeof work.values});
   if (packed == 0) return {};
-  return {static_cast<double>(packed) * static_cast<double>(raw.size()) / static_cast<double>(bytes), encode_bytes_per_s,
-          decode_bytes_per_s, {}};
+  return {static_cast<double>(packed) * static_cast<double>(raw.size()) / static_cast<double>(bytes),
+          encode_bytes_per_s,
+          decode_bytes_per_s,
+          {}};
 }
 
 }  // namespace

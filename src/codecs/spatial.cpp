@@ -14,8 +14,9 @@ bool always() { return true; }
 
 std::size_t encode_body(const EncodeJob& job, Bytes out) {
   Writer writer(u8_of(out));
-  return write_planes(job.plan.spec, job.raw, job.past.messages, job.kernel, job.work, writer, job.raw.size()) ? writer.written()
-                                                                                                              : 0;
+  return write_planes(job.plan.spec, job.raw, job.past.messages, job.kernel, job.work, writer, job.raw.size())
+             ? writer.written()
+             : 0;
 }
 
 Error decode_body(const DecodeJob& job) {
@@ -30,7 +31,8 @@ Estimate expected(ConstBytes raw, const Options& options, const Kernel& kernel, 
 
 }  // namespace
 
-extern const Codec spatial{
-    Id::spatial, "spatial", "differences at the lag of a record, as bit planes", always, encode_body, decode_body, expected};
+extern const Codec spatial{Id::spatial, "spatial",   "differences at the lag of a record, as bit planes",
+                           always,      encode_body, decode_body,
+                           expected};
 
 }  // namespace antiphon::codec

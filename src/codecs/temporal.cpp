@@ -17,8 +17,9 @@ std::size_t encode_body(const EncodeJob& job, Bytes out) {
   writer.byte(static_cast<std::uint8_t>(extrapolation));
   for (int i = 0; i < references_of(extrapolation); ++i) writer.varint(job.past.distances[i]);
   writer.number(job.past.hash, 2);
-  return write_planes(job.plan.spec, job.raw, job.past.messages, job.kernel, job.work, writer, job.raw.size()) ? writer.written()
-                                                                                                              : 0;
+  return write_planes(job.plan.spec, job.raw, job.past.messages, job.kernel, job.work, writer, job.raw.size())
+             ? writer.written()
+             : 0;
 }
 
 Error decode_body(const DecodeJob& job) {
@@ -34,7 +35,8 @@ Error decode_body(const DecodeJob& job) {
     if (!reader.ok() || distance == 0) return Error::damaged;
     if (job.past == nullptr) return Error::missing_reference;
     std::uint16_t hash = 0;
-    if (const Error error = job.past->find(distance, job.raw_out.size(), messages[i], hash); error != Error::none) return error;
+    if (const Error error = job.past->find(distance, job.raw_out.size(), messages[i], hash); error != Error::none)
+      return error;
     expected = static_cast<std::uint16_t>(expected * 3 + hash);
   }
   if (reader.number(2) != expected) return reader.ok() ? Error::wrong_reference : Error::damaged;
@@ -43,7 +45,8 @@ Error decode_body(const DecodeJob& job) {
 
 }  // namespace
 
-extern const Codec temporal{
-    Id::temporal, "temporal", "extrapolation from earlier messages, then as spatial", always, encode_body, decode_body, nullptr};
+extern const Codec temporal{Id::temporal, "temporal",  "extrapolation from earlier messages, then as spatial",
+                            always,       encode_body, decode_body,
+                            nullptr};
 
 }  // namespace antiphon::codec

@@ -26,7 +26,8 @@ struct Functions {
       library.find<std::size_t(void*, void*, std::size_t, const void*, std::size_t)>("ZSTD_decompressDCtx");
   unsigned (*is_error)(std::size_t) = library.find<unsigned(std::size_t)>("ZSTD_isError");
   bool complete() const {
-    return new_compressor && new_decompressor && free_compressor && free_decompressor && compress && decompress && is_error;
+    return new_compressor && new_decompressor && free_compressor && free_decompressor && compress && decompress &&
+           is_error;
   }
 };
 
@@ -58,7 +59,8 @@ Contexts& contexts() {
 std::size_t compressed(ConstBytes raw, Bytes out) {
   if (!available()) return 0;
   const std::size_t room = std::min(out.size(), raw.size() - 1);
-  const std::size_t bytes = functions().compress(contexts().compressor, out.data(), room, raw.data(), raw.size(), level);
+  const std::size_t bytes =
+      functions().compress(contexts().compressor, out.data(), room, raw.data(), raw.size(), level);
   return functions().is_error(bytes) ? 0 : bytes;
 }
 
@@ -75,12 +77,15 @@ Estimate expected(ConstBytes raw, const Options&, const Kernel&, Work& work) {
   const ConstBytes sample = raw.subspan((raw.size() - bytes) / 2, bytes);
   const std::size_t packed = compressed(sample, {reinterpret_cast<std::byte*>(work.values), sizeof work.values});
   if (packed == 0) return {};
-  return {static_cast<double>(packed) * static_cast<double>(raw.size()) / static_cast<double>(bytes), encode_bytes_per_s,
-          decode_bytes_per_s, {}};
+  return {static_cast<double>(packed) * static_cast<double>(raw.size()) / static_cast<double>(bytes),
+          encode_bytes_per_s,
+          decode_bytes_per_s,
+          {}};
 }
 
 }  // namespace
 
-extern const Codec zstd{Id::zstd, "zstd", "exact repeats and skewed bytes", available, encode_body, decode_body, expected};
+extern const Codec zstd{Id::zstd,    "zstd",  "exact repeats and skewed bytes", available, encode_body,
+                        decode_body, expected};
 
 }  // namespace antiphon::codec

@@ -18,7 +18,8 @@ std::vector<int> members_of(Among among, int rank, const Machine& machine) {
   std::vector<bool> seen(static_cast<std::size_t>(machine.nodes()), false);
   for (int r = 0; r < machine.ranks(); ++r) {
     const auto node = static_cast<std::size_t>(machine.node(r));
-    if (among == Among::all || (among == Among::node ? machine.node(r) == machine.node(rank) : !seen[node])) members.push_back(r);
+    if (among == Among::all || (among == Among::node ? machine.node(r) == machine.node(rank) : !seen[node]))
+      members.push_back(r);
     seen[node] = true;
   }
   return members;
@@ -26,7 +27,9 @@ std::vector<int> members_of(Among among, int rank, const Machine& machine) {
 
 /// Adds `part` after the operation `begin`; the operation that ends it. Its ranks are `members`, if any are named.
 OpId append(Schedule& whole, const Schedule& part, OpId begin, int tag, std::span<const int> members = {}) {
-  const auto renamed = [&](int rank) { return members.empty() || rank < 0 ? rank : members[static_cast<std::size_t>(rank)]; };
+  const auto renamed = [&](int rank) {
+    return members.empty() || rank < 0 ? rank : members[static_cast<std::size_t>(rank)];
+  };
   const auto offset = static_cast<OpId>(whole.ops().size());
   for (Op op : part.ops()) {
     std::vector<Dep> deps;
@@ -69,8 +72,8 @@ std::vector<Wait> waits_of(const Barrier& barrier, int rank, const Machine& mach
   return waits;
 }
 
-/// Calls after which a port's burst no longer shows: one where a call is long, more where many fit into the time in which the
-/// port forgets, and still more where each takes but a little of the burst.
+/// Calls after which a port's burst no longer shows: one where a call is long, more where many fit into the time in
+/// which the port forgets, and still more where each takes but a little of the burst.
 int calls_to_time(std::span<const Schedule> schedules, const Machine& machine) {
   constexpr double least = 16, most = 64;
   const NodeEntry& port = machine.entry(0);
@@ -82,7 +85,8 @@ int calls_to_time(std::span<const Schedule> schedules, const Machine& machine) {
 
 }  // namespace
 
-double evaluate_as_timed(std::span<const Schedule> schedules, const Machine& machine, const Barrier& barrier, std::uint32_t order) {
+double evaluate_as_timed(std::span<const Schedule> schedules, const Machine& machine, const Barrier& barrier,
+                         std::uint32_t order) {
   const int calls = calls_to_time(schedules, machine);
   std::vector<Schedule> timed(schedules.size());
   EvaluationOptions options;

@@ -13,7 +13,9 @@ namespace {
 /// Below this a piece is mostly headers.
 constexpr std::int64_t least_piece_bytes = 1024;
 
-bool is_piece_size(std::string_view name) { return name == "segment_bytes" || name == "piece_bytes" || name == "block_bytes"; }
+bool is_piece_size(std::string_view name) {
+  return name == "segment_bytes" || name == "piece_bytes" || name == "block_bytes";
+}
 
 /// What is tried of the other parameters; those not named here keep their defaults.
 std::vector<std::int64_t> values_of(const Parameter& p) {
@@ -56,7 +58,8 @@ class Search {
     std::int64_t piece = -1;
     std::int64_t window = 1;
     for (const ParameterValue& p : parameters) {
-      if (is_piece_size(p.name)) piece = p.value == 0 ? call_.bytes : std::min(p.value, std::max<std::int64_t>(call_.bytes, 1));
+      if (is_piece_size(p.name))
+        piece = p.value == 0 ? call_.bytes : std::min(p.value, std::max<std::int64_t>(call_.bytes, 1));
       if (p.name == "window" || p.name == "destinations" || p.name == "senders") window *= p.value;
     }
     return piece <= least_piece_bytes || piece * window <= credit;
@@ -114,7 +117,8 @@ class Search {
 
 }  // namespace
 
-std::optional<RankedChoice> best_parameters(const Call& call, const Algorithm& algorithm, const Machine& machine, const SearchOptions& options) {
+std::optional<RankedChoice> best_parameters(const Call& call, const Algorithm& algorithm, const Machine& machine,
+                                            const SearchOptions& options) {
   return Search(call, algorithm, machine, options).run(options.parameters);
 }
 
@@ -123,7 +127,8 @@ std::vector<RankedChoice> rank_candidates(const Call& call, const Machine& machi
   for (const Algorithm* algorithm : algorithms_for(call.collective)) {
     if (auto best = best_parameters(call, *algorithm, machine, options)) candidates.push_back(std::move(*best));
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [](const RankedChoice& a, const RankedChoice& b) { return a.seconds < b.seconds; });
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const RankedChoice& a, const RankedChoice& b) { return a.seconds < b.seconds; });
   return candidates;
 }
 
@@ -136,7 +141,9 @@ std::optional<Choice> choose_by_model(const Question& question, const Profile& p
   if (candidates.empty()) return std::nullopt;
   const RankedChoice& best = candidates.front();
   std::string reason = "the model: " + std::to_string(best.seconds * 1e3) + " ms";
-  if (candidates.size() > 1) reason += ", next " + std::string(candidates[1].algorithm->name) + " " + std::to_string(candidates[1].seconds * 1e3) + " ms";
+  if (candidates.size() > 1)
+    reason += ", next " + std::string(candidates[1].algorithm->name) + " " +
+              std::to_string(candidates[1].seconds * 1e3) + " ms";
   return Choice{best.algorithm, best.parameters, reason};
 }
 

@@ -138,7 +138,8 @@ bool FlowNetwork::advance(FlowId& ended) {
 /// Brings the bucket to the present.
 void FlowNetwork::refresh(Resource& resource) {
   if (resource.burst > 0) {
-    resource.tokens = std::clamp(resource.tokens + (resource.rate - resource.used) * (now_ - resource.since), 0.0, resource.burst);
+    resource.tokens =
+        std::clamp(resource.tokens + (resource.rate - resource.used) * (now_ - resource.since), 0.0, resource.burst);
   }
   resource.since = now_;
 }

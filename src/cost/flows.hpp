@@ -22,10 +22,11 @@ struct Route {
   void add(ResourceId id);
 };
 
-/// Flows of bytes through shared resources, max-min fair by progressive filling: all rates grow together until a resource is
-/// full, whose flows then stay; the others go on. What is short leaves its sender's port in the order in which it came there
-/// (it is in the port's queue as a whole); the later ones get what the earlier ones leave. A resource may let a burst pass at
-/// once (a token bucket), and may lose capacity where many flows meet (incast). Time only goes forward.
+/// Flows of bytes through shared resources, max-min fair by progressive filling: all rates grow together until a
+/// resource is full, whose flows then stay; the others go on. What is short leaves its sender's port in the order in
+/// which it came there (it is in the port's queue as a whole); the later ones get what the earlier ones leave. A
+/// resource may let a burst pass at once (a token bucket), and may lose capacity where many flows meet (incast). Time
+/// only goes forward.
 class FlowNetwork {
  public:
   /// Slow-down of a resource that `flows` flows with `bytes` left on average meet in.
@@ -102,9 +103,10 @@ class FlowNetwork {
   std::vector<Flow> flows_;
   std::vector<FlowId> free_;
   std::vector<ResourceId> dirty_;
-  std::vector<ResourceId> part_;       ///< resources of the part that is being computed
+  std::vector<ResourceId> part_;  ///< resources of the part that is being computed
   std::vector<FlowId> part_flows_;
-  std::vector<std::pair<double, std::uint32_t>> first_full_;  ///< a heap: share of each flow, resource's place in the part
+  std::vector<std::pair<double, std::uint32_t>>
+      first_full_;  ///< a heap: share of each flow, resource's place in the part
   std::priority_queue<Event> events_;
   std::int64_t rate_updates_ = 0;
   std::uint32_t stamp_ = 0;

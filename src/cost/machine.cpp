@@ -6,8 +6,10 @@
 
 namespace antiphon {
 
-Machine::Machine(Profile profile, std::vector<int> node_of_rank) : profile_(std::move(profile)), node_of_rank_(std::move(node_of_rank)) {
-  if (profile_.topology.nodes.empty() || profile_.topology.switches.empty()) throw InvalidArgument("the profile has no nodes");
+Machine::Machine(Profile profile, std::vector<int> node_of_rank)
+    : profile_(std::move(profile)), node_of_rank_(std::move(node_of_rank)) {
+  if (profile_.topology.nodes.empty() || profile_.topology.switches.empty())
+    throw InvalidArgument("the profile has no nodes");
   if (node_of_rank_.empty()) throw InvalidArgument("a machine needs ranks");
   if (*std::min_element(node_of_rank_.begin(), node_of_rank_.end()) < 0) throw InvalidArgument("a rank is on no node");
   count();
@@ -41,12 +43,14 @@ void Machine::count() {
   std::vector<int> on(static_cast<std::size_t>(nodes_), 0);
   for (const int n : node_of_rank_) ++on[static_cast<std::size_t>(n)];
   const int per_node = on[0];
-  // Symmetric only where all nodes are alike, evenly filled and on one switch; then by the way ranks are dealt to nodes.
+  // Symmetric only where all nodes are alike, evenly filled and on one switch; then by the way ranks are dealt to
+  // nodes.
   period_ = ranks();
   const auto& nodes = profile_.topology.nodes;
   const bool even = std::all_of(on.begin(), on.end(), [&](int n) { return n == per_node; });
   const bool same = std::all_of(nodes.begin(), nodes.end(), [&](const NodeEntry& n) {
-    return n.switch_index == nodes[0].switch_index && n.port_bytes_per_s == nodes[0].port_bytes_per_s && n.burst_bytes == nodes[0].burst_bytes;
+    return n.switch_index == nodes[0].switch_index && n.port_bytes_per_s == nodes[0].port_bytes_per_s &&
+           n.burst_bytes == nodes[0].burst_bytes;
   });
   bool in_blocks = even;
   bool dealt = even;

@@ -12,7 +12,8 @@ namespace {
 /// straight lines between them.
 double incast_ratio(const void* context, int senders, double bytes) {
   const auto& table = *static_cast<const std::vector<Contention::Incast>*>(context);
-  // Of the entries with at most that many senders and bytes, the worst; what lies beyond the table is as bad as its end.
+  // Of the entries with at most that many senders and bytes, the worst; what lies beyond the table is as bad as its
+  // end.
   double ratio = 1;
   for (const Contention::Incast& entry : table) {
     if (entry.senders <= senders && static_cast<double>(entry.bytes) <= bytes) ratio = std::max(ratio, entry.ratio);
@@ -47,19 +48,24 @@ NetworkPorts::NetworkPorts(const Machine& machine, int period)
   }
   const NodeEntry& port = machine.entry(0);
   for (const SwitchEntry& entry : machine.profile().topology.switches) {
-    const std::int64_t buffer = entry.uplink_buffer_bytes > 0 ? entry.uplink_buffer_bytes : machine.profile().contention.port_buffer_bytes;
+    const std::int64_t buffer =
+        entry.uplink_buffer_bytes > 0 ? entry.uplink_buffer_bytes : machine.profile().contention.port_buffer_bytes;
     for (auto* links : {&up_, &down_}) {
       // Of links that are shaped alike the bucket is as deep in time as that of a node's port.
       const double burst = port.burst_bytes * entry.uplink_bytes_per_s / port.port_bytes_per_s;
       links->push_back(entry.parent < 0 ? 0 : network_.add_resource(entry.uplink_bytes_per_s, burst));
-      if (entry.parent >= 0 && buffer > 0) queues_.add(links->back(), entry.uplink_bytes_per_s, static_cast<double>(buffer));
+      if (entry.parent >= 0 && buffer > 0)
+        queues_.add(links->back(), entry.uplink_bytes_per_s, static_cast<double>(buffer));
     }
   }
   if (incast) network_.set_slowdown(&incast_ratio, &machine.profile().contention.incast);
 }
 
-void NetworkPorts::send(std::uint32_t message, int from_node, double bytes, const Route& route, double now, double idle_s) {
-  if (!queues_.empty()) queues_.send(message, from_node, machine_.entry(from_node).port_bytes_per_s, bytes, route, now, idle_s > timeout_s_);
+void NetworkPorts::send(std::uint32_t message, int from_node, double bytes, const Route& route, double now,
+                        double idle_s) {
+  if (!queues_.empty())
+    queues_.send(message, from_node, machine_.entry(from_node).port_bytes_per_s, bytes, route, now,
+                 idle_s > timeout_s_);
 }
 
 double NetworkPorts::delay_s(std::uint32_t message, double now) {

@@ -13,17 +13,19 @@ namespace antiphon {
 
 namespace {
 
-/// Up to so many ranks and pieces all ranks are evaluated, even where fewer would do. Where nodes share cores, one stands badly for
-/// the others, whose turns are not its own.
+/// Up to so many ranks and pieces all ranks are evaluated, even where fewer would do. Where nodes share cores, one
+/// stands badly for the others, whose turns are not its own.
 constexpr int few_ranks = 32;
 constexpr int few_ranks_on_shared_cores = 256;
 constexpr std::int64_t few_pieces = 1 << 16;
 /// Up to so many pieces anything is evaluated: about a second.
 constexpr std::int64_t most_pieces = 1 << 18;
-/// With more ranks, what has many flows that hang together (half a second) is left, and extrapolated from half of these ranks.
+/// With more ranks, what has many flows that hang together (half a second) is left, and extrapolated from half of these
+/// ranks.
 constexpr int many_ranks = few_ranks_on_shared_cores;
 constexpr std::int64_t most_rate_updates = 2'000'000;
-/// In so many orders of turns a short call is evaluated; what takes longer than so many rounds of all ranks depends little on it.
+/// In so many orders of turns a short call is evaluated; what takes longer than so many rounds of all ranks depends
+/// little on it.
 constexpr std::uint32_t orders_of_turns = 5;
 constexpr double long_rounds = 100;
 /// A machine of at least so many ranks is evaluated when a larger one is extrapolated.
@@ -50,7 +52,8 @@ std::int64_t pieces_of(const Schedule& s) {
   std::int64_t pieces = 0;
   for (const Op& op : s.ops()) {
     if (op.kind == OpKind::send) pieces += op.pieces();
-    if (op.kind == OpKind::multicast) pieces += op.pieces() * static_cast<std::int64_t>(s.groups()[static_cast<std::size_t>(op.group)].size());
+    if (op.kind == OpKind::multicast)
+      pieces += op.pieces() * static_cast<std::int64_t>(s.groups()[static_cast<std::size_t>(op.group)].size());
   }
   // What is not sent costs the evaluator time too, but less.
   return pieces + static_cast<std::int64_t>(s.ops().size()) / 4;
@@ -68,7 +71,8 @@ class Predictor {
 
   [[nodiscard]] Prediction predict(const Machine& machine, const Barrier* barrier) const {
     if (const auto evaluated = evaluate_what_can_be(machine, barrier)) return *evaluated;
-    return {machine.ranks() > 4 * least_ranks ? over_ranks(machine) : over_bytes(machine, barrier), Method::extrapolated};
+    return {machine.ranks() > 4 * least_ranks ? over_ranks(machine) : over_bytes(machine, barrier),
+            Method::extrapolated};
   }
 
   /// From P0, 2 P0, 4 P0 and 8 P0 ranks: so much more with each rank, and so much with each doubling.
@@ -88,10 +92,12 @@ class Predictor {
     for (std::size_t i = 0; i < 3; ++i) seconds[i] = smaller.predict(machine.resized(most >> (3 - i)), nullptr).seconds;
     seconds[3] = (largest ? *largest : smaller.predict(machine.resized(most), nullptr)).seconds;
     const auto more = [&](std::size_t i) { return seconds[i + 1] - seconds[i]; };
-    // What grows with the ranks shows it twice; one jump that is taken for such growth would be all there is at many times the ranks.
+    // What grows with the ranks shows it twice; one jump that is taken for such growth would be all there is at many
+    // times the ranks.
     const double slope = std::max(std::min((more(1) - more(0)) * 2, more(2) - more(1)) / (most / 4), 0.0);
     const double doubling = std::max(more(2) - slope * (most / 2), 0.0);
-    return seconds[3] + slope * (machine.ranks() - most) + doubling * std::log2(static_cast<double>(machine.ranks()) / most);
+    return seconds[3] + slope * (machine.ranks() - most) +
+           doubling * std::log2(static_cast<double>(machine.ranks()) / most);
   }
 
  private:
@@ -125,7 +131,8 @@ class Predictor {
       return total;
     }
     for (int i = 1; i <= looked_at; ++i) {
-      const int r = (call_.root + static_cast<int>(static_cast<std::int64_t>(i) * (ranks - 1) / (looked_at + 1))) % ranks;
+      const int r =
+          (call_.root + static_cast<int>(static_cast<std::int64_t>(i) * (ranks - 1) / (looked_at + 1))) % ranks;
       total += pieces_of(schedule(r == call_.root ? (r + 1) % ranks : r, ranks));
     }
     return pieces_of(schedule(call_.root, ranks)) + total * (ranks - 1) / looked_at;
@@ -143,7 +150,8 @@ class Predictor {
       const Evaluation evaluation = evaluate(schedules, machine, options);
       return evaluation.given_up ? std::nullopt : std::optional(evaluation.seconds);
     };
-    // Where ranks share cores nobody knows in which order they have their turns. Short calls depend on it: the median of some.
+    // Where ranks share cores nobody knows in which order they have their turns. Short calls depend on it: the median
+    // of some.
     const std::optional<double> first = in_order(1);
     const double short_s = long_rounds * machine.turn_s() * machine.ranks_on_cores();
     if (!first || machine.cores() == 0 || machine.ranks() > few_ranks_on_shared_cores || *first > short_s) return first;
@@ -181,7 +189,8 @@ class Predictor {
 
 }  // namespace
 
-double predict_from_fewer_ranks(const Call& call, const Algorithm& algorithm, const Parameters& parameters, const Machine& machine) {
+double predict_from_fewer_ranks(const Call& call, const Algorithm& algorithm, const Parameters& parameters,
+                                const Machine& machine) {
   return Predictor(call, algorithm, parameters).over_ranks(machine);
 }
 
@@ -201,8 +210,8 @@ Problem problem_of(const Call& call, int rank, int size, const Algorithm& algori
   return p;
 }
 
-std::optional<Prediction> predict(const Call& call, const Algorithm& algorithm, const Parameters& parameters, const Machine& machine,
-                                  const Barrier* barrier) {
+std::optional<Prediction> predict(const Call& call, const Algorithm& algorithm, const Parameters& parameters,
+                                  const Machine& machine, const Barrier* barrier) {
   const Predictor predictor(call, algorithm, parameters);
   if (!predictor.supported(machine.ranks())) return std::nullopt;
   if (algorithm.multicasts && !machine.profile().multicast.works) return std::nullopt;

@@ -9,14 +9,18 @@ namespace {
 
 /// Three acknowledgements of later packets tell TCP of a lost one.
 constexpr double least_window_bytes = 4 * 1448;
-/// A connection that rested begins with so much (RFC 6928): what is not longer leaves at once, whatever was lost before.
+/// A connection that rested begins with so much (RFC 6928): what is not longer leaves at once, whatever was lost
+/// before.
 constexpr double initial_window_bytes = 10 * 1448;
 
 }  // namespace
 
-void PortQueues::add(ResourceId resource, double bytes_per_s, double buffer_bytes) { ports_[resource] = {bytes_per_s, buffer_bytes}; }
+void PortQueues::add(ResourceId resource, double bytes_per_s, double buffer_bytes) {
+  ports_[resource] = {bytes_per_s, buffer_bytes};
+}
 
-void PortQueues::send(std::uint32_t message, int node, double bytes_per_s, double bytes, const Route& route, double now, bool rested) {
+void PortQueues::send(std::uint32_t message, int node, double bytes_per_s, double bytes, const Route& route, double now,
+                      bool rested) {
   const auto n = static_cast<std::size_t>(node);
   if (node_busy_until_.size() <= n) node_busy_until_.resize(n + 1, 0.0);
   if (!rested || bytes > initial_window_bytes) bytes = std::min(bytes, least_window_bytes);

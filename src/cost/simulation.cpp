@@ -11,15 +11,17 @@ namespace antiphon {
 
 namespace {
 
-/// In a stream short messages fill packets together; one that is alone has headers to itself (Ethernet 14, IP 20, TCP with
-/// timestamps 32). Their time is in L already, but a bucket counts them: here as bytes of payload.
+/// In a stream short messages fill packets together; one that is alone has headers to itself (Ethernet 14, IP 20, TCP
+/// with timestamps 32). Their time is in L already, but a bucket counts them: here as bytes of payload.
 constexpr double own_header_bytes = 66 * 1448.0 / 1514;
 
 /// Multicasts match by themselves.
 int multicast_tag(int tag) { return tag ^ (1 << 30); }
 
 /// The one to a rank from that `far` before it.
-std::uint64_t connection_to(int rank, int far) { return static_cast<std::uint64_t>(rank) << 32 | static_cast<std::uint64_t>(far); }
+std::uint64_t connection_to(int rank, int far) {
+  return static_cast<std::uint64_t>(rank) << 32 | static_cast<std::uint64_t>(far);
+}
 
 /// Where one rank stands for many that share cores, all of them want the cores at the same time.
 double slow_down(const Machine& machine, const Symmetry& symmetry) {
@@ -40,28 +42,32 @@ std::vector<int> core_of_rank(const Machine& machine, const Symmetry& symmetry) 
 }
 
 /// How long a message waits, on average, until its receiver has its turn, with `crowd` ranks on each core.
-double wait_s(const Processors& processors, double crowd) { return crowd > 1 ? processors.turn_with(crowd) * crowd / 2 : 0; }
+double wait_s(const Processors& processors, double crowd) {
+  return crowd > 1 ? processors.turn_with(crowd) * crowd / 2 : 0;
+}
 
 /// When the latency was measured.
 double crowd_then(const Profile& profile) {
   const Processors& p = profile.processors;
   if (p.cores_per_node == 0) return 0;
-  return static_cast<double>(std::min(p.nodes_sharing, profile.machine.nodes)) * profile.machine.ranks_per_node / p.cores_per_node;
+  return static_cast<double>(std::min(p.nodes_sharing, profile.machine.nodes)) * profile.machine.ranks_per_node /
+         p.cores_per_node;
 }
 
 }  // namespace
 
 CostSimulation::CostSimulation(std::span<const Schedule> schedules, const Machine& machine, const Symmetry& symmetry,
                                const EvaluationOptions& options)
-    : schedules_(schedules), machine_(machine), symmetry_(symmetry), options_(options), ports_(machine, symmetry.period),
-      cores_(schedules.size(), slow_down(machine, symmetry)),
+    : schedules_(schedules), machine_(machine), symmetry_(symmetry), options_(options),
+      ports_(machine, symmetry.period), cores_(schedules.size(), slow_down(machine, symmetry)),
       turns_(core_of_rank(machine, symmetry), machine.turn_s(), options.order), turn_planned_(turns_.rings()),
-      awaited_(schedules.size()), ready_(schedules.size(), false), arrived_(schedules.size()), taken_in_(schedules.size()),
-      noticed_(schedules.size()), looked_s_(schedules.size(), -1.0),
+      awaited_(schedules.size()), ready_(schedules.size(), false), arrived_(schedules.size()),
+      taken_in_(schedules.size()), noticed_(schedules.size()), looked_s_(schedules.size(), -1.0),
       waited_s_(wait_s(machine.profile().processors, crowd_then(machine.profile()))),
       notice_s_(wait_s(machine.profile().processors, machine.ranks_on_core())) {
   if (schedules.size() != static_cast<std::size_t>(symmetry.period) || machine.ranks() != symmetry.ranks) {
-    throw InvalidArgument("the machine has " + std::to_string(machine.ranks()) + " ranks, the schedules are for " + std::to_string(schedules.size()));
+    throw InvalidArgument("the machine has " + std::to_string(machine.ranks()) + " ranks, the schedules are for " +
+                          std::to_string(schedules.size()));
   }
   for (const Schedule& s : schedules) progress_.push_back(std::make_unique<Progress>(s));
   result_.rank_end_s.assign(schedules.size(), 0.0);
@@ -79,7 +85,8 @@ Evaluation CostSimulation::run() {
       return std::move(result_);
     }
     const double event_s = events_.empty() ? std::numeric_limits<double>::infinity() : events_.top().time;
-    const double flow_s = event_s <= network.moment_s() ? std::numeric_limits<double>::infinity() : network.next_event();
+    const double flow_s =
+        event_s <= network.moment_s() ? std::numeric_limits<double>::infinity() : network.next_event();
     if (std::isinf(flow_s) && std::isinf(event_s)) break;
     if (flow_s <= event_s) {
       FlowId ended = 0;
@@ -118,7 +125,8 @@ void CostSimulation::handle(const Event& event) {
 void CostSimulation::mark(std::size_t rank, OpId op, double now) {
   const auto& marks = options_.marks[rank];
   const auto found = std::lower_bound(marks.begin(), marks.end(), op);
-  if (found != marks.end() && *found == op) result_.marks_s[rank][static_cast<std::size_t>(found - marks.begin())] = now;
+  if (found != marks.end() && *found == op)
+    result_.marks_s[rank][static_cast<std::size_t>(found - marks.begin())] = now;
 }
 
 /// Something may start: at once, or in the rank's next turn.
@@ -170,8 +178,10 @@ CostSimulation::Matching& CostSimulation::matching(int to, int far, int tag) {
 }
 
 void CostSimulation::post_send(int rank, const Op& op, const Progress::Piece& piece, double now) {
-  if (op.peer < 0 || op.peer >= symmetry_.ranks) throw InvalidArgument("a message to rank " + std::to_string(op.peer) + ", which does not exist");
-  if (++result_.pieces > options_.max_pieces) throw InvalidArgument("more than " + std::to_string(options_.max_pieces) + " pieces: too many to evaluate");
+  if (op.peer < 0 || op.peer >= symmetry_.ranks)
+    throw InvalidArgument("a message to rank " + std::to_string(op.peer) + ", which does not exist");
+  if (++result_.pieces > options_.max_pieces)
+    throw InvalidArgument("more than " + std::to_string(options_.max_pieces) + " pieces: too many to evaluate");
   const auto r = static_cast<std::size_t>(rank);
   const int far = symmetry_.distance(rank, op.peer);
   const int to = symmetry_.standing_for(rank, far);
@@ -208,7 +218,8 @@ void CostSimulation::post_send(int rank, const Op& op, const Progress::Piece& pi
 }
 
 void CostSimulation::post_recv(int rank, const Op& op, const Progress::Piece& piece, double now) {
-  if (op.peer < 0 || op.peer >= symmetry_.ranks) throw InvalidArgument("a message from rank " + std::to_string(op.peer) + ", which does not exist");
+  if (op.peer < 0 || op.peer >= symmetry_.ranks)
+    throw InvalidArgument("a message from rank " + std::to_string(op.peer) + ", which does not exist");
   Matching& match = matching(rank, symmetry_.distance(op.peer, rank), op.group >= 0 ? multicast_tag(op.tag) : op.tag);
   const bool sent = !match.sent.empty();
   const MessageId id = sent ? match.sent.pop() : new_message();
@@ -229,8 +240,9 @@ void CostSimulation::post_recv(int rank, const Op& op, const Progress::Piece& pi
   }
 }
 
-/// The answer to a long message's announcement takes the same connection as what its receiver sends, and cannot pass that. Where both begin
-/// within a latency their announcements are there before either has its answer, and the messages go side by side.
+/// The answer to a long message's announcement takes the same connection as what its receiver sends, and cannot pass
+/// that. Where both begin within a latency their announcements are there before either has its answer, and the messages
+/// go side by side.
 bool CostSimulation::answer_waits(MessageId id, double now) {
   const Message& m = messages_[id];
   if (!m.waits || m.near || !symmetry_.whole()) return false;
@@ -244,7 +256,8 @@ bool CostSimulation::answer_waits(MessageId id, double now) {
 
 /// What was under way has left: now the answers do.
 void CostSimulation::answer(Connection& connection, double now) {
-  for (const MessageId id : std::exchange(connection.answers, {})) at(now + messages_[id].link->latency_s, What::leave, id);
+  for (const MessageId id : std::exchange(connection.answers, {}))
+    at(now + messages_[id].link->latency_s, What::leave, id);
 }
 
 void CostSimulation::enqueue(MessageId id, double now) {
@@ -274,13 +287,15 @@ void CostSimulation::start_next(Connection& connection, double now) {
   const double headers = alone && machine_.entry(from_node).burst_bytes > 0 ? own_header_bytes : 0;
   const double volume = ports_.volume(from_node, gap) + headers;
   const Route route = ports_.route(from_node, machine_.node(m.to));
-  ports_.send(id, from_node, static_cast<double>(m.bytes) + own_header_bytes, route, now, alone ? now - connection.idle_since_s : 0);
+  ports_.send(id, from_node, static_cast<double>(m.bytes) + own_header_bytes, route, now,
+              alone ? now - connection.idle_since_s : 0);
   const FlowId flow = ports_.network().start(volume, route, now);
   if (message_of_flow_.size() <= flow) message_of_flow_.resize(flow + 1, none);
   message_of_flow_[flow] = id;
 }
 
-/// Within a node. A message that its receiver fetches was measured from turn to turn of both: those are counted by themselves here.
+/// Within a node. A message that its receiver fetches was measured from turn to turn of both: those are counted by
+/// themselves here.
 double CostSimulation::near_gap_s(const Message& m) const {
   const double gap_s = m.link->gap.at(m.bytes);
   return m.waits ? std::max(gap_s - 2 * waited_s_, std::min(gap_s, m.link->gap.at(m.link->eager_bytes))) : gap_s;

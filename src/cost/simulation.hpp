@@ -16,11 +16,12 @@
 
 namespace antiphon {
 
-/// Runs schedules on a machine in model time. One rank of each that `symmetry` keeps apart; what such a rank sends to a rank
-/// so far away is what it gets from one as far away on the other side.
+/// Runs schedules on a machine in model time. One rank of each that `symmetry` keeps apart; what such a rank sends to a
+/// rank so far away is what it gets from one as far away on the other side.
 class CostSimulation {
  public:
-  CostSimulation(std::span<const Schedule> schedules, const Machine& machine, const Symmetry& symmetry, const EvaluationOptions& options);
+  CostSimulation(std::span<const Schedule> schedules, const Machine& machine, const Symmetry& symmetry,
+                 const EvaluationOptions& options);
   Evaluation run();
 
  private:
@@ -48,23 +49,23 @@ class CostSimulation {
   };
 
   struct Message {
-    int from = 0;         ///< the rank that stands for the sender
-    int to = 0;           ///< and for the receiver
+    int from = 0;  ///< the rank that stands for the sender
+    int to = 0;    ///< and for the receiver
     std::int64_t bytes = 0;
     const LinkClass* link = nullptr;
     std::uint64_t connection = 0;
     Progress::Piece send, recv;
-    double sent_s = -1;   ///< the sender began
-    double posted_s = -1; ///< the receiver was ready
-    double begin_s = 0;   ///< on the wire
-    double arrived_s = -1;  ///< at the receiver's node
+    double sent_s = -1;      ///< the sender began
+    double posted_s = -1;    ///< the receiver was ready
+    double begin_s = 0;      ///< on the wire
+    double arrived_s = -1;   ///< at the receiver's node
     double given_bytes = 0;  ///< to its connection, up to its end
-    bool near = false;    ///< on one node
+    bool near = false;       ///< on one node
     bool multicast = false;
-    bool leads = false;   ///< of a multicast's copies, the one that ends the send
-    bool between = false; ///< … and one that is the first to pass the links to its switch
+    bool leads = false;                ///< of a multicast's copies, the one that ends the send
+    bool between = false;              ///< … and one that is the first to pass the links to its switch
     std::vector<MessageId> followers;  ///< a multicast's copies that this one's receiver passes on within its node
-    bool waits = false;   ///< for its receive, before it may leave
+    bool waits = false;                ///< for its receive, before it may leave
     bool queued = false;
     bool packet = false;  ///< its receiver waits for a multicast's packet, not for the library's message
   };
@@ -79,8 +80,9 @@ class CostSimulation {
     Fifo unfinished;  ///< sends that are not complete, since the system has not taken them over
     double given_bytes = 0;
     double sent_bytes = 0;
-    MessageId under_way = none;      ///< while busy
-    std::vector<MessageId> answers;  ///< messages of the other way that wait for an answer behind what is under way here
+    MessageId under_way = none;  ///< while busy
+    std::vector<MessageId>
+        answers;  ///< messages of the other way that wait for an answer behind what is under way here
     double idle_since_s = -std::numeric_limits<double>::infinity();
     bool busy = false;
   };
@@ -131,10 +133,14 @@ class CostSimulation {
   /// Its receiver copies it, in its turn.
   [[nodiscard]] bool fetched(const Message& m) const { return m.near && m.waits && turns_.shared(); }
   [[nodiscard]] double take_in_s(const Message& m) const;
-  [[nodiscard]] double crowded_multicast_s() const { return machine_.cores() > 0 ? machine_.profile().multicast.crowded_s : 0; }
+  [[nodiscard]] double crowded_multicast_s() const {
+    return machine_.cores() > 0 ? machine_.profile().multicast.crowded_s : 0;
+  }
   [[nodiscard]] double multicast_send_work_s(const LinkClass& link, std::int64_t bytes, std::size_t nodes) const;
   [[nodiscard]] double packet_work_s(const Message& m) const;
-  [[nodiscard]] bool crowded(const LinkClass& link) const { return machine_.cores() > 0 && !link.crowded.points().empty(); }
+  [[nodiscard]] bool crowded(const LinkClass& link) const {
+    return machine_.cores() > 0 && !link.crowded.points().empty();
+  }
   [[nodiscard]] static double crowded_work_s(const LinkClass& link, std::int64_t bytes);
   [[nodiscard]] static double packets_s(const LinkClass& link, std::int64_t bytes, double waited);
   void count_packets(const Message& m, double now);
@@ -155,13 +161,14 @@ class CostSimulation {
   NetworkPorts ports_;
   Cores cores_;
   Turns turns_;
-  std::vector<std::uint64_t> turn_planned_;    ///< by ring: the order of the event that counts
-  std::vector<Awaited> awaited_;               ///< by rank
-  std::vector<bool> ready_;                    ///< by rank: something may start or go on
+  std::vector<std::uint64_t> turn_planned_;     ///< by ring: the order of the event that counts
+  std::vector<Awaited> awaited_;                ///< by rank
+  std::vector<bool> ready_;                     ///< by rank: something may start or go on
   std::vector<std::deque<MessageId>> arrived_;  ///< by rank: asked for and there, not taken in yet
-  std::vector<std::deque<MessageId>> taken_in_;  ///< by rank: by the library, which gave the core away before it said so
-  std::vector<std::deque<MessageId>> noticed_;   ///< by rank: of those, what it is told in this turn
-  std::vector<double> looked_s_;                 ///< by rank: when it last looked what has come
+  std::vector<std::deque<MessageId>>
+      taken_in_;                                ///< by rank: by the library, which gave the core away before it said so
+  std::vector<std::deque<MessageId>> noticed_;  ///< by rank: of those, what it is told in this turn
+  std::vector<double> looked_s_;                ///< by rank: when it last looked what has come
   double waited_s_ = 0;  ///< in the measured latency: until a receiver that shared its core had its turn
   double notice_s_ = 0;  ///< the same here, where one rank stands for many
   std::vector<std::unique_ptr<Progress>> progress_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicasts in model time: one copy leaves the sender, one goes over each link between switches, one comes into each node, which passes
-// it on among its ranks.
+// Multicasts in model time: one copy leaves the sender, one goes over each link between switches, one comes into each
+// node, which passes it on among its ranks.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -41,7 +41,8 @@ void CostSimulation::post_multicast(int rank, const Op& op, const Progress::Piec
   const auto r = static_cast<std::size_t>(rank);
   const auto& members = schedules_[r].groups()[static_cast<std::size_t>(op.group)];
   result_.pieces += static_cast<std::int64_t>(members.size());
-  if (result_.pieces > options_.max_pieces) throw InvalidArgument("more than " + std::to_string(options_.max_pieces) + " pieces: too many to evaluate");
+  if (result_.pieces > options_.max_pieces)
+    throw InvalidArgument("more than " + std::to_string(options_.max_pieces) + " pieces: too many to evaluate");
   const std::int64_t bytes = op.piece_size(piece.index);
   const int from_node = machine_.node(rank);
   const LinkClass& link = machine_.profile().link_class(Scope::same_switch);
@@ -83,8 +84,9 @@ bool CostSimulation::hears(int rank, const Op& op) const {
   if (op.group < 0) return false;
   const auto& members = schedules_[static_cast<std::size_t>(rank)].groups()[static_cast<std::size_t>(op.group)];
   const int node = machine_.node(rank);
-  return node != machine_.node(op.peer) && std::none_of(members.begin(), std::find(members.begin(), members.end(), rank),
-                                                        [&](int member) { return machine_.node(member) == node; });
+  return node != machine_.node(op.peer) &&
+         std::none_of(members.begin(), std::find(members.begin(), members.end(), rank),
+                      [&](int member) { return machine_.node(member) == node; });
 }
 
 /// After what its sender handed over before.
@@ -98,8 +100,9 @@ void CostSimulation::multicast_leaves(MessageId id, double now) {
   message_of_flow_[flow] = id;
 }
 
-/// What multicasts cost processors where all ranks send them in turn, if that was measured: half of it is the sender's, of whose core the packet's way to each node is
-/// the work (nodes that share cores have no switch but these). What is longer than a packet costs more as any message does; it goes beside the wire.
+/// What multicasts cost processors where all ranks send them in turn, if that was measured: half of it is the sender's,
+/// of whose core the packet's way to each node is the work (nodes that share cores have no switch but these). What is
+/// longer than a packet costs more as any message does; it goes beside the wire.
 double CostSimulation::multicast_send_work_s(const LinkClass& link, std::int64_t bytes, std::size_t nodes) const {
   const double work_s = send_work_s(link, bytes);
   const double crowded_s = crowded_multicast_s();

@@ -51,11 +51,12 @@ void CostSimulation::step(int rank, double now) {
   }
 }
 
-/// Whether the library gives the core away between taking in what came over this link and saying so, as Open MPI does with what comes over TCP
-/// (opal_progress), when it is asked again and again, as schedules do.
+/// Whether the library gives the core away between taking in what came over this link and saying so, as Open MPI does
+/// with what comes over TCP (opal_progress), when it is asked again and again, as schedules do.
 bool CostSimulation::pauses(const LinkClass& link) const { return link.told_next_turn.value_or(receive_pauses(link)); }
 
-/// The same in a blocking receive, by which latencies are measured: one that finds its message there takes a round of all ranks more than a send.
+/// The same in a blocking receive, by which latencies are measured: one that finds its message there takes a round of
+/// all ranks more than a send.
 bool CostSimulation::receive_pauses(const LinkClass& link) const {
   return waited_s_ > 0 && link.receive_overhead.at(0) - link.send_overhead.at(0) > waited_s_;
 }
@@ -64,7 +65,8 @@ bool CostSimulation::receive_pauses(const LinkClass& link) const {
 void CostSimulation::taken_in(MessageId id, double now) {
   const Message& m = messages_[id];
   const auto r = static_cast<std::size_t>(m.to);
-  if (!turns_.shared() || m.near || m.multicast || m.arrived_s < looked_s_[r] || !pauses(*m.link)) return received(id, now);
+  if (!turns_.shared() || m.near || m.multicast || m.arrived_s < looked_s_[r] || !pauses(*m.link))
+    return received(id, now);
   taken_in_[r].push_back(id);
   step(m.to, now);
 }
@@ -89,7 +91,8 @@ void CostSimulation::count_packets(const Message& m, double now) {
   plan_turn(turns_.ring_of(m.from), now);
 }
 
-/// A last look before the core is given away. Who waits for nothing but multicasts' packets then sleeps (mpi/executor.cpp).
+/// A last look before the core is given away. Who waits for nothing but multicasts' packets then sleeps
+/// (mpi/executor.cpp).
 void CostSimulation::look(int rank, double now) {
   const auto r = static_cast<std::size_t>(rank);
   if (ready_[r] || !arrived_[r].empty()) return step(rank, now);

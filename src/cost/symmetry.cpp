@@ -10,8 +10,8 @@ namespace {
 
 bool is_message(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::recv; }
 
-/// Whether the messages of `b`, rank rb's, are those of `a`, rank ra's, with the ranks renamed. Where data is copied, and in how
-/// many parts, may depend on the rank.
+/// Whether the messages of `b`, rank rb's, are those of `a`, rank ra's, with the ranks renamed. Where data is copied,
+/// and in how many parts, may depend on the rank.
 bool alike(const Schedule& a, int ra, const Schedule& b, int rb, const Symmetry& symmetry) {
   auto x = a.ops().begin();
   auto y = b.ops().begin();
@@ -26,10 +26,11 @@ bool alike(const Schedule& a, int ra, const Schedule& b, int rb, const Symmetry&
   }
 }
 
-/// Ranks far from one another and from the ends, the first and the last; the root, which mostly is like no other, and another
-/// that it would stand for.
+/// Ranks far from one another and from the ends, the first and the last; the root, which mostly is like no other, and
+/// another that it would stand for.
 std::vector<int> sample(int ranks, int root, int period) {
-  std::vector<int> chosen{1, 2, 3, ranks / 3, ranks / 2 - 1, ranks / 2, ranks * 5 / 7, ranks - 2, ranks - 1, root, (root + period) % ranks};
+  std::vector<int> chosen{
+      1, 2, 3, ranks / 3, ranks / 2 - 1, ranks / 2, ranks * 5 / 7, ranks - 2, ranks - 1, root, (root + period) % ranks};
   std::sort(chosen.begin(), chosen.end());
   chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   std::erase_if(chosen, [&](int r) { return r < 1 || r >= ranks; });
@@ -56,7 +57,8 @@ Symmetry find_symmetry(const std::function<Schedule(int rank)>& build, int ranks
   if (!build(0).groups().empty()) return all;
   const Symmetry rotation{ranks, step, false};
   if (holds(build, rotation, root)) return rotation;
-  const bool powers = std::has_single_bit(static_cast<unsigned>(ranks)) && std::has_single_bit(static_cast<unsigned>(step));
+  const bool powers =
+      std::has_single_bit(static_cast<unsigned>(ranks)) && std::has_single_bit(static_cast<unsigned>(step));
   const Symmetry exchange{ranks, step, true};
   return powers && holds(build, exchange, root) ? exchange : all;
 }

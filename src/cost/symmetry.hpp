@@ -9,8 +9,8 @@
 
 namespace antiphon {
 
-/// A renaming of ranks that leaves a collective as it is: by adding (mod P), as in rings, or by exclusive or, as in exchanges.
-/// `period` ranks from 0 on then stand for all; with period = P, every rank stands for itself.
+/// A renaming of ranks that leaves a collective as it is: by adding (mod P), as in rings, or by exclusive or, as in
+/// exchanges. `period` ranks from 0 on then stand for all; with period = P, every rank stands for itself.
 struct Symmetry {
   int ranks = 1;
   int period = 1;
@@ -23,14 +23,15 @@ struct Symmetry {
   }
   /// Which rank below `period` stands for the one so far from `rank`.
   [[nodiscard]] int standing_for(int rank, int far) const {
-    return exchange ? (rank ^ far) % period : static_cast<int>((static_cast<std::int64_t>(rank) + far) % ranks) % period;
+    return exchange ? (rank ^ far) % period
+                    : static_cast<int>((static_cast<std::int64_t>(rank) + far) % ranks) % period;
   }
   [[nodiscard]] bool whole() const { return period == ranks; }
 };
 
 /// The symmetry that schedules have, as far as a sample of ranks shows: renaming leaves the messages' order,
-/// peers, lengths and cuts as they are (places in memory and copies may differ). `step`: the network repeats after so many ranks.
-/// `root`: of a collective that has one.
+/// peers, lengths and cuts as they are (places in memory and copies may differ). `step`: the network repeats after so
+/// many ranks. `root`: of a collective that has one.
 Symmetry find_symmetry(const std::function<Schedule(int rank)>& build, int ranks, int step, int root = 0);
 
 }  // namespace antiphon

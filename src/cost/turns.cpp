@@ -35,7 +35,8 @@ void Turns::go_round(Ring& ring, double now) const {
   }
   if (ring.running == nobody && turn_s_ > 0 && now > ring.since && !ring.ranks.empty()) {
     const double turns = std::floor((now - ring.since) / turn_s_);
-    ring.at = static_cast<std::size_t>(std::fmod(static_cast<double>(ring.at) + turns, static_cast<double>(ring.ranks.size())));
+    ring.at = static_cast<std::size_t>(
+        std::fmod(static_cast<double>(ring.at) + turns, static_cast<double>(ring.ranks.size())));
     ring.since += turns * turn_s_;
   } else {
     ring.since = std::max(ring.since, now);
@@ -62,7 +63,8 @@ std::optional<Turns::Next> Turns::next(std::size_t index, double now) {
   const std::size_t size = ring.ranks.size();
   for (std::size_t away = 0; away < size; ++away) {
     const int rank = ring.ranks[(ring.at + away) % size];
-    if (states_[static_cast<std::size_t>(rank)].asks) return Next{std::max(now, ring.since + ring.owed + static_cast<double>(away) * turn_s_), rank};
+    if (states_[static_cast<std::size_t>(rank)].asks)
+      return Next{std::max(now, ring.since + ring.owed + static_cast<double>(away) * turn_s_), rank};
   }
   return std::nullopt;
 }

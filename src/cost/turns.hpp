@@ -9,10 +9,10 @@
 
 namespace antiphon {
 
-/// Ranks that share a core and poll: each holds it for `turn_s` if it finds nothing to do, and for as long as it does find something
-/// to do, then the next in the ring has its turn. Who of many messages is served first follows from this, and not from the
-/// order in which they came: a rank whose next messages are there already runs ahead of all others. A rank that sleeps leaves the
-/// ring, and comes in again as its last.
+/// Ranks that share a core and poll: each holds it for `turn_s` if it finds nothing to do, and for as long as it does
+/// find something to do, then the next in the ring has its turn. Who of many messages is served first follows from
+/// this, and not from the order in which they came: a rank whose next messages are there already runs ahead of all
+/// others. A rank that sleeps leaves the ring, and comes in again as its last.
 class Turns {
  public:
   struct Next {
@@ -39,7 +39,8 @@ class Turns {
   /// Instead of `end`: it has no turns any more until it asks.
   void sleep(int rank, double now);
 
-  /// Interrupts take so much of the rank's core: of the time in which nobody has anything to do, or of whoever is running.
+  /// Interrupts take so much of the rank's core: of the time in which nobody has anything to do, or of whoever is
+  /// running.
   void interrupt(int rank, double seconds, double now);
   /// What they took while this rank was running.
   [[nodiscard]] double interrupted_s(int rank);

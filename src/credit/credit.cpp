@@ -10,8 +10,8 @@ namespace antiphon {
 
 void CreditLimits::check() const {
   const auto positive = [](std::int64_t bytes) { return bytes > 0; };
-  if (!positive(piece_bytes) || !positive(credit_bytes) || !positive(sender_bytes) || short_bytes < 0 || !positive(short_window_bytes) ||
-      !positive(step_bytes)) {
+  if (!positive(piece_bytes) || !positive(credit_bytes) || !positive(sender_bytes) || short_bytes < 0 ||
+      !positive(short_window_bytes) || !positive(step_bytes)) {
     throw InvalidArgument("credit: sizes must be positive");
   }
   if (piece_bytes > sender_bytes || sender_bytes > credit_bytes) {
@@ -23,7 +23,8 @@ std::string credit_parameters(std::int64_t credit_bytes) {
   if (credit_bytes <= 0) return "";
   constexpr std::int64_t unit = 1024;
   const std::int64_t piece = std::clamp<std::int64_t>(credit_bytes / 16 / unit * unit, 2 * unit, 64 * unit);
-  return ":piece_bytes=" + std::to_string(piece) + ",credit_bytes=" + std::to_string(8 * piece) + ",sender_bytes=" + std::to_string(2 * piece);
+  return ":piece_bytes=" + std::to_string(piece) + ",credit_bytes=" + std::to_string(8 * piece) +
+         ",sender_bytes=" + std::to_string(2 * piece);
 }
 
 CreditExchange::CreditExchange(int rank, int size, const CreditLimits& limits)
@@ -102,8 +103,9 @@ void CreditExchange::add_step(const ExchangeStep& wanted) {
   steps_.push_back({wanted.to, wanted.from, out, in, 0, begin, begin + in});
 }
 
-/// A free rank's credit is shared out by how much comes from whom. The queue before its port is first in, first out, so a sender's window is
-/// its share of the port; with equal ones a sender of most of it would be as slow as the others, and the busiest rank of all idle at times.
+/// A free rank's credit is shared out by how much comes from whom. The queue before its port is first in, first out, so
+/// a sender's window is its share of the port; with equal ones a sender of most of it would be as slow as the others,
+/// and the busiest rank of all idle at times.
 void CreditExchange::share_credit() {
   const std::int64_t all_bytes = steps_.empty() ? 0 : steps_.back().end;
   if (all_bytes == 0) return;  // nothing to grant
@@ -151,7 +153,8 @@ void CreditExchange::grant_freely() {
     if (step.receive_bytes == 0) continue;
     Peer& p = peer(step.from);
     if (p.blocked) continue;
-    while (grant_from(step, limits_.piece_bytes)) {}
+    while (grant_from(step, limits_.piece_bytes)) {
+    }
     // What is left of this step comes before anything of the same peer in later steps.
     p.blocked = step.receive_bytes > 0;
     // Credit is left, but too little for a piece of the one whose turn it is: nobody overtakes.
@@ -164,14 +167,17 @@ void CreditExchange::grant_freely() {
   while (grants_begin_ < steps_.size() && steps_[grants_begin_].receive_bytes == 0) ++grants_begin_;
 }
 
-/// A sender may begin when almost all of the steps before has come in; to one that has begun, the next grant comes in good time.
+/// A sender may begin when almost all of the steps before has come in; to one that has begun, the next grant comes in
+/// good time.
 void CreditExchange::grant_in_step() {
   for (; grants_begin_ < steps_.size(); ++grants_begin_) {
     Step& step = steps_[grants_begin_];
     while (step.receive_bytes > 0) {
       const std::int64_t next = step.end - step.receive_bytes;
-      const std::int64_t ahead = next == step.begin ? limits_.sender_bytes : std::max(limits_.sender_bytes, limits_.step_bytes / 2);
-      if (next - received_bytes_ >= ahead || !grant_from(step, std::max(limits_.step_bytes, limits_.piece_bytes))) return;
+      const std::int64_t ahead =
+          next == step.begin ? limits_.sender_bytes : std::max(limits_.sender_bytes, limits_.step_bytes / 2);
+      if (next - received_bytes_ >= ahead || !grant_from(step, std::max(limits_.step_bytes, limits_.piece_bytes)))
+        return;
     }
   }
 }
@@ -185,7 +191,8 @@ bool CreditExchange::grant_from(Step& step, std::int64_t most_bytes) {
   if (!in_step_ && p.outstanding + bytes > p.window_bytes) return false;
   const std::int64_t more = std::min(bytes, std::max<std::int64_t>(0, p.window_bytes - p.outstanding));
   if (outstanding_bytes_ + more > limits_.credit_bytes) return false;
-  for (std::int64_t at = 0; at < bytes; at += piece) push(Kind::recv_piece, step.from, p.granted + at, std::min(piece, bytes - at));
+  for (std::int64_t at = 0; at < bytes; at += piece)
+    push(Kind::recv_piece, step.from, p.granted + at, std::min(piece, bytes - at));
   push(Kind::send_grant, step.from, p.granted, bytes);
   p.granted += bytes;
   count_outstanding(p, bytes);
@@ -199,15 +206,16 @@ void CreditExchange::count_outstanding(Peer& p, std::int64_t bytes) {
   outstanding_bytes_ += std::min(p.outstanding, p.window_bytes);
 }
 
-/// Step after step, as far as there are grants, no further ahead of what has come in than a few pieces; a step that receives less
-/// than it sends does not wait for more than it receives.
+/// Step after step, as far as there are grants, no further ahead of what has come in than a few pieces; a step that
+/// receives less than it sends does not wait for more than it receives.
 void CreditExchange::send_in_step() {
   for (; sends_begin_ < steps_.size(); ++sends_begin_) {
     Step& step = steps_[sends_begin_];
     while (step.send_bytes > 0) {
       const Peer& p = peer(step.to);
       const std::int64_t at = std::min(step.begin + step.sent_bytes, step.end + limits_.sender_bytes - 1);
-      if (p.sent == p.allowed || sending_bytes_ >= limits_.sender_bytes || at - received_bytes_ >= limits_.sender_bytes) return;
+      if (p.sent == p.allowed || sending_bytes_ >= limits_.sender_bytes || at - received_bytes_ >= limits_.sender_bytes)
+        return;
       const std::int64_t piece = std::min({limits_.piece_bytes, p.to_send - p.sent, step.send_bytes});
       send_piece(step.to);
       step.send_bytes -= piece;
@@ -265,7 +273,8 @@ void CreditExchange::complete(const Action& action, std::int64_t granted_bytes) 
       sending_bytes_ -= action.bytes;
       if (in_step_) send_in_step();
       break;
-    case Kind::send_short: case Kind::send_grant: break;
+    case Kind::send_short:
+    case Kind::send_grant: break;
   }
   --unfinished_;
 }
@@ -274,8 +283,8 @@ void CreditExchange::take_grant(int from, std::int64_t bytes) {
   Peer& p = peer(from);
   const std::int64_t left = p.to_send - p.allowed;
   if (bytes <= 0 || bytes > left || (bytes < left && bytes % limits_.piece_bytes != 0)) {
-    throw FormatError("rank " + std::to_string(from) + " granted " + std::to_string(bytes) + " bytes of a message of which " +
-                      std::to_string(left) + " are left");
+    throw FormatError("rank " + std::to_string(from) + " granted " + std::to_string(bytes) +
+                      " bytes of a message of which " + std::to_string(left) + " are left");
   }
   p.allowed += bytes;
   unfinished_ += (bytes + limits_.piece_bytes - 1) / limits_.piece_bytes;

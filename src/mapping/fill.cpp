@@ -44,8 +44,8 @@ void Places::pin_all() {
     const int end = slots.first[at(pin.node) + 1];
     while (slot < end && (taken(slot) || slots.core[at(slot)] != pin.core)) ++slot;
     if (slot == end) {
-      throw InvalidArgument("pin of rank " + std::to_string(pin.rank) + ": core " + std::to_string(pin.core) + " of node " +
-                            task_.machine().nodes[at(pin.node)].name + " is not free");
+      throw InvalidArgument("pin of rank " + std::to_string(pin.rank) + ": core " + std::to_string(pin.core) +
+                            " of node " + task_.machine().nodes[at(pin.node)].name + " is not free");
     }
     put_at(pin.rank, slot);
   }

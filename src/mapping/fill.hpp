@@ -26,8 +26,8 @@ class Places {
   const Task& task_;
   Assignment assignment_;
   std::vector<char> taken_;
-  std::vector<int> free_;   ///< slots, by node
-  std::vector<int> next_;   ///< no slot of the node below this one is free
+  std::vector<int> free_;  ///< slots, by node
+  std::vector<int> next_;  ///< no slot of the node below this one is free
 };
 
 /// Pinned ranks where they must be, the others one node after the other.

@@ -45,7 +45,8 @@ std::vector<LinkLoad> Links::loaded() const {
     const double bytes = bytes_[static_cast<std::size_t>(link)];
     if (bytes > 0) loads.push_back({name(link), bytes, bytes_per_s(link)});
   }
-  std::stable_sort(loads.begin(), loads.end(), [](const LinkLoad& a, const LinkLoad& b) { return a.seconds() > b.seconds(); });
+  std::stable_sort(loads.begin(), loads.end(),
+                   [](const LinkLoad& a, const LinkLoad& b) { return a.seconds() > b.seconds(); });
   return loads;
 }
 

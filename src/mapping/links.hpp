@@ -8,8 +8,8 @@
 
 namespace antiphon::mapping {
 
-/// The links of a machine, numbered: a node's port out is 2 · node, in is 2 · node + 1; behind them a switch's way up and down,
-/// and on a torus 2 · dimensions links a node instead.
+/// The links of a machine, numbered: a node's port out is 2 · node, in is 2 · node + 1; behind them a switch's way up
+/// and down, and on a torus 2 · dimensions links a node instead.
 class Links {
  public:
   explicit Links(const Machine& machine);

@@ -14,7 +14,9 @@ constexpr Distance nowhere{};
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Where nothing was measured within a node: shared memory, as fast as copying twice.
-Distance guessed_within_node(const Profile& profile) { return {5e-7, 2 / std::max(profile.processors.copy_bytes_per_s, 1e8)}; }
+Distance guessed_within_node(const Profile& profile) {
+  return {5e-7, 2 / std::max(profile.processors.copy_bytes_per_s, 1e8)};
+}
 
 Distance distance_of(const LinkClass& link, double message_bytes) {
   const double empty_s = link.gap.at(0);
@@ -45,7 +47,8 @@ void check_kinds(const Machine& m) {
       width = level.width;
     }
     if (!kind.levels.empty() && width < kind.cores) {
-      wrong("the last level of a node with " + std::to_string(kind.cores) + " cores spans only " + std::to_string(width));
+      wrong("the last level of a node with " + std::to_string(kind.cores) + " cores spans only " +
+            std::to_string(width));
     }
   }
 }
@@ -65,8 +68,10 @@ void check_switches(const Machine& m) {
   if (m.switches.empty()) wrong("there is no switch");
   for (std::size_t i = 0; i < m.switches.size(); ++i) {
     // A parent comes before its children, so that there is no circle.
-    if (m.switches[i].parent >= static_cast<int>(i)) wrong("switch " + m.switches[i].name + ": its parent must be listed before it");
-    if (m.switches[i].parent < 0 && i > 0) wrong("switch " + m.switches[i].name + " has no parent: only the first one can be the top");
+    if (m.switches[i].parent >= static_cast<int>(i))
+      wrong("switch " + m.switches[i].name + ": its parent must be listed before it");
+    if (m.switches[i].parent < 0 && i > 0)
+      wrong("switch " + m.switches[i].name + " has no parent: only the first one can be the top");
   }
 }
 
@@ -129,7 +134,8 @@ int Machine::hops(int node, int other) const {
   if (node == other) return 0;
   if (!torus) {
     const int common = depth(switches, common_switch(node, other));
-    return 2 + depth(switches, nodes[at(node)].switch_index) + depth(switches, nodes[at(other)].switch_index) - 2 * common;
+    return 2 + depth(switches, nodes[at(node)].switch_index) + depth(switches, nodes[at(other)].switch_index) -
+           2 * common;
   }
   int sum = 0;
   for (std::size_t axis = torus->dims.size(); axis-- > 0;) {
@@ -149,7 +155,8 @@ void Machine::check() const {
   check_switches(*this);
   check_torus(*this);
   for (const Node& n : nodes) {
-    if (n.switch_index < 0 || at(n.switch_index) >= switches.size()) wrong("node " + n.name + " is on a switch that is not there");
+    if (n.switch_index < 0 || at(n.switch_index) >= switches.size())
+      wrong("node " + n.name + " is on a switch that is not there");
   }
   if (!between_nodes.empty() && between_nodes.size() != nodes.size() * nodes.size()) {
     wrong("the matrix between nodes does not have as many rows as there are nodes");
@@ -164,16 +171,19 @@ Machine Machine::of_profile(const Profile& profile, int cores_per_node, double m
   m.name = profile.machine.name;
   const bool measured_within = !profile.link_classes.empty() && profile.link_classes.front().scope <= Scope::node;
   NodeKind kind;
-  kind.cores = cores_per_node > 0 ? cores_per_node : std::max(profile.machine.ranks_per_node, profile.processors.cores_per_node);
+  kind.cores =
+      cores_per_node > 0 ? cores_per_node : std::max(profile.machine.ranks_per_node, profile.processors.cores_per_node);
   const int sockets = profile.processors.sockets_per_node;
   if (sockets > 1 && kind.cores % sockets == 0 && kind.cores > sockets && measured_within) {
     kind.levels.push_back({kind.cores / sockets, distance_of(profile.link_class(Scope::socket), message_bytes)});
   }
-  kind.levels.push_back({kind.cores, measured_within ? distance_of(profile.link_class(Scope::node), message_bytes) : guessed_within_node(profile)});
+  kind.levels.push_back({kind.cores, measured_within ? distance_of(profile.link_class(Scope::node), message_bytes)
+                                                     : guessed_within_node(profile)});
   m.kinds = {kind};
   const Distance within = distance_of(profile.link_class(Scope::same_switch), message_bytes);
   const Distance across = distance_of(profile.link_class(Scope::uplink), message_bytes);
-  for (const SwitchEntry& s : profile.topology.switches) m.switches.push_back({s.name, s.parent, s.uplink_bytes_per_s, within, across});
+  for (const SwitchEntry& s : profile.topology.switches)
+    m.switches.push_back({s.name, s.parent, s.uplink_bytes_per_s, within, across});
   for (const NodeEntry& n : profile.topology.nodes) m.nodes.push_back({n.name, 0, n.switch_index, n.port_bytes_per_s});
   m.check();
   return m;

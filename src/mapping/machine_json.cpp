@@ -30,7 +30,8 @@ std::string text_or(const JsonNode& object, std::string_view key, const std::str
 double seconds_per_byte(double bytes_per_s) { return bytes_per_s > 0 ? 1 / bytes_per_s : 0; }
 
 Distance read_distance(const JsonNode& object) {
-  return {number_or(object, "latency_s", 0, max_seconds), seconds_per_byte(number_or(object, "bytes_per_s", 0, max_rate))};
+  return {number_or(object, "latency_s", 0, max_seconds),
+          seconds_per_byte(number_or(object, "bytes_per_s", 0, max_rate))};
 }
 
 /// {"latency_s": [[…]], "bytes_per_s": [[…]]}: square; what is on the diagonal does not count; null and 0 cost nothing.
@@ -50,7 +51,8 @@ std::vector<Distance> read_matrices(const JsonNode& object) {
       if (i == j) continue;
       const JsonNode l = latencies.element(j);
       const JsonNode r = rates.element(j);
-      out[i * size + j] = {l.is_null() ? 0 : l.number(0, max_seconds), seconds_per_byte(r.is_null() ? 0 : r.number(0, max_rate))};
+      out[i * size + j] = {l.is_null() ? 0 : l.number(0, max_seconds),
+                           seconds_per_byte(r.is_null() ? 0 : r.number(0, max_rate))};
     }
   }
   return out;
@@ -70,7 +72,8 @@ std::vector<Level> read_levels(const JsonNode& list, int cores) {
 
 NodeKind read_kind(const JsonNode& object, const JsonNode& document) {
   NodeKind kind;
-  kind.cores = static_cast<int>(object.integer_or("cores", document.integer_or("cores_per_node", 1, 1, max_cores), 1, max_cores));
+  kind.cores = static_cast<int>(
+      object.integer_or("cores", document.integer_or("cores_per_node", 1, 1, max_cores), 1, max_cores));
   if (const auto matrices = object.find("between_cores")) kind.between = read_matrices(*matrices);
   if (const auto levels = object.find("levels")) {
     kind.levels = read_levels(*levels, kind.cores);
@@ -85,8 +88,8 @@ class MachineReader {
   explicit MachineReader(const JsonNode& document) : document_(document) {}
 
   Machine read() {
-    document_.allow_only({"format", "version", "name", "nodes", "cores_per_node", "levels", "switches", "latency_s", "bytes_per_s", "torus",
-                          "between_nodes", "between_cores", "details"});
+    document_.allow_only({"format", "version", "name", "nodes", "cores_per_node", "levels", "switches", "latency_s",
+                          "bytes_per_s", "torus", "between_nodes", "between_cores", "details"});
     machine_.name = text_or(document_, "name", "");
     if (const auto m = document_.find("between_nodes")) machine_.between_nodes = read_matrices(*m);
     if (const auto m = document_.find("between_cores")) machine_.between_cores = read_matrices(*m);
@@ -113,9 +116,11 @@ class MachineReader {
       const auto parent = s.find("parent");
       const Distance within = read_distance(s);
       const auto across = s.find("across");
-      machine_.switches.push_back({name, parent ? switch_named(*parent) : -1, number_or(s, "uplink_bytes_per_s", 0, max_rate), within,
+      machine_.switches.push_back({name, parent ? switch_named(*parent) : -1,
+                                   number_or(s, "uplink_bytes_per_s", 0, max_rate), within,
                                    across ? read_distance(*across) : within});
-      if (!switch_of_name_.emplace(name, static_cast<int>(i)).second) s.fail("there is another switch \"" + name + "\"");
+      if (!switch_of_name_.emplace(name, static_cast<int>(i)).second)
+        s.fail("there is another switch \"" + name + "\"");
     }
   }
 
@@ -132,7 +137,8 @@ class MachineReader {
     machine_.torus.emplace();
     const JsonNode dims = torus->at("dims");
     const std::size_t count = dims.array_size(16);
-    for (std::size_t i = 0; i < count; ++i) machine_.torus->dims.push_back(static_cast<int>(dims.element(i).integer(1, max_nodes)));
+    for (std::size_t i = 0; i < count; ++i)
+      machine_.torus->dims.push_back(static_cast<int>(dims.element(i).integer(1, max_nodes)));
     machine_.torus->link_bytes_per_s = number_or(*torus, "link_bytes_per_s", 0, max_rate);
   }
 
@@ -183,7 +189,8 @@ class MachineReader {
     const double port = number_or(node, "port_bytes_per_s", 0, max_rate);
     add_cores(node, count, machine_.kinds.back().cores);
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::string number = std::to_string(name && count > 1 ? i : static_cast<std::int64_t>(machine_.nodes.size()));
+      const std::string number =
+          std::to_string(name && count > 1 ? i : static_cast<std::int64_t>(machine_.nodes.size()));
       const std::string full = !name ? "node" + number : count > 1 ? name->text() + number : name->text();
       machine_.nodes.push_back({full, static_cast<int>(machine_.kinds.size()) - 1, switch_index, port});
     }
@@ -197,7 +204,9 @@ class MachineReader {
     if (cores_ > max_cores) node.fail("more than " + std::to_string(max_cores) + " cores");
   }
 
-  static bool same(const NodeKind& a, const NodeKind& b) { return a.cores == b.cores && a.levels == b.levels && a.between == b.between; }
+  static bool same(const NodeKind& a, const NodeKind& b) {
+    return a.cores == b.cores && a.levels == b.levels && a.between == b.between;
+  }
 
   const JsonNode& document_;
   Machine machine_;
@@ -218,7 +227,8 @@ Machine read_machine(const JsonNode& document) {
 
 Machine Machine::parse(std::string_view json) {
   const nlohmann::json document = JsonNode::parse(json, max_document_bytes);
-  if (document.is_object() && document.value("format", nlohmann::json()) == "antiphon-profile") return of_profile(Profile::parse(json));
+  if (document.is_object() && document.value("format", nlohmann::json()) == "antiphon-profile")
+    return of_profile(Profile::parse(json));
   return read_machine(JsonNode(document));
 }
 

@@ -30,7 +30,9 @@ Json json_of(const std::vector<Distance>& matrix, std::size_t rows) {
 
 Json json_of(const Machine& machine, const Node& node) {
   const NodeKind& kind = machine.kinds[static_cast<std::size_t>(node.kind)];
-  Json out{{"name", node.name}, {"switch", machine.switches[static_cast<std::size_t>(node.switch_index)].name}, {"cores", kind.cores}};
+  Json out{{"name", node.name},
+           {"switch", machine.switches[static_cast<std::size_t>(node.switch_index)].name},
+           {"cores", kind.cores}};
   if (node.port_bytes_per_s > 0) out["port_bytes_per_s"] = node.port_bytes_per_s;
   if (!kind.between.empty()) out["between_cores"] = json_of(kind.between, static_cast<std::size_t>(kind.cores));
   Json levels = Json::array();
@@ -58,9 +60,11 @@ Json json_of(const Machine& machine) {
   Json nodes = Json::array();
   for (const Node& n : machine.nodes) nodes.push_back(json_of(machine, n));
   Json out{{"name", machine.name}, {"switches", switches}, {"nodes", nodes}};
-  if (machine.torus) out["torus"] = {{"dims", machine.torus->dims}, {"link_bytes_per_s", machine.torus->link_bytes_per_s}};
+  if (machine.torus)
+    out["torus"] = {{"dims", machine.torus->dims}, {"link_bytes_per_s", machine.torus->link_bytes_per_s}};
   if (!machine.between_nodes.empty()) out["between_nodes"] = json_of(machine.between_nodes, machine.nodes.size());
-  if (!machine.between_cores.empty()) out["between_cores"] = json_of(machine.between_cores, static_cast<std::size_t>(machine.cores()));
+  if (!machine.between_cores.empty())
+    out["between_cores"] = json_of(machine.between_cores, static_cast<std::size_t>(machine.cores()));
   return out;
 }
 

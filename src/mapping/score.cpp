@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an assignment costs: the sum of all messages' times (paper 2's graph mapping problem) and what crosses each link.
+// What an assignment costs: the sum of all messages' times (paper 2's graph mapping problem) and what crosses each
+// link.
 #include <algorithm>
 
 #include "antiphon/mapping.hpp"

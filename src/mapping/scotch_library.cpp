@@ -51,8 +51,10 @@ class Library {
       missing_ = "Scotch is not installed; hint: Debian's package libscotch-7.0";
       return;
     }
-    number_bytes_ = dlsym(handle_, "SCOTCH_numSizeof") == nullptr ? sizeof(int) : static_cast<std::size_t>(call("SCOTCH_numSizeof"));
-    if (number_bytes_ != 4 && number_bytes_ != 8) missing_ = "Scotch's numbers have " + std::to_string(number_bytes_) + " bytes";
+    number_bytes_ = dlsym(handle_, "SCOTCH_numSizeof") == nullptr ? sizeof(int)
+                                                                  : static_cast<std::size_t>(call("SCOTCH_numSizeof"));
+    if (number_bytes_ != 4 && number_bytes_ != 8)
+      missing_ = "Scotch's numbers have " + std::to_string(number_bytes_) + " bytes";
   }
 
   void* handle_ = nullptr;
@@ -90,9 +92,13 @@ void build_machine(Object& arch, const ScotchMachine& machine) {
   const auto weights = converted<Number>(machine.weights);
   const auto count = static_cast<Number>(sizes.size());
   switch (machine.form) {
-    case ScotchMachine::Form::complete: return check(scotch.call("SCOTCH_archCmplt", arch.get(), sizes[0]), "describe the nodes");
-    case ScotchMachine::Form::tree: return check(scotch.call("SCOTCH_archTleaf", arch.get(), count, sizes.data(), weights.data()), "describe the tree");
-    case ScotchMachine::Form::torus: return check(scotch.call("SCOTCH_archTorusX", arch.get(), count, sizes.data()), "describe the torus");
+    case ScotchMachine::Form::complete:
+      return check(scotch.call("SCOTCH_archCmplt", arch.get(), sizes[0]), "describe the nodes");
+    case ScotchMachine::Form::tree:
+      return check(scotch.call("SCOTCH_archTleaf", arch.get(), count, sizes.data(), weights.data()),
+                   "describe the tree");
+    case ScotchMachine::Form::torus:
+      return check(scotch.call("SCOTCH_archTorusX", arch.get(), count, sizes.data()), "describe the torus");
   }
 }
 
@@ -115,7 +121,8 @@ std::vector<int> map_with(const ScotchGraph& graph, const ScotchMachine& machine
   check(scotch.call("SCOTCH_stratGraphMapBuild", strategy.get(), quality, terminals, 0.0), "choose a strategy");
   Object g("SCOTCH_graphInit", "SCOTCH_graphExit");
   const Number* none = nullptr;
-  check(scotch.call("SCOTCH_graphBuild", g.get(), Number{0}, ranks, first.data(), first.data() + 1, none, none, static_cast<Number>(to.size()), to.data(), weight.data()),
+  check(scotch.call("SCOTCH_graphBuild", g.get(), Number{0}, ranks, first.data(), first.data() + 1, none, none,
+                    static_cast<Number>(to.size()), to.data(), weight.data()),
         "read the traffic");
   check(scotch.call("SCOTCH_graphMap", g.get(), arch.get(), strategy.get(), parts.data()), "map");
   return {parts.begin(), parts.end()};
@@ -127,7 +134,8 @@ std::string scotch_missing() { return Library::instance().missing(); }
 
 std::vector<int> scotch_map(const ScotchGraph& graph, const ScotchMachine& machine, std::uint64_t seed) {
   if (!Library::instance().usable()) throw Error(scotch_missing());
-  return Library::instance().number_bytes() == 4 ? map_with<std::int32_t>(graph, machine, seed) : map_with<std::int64_t>(graph, machine, seed);
+  return Library::instance().number_bytes() == 4 ? map_with<std::int32_t>(graph, machine, seed)
+                                                 : map_with<std::int64_t>(graph, machine, seed);
 }
 
 }  // namespace antiphon::mapping

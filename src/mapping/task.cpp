@@ -33,9 +33,11 @@ Slots slots_for(int ranks, const Machine& machine, const Constraints& constraint
   Slots slots = slots_of(machine, constraints, false);
   if (slots.count() < ranks && constraints.ranks_per_core > 1) slots = slots_of(machine, constraints, true);
   if (slots.count() >= ranks) return slots;
-  std::string what = std::to_string(ranks) + " ranks do not fit: " + std::to_string(machine.node_count()) + " nodes with " + std::to_string(machine.cores()) +
-                     " cores have " + std::to_string(slots.count()) + " places";
-  if (constraints.max_ranks_per_node > 0) what += " at most " + std::to_string(constraints.max_ranks_per_node) + " ranks a node";
+  std::string what = std::to_string(ranks) + " ranks do not fit: " + std::to_string(machine.node_count()) +
+                     " nodes with " + std::to_string(machine.cores()) + " cores have " + std::to_string(slots.count()) +
+                     " places";
+  if (constraints.max_ranks_per_node > 0)
+    what += " at most " + std::to_string(constraints.max_ranks_per_node) + " ranks a node";
   throw InvalidArgument(what + "; hint: allow " + std::to_string((ranks + machine.cores() - 1) / machine.cores()) +
                         " ranks a core, or take traffic of fewer ranks");
 }
@@ -46,15 +48,19 @@ std::vector<int> pins_by_rank(const Constraints& constraints, const Machine& mac
   for (std::size_t i = 0; i < constraints.pins.size(); ++i) {
     const Pin& pin = constraints.pins[i];
     const std::string whose = "pin of rank " + std::to_string(pin.rank) + ": ";
-    if (pin.rank < 0 || pin.rank >= ranks) throw InvalidArgument(whose + "there are ranks 0 to " + std::to_string(ranks - 1));
-    if (pin.node < 0 || pin.node >= machine.node_count()) throw InvalidArgument(whose + "there is no node " + std::to_string(pin.node));
+    if (pin.rank < 0 || pin.rank >= ranks)
+      throw InvalidArgument(whose + "there are ranks 0 to " + std::to_string(ranks - 1));
+    if (pin.node < 0 || pin.node >= machine.node_count())
+      throw InvalidArgument(whose + "there is no node " + std::to_string(pin.node));
     if (pin.core >= machine.cores(pin.node)) {
-      throw InvalidArgument(whose + "node " + machine.nodes[at(pin.node)].name + " has " + std::to_string(machine.cores(pin.node)) + " cores");
+      throw InvalidArgument(whose + "node " + machine.nodes[at(pin.node)].name + " has " +
+                            std::to_string(machine.cores(pin.node)) + " cores");
     }
     if (by_rank[at(pin.rank)] >= 0) throw InvalidArgument(whose + "it is pinned twice");
     const int room = slots.first[at(pin.node) + 1] - slots.first[at(pin.node)];
     if (++pinned[at(pin.node)] > room) {
-      throw InvalidArgument(whose + "node " + machine.nodes[at(pin.node)].name + " has places for only " + std::to_string(room) + " ranks");
+      throw InvalidArgument(whose + "node " + machine.nodes[at(pin.node)].name + " has places for only " +
+                            std::to_string(room) + " ranks");
     }
     by_rank[at(pin.rank)] = static_cast<int>(i);
   }
@@ -73,7 +79,8 @@ std::string_view name(Objective objective) {
 }
 
 Task::Task(TrafficGraph traffic, Machine machine, Constraints constraints, Objective objective)
-    : traffic_(std::move(traffic)), machine_(std::move(machine)), constraints_(std::move(constraints)), objective_(objective) {
+    : traffic_(std::move(traffic)), machine_(std::move(machine)), constraints_(std::move(constraints)),
+      objective_(objective) {
   machine_.check();
   if (constraints_.ranks_per_core < 1) throw InvalidArgument("a core takes at least one rank");
   if (objective_ == Objective::automatic) objective_ = machine_.knows_links() ? Objective::time : Objective::messages;
@@ -95,7 +102,8 @@ const Distance& Task::distance(int slot, int other) const {
   const int b = slots_.node[at(other)];
   if (!machine_.between_cores.empty()) {
     const std::size_t cores = static_cast<std::size_t>(core_numbers_.back());
-    return machine_.between_cores[at(core_numbers_[at(a)] + slots_.core[at(slot)]) * cores + at(core_numbers_[at(b)] + slots_.core[at(other)])];
+    return machine_.between_cores[at(core_numbers_[at(a)] + slots_.core[at(slot)]) * cores +
+                                  at(core_numbers_[at(b)] + slots_.core[at(other)])];
   }
   if (a != b) return machine_.node_distance(a, b);
   return machine_.kinds[at(machine_.nodes[at(a)].kind)].distance(slots_.core[at(slot)], slots_.core[at(other)]);
@@ -114,14 +122,16 @@ std::optional<std::string> Task::check(const Assignment& assignment) const {
     const Pin* pin = pin_of(r);
     if (pin == nullptr) continue;
     if (slots_.node[at(slot)] != pin->node) return whose + "it is pinned to node " + std::to_string(pin->node);
-    if (pin->core >= 0 && slots_.core[at(slot)] != pin->core) return whose + "it is pinned to core " + std::to_string(pin->core);
+    if (pin->core >= 0 && slots_.core[at(slot)] != pin->core)
+      return whose + "it is pinned to core " + std::to_string(pin->core);
   }
   return std::nullopt;
 }
 
 Assignment assignment_of_nodes(const Task& task, std::span<const int> node_of_rank) {
   if (node_of_rank.size() != at(task.ranks())) {
-    throw InvalidArgument("the placement has " + std::to_string(node_of_rank.size()) + " ranks, the traffic " + std::to_string(task.ranks()));
+    throw InvalidArgument("the placement has " + std::to_string(node_of_rank.size()) + " ranks, the traffic " +
+                          std::to_string(task.ranks()));
   }
   // Another placement need not keep to the pins.
   Places places(task);

@@ -18,22 +18,25 @@ constexpr std::int64_t max_entries = std::int64_t{1} << 32;
 
 void check_entry(int ranks, const TrafficEntry& e) {
   if (e.from < 0 || e.from >= ranks || e.to < 0 || e.to >= ranks) {
-    throw InvalidArgument("traffic from rank " + std::to_string(e.from) + " to " + std::to_string(e.to) + ": there are ranks 0 to " +
-                          std::to_string(ranks - 1));
+    throw InvalidArgument("traffic from rank " + std::to_string(e.from) + " to " + std::to_string(e.to) +
+                          ": there are ranks 0 to " + std::to_string(ranks - 1));
   }
   if (!(e.messages >= 0) || !(e.bytes >= 0) || !std::isfinite(e.messages) || !std::isfinite(e.bytes)) {
-    throw InvalidArgument("traffic from rank " + std::to_string(e.from) + " to " + std::to_string(e.to) + " is not a number of at least 0");
+    throw InvalidArgument("traffic from rank " + std::to_string(e.from) + " to " + std::to_string(e.to) +
+                          " is not a number of at least 0");
   }
 }
 
 /// Entries by sender, in the order in which they came.
-std::vector<std::int64_t> order_by_sender(int ranks, std::span<const TrafficEntry> entries, std::vector<std::int64_t>& first) {
+std::vector<std::int64_t> order_by_sender(int ranks, std::span<const TrafficEntry> entries,
+                                          std::vector<std::int64_t>& first) {
   first.assign(static_cast<std::size_t>(ranks) + 1, 0);
   for (const TrafficEntry& e : entries) ++first[static_cast<std::size_t>(e.from) + 1];
   std::partial_sum(first.begin(), first.end(), first.begin());
   std::vector<std::int64_t> next(first.begin(), first.end() - 1);
   std::vector<std::int64_t> order(entries.size());
-  for (std::size_t i = 0; i < entries.size(); ++i) order[static_cast<std::size_t>(next[static_cast<std::size_t>(entries[i].from)]++)] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    order[static_cast<std::size_t>(next[static_cast<std::size_t>(entries[i].from)]++)] = static_cast<std::int64_t>(i);
   return order;
 }
 
@@ -66,7 +69,8 @@ void check_rows(const TrafficGraph& g) {
 }  // namespace
 
 TrafficGraph TrafficGraph::of_entries(int ranks, std::span<const TrafficEntry> entries) {
-  if (ranks < 1 || ranks > max_ranks) throw InvalidArgument("traffic needs at least one rank and at most " + std::to_string(max_ranks));
+  if (ranks < 1 || ranks > max_ranks)
+    throw InvalidArgument("traffic needs at least one rank and at most " + std::to_string(max_ranks));
   for (const TrafficEntry& e : entries) check_entry(ranks, e);
   std::vector<std::int64_t> first;
   std::vector<std::int64_t> order = order_by_sender(ranks, entries, first);
@@ -76,7 +80,9 @@ TrafficGraph TrafficGraph::of_entries(int ranks, std::span<const TrafficEntry> e
   for (int r = 0; r < ranks; ++r) {
     const auto begin = order.begin() + first[static_cast<std::size_t>(r)];
     const auto end = order.begin() + first[static_cast<std::size_t>(r) + 1];
-    std::stable_sort(begin, end, [&](auto a, auto b) { return entries[static_cast<std::size_t>(a)].to < entries[static_cast<std::size_t>(b)].to; });
+    std::stable_sort(begin, end, [&](auto a, auto b) {
+      return entries[static_cast<std::size_t>(a)].to < entries[static_cast<std::size_t>(b)].to;
+    });
     const std::size_t row = g.to.size();
     for (auto it = begin; it != end; ++it) {
       const TrafficEntry& e = entries[static_cast<std::size_t>(*it)];
@@ -108,7 +114,8 @@ TrafficGraph TrafficGraph::of(const Traffic& dense) {
 }
 
 TrafficGraph TrafficGraph::of_binary(std::string_view data) {
-  if (!data.starts_with(magic)) throw FormatError("not a binary traffic file: it does not begin with \"" + std::string(magic) + "\"");
+  if (!data.starts_with(magic))
+    throw FormatError("not a binary traffic file: it does not begin with \"" + std::string(magic) + "\"");
   data.remove_prefix(magic.size());
   const auto sizes = take<std::int64_t>(data, 2);
   if (sizes[0] < 1 || sizes[0] > max_ranks) {
@@ -127,7 +134,8 @@ TrafficGraph TrafficGraph::of_binary(std::string_view data) {
   std::vector<TrafficEntry> all;
   all.reserve(entries);
   for (int r = 0; r < g.ranks; ++r) {
-    for (auto e = static_cast<std::size_t>(g.first[static_cast<std::size_t>(r)]); e < static_cast<std::size_t>(g.first[static_cast<std::size_t>(r) + 1]); ++e) {
+    for (auto e = static_cast<std::size_t>(g.first[static_cast<std::size_t>(r)]);
+         e < static_cast<std::size_t>(g.first[static_cast<std::size_t>(r) + 1]); ++e) {
       all.push_back({r, g.to[e], g.messages[e], g.bytes[e]});
     }
   }

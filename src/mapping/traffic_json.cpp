@@ -21,8 +21,9 @@ std::vector<TrafficEntry> read_entries(const JsonNode& list, int ranks) {
   for (std::size_t i = 0; i < count; ++i) {
     const JsonNode e = list.element(i);
     if (e.array_size(4) != 4) e.fail("expected [from, to, messages, bytes]");
-    entries.push_back({static_cast<int>(e.element(0).integer(0, ranks - 1)), static_cast<int>(e.element(1).integer(0, ranks - 1)),
-                       e.element(2).number(0, max_value), e.element(3).number(0, max_value)});
+    entries.push_back({static_cast<int>(e.element(0).integer(0, ranks - 1)),
+                       static_cast<int>(e.element(1).integer(0, ranks - 1)), e.element(2).number(0, max_value),
+                       e.element(3).number(0, max_value)});
   }
   return entries;
 }
@@ -35,7 +36,8 @@ void read_matrix(const JsonNode& matrix, int ranks, Take take) {
   for (std::size_t from = 0; from < size; ++from) {
     const JsonNode row = matrix.element(from);
     if (row.array_size() != size) row.fail("expected a number for each of " + std::to_string(ranks) + " ranks");
-    for (std::size_t to = 0; to < size; ++to) take(static_cast<int>(from), static_cast<int>(to), row.element(to).number(0, max_value));
+    for (std::size_t to = 0; to < size; ++to)
+      take(static_cast<int>(from), static_cast<int>(to), row.element(to).number(0, max_value));
   }
 }
 

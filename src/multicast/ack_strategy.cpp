@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paper 1's protocol (section 4.1; its reference 20 compares it with others): every receiver acknowledges every packet to the sender,
-// and the sender sends again, to all, what has not been acknowledged by all in time. The sender's work grows with the group.
+// Paper 1's protocol (section 4.1; its reference 20 compares it with others): every receiver acknowledges every packet
+// to the sender, and the sender sends again, to all, what has not been acknowledged by all in time. The sender's work
+// grows with the group.
 #include <deque>
 
 #include "multicast/core.hpp"
@@ -13,7 +14,8 @@ constexpr std::size_t again_at_once = 32;
 
 class AckStrategy final : public Reliability {
  public:
-  explicit AckStrategy(Core& core) : core_(core), upto_(static_cast<std::size_t>(core.size), 0), answer_time_(core.options()) {}
+  explicit AckStrategy(Core& core)
+      : core_(core), upto_(static_cast<std::size_t>(core.size), 0), answer_time_(core.options()) {}
 
   void data(int sender, const Data& data, InStream::Outcome outcome) override {
     InStream& stream = core_.in[static_cast<std::size_t>(sender)];
@@ -38,8 +40,8 @@ class AckStrategy final : public Reliability {
   struct Packet {
     std::int64_t first_ns, sent_ns;  ///< sent first, and last
     int attempts = 0;
-    int missing;                  ///< members that have not acknowledged it
-    std::vector<bool> has;        ///< by member
+    int missing;            ///< members that have not acknowledged it
+    std::vector<bool> has;  ///< by member
   };
   void mark(Position position, int member);
   [[nodiscard]] Packet& at(Position position) { return under_way_[static_cast<std::size_t>(position - first_)]; }
@@ -47,7 +49,7 @@ class AckStrategy final : public Reliability {
   Core& core_;
   std::deque<Packet> under_way_;  ///< from first_ on
   Position first_ = 0;
-  std::vector<Position> upto_;    ///< by member
+  std::vector<Position> upto_;  ///< by member
   std::vector<Position> due_;
   RoundTrip answer_time_;
 };
@@ -55,7 +57,8 @@ class AckStrategy final : public Reliability {
 void AckStrategy::sent() {
   while (first_ + static_cast<Position>(under_way_.size()) < core_.out.sent()) {
     const Position position = first_ + static_cast<Position>(under_way_.size());
-    under_way_.push_back({core_.now_ns, core_.now_ns, 0, core_.size - 1, std::vector<bool>(static_cast<std::size_t>(core_.size), false)});
+    under_way_.push_back({core_.now_ns, core_.now_ns, 0, core_.size - 1,
+                          std::vector<bool>(static_cast<std::size_t>(core_.size), false)});
     // A receiver that wants nothing of a message is done with it before it is sent.
     for (int member = 0; member < core_.size; ++member) {
       if (member != core_.index && upto_[static_cast<std::size_t>(member)] > position) mark(position, member);
@@ -64,13 +67,16 @@ void AckStrategy::sent() {
 }
 
 void AckStrategy::mark(Position position, int member) {
-  if (position < first_ || position >= core_.out.sent() || position - first_ >= static_cast<Position>(under_way_.size())) return;
+  if (position < first_ || position >= core_.out.sent() ||
+      position - first_ >= static_cast<Position>(under_way_.size()))
+    return;
   Packet& packet = at(position);
   const auto m = static_cast<std::size_t>(member);
   if (packet.has[m]) return;
   packet.has[m] = true;
   --packet.missing;
-  // Karn's rule: of a packet sent twice nobody knows which one is answered. The last one to answer decides how long to wait.
+  // Karn's rule: of a packet sent twice nobody knows which one is answered. The last one to answer decides how long to
+  // wait.
   if (packet.missing == 0 && packet.attempts == 0) answer_time_.sample(core_.now_ns - packet.sent_ns);
 }
 
@@ -79,7 +85,8 @@ void AckStrategy::receipt(int from, const Receipt& receipt) {
   core_.statistics.round_trip_ns = answer_time_.smoothed_ns();
   Position& upto = upto_[static_cast<std::size_t>(from)];
   const Position told = unwrap(receipt.upto, core_.out.base());
-  for (Position position = std::max(upto, first_); position < std::min(told, core_.out.sent()); ++position) mark(position, from);
+  for (Position position = std::max(upto, first_); position < std::min(told, core_.out.sent()); ++position)
+    mark(position, from);
   upto = std::max(upto, told);
   mark(unwrap(receipt.position, core_.out.base()), from);
   while (!under_way_.empty() && under_way_.front().missing == 0) {
@@ -120,7 +127,9 @@ std::int64_t AckStrategy::tick() {
       next = core_.now_ns;
       if (packet.attempts < 8) continue;
       for (int member = 0; member < core_.size; ++member) {
-        if (member != core_.index && !packet.has[static_cast<std::size_t>(member)] && core_.lose_if_silent(member, packet.first_ns)) return never;
+        if (member != core_.index && !packet.has[static_cast<std::size_t>(member)] &&
+            core_.lose_if_silent(member, packet.first_ns))
+          return never;
       }
     }
   }

@@ -2,14 +2,14 @@
 // Addresses: of this host, of the others, and which of them belong together.
 #include "multicast/address.hpp"
 
-#include <algorithm>
 #include <arpa/inet.h>
-#include <cerrno>
-#include <cstring>
 #include <ifaddrs.h>
-#include <map>
 #include <net/if.h>
 #include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
 
 namespace antiphon::multicast {
 
@@ -27,7 +27,8 @@ std::size_t length_of(const Address& address) { return address.family == 4 ? 4 :
 
 std::uint8_t prefix_of(const Address& mask) {
   std::uint8_t bits = 0;
-  for (std::size_t i = 0; i < length_of(mask); ++i) bits = static_cast<std::uint8_t>(bits + __builtin_popcount(mask.bytes[i]));
+  for (std::size_t i = 0; i < length_of(mask); ++i)
+    bits = static_cast<std::uint8_t>(bits + __builtin_popcount(mask.bytes[i]));
   return bits;
 }
 
@@ -66,7 +67,8 @@ Address route_to(const Address& peer) {
   Address own;
   SystemAddress from;
   from.length = sizeof from.storage;
-  if (::connect(socket, to.get(), to.length) == 0 && ::getsockname(socket, reinterpret_cast<sockaddr*>(&from.storage), &from.length) == 0) {
+  if (::connect(socket, to.get(), to.length) == 0 &&
+      ::getsockname(socket, reinterpret_cast<sockaddr*>(&from.storage), &from.length) == 0) {
     own = from_system(from.get());
     set_port(own, 0);
   }
@@ -171,7 +173,8 @@ std::vector<Address> local_addresses(const std::string& only, std::size_t most) 
 }
 
 Address choose_address(std::span<const std::vector<Address>> all, int index) {
-  if (index < 0 || static_cast<std::size_t>(index) >= all.size()) throw InvalidArgument("choose_address: no such member");
+  if (index < 0 || static_cast<std::size_t>(index) >= all.size())
+    throw InvalidArgument("choose_address: no such member");
   const auto& own = all[static_cast<std::size_t>(index)];
   std::vector<std::int64_t> votes(own.size(), 0);
   for (std::size_t member = 0; member < all.size(); ++member) {
@@ -180,14 +183,16 @@ Address choose_address(std::span<const std::vector<Address>> all, int index) {
       const Address from = route_to(peer);
       for (std::size_t i = 0; i < own.size(); ++i) {
         if (!same_host(from, own[i])) continue;
-        // A neighbour counts for more than any number of members behind routers: multicast is for the network that is shared.
+        // A neighbour counts for more than any number of members behind routers: multicast is for the network that is
+        // shared.
         votes[i] += same_network(own[i], peer) ? static_cast<std::int64_t>(all.size()) : 1;
       }
     }
   }
   const auto best = std::max_element(votes.begin(), votes.end());
   if (best == votes.end() || *best == 0) {
-    throw NetworkError("no interface leads to the other members\nhint: name one that does (an interface, or a network as 10.0.0.0/8)");
+    throw NetworkError(
+        "no interface leads to the other members\nhint: name one that does (an interface, or a network as 10.0.0.0/8)");
   }
   return own[static_cast<std::size_t>(best - votes.begin())];
 }

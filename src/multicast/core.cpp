@@ -7,8 +7,8 @@ namespace antiphon::multicast {
 
 namespace {
 
-/// What a packet takes of a socket's buffer on Linux: its bytes, the kernel's own structures, and what is left of the memory they came in.
-/// 2,304 bytes for a full Ethernet frame.
+/// What a packet takes of a socket's buffer on Linux: its bytes, the kernel's own structures, and what is left of the
+/// memory they came in. 2,304 bytes for a full Ethernet frame.
 constexpr int kernel_overhead_bytes = 832;
 /// More brings nothing: 1.4 MB under way, a millisecond at 10 Gb/s.
 constexpr int most_window = 1024;
@@ -17,7 +17,8 @@ int window_of(const Description& description) {
   if (description.options.window_packets > 0) return description.options.window_packets;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (const Place& member : description.members) {
-    least = std::min<std::int64_t>(least, get<std::uint32_t>(reinterpret_cast<const std::byte*>(member.receive_buffer.data())));
+    least = std::min<std::int64_t>(
+        least, get<std::uint32_t>(reinterpret_cast<const std::byte*>(member.receive_buffer.data())));
   }
   // A quarter is left to other senders and to control packets.
   const std::int64_t packets = least * 3 / 4 / (description.options.packet_bytes + kernel_overhead_bytes);
@@ -26,23 +27,20 @@ int window_of(const Description& description) {
 
 int checked(int index, const Description& description) {
   description.check();
-  if (index < 0 || static_cast<std::size_t>(index) >= description.members.size()) throw InvalidArgument("multicast group: no such member");
+  if (index < 0 || static_cast<std::size_t>(index) >= description.members.size())
+    throw InvalidArgument("multicast group: no such member");
   return index;
 }
 
 }  // namespace
 
 Core::Core(Wire& wire, const Description& d, int i, const LocalOptions& local)
-    : description(d),
-      index(checked(i, d)),
-      size(static_cast<int>(d.members.size())),
-      payload_bytes(d.options.packet_bytes - static_cast<int>(data_overhead)),
-      window_packets(window_of(d)),
-      courier(wire, description, index, statistics),
-      out(payload_bytes, window_packets, local.copy_bytes),
-      in(static_cast<std::size_t>(size), InStream(payload_bytes, window_packets, static_cast<std::size_t>(window_packets))),
-      heard_ns(static_cast<std::size_t>(size), 0),
-      random(d.session + static_cast<std::uint64_t>(i)),
+    : description(d), index(checked(i, d)), size(static_cast<int>(d.members.size())),
+      payload_bytes(d.options.packet_bytes - static_cast<int>(data_overhead)), window_packets(window_of(d)),
+      courier(wire, description, index, statistics), out(payload_bytes, window_packets, local.copy_bytes),
+      in(static_cast<std::size_t>(size),
+         InStream(payload_bytes, window_packets, static_cast<std::size_t>(window_packets))),
+      heard_ns(static_cast<std::size_t>(size), 0), random(d.session + static_cast<std::uint64_t>(i)),
       now_ns(wire.now_ns()) {}
 
 void Core::fail(Failure::Kind kind, int member, const std::string& text) {
@@ -56,10 +54,12 @@ void Core::fail(Failure::Kind kind, int member, const std::string& text) {
 bool Core::lose_if_silent(int member, std::int64_t since_ns) {
   const std::int64_t last = std::max(heard_ns[static_cast<std::size_t>(member)], since_ns);
   if (now_ns - last <= options().lost_after_ns) return false;
-  const auto seconds = std::to_string(options().lost_after_ns / 1'000'000'000) + '.' + std::to_string(options().lost_after_ns / 100'000'000 % 10);
+  const auto seconds = std::to_string(options().lost_after_ns / 1'000'000'000) + '.' +
+                       std::to_string(options().lost_after_ns / 100'000'000 % 10);
   fail(Failure::Kind::member_lost, member,
-       "multicast: member " + std::to_string(member) + " (" + description.members[static_cast<std::size_t>(member)].address.text() +
-           ") has not answered for " + seconds + " s\nhint: its process or host is gone, or the network lets nothing through between them");
+       "multicast: member " + std::to_string(member) + " (" +
+           description.members[static_cast<std::size_t>(member)].address.text() + ") has not answered for " + seconds +
+           " s\nhint: its process or host is gone, or the network lets nothing through between them");
   return true;
 }
 

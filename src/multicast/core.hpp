@@ -23,11 +23,11 @@ struct Core {
   Statistics statistics;
   Courier courier;
   OutStream out;
-  std::vector<InStream> in;             ///< one a member; one's own is not used
-  std::vector<std::int64_t> heard_ns;   ///< when something of a member came last
+  std::vector<InStream> in;            ///< one a member; one's own is not used
+  std::vector<std::int64_t> heard_ns;  ///< when something of a member came last
   std::mt19937_64 random;
   std::int64_t now_ns = 0;
-  std::int64_t sent_ns = 0;             ///< when a new data packet went out last
+  std::int64_t sent_ns = 0;  ///< when a new data packet went out last
   std::optional<Failure> failure;
 
   [[nodiscard]] const Options& options() const { return description.options; }

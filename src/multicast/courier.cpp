@@ -13,12 +13,8 @@ constexpr std::size_t most_control = 4096;
 }  // namespace
 
 Courier::Courier(Wire& wire, const Description& description, int index, Statistics& statistics)
-    : wire_(wire),
-      seal_(description.key),
-      session_(description.session),
-      index_(static_cast<std::uint16_t>(index)),
-      statistics_(statistics),
-      members_(description.members.size()) {}
+    : wire_(wire), seal_(description.key), session_(description.session), index_(static_cast<std::uint16_t>(index)),
+      statistics_(statistics), members_(description.members.size()) {}
 
 Head Courier::head_for(Type type, int to) {
   Head head{type, index_, to < 0 ? to_all : static_cast<std::uint16_t>(to), session_, 0};
@@ -76,7 +72,8 @@ bool Courier::flush() {
 
 std::optional<Courier::Opened> Courier::open(std::span<const std::byte> packet) {
   const auto head = parse_head(packet);
-  if (!head || head->session != session_ || head->from >= members_.size() || (head->to != to_all && head->to != index_)) {
+  if (!head || head->session != session_ || head->from >= members_.size() ||
+      (head->to != to_all && head->to != index_)) {
     ++statistics_.foreign;
     return std::nullopt;
   }

@@ -19,8 +19,8 @@ struct DataPacket {
   int to = -1;  ///< a member, or −1: all
 };
 
-/// Seals packets and hands them to the wire; opens what comes in, and lets through only what is of this group, for this member,
-/// sealed with the group's key, and here for the first time.
+/// Seals packets and hands them to the wire; opens what comes in, and lets through only what is of this group, for this
+/// member, sealed with the group's key, and here for the first time.
 class Courier {
  public:
   struct Opened {

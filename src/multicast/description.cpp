@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/random.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <sys/random.h>
 
 #include "multicast/address.hpp"
 #include "multicast/bytes.hpp"
@@ -81,19 +81,22 @@ void require(bool holds, const char* what) {
 
 void Description::check() const {
   require(members.size() >= 2 && members.size() <= 65534, "2 to 65534 members");
-  require(is_scoped(group) && port_of(group) != 0, "the group's address is not administratively scoped (239.192.0.0/14, 239.255.0.0/16, ff15::/16)");
+  require(is_scoped(group) && port_of(group) != 0,
+          "the group's address is not administratively scoped (239.192.0.0/14, 239.255.0.0/16, ff15::/16)");
   for (const Place& member : members) {
     require(member.address.family == group.family, "members and group are of one address family");
     require(port_of(member.address) != 0, "a member has no port");
-    require(get<std::uint32_t>(reinterpret_cast<const std::byte*>(member.receive_buffer.data())) >= 2048, "a member's receive buffer holds nothing");
+    require(get<std::uint32_t>(reinterpret_cast<const std::byte*>(member.receive_buffer.data())) >= 2048,
+            "a member's receive buffer holds nothing");
   }
   require(options.strategy == Strategy::nack || options.strategy == Strategy::ack, "no such strategy");
   require(options.packet_bytes >= 128 && options.packet_bytes <= 9000, "packet_bytes from 128 to 9000");
   require(options.window_packets >= 0 && options.window_packets <= 1 << 16, "window_packets up to 65536");
   require(options.tree_arity >= 1, "tree_arity from 1");
   require(options.rate_bytes_per_s >= 0, "rate_bytes_per_s from 0");
-  require(options.least_retry_ns > 0 && options.least_retry_ns <= options.first_retry_ns && options.first_retry_ns <= options.most_retry_ns &&
-              options.most_retry_ns <= options.lost_after_ns / 4 && options.lost_after_ns <= 3'600'000'000'000,
+  require(options.least_retry_ns > 0 && options.least_retry_ns <= options.first_retry_ns &&
+              options.first_retry_ns <= options.most_retry_ns && options.most_retry_ns <= options.lost_after_ns / 4 &&
+              options.lost_after_ns <= 3'600'000'000'000,
           "times: 0 < least_retry <= first_retry <= most_retry <= lost_after / 4 <= 15 min");
 }
 
@@ -134,7 +137,8 @@ Description Description::unpack(std::span<const std::byte> bytes) {
   if (!group.empty()) std::memcpy(&d.group, group.data(), group.size());
   d.options = get_options(reader);
   const auto count = reader.number<std::uint32_t>();
-  if (!reader.ok() || reader.left() != count * sizeof(Place)) throw FormatError("multicast group: a description of the wrong length");
+  if (!reader.ok() || reader.left() != count * sizeof(Place))
+    throw FormatError("multicast group: a description of the wrong length");
   d.members.resize(count);
   const auto places = reader.raw(reader.left());
   if (!places.empty()) std::memcpy(d.members.data(), places.data(), places.size());

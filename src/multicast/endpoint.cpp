@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cerrno>
 #include <unistd.h>
+#include <cerrno>
 #include <utility>
 
 #include "multicast/address.hpp"
@@ -23,11 +23,13 @@ Endpoint Endpoint::open(const Address& address, int receive_buffer_bytes) {
   }
   int granted = 0;
   socklen_t length = sizeof granted;
-  if (::getsockopt(socket, SOL_SOCKET, SO_RCVBUF, &granted, &length) != 0) throw NetworkError(system_reason("getsockopt"));
+  if (::getsockopt(socket, SOL_SOCKET, SO_RCVBUF, &granted, &length) != 0)
+    throw NetworkError(system_reason("getsockopt"));
   put(reinterpret_cast<std::byte*>(endpoint.place_.receive_buffer.data()), static_cast<std::uint32_t>(granted));
   SystemAddress bound;
   bound.length = sizeof bound.storage;
-  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&bound.storage), &bound.length) != 0) throw NetworkError(system_reason("getsockname"));
+  if (::getsockname(socket, reinterpret_cast<sockaddr*>(&bound.storage), &bound.length) != 0)
+    throw NetworkError(system_reason("getsockname"));
   set_port(endpoint.place_.address, port_of(from_system(bound.get())));
   return endpoint;
 }

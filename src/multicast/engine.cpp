@@ -6,10 +6,11 @@ namespace antiphon::multicast {
 namespace {
 
 constexpr std::size_t least_batch = 8, most_batch = 32;  ///< data packets handed to the wire at a time
-constexpr int batches_at_once = 4;       ///< before looking whether something has come in
+constexpr int batches_at_once = 4;                       ///< before looking whether something has come in
 constexpr std::int64_t telling_ns = 5'000'000;
-/// Who gets so much data by repair to it alone, and nothing that was sent to all for so long (and then twice as long, …), is cut off: a switch does not know of its
-/// membership. Membership protocols repair that within minutes; joining anew does at once.
+/// Who gets so much data by repair to it alone, and nothing that was sent to all for so long (and then twice as long,
+/// …), is cut off: a switch does not know of its membership. Membership protocols repair that within minutes; joining
+/// anew does at once.
 constexpr int deaf_after_packets = 8;
 constexpr std::int64_t deaf_after_ns = 200'000'000, most_deaf_after_ns = 60'000'000'000;
 constexpr std::int64_t full_wire_ns = 20'000;  ///< after which a wire that was full is tried again
@@ -17,16 +18,10 @@ constexpr std::int64_t full_wire_ns = 20'000;  ///< after which a wire that was 
 }  // namespace
 
 Engine::Engine(Wire& wire, const Description& description, int index, const LocalOptions& local)
-    : wire_(wire),
-      core_(wire, description, index, local),
-      probing_(core_),
-      reliability_(Reliability::create(core_)),
-      waiting_since_ns_(static_cast<std::size_t>(core_.size), 0),
-      asked_ns_(static_cast<std::size_t>(core_.size), 0),
-      ask_again_ns_(static_cast<std::size_t>(core_.size), 0),
-      heard_all_ns_(wire.now_ns()),
-      rejoin_after_ns_(deaf_after_ns),
-      told_ns_(static_cast<std::size_t>(core_.size), 0) {}
+    : wire_(wire), core_(wire, description, index, local), probing_(core_), reliability_(Reliability::create(core_)),
+      waiting_since_ns_(static_cast<std::size_t>(core_.size), 0), asked_ns_(static_cast<std::size_t>(core_.size), 0),
+      ask_again_ns_(static_cast<std::size_t>(core_.size), 0), heard_all_ns_(wire.now_ns()),
+      rejoin_after_ns_(deaf_after_ns), told_ns_(static_cast<std::size_t>(core_.size), 0) {}
 
 Ticket Engine::send(std::span<const std::byte> bytes, const SendOptions& options) {
   const Ticket ticket{core_.index, core_.out.post(bytes, options)};
@@ -37,7 +32,8 @@ Ticket Engine::send(std::span<const std::byte> bytes, const SendOptions& options
 }
 
 Ticket Engine::receive(int sender, std::int64_t message_bytes, std::span<const Part> parts) {
-  if (sender < 0 || sender >= core_.size || sender == core_.index) throw InvalidArgument("multicast receive: no such sender");
+  if (sender < 0 || sender >= core_.size || sender == core_.index)
+    throw InvalidArgument("multicast receive: no such sender");
   const auto s = static_cast<std::size_t>(sender);
   InStream& stream = core_.in[s];
   if (!stream.waiting()) {
@@ -46,7 +42,8 @@ Ticket Engine::receive(int sender, std::int64_t message_bytes, std::span<const P
   }
   const Ticket ticket{sender, stream.post(message_bytes, parts)};
   if (stream.mismatched()) {
-    core_.fail(Failure::Kind::size_mismatch, sender, "multicast: a message of member " + std::to_string(sender) + " has another size than its receive");
+    core_.fail(Failure::Kind::size_mismatch, sender,
+               "multicast: a message of member " + std::to_string(sender) + " has another size than its receive");
   }
   reliability_->changed(sender);
   due_ns_ = watch_ns_ = 0;
@@ -85,7 +82,8 @@ bool Engine::progress() {
     due_ns_ = reliability_->tick();
     if (core_.now_ns >= watch_ns_) watch_senders();
     due_ns_ = std::min(due_ns_, watch_ns_);
-    if (core_.out.may_send() || !probing_.sent()) due_ns_ = std::min(due_ns_, std::max(paced_until_ns_, core_.now_ns + full_wire_ns));
+    if (core_.out.may_send() || !probing_.sent())
+      due_ns_ = std::min(due_ns_, std::max(paced_until_ns_, core_.now_ns + full_wire_ns));
     if (!core_.failure) any = reliability_->send_again() || any;
   }
   core_.courier.flush();
@@ -118,9 +116,11 @@ void Engine::take(std::span<const std::byte> packet) {
     case Type::data: return take_data(from, body);
     case Type::ack: return handle(parse_ack(body), [&](const Ack& ack) { reliability_->ack(from, ack); });
     case Type::nack: return take_nack(from, body);
-    case Type::receipt: return handle(parse_receipt(body), [&](const Receipt& receipt) { reliability_->receipt(from, receipt); });
+    case Type::receipt:
+      return handle(parse_receipt(body), [&](const Receipt& receipt) { reliability_->receipt(from, receipt); });
     case Type::lost: return handle(parse_lost(body), [&](const Lost& lost) { take_lost(from, lost); });
-    case Type::probe: return handle(parse_probe(body), [&](const Probe& probe) { probing_.take(from, probe, packet.size()); });
+    case Type::probe:
+      return handle(parse_probe(body), [&](const Probe& probe) { probing_.take(from, probe, packet.size()); });
     case Type::heartbeat:
       return handle(parse_heartbeat(body), [&](const Heartbeat& heartbeat) {
         InStream& stream = core_.in[static_cast<std::size_t>(from)];
@@ -136,7 +136,8 @@ void Engine::notice_deafness(const Head& head) {
     alone_ = 0;
     return;
   }
-  if (head.type != Type::data || ++alone_ < deaf_after_packets || core_.now_ns - heard_all_ns_ < rejoin_after_ns_) return;
+  if (head.type != Type::data || ++alone_ < deaf_after_packets || core_.now_ns - heard_all_ns_ < rejoin_after_ns_)
+    return;
   wire_.rejoin();
   ++core_.statistics.rejoined;
   heard_all_ns_ = core_.now_ns;
@@ -161,8 +162,9 @@ void Engine::take_data(int from, std::span<const std::byte> body) {
     case InStream::Outcome::malformed: return malformed();
     case InStream::Outcome::mismatch:
       return core_.fail(Failure::Kind::size_mismatch, from,
-                        "multicast: message " + std::to_string(data->sequence) + " of member " + std::to_string(from) + " has " +
-                            std::to_string(data->message_bytes) + " bytes, its receive another size (or the members post in different orders)");
+                        "multicast: message " + std::to_string(data->sequence) + " of member " + std::to_string(from) +
+                            " has " + std::to_string(data->message_bytes) +
+                            " bytes, its receive another size (or the members post in different orders)");
   }
   reliability_->data(from, *data, outcome);
 }
@@ -180,7 +182,8 @@ void Engine::take_nack(int from, std::span<const std::byte> body) {
 void Engine::take_lost(int from, const Lost& lost) {
   if (lost.member >= core_.size) return malformed();
   const std::string who = lost.member == core_.index ? "this member" : "member " + std::to_string(lost.member);
-  core_.fail(Failure::Kind::member_lost, lost.member, "multicast: member " + std::to_string(from) + " says that " + who + " is lost");
+  core_.fail(Failure::Kind::member_lost, lost.member,
+             "multicast: member " + std::to_string(from) + " says that " + who + " is lost");
 }
 
 bool Engine::send_out() {
@@ -201,15 +204,16 @@ bool Engine::send_out() {
     reliability_->sent();
     if (rate > 0) {
       const auto bytes = static_cast<double>(taken) * core_.options().packet_bytes;
-      paced_until_ns_ = std::max(paced_until_ns_, core_.now_ns - 1'000'000) + static_cast<std::int64_t>(bytes * 1e9 / static_cast<double>(rate));
+      paced_until_ns_ = std::max(paced_until_ns_, core_.now_ns - 1'000'000) +
+                        static_cast<std::int64_t>(bytes * 1e9 / static_cast<double>(rate));
     }
   }
   core_.courier.flush();
   return any;
 }
 
-/// Asks senders that are waited for and have been silent whether they are alive, more and more rarely. One that is late answers, and may
-/// take as long as it likes.
+/// Asks senders that are waited for and have been silent whether they are alive, more and more rarely. One that is late
+/// answers, and may take as long as it likes.
 void Engine::watch_senders() {
   watch_ns_ = never;
   for (int sender = 0; sender < core_.size; ++sender) {
@@ -228,7 +232,9 @@ void Engine::watch_senders() {
 
 /// Nothing goes on here any more; whoever still writes is told so.
 bool Engine::after_failure() {
-  const int lost = core_.failure->kind == Failure::Kind::member_lost && core_.failure->member >= 0 ? core_.failure->member : core_.index;
+  const int lost = core_.failure->kind == Failure::Kind::member_lost && core_.failure->member >= 0
+                       ? core_.failure->member
+                       : core_.index;
   for (const auto packet : wire_.receive()) {
     const auto opened = core_.courier.open(packet);
     if (!opened || opened->head.type == Type::lost) continue;

@@ -43,16 +43,16 @@ class Engine {
   Probing probing_;
   std::unique_ptr<Reliability> reliability_;
   std::int64_t due_ns_ = 0;
-  std::int64_t watch_ns_ = 0;                    ///< when to look again at senders that are waited for
-  std::size_t batch_ = 32;                       ///< data packets to hand to the wire next
-  std::int64_t paced_until_ns_ = 0;              ///< nothing new goes out before
-  std::vector<std::int64_t> waiting_since_ns_;   ///< by sender: for the receives that are open
-  std::vector<std::int64_t> asked_ns_;           ///< by sender: whether it is alive
-  std::vector<std::int64_t> ask_again_ns_;       ///< by sender: after so long
-  std::int64_t heard_all_ns_ = 0;                ///< when something that was sent to all came last
-  std::int64_t rejoin_after_ns_;                 ///< without anything of that
-  int alone_ = 0;                                ///< data packets since that came to this member alone
-  std::vector<std::int64_t> told_ns_;            ///< by member, after a failure
+  std::int64_t watch_ns_ = 0;                   ///< when to look again at senders that are waited for
+  std::size_t batch_ = 32;                      ///< data packets to hand to the wire next
+  std::int64_t paced_until_ns_ = 0;             ///< nothing new goes out before
+  std::vector<std::int64_t> waiting_since_ns_;  ///< by sender: for the receives that are open
+  std::vector<std::int64_t> asked_ns_;          ///< by sender: whether it is alive
+  std::vector<std::int64_t> ask_again_ns_;      ///< by sender: after so long
+  std::int64_t heard_all_ns_ = 0;               ///< when something that was sent to all came last
+  std::int64_t rejoin_after_ns_;                ///< without anything of that
+  int alone_ = 0;                               ///< data packets since that came to this member alone
+  std::vector<std::int64_t> told_ns_;           ///< by member, after a failure
 };
 
 }  // namespace antiphon::multicast

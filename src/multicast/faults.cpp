@@ -16,12 +16,15 @@ void FaultyWire::pass(std::span<const std::byte> packet) {
   const int copies = chance(faults_.duplicate) ? 2 : 1;
   for (int i = 0; i < copies; ++i) {
     std::vector<std::byte> bytes(packet.begin(), packet.end());
-    if (!bytes.empty() && chance(faults_.corrupt)) bytes[random_() % bytes.size()] ^= static_cast<std::byte>(1 + random_() % 255);
+    if (!bytes.empty() && chance(faults_.corrupt))
+      bytes[random_() % bytes.size()] ^= static_cast<std::byte>(1 + random_() % 255);
     if (chance(faults_.delay)) {
-      const auto later = static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(std::max<std::int64_t>(faults_.delay_ns, 1)));
+      const auto later = static_cast<std::int64_t>(
+          random_() % static_cast<std::uint64_t>(std::max<std::int64_t>(faults_.delay_ns, 1)));
       kept_.push_back({std::move(bytes), wire_.now_ns() + later, std::numeric_limits<int>::max()});
     } else if (chance(faults_.reorder)) {
-      const int others = 1 + static_cast<int>(random_() % static_cast<std::uint64_t>(std::max(faults_.reorder_depth, 1)));
+      const int others =
+          1 + static_cast<int>(random_() % static_cast<std::uint64_t>(std::max(faults_.reorder_depth, 1)));
       kept_.push_back({std::move(bytes), wire_.now_ns() + faults_.delay_ns, others});  // or in time, if no others come
     } else {
       deliver(std::move(bytes));

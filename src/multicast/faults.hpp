@@ -29,7 +29,9 @@ class FaultyWire final : public Wire {
     std::int64_t until_ns;  ///< comes at this time …
     int overtaken_by;       ///< … or after so many others
   };
-  bool chance(double probability) { return probability > 0 && std::uniform_real_distribution<>(0, 1)(random_) < probability; }
+  bool chance(double probability) {
+    return probability > 0 && std::uniform_real_distribution<>(0, 1)(random_) < probability;
+  }
   void pass(std::span<const std::byte> packet);
   void deliver(std::vector<std::byte> packet);
 

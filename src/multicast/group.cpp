@@ -24,8 +24,7 @@ class Group::Implementation final : public Kept {
   Implementation(const Description& description, int index, Endpoint endpoint, const LocalOptions& local)
       : sockets_(description, index, std::move(endpoint)),
         faulty_(local.faults.any() ? std::make_unique<FaultyWire>(sockets_, local.faults) : nullptr),
-        engine_(wire(), description, index, local),
-        called_ns_(sockets_.now_ns()) {}
+        engine_(wire(), description, index, local), called_ns_(sockets_.now_ns()) {}
 
   Look look() override {
     const auto sockets = sockets_.sockets();
@@ -35,7 +34,8 @@ class Group::Implementation final : public Kept {
     for (int i = 0; i < turns_at_once && engine_.progress(); ++i) ++changes_;
     result.owner_away = true;
     const std::int64_t now = sockets_.now_ns();
-    result.wait_ns = engine_.due_ns() - now > most_wait_ns ? most_wait_ns : std::max(engine_.due_ns() - now, least_wait_ns);
+    result.wait_ns =
+        engine_.due_ns() - now > most_wait_ns ? most_wait_ns : std::max(engine_.due_ns() - now, least_wait_ns);
     return result;
   }
 
@@ -90,7 +90,8 @@ class Group::Implementation final : public Kept {
 
 Group::Group(const Description& description, int index, Endpoint endpoint, const LocalOptions& local) {
   description.check();
-  if (index < 0 || static_cast<std::size_t>(index) >= description.members.size()) throw InvalidArgument("multicast group: no such member");
+  if (index < 0 || static_cast<std::size_t>(index) >= description.members.size())
+    throw InvalidArgument("multicast group: no such member");
   implementation_ = std::make_shared<Implementation>(description, index, std::move(endpoint), local);
   if (local.keeper) keep(implementation_);
 }
@@ -155,7 +156,8 @@ void Group::probe(std::uint32_t run, std::uint32_t packets, int packet_bytes, st
 }
 
 bool Group::probe_sent() const {
-  return implementation_->with([](Engine& engine) { return engine.probing().sent() && engine.core().courier.queued() == 0; });
+  return implementation_->with(
+      [](Engine& engine) { return engine.probing().sent() && engine.core().courier.queued() == 0; });
 }
 
 std::vector<ProbeCount> Group::probed(std::uint32_t run) const {

@@ -9,14 +9,16 @@
 namespace antiphon::multicast {
 
 InStream::InStream(int payload_bytes, int window_packets, std::size_t most_held)
-    : payload_bytes_(payload_bytes), window_(window_packets), most_held_(most_held), there_(std::bit_ceil(static_cast<std::size_t>(window_packets))) {}
+    : payload_bytes_(payload_bytes), window_(window_packets), most_held_(most_held),
+      there_(std::bit_ceil(static_cast<std::size_t>(window_packets))) {}
 
 std::uint32_t InStream::post(std::int64_t message_bytes, std::span<const Part> parts) {
   Message message{next_sequence_, posted_, packets_of(message_bytes, payload_bytes_), message_bytes, 0, {}, {}};
   std::int64_t end = 0;
   for (const Part& part : parts) {
     const auto size = static_cast<std::int64_t>(part.buffer.size());
-    if (part.offset_bytes < end || part.offset_bytes + size > message_bytes) throw InvalidArgument("multicast receive: parts out of order, or past the message's end");
+    if (part.offset_bytes < end || part.offset_bytes + size > message_bytes)
+      throw InvalidArgument("multicast receive: parts out of order, or past the message's end");
     end = part.offset_bytes + size;
     if (size == 0 && message_bytes != 0) continue;
     message.parts.push_back(part);
@@ -56,7 +58,8 @@ const InStream::Message* InStream::find(Position position) const {
 Position InStream::next_wanted(Position position) const {
   const Message* message = find(position);
   if (message == nullptr) return std::max(position, posted_);
-  for (auto it = messages_.begin() + (static_cast<std::int64_t>(message->sequence - messages_.front().sequence)); it != messages_.end(); ++it) {
+  for (auto it = messages_.begin() + (static_cast<std::int64_t>(message->sequence - messages_.front().sequence));
+       it != messages_.end(); ++it) {
     for (const Wanted& run : it->wanted) {
       if (position < it->first + run.end) return std::max(position, it->first + run.begin);
     }
@@ -71,13 +74,16 @@ void InStream::advance() {
     there_[slot(base_)] = false;
     ++base_;
   }
-  while (!messages_.empty() && messages_.front().missing == 0 && messages_.front().first + messages_.front().packets <= base_) messages_.pop_front();
+  while (!messages_.empty() && messages_.front().missing == 0 &&
+         messages_.front().first + messages_.front().packets <= base_)
+    messages_.pop_front();
 }
 
 InStream::Outcome InStream::take(const Data& data, std::span<const std::byte> payload) {
   const Position position = unwrap(data.position, base_);
   if (position < base_) return Outcome::duplicate;
-  // Nothing beyond the window of what the slowest member has can have been sent. Where parts are not wanted, base_ is ahead of it.
+  // Nothing beyond the window of what the slowest member has can have been sent. Where parts are not wanted, base_ is
+  // ahead of it.
   if (position >= base_ + window_) return Outcome::refused;
   seen_ = std::max(seen_, position + 1);
   if (position >= posted_) return hold(position, data, payload);
@@ -96,19 +102,23 @@ InStream::Outcome InStream::hold(Position position, const Data& data, std::span<
   return Outcome::fresh;
 }
 
-InStream::Outcome InStream::write(Message& message, Position position, const Data& data, std::span<const std::byte> payload) {
+InStream::Outcome InStream::write(Message& message, Position position, const Data& data,
+                                  std::span<const std::byte> payload) {
   const std::int64_t index = position - message.first;
   if (data.sequence != message.sequence || data.packet != static_cast<std::uint32_t>(index)) return Outcome::mismatch;
   if (data.message_bytes != static_cast<std::uint64_t>(message.bytes)) return Outcome::mismatch;
   const std::int64_t begin = index * payload_bytes_;
   const std::int64_t end = std::min<std::int64_t>(begin + payload_bytes_, message.bytes);
   if (static_cast<std::int64_t>(payload.size()) != end - begin) return Outcome::malformed;
-  const bool is_wanted = std::any_of(message.wanted.begin(), message.wanted.end(), [&](const Wanted& run) { return index >= run.begin && index < run.end; });
+  const bool is_wanted = std::any_of(message.wanted.begin(), message.wanted.end(),
+                                     [&](const Wanted& run) { return index >= run.begin && index < run.end; });
   if (!is_wanted) return Outcome::duplicate;
   for (const Part& part : message.parts) {
     const std::int64_t from = std::max(begin, part.offset_bytes);
     const std::int64_t to = std::min(end, part.offset_bytes + static_cast<std::int64_t>(part.buffer.size()));
-    if (from < to) std::memcpy(part.buffer.data() + (from - part.offset_bytes), payload.data() + (from - begin), static_cast<std::size_t>(to - from));
+    if (from < to)
+      std::memcpy(part.buffer.data() + (from - part.offset_bytes), payload.data() + (from - begin),
+                  static_cast<std::size_t>(to - from));
   }
   there_[slot(position)] = true;
   --message.missing;

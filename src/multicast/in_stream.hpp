@@ -11,15 +11,16 @@
 
 namespace antiphon::multicast {
 
-/// What one other member sends, as it comes in: straight into the posted buffers, in any order. Packets below base() are there or not
-/// wanted; those below seen() are known to have been sent; for those below posted() there are receives.
+/// What one other member sends, as it comes in: straight into the posted buffers, in any order. Packets below base()
+/// are there or not wanted; those below seen() are known to have been sent; for those below posted() there are
+/// receives.
 class InStream {
  public:
   enum class Outcome : std::uint8_t {
-    fresh,      ///< written, or held until its receive is posted
+    fresh,  ///< written, or held until its receive is posted
     duplicate,
-    refused,    ///< came before its receive, and there is no room to hold it; or too far ahead
-    mismatch,   ///< the sender's message has another size than the receive
+    refused,   ///< came before its receive, and there is no room to hold it; or too far ahead
+    mismatch,  ///< the sender's message has another size than the receive
     malformed,
   };
   struct Range {
@@ -63,7 +64,9 @@ class InStream {
     Data data;
     std::vector<std::byte> payload;
   };
-  [[nodiscard]] std::size_t slot(Position position) const { return static_cast<std::size_t>(position) & (there_.size() - 1); }
+  [[nodiscard]] std::size_t slot(Position position) const {
+    return static_cast<std::size_t>(position) & (there_.size() - 1);
+  }
   [[nodiscard]] const Message* find(Position position) const;
   [[nodiscard]] Position next_wanted(Position position) const;
   Outcome hold(Position position, const Data& data, std::span<const std::byte> payload);
@@ -75,8 +78,8 @@ class InStream {
   Position base_ = 0, seen_ = 0, posted_ = 0;
   std::uint32_t next_sequence_ = 0;
   bool mismatched_ = false;
-  std::deque<Message> messages_;             ///< from the first that is not complete on
-  std::vector<bool> there_;                  ///< a ring over [base, base + window)
+  std::deque<Message> messages_;  ///< from the first that is not complete on
+  std::vector<bool> there_;       ///< a ring over [base, base + window)
   std::unordered_map<Position, Held> held_;
 };
 

@@ -18,7 +18,8 @@ namespace antiphon::multicast {
 
 namespace {
 
-/// How often an owner that is there is looked at. It is the longest that the others wait for an answer from a member that has just left.
+/// How often an owner that is there is looked at. It is the longest that the others wait for an answer from a member
+/// that has just left.
 constexpr std::int64_t nap_ns = 2'000'000;
 /// With nothing due: packets wake it up anyway.
 constexpr std::int64_t rest_ns = 500'000'000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receivers find what they miss and ask the sender for it. Acknowledgements are gathered along a tree and only move the sender's
-// window on, so the sender hears of `tree_arity` members however many there are.
+// Receivers find what they miss and ask the sender for it. Acknowledgements are gathered along a tree and only move the
+// sender's window on, so the sender hears of `tree_arity` members however many there are.
 #include <deque>
 #include <map>
 
@@ -16,14 +16,15 @@ constexpr std::size_t again_at_once = 32;
 constexpr int polls_at_once = 64;
 /// A packet that is overtaken by others is not lost; what comes within this time is not asked for.
 constexpr std::int64_t reorder_ns = 30'000;
-/// Where nobody waits for acknowledgements the first heartbeat may come so late: what it asks of all members costs them more than a short message. Not if
-/// one of them has missed something less than `lossy_ns` ago.
+/// Where nobody waits for acknowledgements the first heartbeat may come so late: what it asks of all members costs them
+/// more than a short message. Not if one of them has missed something less than `lossy_ns` ago.
 constexpr std::int64_t unhurried_ns = 10'000'000, lossy_ns = 1'000'000'000;
 
 class NackStrategy final : public Reliability {
  public:
   explicit NackStrategy(Core& core)
-      : core_(core), receivers_(static_cast<std::size_t>(core.size)), repair_time_(core.options()), answer_time_(core.options()) {
+      : core_(core), receivers_(static_cast<std::size_t>(core.size)), repair_time_(core.options()),
+        answer_time_(core.options()) {
     for (int sender = 0; sender < core.size; ++sender) {
       const Tree tree{sender, core.size, core.options().tree_arity};
       Receiver& r = receivers_[static_cast<std::size_t>(sender)];
@@ -45,7 +46,9 @@ class NackStrategy final : public Reliability {
   void heartbeat(int sender, const Heartbeat& heartbeat) override {
     Receiver& r = receiver(sender);
     if ((heartbeat.flags & Heartbeat::direct) != 0) {
-      core_.courier.post(sender, Type::ack, body(Ack{Ack::direct, heartbeat.id, {{static_cast<std::uint16_t>(sender), wrap(in(sender).base())}}}));
+      core_.courier.post(
+          sender, Type::ack,
+          body(Ack{Ack::direct, heartbeat.id, {{static_cast<std::uint16_t>(sender), wrap(in(sender).base())}}}));
       ++core_.statistics.acks_sent;
     }
     if ((heartbeat.flags & Heartbeat::ack_wanted) != 0) {
@@ -114,12 +117,14 @@ class NackStrategy final : public Reliability {
     std::vector<Child> children;
     bool active = false;
     Position reported = 0;
-    std::deque<Position> ack_wanted;         ///< ascending: to be told when this part of the tree is there
+    std::deque<Position> ack_wanted;  ///< ascending: to be told when this part of the tree is there
     bool answer_now = false;
     std::uint32_t echo = 0;
-    std::int64_t ask_at = never;             ///< when to ask for what has been found missing
-    std::deque<Asked> asked;                 ///< what has been asked for, oldest first; the runs follow one another
-    [[nodiscard]] Position asked_upto(Position base) const { return asked.empty() ? base : std::max(base, asked.back().upto); }
+    std::int64_t ask_at = never;  ///< when to ask for what has been found missing
+    std::deque<Asked> asked;      ///< what has been asked for, oldest first; the runs follow one another
+    [[nodiscard]] Position asked_upto(Position base) const {
+      return asked.empty() ? base : std::max(base, asked.back().upto);
+    }
   };
   /// Whose piece, and to whom: a member, or to_everybody.
   using Wish = std::pair<Position, int>;
@@ -163,14 +168,14 @@ class NackStrategy final : public Reliability {
   Core& core_;
   std::vector<Receiver> receivers_;  ///< by sender; one's own entry holds the children as a sender
   std::vector<int> active_;
-  std::vector<Position> own_;        ///< how far members say they are themselves
+  std::vector<Position> own_;             ///< how far members say they are themselves
   std::map<Wish, std::int64_t> repairs_;  ///< and when it is due; to everybody or to members one by one
   std::vector<Repaired> repaired_;
   RoundTrip repair_time_, answer_time_;
   std::uint32_t heartbeat_id_ = 0;
   std::int64_t heartbeat_ns_ = 0;
   bool echo_wanted_ = false;
-  int attempts_ = 0;                 ///< heartbeats without any member having got further
+  int attempts_ = 0;  ///< heartbeats without any member having got further
   int next_polled_ = 0;
   Position watched_base_ = 0;
   std::int64_t watched_since_ns_ = 0;
@@ -179,15 +184,18 @@ class NackStrategy final : public Reliability {
 
 // --- The receiver's side ---
 
-/// Tells one's parent how far this part of the tree is: when the sender asks, or when a quarter of the window has come since.
+/// Tells one's parent how far this part of the tree is: when the sender asks, or when a quarter of the window has come
+/// since.
 void NackStrategy::acknowledge(int sender) {
   Receiver& r = receiver(sender);
   Position upto = in(sender).base();
   for (const Child& child : r.children) upto = std::min(upto, child.upto);
   bool reached = false;
-  for (; !r.ack_wanted.empty() && r.ack_wanted.front() <= upto; r.ack_wanted.pop_front()) reached = reached || r.ack_wanted.front() > r.reported;
+  for (; !r.ack_wanted.empty() && r.ack_wanted.front() <= upto; r.ack_wanted.pop_front())
+    reached = reached || r.ack_wanted.front() > r.reported;
   if (!r.answer_now && !reached && upto - r.reported < std::max(1, core_.window_packets / 4)) return;
-  core_.courier.post(r.parent, Type::ack, body(Ack{0, r.answer_now ? r.echo : 0, {{static_cast<std::uint16_t>(sender), wrap(upto)}}}));
+  core_.courier.post(r.parent, Type::ack,
+                     body(Ack{0, r.answer_now ? r.echo : 0, {{static_cast<std::uint16_t>(sender), wrap(upto)}}}));
   ++core_.statistics.acks_sent;
   r.reported = std::max(r.reported, upto);
   r.answer_now = false;
@@ -201,7 +209,8 @@ std::int64_t NackStrategy::backoff() {
 
 void NackStrategy::ask(int sender, const std::vector<InStream::Range>& ranges) {
   Nack nack{0, wrap(in(sender).base()), {}};
-  for (const auto& range : ranges) nack.ranges.push_back({wrap(range.first), static_cast<std::uint32_t>(range.packets)});
+  for (const auto& range : ranges)
+    nack.ranges.push_back({wrap(range.first), static_cast<std::uint32_t>(range.packets)});
   core_.courier.post(sender, Type::nack, body(nack));
   ++core_.statistics.nacks_sent;
 }
@@ -211,8 +220,8 @@ void NackStrategy::settle(int sender) {
   Receiver& r = receiver(sender);
   bool first = true;
   while (!r.asked.empty() && r.asked.front().upto <= in(sender).base()) {
-    // From the first time it was asked for: where repairs wait in a full port, whoever counts from the last asks again and again, and
-    // fills the port with more of the same. Those behind the first may have been there for long.
+    // From the first time it was asked for: where repairs wait in a full port, whoever counts from the last asks again
+    // and again, and fills the port with more of the same. Those behind the first may have been there for long.
     if (first) repair_time_.sample(core_.now_ns - r.asked.front().first_ns);
     if (core_.statistics.round_trip_ns == 0) core_.statistics.round_trip_ns = repair_time_.smoothed_ns();
     first = false;
@@ -287,8 +296,10 @@ void NackStrategy::move_window() {
 
 void NackStrategy::ask_repair(Position position, int from) {
   const Repaired& last = repaired(position);
-  const std::int64_t too_soon = std::max({core_.options().least_retry_ns, repair_time_.smoothed_ns() / 2, answer_time_.smoothed_ns() / 2});
-  if (last.position == position && (last.to < 0 || last.to == from) && core_.now_ns - last.at_ns < too_soon) return;  // on its way
+  const std::int64_t too_soon =
+      std::max({core_.options().least_retry_ns, repair_time_.smoothed_ns() / 2, answer_time_.smoothed_ns() / 2});
+  if (last.position == position && (last.to < 0 || last.to == from) && core_.now_ns - last.at_ns < too_soon)
+    return;  // on its way
   if (last.position == position && last.went_to_all) {
     // What is sent to all does not reach this one, it seems.
     repairs_.emplace(Wish{position, from}, core_.now_ns);
@@ -337,7 +348,8 @@ void NackStrategy::poll_directly() {
   }
 }
 
-/// While packets are under way and nothing new can be sent: says how far it is, so that who has lost the last packet learns of it.
+/// While packets are under way and nothing new can be sent: says how far it is, so that who has lost the last packet
+/// learns of it.
 std::int64_t NackStrategy::watch_receivers() {
   const OutStream& out = core_.out;
   if (out.base() >= out.sent()) {

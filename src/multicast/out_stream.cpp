@@ -47,9 +47,11 @@ std::span<const DataPacket> OutStream::next(std::size_t most) {
     if (position - base_ >= message->window) break;
     DataPacket next = packet(*message, position);
     const bool last = position + 1 == message->first + message->packets;
-    // Who waits for the answer asks for it: the caller for its buffer, the window for room, and before it is full, lest the wire run empty.
+    // Who waits for the answer asks for it: the caller for its buffer, the window for room, and before it is full, lest
+    // the wire run empty.
     const bool half = (position + 1) % std::max(1, message->window / 2) == 0;
-    if ((last && !message->copied) || half || position + 1 - base_ == message->window) next.data.flags |= Data::ack_wanted;
+    if ((last && !message->copied) || half || position + 1 - base_ == message->window)
+      next.data.flags |= Data::ack_wanted;
     offered_.push_back(next);
   }
   return offered_;

@@ -10,8 +10,8 @@
 
 namespace antiphon::multicast {
 
-/// What this member sends: its messages one after the other, cut into packets that are numbered through. Packets below base() are
-/// acknowledged by all, those below sent() have been sent once, those below queued() are to be sent.
+/// What this member sends: its messages one after the other, cut into packets that are numbered through. Packets below
+/// base() are acknowledged by all, those below sent() have been sent once, those below queued() are to be sent.
 class OutStream {
  public:
   OutStream(int payload_bytes, int window_packets, std::int64_t copy_bytes)
@@ -20,7 +20,8 @@ class OutStream {
   /// Queues a message; its sequence number.
   std::uint32_t post(std::span<const std::byte> bytes, const SendOptions& options);
 
-  /// The next new packets that the window lets go, at most `most`. The wire may take fewer: commit() says how many it took.
+  /// The next new packets that the window lets go, at most `most`. The wire may take fewer: commit() says how many it
+  /// took.
   [[nodiscard]] std::span<const DataPacket> next(std::size_t most);
   void commit(std::size_t packets) { sent_ += static_cast<std::int64_t>(packets); }
   /// A packet of [base(), sent()) again.

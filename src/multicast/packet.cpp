@@ -20,7 +20,8 @@ std::optional<Head> parse_head(std::span<const std::byte> packet) {
   Reader reader(packet);
   if (reader.number<std::uint16_t>() != magic || reader.number<std::uint8_t>() != packet_version) return std::nullopt;
   const auto type = reader.number<std::uint8_t>();
-  if (type < static_cast<std::uint8_t>(Type::data) || type > static_cast<std::uint8_t>(Type::receipt)) return std::nullopt;
+  if (type < static_cast<std::uint8_t>(Type::data) || type > static_cast<std::uint8_t>(Type::receipt))
+    return std::nullopt;
   Head head;
   head.type = static_cast<Type>(type);
   head.from = reader.number<std::uint16_t>();
@@ -30,7 +31,9 @@ std::optional<Head> parse_head(std::span<const std::byte> packet) {
   return head;
 }
 
-std::uint64_t tag_of(std::span<const std::byte> packet) { return get<std::uint64_t>(packet.data() + packet.size() - tag_bytes); }
+std::uint64_t tag_of(std::span<const std::byte> packet) {
+  return get<std::uint64_t>(packet.data() + packet.size() - tag_bytes);
+}
 
 void put_head(std::byte* to, const Head& head) {
   put(to, magic);

@@ -98,7 +98,8 @@ struct Receipt {
   bool operator==(const Receipt&) const = default;
 };
 
-/// The head, if these bytes can be a packet at all (magic, version, a known type, long enough). The tag is not looked at.
+/// The head, if these bytes can be a packet at all (magic, version, a known type, long enough). The tag is not looked
+/// at.
 [[nodiscard]] std::optional<Head> parse_head(std::span<const std::byte> packet);
 /// What lies between head and tag.
 [[nodiscard]] inline std::span<const std::byte> body_of(std::span<const std::byte> packet) {
@@ -110,7 +111,8 @@ void put_head(std::byte* to, const Head& head);
 void put_data(std::byte* to, const Data& data);
 
 /// Bodies; nothing for what cannot be one. Lengths must be exact; reserved bytes are not looked at.
-[[nodiscard]] std::optional<Data> parse_data(std::span<const std::byte> body);  ///< the payload is body.subspan(data_bytes)
+[[nodiscard]] std::optional<Data> parse_data(
+    std::span<const std::byte> body);  ///< the payload is body.subspan(data_bytes)
 [[nodiscard]] std::optional<Ack> parse_ack(std::span<const std::byte> body);
 [[nodiscard]] std::optional<Nack> parse_nack(std::span<const std::byte> body);
 [[nodiscard]] std::optional<Heartbeat> parse_heartbeat(std::span<const std::byte> body);

@@ -8,7 +8,8 @@ namespace antiphon::multicast {
 /// The number of a data packet among all of its sender's, from 0.
 using Position = std::int64_t;
 
-/// Packets carry its lower 32 bits; it is the one nearest to `near`. A forged or mad value gives a far one, never undefined behaviour.
+/// Packets carry its lower 32 bits; it is the one nearest to `near`. A forged or mad value gives a far one, never
+/// undefined behaviour.
 [[nodiscard]] inline Position unwrap(std::uint32_t value, Position near) {
   return near + static_cast<std::int32_t>(value - static_cast<std::uint32_t>(near));
 }

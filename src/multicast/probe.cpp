@@ -13,8 +13,10 @@ constexpr std::size_t fixed_bytes = head_bytes + 12 + tag_bytes;
 }  // namespace
 
 void Probing::start(std::uint32_t run, std::uint32_t packets, int packet_bytes, std::int64_t rate_bytes_per_s) {
-  if (packets > most_packets || packet_bytes < static_cast<int>(fixed_bytes) || packet_bytes > core_.options().packet_bytes || rate_bytes_per_s < 0) {
-    throw InvalidArgument("multicast probe: up to 1048576 packets, from " + std::to_string(fixed_bytes) + " bytes to the group's packet_bytes");
+  if (packets > most_packets || packet_bytes < static_cast<int>(fixed_bytes) ||
+      packet_bytes > core_.options().packet_bytes || rate_bytes_per_s < 0) {
+    throw InvalidArgument("multicast probe: up to 1048576 packets, from " + std::to_string(fixed_bytes) +
+                          " bytes to the group's packet_bytes");
   }
   run_ = run;
   packets_ = packets;
@@ -27,8 +29,11 @@ void Probing::start(std::uint32_t run, std::uint32_t packets, int packet_bytes, 
 bool Probing::send() {
   bool any = false;
   while (next_ < packets_ && core_.courier.queued() < queue) {
-    if (rate_ > 0 && static_cast<double>(next_) * packet_bytes_ * 1e9 > static_cast<double>(core_.now_ns - started_ns_) * static_cast<double>(rate_)) break;
-    core_.courier.post(-1, Type::probe, body(Probe{run_, next_++, packets_}, static_cast<std::size_t>(packet_bytes_) - fixed_bytes));
+    if (rate_ > 0 && static_cast<double>(next_) * packet_bytes_ * 1e9 >
+                         static_cast<double>(core_.now_ns - started_ns_) * static_cast<double>(rate_))
+      break;
+    core_.courier.post(-1, Type::probe,
+                       body(Probe{run_, next_++, packets_}, static_cast<std::size_t>(packet_bytes_) - fixed_bytes));
     any = true;
   }
   return any;
@@ -54,7 +59,8 @@ void Probing::take(int sender, const Probe& probe, std::size_t packet_bytes) {
 
 std::vector<ProbeCount> Probing::counts(std::uint32_t run) const {
   std::vector<ProbeCount> result;
-  for (auto it = seen_.lower_bound({run, 0}); it != seen_.end() && it->first.first == run; ++it) result.push_back(it->second.count);
+  for (auto it = seen_.lower_bound({run, 0}); it != seen_.end() && it->first.first == run; ++it)
+    result.push_back(it->second.count);
   return result;
 }
 

@@ -25,7 +25,8 @@ std::span<const Seal::Function> Seal::functions() {
 }
 
 Seal::Seal(std::span<const std::uint8_t, 32> key) : function_(functions().back()) {
-  for (std::size_t i = 0; i < key_.size(); ++i) key_[i] = get<std::uint64_t>(reinterpret_cast<const std::byte*>(key.data()) + 8 * i);
+  for (std::size_t i = 0; i < key_.size(); ++i)
+    key_[i] = get<std::uint64_t>(reinterpret_cast<const std::byte*>(key.data()) + 8 * i);
 }
 
 bool ReplayWindow::take(std::uint64_t counter) {

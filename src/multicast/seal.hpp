@@ -16,7 +16,9 @@ class Seal {
  public:
   explicit Seal(std::span<const std::uint8_t, 32> key);
   /// Of the two runs of bytes one after the other.
-  [[nodiscard]] std::uint64_t tag(std::span<const std::byte> head, std::span<const std::byte> rest) const { return function_(key_, head, rest); }
+  [[nodiscard]] std::uint64_t tag(std::span<const std::byte> head, std::span<const std::byte> rest) const {
+    return function_(key_, head, rest);
+  }
 
   using Function = std::uint64_t (*)(const Key&, std::span<const std::byte>, std::span<const std::byte>);
   /// One for each instruction set that this processor has, the fastest last; all give the same.

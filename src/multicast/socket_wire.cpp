@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "multicast/socket_wire.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <ctime>
 #include <linux/sock_diag.h>
 #include <netinet/udp.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
 
 #include <algorithm>
 #include <array>
@@ -47,9 +47,11 @@ bool try_set(int socket, int level, int option, const T& value) {
 }  // namespace
 
 SocketWire::SocketWire(const Description& description, int index, Endpoint endpoint)
-    : group_address_(to_system(description.group)), slot_bytes_((static_cast<std::size_t>(description.options.packet_bytes) + 64) / 64 * 64) {
+    : group_address_(to_system(description.group)),
+      slot_bytes_((static_cast<std::size_t>(description.options.packet_bytes) + 64) / 64 * 64) {
   const Address own = endpoint.place().address;
-  if (!same_host(own, description.members[static_cast<std::size_t>(index)].address)) throw InvalidArgument("multicast group: another member's endpoint");
+  if (!same_host(own, description.members[static_cast<std::size_t>(index)].address))
+    throw InvalidArgument("multicast group: another member's endpoint");
   const unsigned interface = interface_of(own);
   if (interface == 0) throw NetworkError("no interface has the address " + own.text() + " any more");
   for (const Place& member : description.members) members_.push_back(to_system(member.address));
@@ -60,7 +62,8 @@ SocketWire::SocketWire(const Description& description, int index, Endpoint endpo
     looked_at_ = ::epoll_create1(EPOLL_CLOEXEC);
     for (const std::size_t which : {of_group, of_member}) {
       epoll_event wanted{EPOLLIN, {.u32 = 1U << which}};
-      if (looked_at_ < 0 || ::epoll_ctl(looked_at_, EPOLL_CTL_ADD, which == of_group ? group_ : own_, &wanted) != 0) throw NetworkError(system_reason("epoll"));
+      if (looked_at_ < 0 || ::epoll_ctl(looked_at_, EPOLL_CTL_ADD, which == of_group ? group_ : own_, &wanted) != 0)
+        throw NetworkError(system_reason("epoll"));
     }
   } catch (...) {
     for (const int socket : {own_, group_, looked_at_}) {
@@ -89,7 +92,8 @@ void SocketWire::set_up_sending(const Description& description, int index, unsig
   bool shares_host = false;
   for (std::size_t i = 0; i < description.members.size(); ++i) {
     const auto& members = description.members;
-    shares_host = shares_host || (i != static_cast<std::size_t>(index) && same_host(members[i].address, members[static_cast<std::size_t>(index)].address));
+    shares_host = shares_host || (i != static_cast<std::size_t>(index) &&
+                                  same_host(members[i].address, members[static_cast<std::size_t>(index)].address));
   }
   const int loop = shares_host ? 1 : 0, hops = 1;
   if (description.group.family == 4) {
@@ -115,7 +119,8 @@ void SocketWire::join(const Description& description, unsigned interface) {
   try_set(group_, SOL_SOCKET, SO_RCVBUF, buffer / 2);  // the kernel doubles what it is asked for
   try_set(group_, SOL_SOCKET, SO_REUSEADDR, 1);        // several members on one host
   // Bound to the group's address, it gets nothing else; and nothing of groups that others on this host have joined.
-  if (::bind(group_, group_address_.get(), group_address_.length) != 0) throw NetworkError(system_reason("bind") + " (" + description.group.text() + ")");
+  if (::bind(group_, group_address_.get(), group_address_.length) != 0)
+    throw NetworkError(system_reason("bind") + " (" + description.group.text() + ")");
   if (description.group.family == 4) {
     try_set(group_, IPPROTO_IP, IP_MULTICAST_ALL, 0);
   } else {
@@ -123,7 +128,8 @@ void SocketWire::join(const Description& description, unsigned interface) {
   }
   interface_ = interface;
   if (!set_membership(true)) {
-    throw NetworkError(system_reason("joining the multicast group") + "\nhint: net.ipv4.igmp_max_memberships bounds the groups of a socket's host");
+    throw NetworkError(system_reason("joining the multicast group") +
+                       "\nhint: net.ipv4.igmp_max_memberships bounds the groups of a socket's host");
   }
 }
 
@@ -168,7 +174,9 @@ std::size_t SocketWire::fill(std::span<const Outgoing> packets, std::vector<std:
     for (; i < packets.size(); ++i) {
       const Outgoing& packet = packets[i];
       // Of one size; only the last may be shorter.
-      if (count > 0 && (!segments_ || packet.to != packets[i - 1].to || packet.bytes() > size || packets[i - 1].bytes() != size)) break;
+      if (count > 0 &&
+          (!segments_ || packet.to != packets[i - 1].to || packet.bytes() > size || packets[i - 1].bytes() != size))
+        break;
       if (count == most_segments || bytes + packet.bytes() > most_segmented_bytes) break;
       for (const auto run : {packet.head, packet.payload, packet.tag}) {
         if (!run.empty()) outgoing_parts_[part++] = {const_cast<std::byte*>(run.data()), run.size()};
@@ -177,7 +185,8 @@ std::size_t SocketWire::fill(std::span<const Outgoing> packets, std::vector<std:
       ++count;
     }
     message.msg_hdr.msg_iovlen = static_cast<std::size_t>(&outgoing_parts_[0] + part - message.msg_hdr.msg_iov);
-    const SystemAddress& to = packets[i - 1].to < 0 ? group_address_ : members_[static_cast<std::size_t>(packets[i - 1].to)];
+    const SystemAddress& to =
+        packets[i - 1].to < 0 ? group_address_ : members_[static_cast<std::size_t>(packets[i - 1].to)];
     message.msg_hdr.msg_name = const_cast<sockaddr*>(to.get());
     message.msg_hdr.msg_namelen = to.length;
     if (count > 1) {
@@ -222,7 +231,8 @@ std::size_t SocketWire::send(std::span<const Outgoing> packets) {
   return sent;
 }
 
-/// A quarter of what it takes to try to receive on both, which is what ranks that wait for something else too do again and again.
+/// A quarter of what it takes to try to receive on both, which is what ranks that wait for something else too do again
+/// and again.
 unsigned SocketWire::look() const {
   std::array<epoll_event, 2> events{};
   const int count = ::epoll_wait(looked_at_, events.data(), static_cast<int>(events.size()), 0);

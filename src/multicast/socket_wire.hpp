@@ -12,8 +12,9 @@
 
 namespace antiphon::multicast {
 
-/// UDP sockets of Linux: one of the member's own, from which all is sent, and one that has joined the group. Many packets go in and out
-/// with one call to the system; runs of packets of one size and destination go as one (UDP_SEGMENT), where the kernel can.
+/// UDP sockets of Linux: one of the member's own, from which all is sent, and one that has joined the group. Many
+/// packets go in and out with one call to the system; runs of packets of one size and destination go as one
+/// (UDP_SEGMENT), where the kernel can.
 class SocketWire final : public Wire {
  public:
   SocketWire(const Description& description, int index, Endpoint endpoint);
@@ -40,13 +41,13 @@ class SocketWire final : public Wire {
   [[nodiscard]] unsigned look() const;
 
   int own_ = -1, group_ = -1, looked_at_ = -1;  ///< the last: an epoll over the other two
-  unsigned ready_ = 0;             ///< sockets that may have more, a bit each
-  bool emptied_ = false;           ///< … had no more a moment ago
+  unsigned ready_ = 0;                          ///< sockets that may have more, a bit each
+  bool emptied_ = false;                        ///< … had no more a moment ago
   std::vector<SystemAddress> members_;
   SystemAddress group_address_;
-  unsigned interface_ = 0;         ///< on which the group was joined
-  bool segments_ = false;          ///< the kernel cuts a long send into packets
-  std::atomic<bool> full_ = false; ///< it took no more at the last send
+  unsigned interface_ = 0;          ///< on which the group was joined
+  bool segments_ = false;           ///< the kernel cuts a long send into packets
+  std::atomic<bool> full_ = false;  ///< it took no more at the last send
   std::size_t slot_bytes_;
   std::uint64_t system_calls_ = 0;
   std::vector<std::byte> slots_;

@@ -14,7 +14,8 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 /// How long an answer takes, smoothed as TCP does (RFC 6298), and how long to wait for one.
 class RoundTrip {
  public:
-  explicit RoundTrip(const Options& options) : first_(options.first_retry_ns), least_(options.least_retry_ns), most_(options.most_retry_ns) {}
+  explicit RoundTrip(const Options& options)
+      : first_(options.first_retry_ns), least_(options.least_retry_ns), most_(options.most_retry_ns) {}
 
   void sample(std::int64_t ns) {
     ns = std::max<std::int64_t>(ns, 1);

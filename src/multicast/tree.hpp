@@ -6,7 +6,8 @@
 
 namespace antiphon::multicast {
 
-/// The tree along which acknowledgements for one sender's packets are gathered: members in order from the sender on, `arity` children each.
+/// The tree along which acknowledgements for one sender's packets are gathered: members in order from the sender on,
+/// `arity` children each.
 struct Tree {
   int root = 0, size = 1, arity = 4;
 
@@ -14,7 +15,8 @@ struct Tree {
   [[nodiscard]] std::vector<int> children(int member) const {
     std::vector<int> result;
     const std::int64_t first = std::int64_t{place_of(member)} * arity + 1;
-    for (std::int64_t place = first; place < first + arity && place < size; ++place) result.push_back(member_at(static_cast<int>(place)));
+    for (std::int64_t place = first; place < first + arity && place < size; ++place)
+      result.push_back(member_at(static_cast<int>(place)));
     return result;
   }
   /// Which child of the root `member` is under (or is): 0 … arity − 1.

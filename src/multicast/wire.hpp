@@ -7,15 +7,16 @@
 
 namespace antiphon::multicast {
 
-/// A packet to be sent: three runs of bytes one after the other, so that payloads go out of the user's buffer without a copy.
+/// A packet to be sent: three runs of bytes one after the other, so that payloads go out of the user's buffer without a
+/// copy.
 struct Outgoing {
   int to = -1;  ///< a member, or −1: all
   std::span<const std::byte> head, payload, tag;
   [[nodiscard]] std::size_t bytes() const { return head.size() + payload.size() + tag.size(); }
 };
 
-/// What carries packets between members, and the clock: sockets, or a network made up for a test. It may lose, double, delay and
-/// reorder packets, and bring ones that no member has sent.
+/// What carries packets between members, and the clock: sockets, or a network made up for a test. It may lose, double,
+/// delay and reorder packets, and bring ones that no member has sent.
 class Wire {
  public:
   virtual ~Wire() = default;

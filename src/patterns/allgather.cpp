@@ -60,7 +60,8 @@ class Groups {
   int base_, longer_, count_;
 };
 
-/// What place `place` of a group of n sends in the step of this distance (0: before the first): a run of its group's blocks.
+/// What place `place` of a group of n sends in the step of this distance (0: before the first): a run of its group's
+/// blocks.
 std::vector<BlockRun> runs_sent(const Groups& groups, int g, int place, int distance) {
   const int n = groups.size(g);
   if (distance == 0) return {{groups.first(g) + place, 1}};

@@ -5,7 +5,8 @@
 
 namespace antiphon {
 
-// Allgather algorithms that also do for allgatherv; their files in src/collectives tell what they are and when they are good.
+// Allgather algorithms that also do for allgatherv; their files in src/collectives tell what they are and when they are
+// good.
 
 /// Parameters segment_bytes, window.
 Schedule allgather_ring(const Problem& p);

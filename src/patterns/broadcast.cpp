@@ -5,7 +5,8 @@
 
 namespace antiphon {
 
-OpId broadcast_down(Schedule& s, const Problem& p, const Tree& tree, const Range& range, Cut cut, Serve serve, int tag) {
+OpId broadcast_down(Schedule& s, const Problem& p, const Tree& tree, const Range& range, Cut cut, Serve serve,
+                    int tag) {
   OpId have = no_op;
   if (tree.parent >= 0) have = s.recv(p.absolute(tree.parent), range, {}, cut, tag);
   OpId before = no_op;

@@ -38,8 +38,9 @@ std::vector<int> Circulant::receive_blocks(int place) const {
   std::uint64_t unused = (std::uint64_t{1} << (q_ + 1)) - 1 - (std::uint64_t{1} << base);
   const auto below = [&](int e) { return std::bit_width(unused & ((std::uint64_t{1} << e) - 1)) - 1; };
   const auto skip = [&](int k) { return skips_[static_cast<std::size_t>(k)]; };
-  // Round k brings the block of some place that is between skip[k] and skip[k+1] behind: the largest not yet brought, found
-  // by walking sums of descending skips (places are shifted by `size` so that nothing wraps), each place once at most.
+  // Round k brings the block of some place that is between skip[k] and skip[k+1] behind: the largest not yet brought,
+  // found by walking sums of descending skips (places are shifted by `size` so that nothing wraps), each place once at
+  // most.
   std::vector<int> blocks;
   std::vector<int> path{q_};
   int sum = size_;
@@ -61,7 +62,8 @@ std::vector<int> Circulant::receive_blocks(int place) const {
         break;
       }
     }
-    if (sum < low || sum > high || path.empty()) throw InvalidArgument("no circulant schedule for this number of ranks");
+    if (sum < low || sum > high || path.empty())
+      throw InvalidArgument("no circulant schedule for this number of ranks");
     const int found = path.back();
     last = sum;
     blocks.push_back(found == q_ ? base : found - q_);
@@ -76,7 +78,8 @@ std::vector<int> Circulant::receive_blocks(int place) const {
 std::vector<Circulant::Round> Circulant::rounds(int blocks) const {
   std::vector<Round> result;
   if (q_ == 0) return result;
-  const int idle = (q_ - (blocks - 1) % q_) % q_;  // rounds left out at the start, so that the last phase is a whole one
+  const int idle =
+      (q_ - (blocks - 1) % q_) % q_;  // rounds left out at the start, so that the last phase is a whole one
   const auto actual = [&](int block, int phase) { return std::min(block + phase * q_ - idle, blocks - 1); };
   for (int i = idle; i < blocks - 1 + q_ + idle; ++i) {
     const auto k = static_cast<std::size_t>(i % q_);

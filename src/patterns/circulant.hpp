@@ -7,9 +7,9 @@ namespace antiphon {
 
 /// Träff's round-optimal broadcast on circulant graphs ("(Poly)logarithmic time construction of round-optimal n-block
 /// broadcast schedules for broadcast and irregular allgather in MPI", 2022; "Optimal broadcast schedules in logarithmic
-/// time", arXiv 2312.11236): n blocks reach any number of places in n − 1 + ⌈log2 size⌉ rounds, in each of which a place
-/// sends at most one block and receives at most one. Rounds repeat with period q = ⌈log2 size⌉: in rounds k, k + q, … the
-/// places send at distance skip[k]. Everything here is computed by each place on its own, in O(log² size).
+/// time", arXiv 2312.11236): n blocks reach any number of places in n − 1 + ⌈log2 size⌉ rounds, in each of which a
+/// place sends at most one block and receives at most one. Rounds repeat with period q = ⌈log2 size⌉: in rounds k, k +
+/// q, … the places send at distance skip[k]. Everything here is computed by each place on its own, in O(log² size).
 class Circulant {
  public:
   /// What one place does in one round; −1: nothing.

@@ -16,12 +16,13 @@ struct BlockRun {
   int count = 0;
 };
 
-/// `count` of the ring of n blocks that begins at block `base`, from position `start` on: one run, or two where it wraps round.
+/// `count` of the ring of n blocks that begins at block `base`, from position `start` on: one run, or two where it
+/// wraps round.
 std::vector<BlockRun> ring_runs(int base, int n, int start, int count);
 
-/// The blocks of an allgather(v) one after the other in rank order, so that a run of blocks is one message: the output itself
-/// if it is laid out so, else scratch (each rank by itself: what travels looks the same) from which blocks are copied to their
-/// places as they come.
+/// The blocks of an allgather(v) one after the other in rank order, so that a run of blocks is one message: the output
+/// itself if it is laid out so, else scratch (each rank by itself: what travels looks the same) from which blocks are
+/// copied to their places as they come.
 class GatheredBlocks {
  public:
   GatheredBlocks(Schedule& s, const Problem& p, const Cut& cut);

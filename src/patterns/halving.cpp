@@ -14,16 +14,19 @@ Partial Partial::sub(std::int64_t offset, std::int64_t bytes, const Cut& cut) co
   return part;
 }
 
-Partial combine(Schedule& s, const Problem& p, const Partial& mine, Range landing, OpId received, bool theirs_is_left, const Cut& cut) {
+Partial combine(Schedule& s, const Problem& p, const Partial& mine, Range landing, OpId received, bool theirs_is_left,
+                const Cut& cut) {
   const bool into_landing = p.commutative || !theirs_is_left;
-  if (!into_landing && !mine.writable) throw InvalidArgument("an ordered reduction into memory that may not be written");
+  if (!into_landing && !mine.writable)
+    throw InvalidArgument("an ordered reduction into memory that may not be written");
   const Range from = into_landing ? mine.where : landing;
   const Range to = into_landing ? landing : mine.where;
   const OpId reduced = s.reduce(from, to, {pipelined(received), mine.since}, {cut.piece_bytes, 0});
   return {to, pipelined(reduced)};
 }
 
-Partial fold_pairs(Schedule& s, const Problem& p, const Folding& folding, const Partial& mine, const Cut& cut, OpId* sent) {
+Partial fold_pairs(Schedule& s, const Problem& p, const Folding& folding, const Partial& mine, const Cut& cut,
+                   OpId* sent) {
   if (!folding.in_pair(p.rank) || mine.where.bytes == 0) return mine;
   if (!folding.acts(p.rank)) {
     const OpId op = s.send(p.rank + 1, mine.where, {mine.since}, cut, fold_tag);
@@ -39,7 +42,9 @@ Halved recursive_halving(Schedule& s, const Problem& p, const Folding& folding, 
                          const std::function<std::int64_t(int)>& offset_of, const Cut& cut) {
   Halved done{mine, 0, folding.acting, {}, {}};
   const int place = folding.place(p.rank);
-  const auto part = [&](int begin, int end) { return Range{Space::scratch, offset_of(begin), offset_of(end) - offset_of(begin)}; };
+  const auto part = [&](int begin, int end) {
+    return Range{Space::scratch, offset_of(begin), offset_of(end) - offset_of(begin)};
+  };
   for (int i = 1; i < folding.acting; i *= 2) {
     const int distance = order == HalvingOrder::near_first ? i : folding.acting / (2 * i);
     const int partner = folding.rank_at(place ^ distance);

@@ -11,8 +11,9 @@
 
 namespace antiphon {
 
-/// The largest power of two of ranks, when there are more: each of the first 2·extra ranks makes a pair with its neighbour;
-/// the even one hands its operand to the odd one, which acts for both. So acting ranks stand for runs of ranks, in order.
+/// The largest power of two of ranks, when there are more: each of the first 2·extra ranks makes a pair with its
+/// neighbour; the even one hands its operand to the odd one, which acts for both. So acting ranks stand for runs of
+/// ranks, in order.
 struct Folding {
   int size, acting, extra;
   explicit Folding(int ranks)
@@ -29,16 +30,18 @@ struct Folding {
 /// A partial result: where it is, and since when.
 struct Partial {
   Range where;
-  Dep since = no_op;      ///< of an operation cut from `where`'s start: piece k of it is there after this
+  Dep since = no_op;     ///< of an operation cut from `where`'s start: piece k of it is there after this
   bool writable = true;  ///< false: it may be the caller's input
 
   /// A part of it, for operations cut from the part's start.
   [[nodiscard]] Partial sub(std::int64_t offset, std::int64_t bytes, const Cut& cut) const;
 };
 
-/// `mine` OP what `received` brings to `landing`, or the other way round if `theirs_is_left`. No operand is copied: the result
-/// lies where one of both was, in the landing if order allows. An operation that does not commute needs `mine` writable.
-Partial combine(Schedule& s, const Problem& p, const Partial& mine, Range landing, OpId received, bool theirs_is_left, const Cut& cut);
+/// `mine` OP what `received` brings to `landing`, or the other way round if `theirs_is_left`. No operand is copied: the
+/// result lies where one of both was, in the landing if order allows. An operation that does not commute needs `mine`
+/// writable.
+Partial combine(Schedule& s, const Problem& p, const Partial& mine, Range landing, OpId received, bool theirs_is_left,
+                const Cut& cut);
 
 /// One step of halving, for those who retrace them.
 struct HalvingStep {
@@ -55,18 +58,20 @@ struct Halved {
 };
 
 enum class HalvingOrder : std::uint8_t {
-  near_first,  ///< partners 1, 2, 4… places away: keeps the order of operands; the part kept is not that of the rank's place
-  far_first,   ///< partners P/2, P/4… away: place i keeps block i; needs a commutative operation
+  near_first,  ///< partners 1, 2, 4… places away: keeps the order of operands; the part kept is not that of the rank's
+               ///< place
+  far_first,  ///< partners P/2, P/4… away: place i keeps block i; needs a commutative operation
 };
 
-/// Recursive halving among the acting ranks: in each step the partners each send the half of what they have that the other
-/// keeps, and reduce the other half. `offset_of(i)`: where block i of the `acting` blocks begins in the whole.
+/// Recursive halving among the acting ranks: in each step the partners each send the half of what they have that the
+/// other keeps, and reduce the other half. `offset_of(i)`: where block i of the `acting` blocks begins in the whole.
 Halved recursive_halving(Schedule& s, const Problem& p, const Folding& folding, Partial mine, HalvingOrder order,
                          const std::function<std::int64_t(int)>& offset_of, const Cut& cut);
 
-/// Before that (and before other algorithms for powers of two): even ranks of pairs send `mine` to the odd ones, who combine
-/// it with theirs. Returns the send in `sent`.
-Partial fold_pairs(Schedule& s, const Problem& p, const Folding& folding, const Partial& mine, const Cut& cut, OpId* sent = nullptr);
+/// Before that (and before other algorithms for powers of two): even ranks of pairs send `mine` to the odd ones, who
+/// combine it with theirs. Returns the send in `sent`.
+Partial fold_pairs(Schedule& s, const Problem& p, const Folding& folding, const Partial& mine, const Cut& cut,
+                   OpId* sent = nullptr);
 
 /// Tags above those of the steps.
 inline constexpr int fold_tag = 100;

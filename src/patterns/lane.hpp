@@ -8,24 +8,27 @@
 
 namespace antiphon {
 
-/// A stream of messages, one after the other, whose bytes are numbered through from 0. Operations that are paced by a lane
-/// keep within `window` pieces of what has come to its end in it, across the borders of messages: so a wire never idles
-/// between two messages, a few long ones are in lock-step piece by piece, and many short ones that fit into the window
-/// together wait for nothing. Messages cut into one piece each (piece_bytes 0) count as a piece, whatever their length.
+/// A stream of messages, one after the other, whose bytes are numbered through from 0. Operations that are paced by a
+/// lane keep within `window` pieces of what has come to its end in it, across the borders of messages: so a wire never
+/// idles between two messages, a few long ones are in lock-step piece by piece, and many short ones that fit into the
+/// window together wait for nothing. Messages cut into one piece each (piece_bytes 0) count as a piece, whatever their
+/// length.
 ///
 /// The rule, exactly: a piece whose first byte has the number b waits for all pieces of the lane whose first byte has a
 /// number of at most b − window·piece_bytes.
 class Lane {
  public:
-  /// `cut`: how the messages of this lane are cut, and how many pieces the lane itself may be ahead of its own completion.
+  /// `cut`: how the messages of this lane are cut, and how many pieces the lane itself may be ahead of its own
+  /// completion.
   explicit Lane(const Cut& cut) : cut_(cut) {}
 
   /// The number of the next message's first byte.
   [[nodiscard]] std::int64_t end() const { return end_; }
-  /// Makes the operation added last to `s`, an operation of this lane, keep the lane's window; then the next one follows it.
+  /// Makes the operation added last to `s`, an operation of this lane, keep the lane's window; then the next one
+  /// follows it.
   void append(Schedule& s);
-  /// Makes the operation added last to `s` keep within `window` pieces, as if its first byte had the number `start`. A token
-  /// paced at `start` is sent when the piece that starts there may be posted.
+  /// Makes the operation added last to `s` keep within `window` pieces, as if its first byte had the number `start`. A
+  /// token paced at `start` is sent when the piece that starts there may be posted.
   void pace(Schedule& s, std::int64_t start, std::int32_t window) const;
 
  private:

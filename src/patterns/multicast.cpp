@@ -23,8 +23,8 @@ OpId multicast_from(Schedule& s, const Problem& p, int group, int from, const Ra
 
 namespace {
 
-/// Whose blocks are not empty, in the order in which they are sent: those who send at the same time are as far apart as can be. Where ranks
-/// lie on their switches in order, the links between these are used both ways at once.
+/// Whose blocks are not empty, in the order in which they are sent: those who send at the same time are as far apart as
+/// can be. Where ranks lie on their switches in order, the links between these are used both ways at once.
 std::vector<std::size_t> turns_of(std::span<const Range> blocks, std::size_t senders) {
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -40,7 +40,8 @@ std::vector<std::size_t> turns_of(std::span<const Range> blocks, std::size_t sen
 
 }  // namespace
 
-void multicast_allgather(Schedule& s, const Problem& p, std::span<const Range> blocks, Dep own, int senders, Cut cut, std::span<const OpId> free) {
+void multicast_allgather(Schedule& s, const Problem& p, std::span<const Range> blocks, Dep own, int senders, Cut cut,
+                         std::span<const OpId> free) {
   std::vector<OpId> brought(blocks.size(), no_op);
   const auto ahead = static_cast<std::size_t>(senders);
   const std::vector<std::size_t> turns = turns_of(blocks, ahead);
@@ -48,7 +49,8 @@ void multicast_allgather(Schedule& s, const Problem& p, std::span<const Range> b
   for (std::size_t turn = 0; turn < turns.size(); ++turn) {
     const std::size_t from = turns[turn];
     if (from != static_cast<std::size_t>(p.rank)) {
-      brought[from] = multicast_from(s, p, group, static_cast<int>(from), blocks[from], free.empty() ? Dep(no_op) : Dep(free[from]), cut);
+      brought[from] = multicast_from(s, p, group, static_cast<int>(from), blocks[from],
+                                     free.empty() ? Dep(no_op) : Dep(free[from]), cut);
       continue;
     }
     brought[from] = multicast_from(s, p, group, p.rank, blocks[from], own, cut);
@@ -109,7 +111,8 @@ Range aggregated(Schedule& s, const Problem& p, const Aggregate& all, std::vecto
   const Range message = s.scratch(all.bytes);
   for (int i = 0; i < p.size; ++i) {
     if (i == p.root || block_bytes(p, i) == 0) continue;
-    ready.emplace_back(s.copy(p.input_block(i), message.sub(all.offsets[static_cast<std::size_t>(i)], block_bytes(p, i))));
+    ready.emplace_back(
+        s.copy(p.input_block(i), message.sub(all.offsets[static_cast<std::size_t>(i)], block_bytes(p, i))));
   }
   return message;
 }
@@ -125,7 +128,8 @@ Schedule scatter_multicast(const Problem& p, std::vector<std::int32_t> members) 
     std::vector<Dep> ready;
     if (all.bytes > 0 && members.size() > 1) {
       const Range message = aggregated(s, p, all, ready);
-      s.add({.kind = OpKind::multicast, .from = message, .to = {}, .cut = cut, .group = s.group(std::move(members))}, ready);
+      s.add({.kind = OpKind::multicast, .from = message, .to = {}, .cut = cut, .group = s.group(std::move(members))},
+            ready);
     }
     s.copy(p.input_block(p.rank), p.whole_output());
     return s;
@@ -133,7 +137,8 @@ Schedule scatter_multicast(const Problem& p, std::vector<std::int32_t> members) 
   if (!listens || all.bytes == 0) return s;
   const Range message = s.scratch(all.bytes);
   const OpId received = s.recv_multicast(p.root, s.group(std::move(members)), message, {}, cut);
-  if (p.bytes > 0) s.copy(message.sub(all.offsets[static_cast<std::size_t>(p.rank)], p.bytes), p.whole_output(), {received});
+  if (p.bytes > 0)
+    s.copy(message.sub(all.offsets[static_cast<std::size_t>(p.rank)], p.bytes), p.whole_output(), {received});
   return s;
 }
 

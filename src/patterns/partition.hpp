@@ -8,8 +8,8 @@
 
 namespace antiphon {
 
-/// A split of `bytes` bytes into `parts` blocks of whole elements, as even as possible: the first blocks are one element
-/// longer than the last ones. Bytes that make no whole element belong to the last block.
+/// A split of `bytes` bytes into `parts` blocks of whole elements, as even as possible: the first blocks are one
+/// element longer than the last ones. Bytes that make no whole element belong to the last block.
 class Partition {
  public:
   Partition(std::int64_t bytes, std::int64_t element_bytes, int parts)
@@ -27,7 +27,9 @@ class Partition {
   [[nodiscard]] std::int64_t size(int begin, int end) const { return offset(end) - offset(begin); }
   /// Block i of `whole`, or blocks begin…end−1.
   [[nodiscard]] Range of(const Range& whole, int i) const { return of(whole, i, i + 1); }
-  [[nodiscard]] Range of(const Range& whole, int begin, int end) const { return whole.sub(offset(begin), size(begin, end)); }
+  [[nodiscard]] Range of(const Range& whole, int begin, int end) const {
+    return whole.sub(offset(begin), size(begin, end));
+  }
 
  private:
   std::int64_t bytes_, element_bytes_;

@@ -12,12 +12,15 @@ constexpr int barrier_tag = 2;
 
 }  // namespace
 
-Partners rotated_partners(int rank, int size, int phase) { return {(rank + phase) % size, (rank - phase + size) % size}; }
+Partners rotated_partners(int rank, int size, int phase) {
+  return {(rank + phase) % size, (rank - phase + size) % size};
+}
 
 Partners exchange_partners(int rank, int size, int phase) {
   int partner = rank ^ phase;
   if (!std::has_single_bit(static_cast<unsigned>(size))) {
-    // Ranks of an odd number n meet whose sum is phase modulo n; who would meet itself meets the extra rank, if there is one.
+    // Ranks of an odd number n meet whose sum is phase modulo n; who would meet itself meets the extra rank, if there
+    // is one.
     const int n = size % 2 == 0 ? size - 1 : size;
     if (rank == n) {
       for (partner = 0; 2 * partner % n != phase % n;) ++partner;

@@ -15,7 +15,8 @@ struct Partners {
 
 /// Phase 1…size−1 of paper 1's Figure 2: to rank + phase, from rank − phase.
 Partners rotated_partners(int rank, int size, int phase);
-/// Phases in which ranks exchange in pairs: rank XOR phase for powers of two, else the round-robin tournament (circle method).
+/// Phases in which ranks exchange in pairs: rank XOR phase for powers of two, else the round-robin tournament (circle
+/// method).
 Partners exchange_partners(int rank, int size, int phase);
 /// The last phase of exchange_partners: size − 1, or size when an odd number leaves somebody out in each.
 inline int exchange_phases(int size) { return size % 2 == 0 || size == 1 ? size - 1 : size; }
@@ -30,14 +31,15 @@ enum class Sync : std::uint8_t {
 /// Adds a dissemination barrier after `entry`; returns the operations that end it.
 std::vector<OpId> add_barrier(Schedule& s, int rank, int size, std::span<const OpId> entry, int tag);
 
-/// Messages in phases, at most one in and one out a phase, in lock-step pieces: a piece leaves when the piece `window` before
-/// it has come in, across phases too. So about `window` pieces are under way to any port.
+/// Messages in phases, at most one in and one out a phase, in lock-step pieces: a piece leaves when the piece `window`
+/// before it has come in, across phases too. So about `window` pieces are under way to any port.
 ///
-/// Why this cannot deadlock, whatever sizes there are and although a rank knows only those of its own messages: order the
-/// pieces of all ranks by (phase, first byte within the message). A send's piece waits only for pieces that are received, and
-/// sent, by the same rank in earlier phases, or in the same phase nearer to the start (`window` ≥ 1 piece); so does the posting
-/// of a receive. A token of a phase waits for receives of earlier phases, and is waited for by sends of its phase: it comes
-/// between both. So the least piece that is not transferred yet waits for nothing but its two sides, which wait for less.
+/// Why this cannot deadlock, whatever sizes there are and although a rank knows only those of its own messages: order
+/// the pieces of all ranks by (phase, first byte within the message). A send's piece waits only for pieces that are
+/// received, and sent, by the same rank in earlier phases, or in the same phase nearer to the start (`window` ≥ 1
+/// piece); so does the posting of a receive. A token of a phase waits for receives of earlier phases, and is waited for
+/// by sends of its phase: it comes between both. So the least piece that is not transferred yet waits for nothing but
+/// its two sides, which wait for less.
 class PhasedExchange {
  public:
   /// `token_bytes`: with Sync::tokens, messages longer than this ask for one.

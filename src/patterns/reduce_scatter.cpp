@@ -38,8 +38,8 @@ Schedule reduce_scatter_ring(const Problem& p) {
 
 namespace {
 
-/// This rank's result as operands come in the order rank−1 … 0, P−1 … rank+1: two runs, each built from its right end, so that
-/// operations need not commute. If they do, both runs are one.
+/// This rank's result as operands come in the order rank−1 … 0, P−1 … rank+1: two runs, each built from its right end,
+/// so that operations need not commute. If they do, both runs are one.
 class Accumulation {
  public:
   Accumulation(Schedule& s, const Problem& p, const Cut& cut)
@@ -142,7 +142,10 @@ Schedule reduce_scatter_butterfly(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p, "piece_bytes");
   const Folding folding(p.size);
-  const auto begin_of = [&](int rank) { return rank == p.size ? p.input_block(rank - 1).offset_bytes + p.input_block(rank - 1).bytes : p.input_block(rank).offset_bytes; };
+  const auto begin_of = [&](int rank) {
+    return rank == p.size ? p.input_block(rank - 1).offset_bytes + p.input_block(rank - 1).bytes
+                          : p.input_block(rank).offset_bytes;
+  };
   const auto block_at = [&](int position) {
     const int place = reversed_bits(position, folding.acting);
     const std::int64_t begin = begin_of(folding.first_rank(place));
@@ -153,7 +156,8 @@ Schedule reduce_scatter_butterfly(const Problem& p) {
   for (int i = 0; i < folding.acting; ++i) offsets.push_back(offsets.back() + block_at(i).bytes);
   const Range all = s.scratch(offsets.back());
   std::vector<OpId> copies;
-  for (int i = 0; i < folding.acting; ++i) copies.push_back(s.copy(block_at(i), all.sub(offsets[static_cast<std::size_t>(i)], block_at(i).bytes)));
+  for (int i = 0; i < folding.acting; ++i)
+    copies.push_back(s.copy(block_at(i), all.sub(offsets[static_cast<std::size_t>(i)], block_at(i).bytes)));
   const OpId copied = s.copy({}, {});
   for (const OpId op : copies) s.after(op);
   const Partial mine = fold_pairs(s, p, folding, {all, copied}, cut);

@@ -5,8 +5,8 @@
 
 namespace antiphon {
 
-// Algorithms of both reduce_scatter and reduce_scatter_block; their files in src/collectives tell what they are and when they
-// are good.
+// Algorithms of both reduce_scatter and reduce_scatter_block; their files in src/collectives tell what they are and
+// when they are good.
 
 /// Parameters segment_bytes, window. Commutative operations.
 Schedule reduce_scatter_ring(const Problem& p);

@@ -14,10 +14,12 @@ constexpr std::int64_t short_bytes = 1024;
 
 }  // namespace
 
-Combined combine_children(Schedule& s, const std::vector<int>& children, const Range& operand, bool asked, Cut cut, int tag) {
+Combined combine_children(Schedule& s, const std::vector<int>& children, const Range& operand, bool asked, Cut cut,
+                          int tag) {
   const Cut local{cut.piece_bytes, 0};
   const std::int64_t pieces = pieces_of(operand.bytes, cut);
-  std::vector<Range> buffers(operand.bytes <= short_bytes ? children.size() : std::min<std::size_t>(children.size(), 2));
+  std::vector<Range> buffers(operand.bytes <= short_bytes ? children.size()
+                                                          : std::min<std::size_t>(children.size(), 2));
   for (Range& buffer : buffers) buffer = s.scratch(operand.bytes);
   std::vector<OpId> free(buffers.size(), no_op);  // when each buffer has been read
   Combined done{operand};
@@ -35,11 +37,13 @@ Combined combine_children(Schedule& s, const std::vector<int>& children, const R
   return done;
 }
 
-ReducedUp reduce_up(Schedule& s, const Problem& p, const std::function<Tree(int)>& tree_at, const Range& operand, Cut cut, int tag) {
+ReducedUp reduce_up(Schedule& s, const Problem& p, const std::function<Tree(int)>& tree_at, const Range& operand,
+                    Cut cut, int tag) {
   const Tree tree = tree_at(p.rank);
   std::vector<int> in_order = tree.children;
   std::sort(in_order.begin(), in_order.end());
-  const Combined combined = combine_children(s, in_order, operand, operand.bytes > short_bytes && tree.children.size() > 1, cut, tag);
+  const Combined combined =
+      combine_children(s, in_order, operand, operand.bytes > short_bytes && tree.children.size() > 1, cut, tag);
   ReducedUp up{combined.result, pipelined(combined.ready)};
   if (tree.parent < 0) return up;
   // A parent of several children asks one after the other.

@@ -20,12 +20,14 @@ int reduce_tag(int step) { return tags + step % tags; }
 struct Streams {
   Cut recv_cut, send_cut;
   Lane received, sent;
-  explicit Streams(const Cut& cut) : recv_cut{cut.piece_bytes, 2 * cut.window}, send_cut(cut), received(recv_cut), sent(send_cut) {}
+  explicit Streams(const Cut& cut)
+      : recv_cut{cut.piece_bytes, 2 * cut.window}, send_cut(cut), received(recv_cut), sent(send_cut) {}
 };
 
 }  // namespace
 
-std::vector<OpId> ring_allgather(Schedule& s, const Ring& ring, std::span<const Range> blocks, Dep own, std::span<const OpId> busy) {
+std::vector<OpId> ring_allgather(Schedule& s, const Ring& ring, std::span<const Range> blocks, Dep own,
+                                 std::span<const OpId> busy) {
   Streams streams(ring.cut);
   std::vector<OpId> arrival(blocks.size(), no_op);
   Dep have = own;
@@ -72,14 +74,16 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
     const Range land = in_slot ? slot[index].sub(0, operand.bytes) : last ? memory.result : memory.landing[in];
     OpId received = no_op;
     if (operand.bytes > 0) {
-      received = s.recv(ring.prev(), land, {in_slot && slot_free[index] != no_op ? pipelined(slot_free[index]) : Dep(no_op)},
-                        streams.recv_cut, reduce_tag(step));
+      received =
+          s.recv(ring.prev(), land, {in_slot && slot_free[index] != no_op ? pipelined(slot_free[index]) : Dep(no_op)},
+                 streams.recv_cut, reduce_tag(step));
       // The block before may have been shorter than the one before that: that one must have left the slot as a whole.
       if (in_slot) s.after(slot_settled[index]);
       streams.received.append(s);
     }
     if (have.bytes > 0) {
-      const OpId sent = s.send(ring.next(), have, {step == 1 ? Dep(ready) : pipelined(reduced)}, streams.send_cut, reduce_tag(step));
+      const OpId sent =
+          s.send(ring.next(), have, {step == 1 ? Dep(ready) : pipelined(reduced)}, streams.send_cut, reduce_tag(step));
       streams.sent.append(s);
       // With landings the block's memory is free when it is sent; with slots its operand was free when it was reduced.
       if (step == 1 || !memory.landing.empty()) done.last_use[out] = sent;
@@ -88,7 +92,8 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
     }
     if (operand.bytes > 0) {
       const bool swapped = last && result_is_operand;
-      reduced = s.reduce(swapped ? land : operand, swapped ? operand : land, {pipelined(received), ready}, {ring.cut.piece_bytes, 0});
+      reduced = s.reduce(swapped ? land : operand, swapped ? operand : land, {pipelined(received), ready},
+                         {ring.cut.piece_bytes, 0});
       done.last_use[in] = reduced;
     }
     have = land;

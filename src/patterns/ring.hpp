@@ -9,8 +9,9 @@
 
 namespace antiphon {
 
-/// Blocks that travel round the ring of all ranks, cut into segments that are passed on as they come in: step after step, with
-/// no gap between steps, and a latency once per segment rather than once per step. One stream into every port.
+/// Blocks that travel round the ring of all ranks, cut into segments that are passed on as they come in: step after
+/// step, with no gap between steps, and a latency once per segment rather than once per step. One stream into every
+/// port.
 struct Ring {
   int rank = 0;
   int size = 1;
@@ -21,8 +22,8 @@ struct Ring {
   [[nodiscard]] std::size_t wrap(int i) const { return static_cast<std::size_t>(((i % size) + size) % size); }
 };
 
-/// Every rank passes on block after block: blocks[rank] is in place after `own`, and in the end all blocks are. Empty blocks
-/// are not sent. `busy`: per block the operation of this rank that last used its memory (empty, or no_op: none).
+/// Every rank passes on block after block: blocks[rank] is in place after `own`, and in the end all blocks are. Empty
+/// blocks are not sent. `busy`: per block the operation of this rank that last used its memory (empty, or no_op: none).
 /// No deadlock with unequal blocks: a piece waits for pieces of earlier steps, or of its step nearer to the start.
 /// Returns per block the operation that brings it (no_op for empty ones and the rank's own).
 std::vector<OpId> ring_allgather(Schedule& s, const Ring& ring, std::span<const Range> blocks, Dep own,
@@ -40,8 +41,8 @@ struct RingReduced {
   std::vector<OpId> last_use;  ///< per block: the last operation that uses its operand or landing (none of `result`'s)
 };
 
-/// Block b is reduced on its way from rank b+1 round the ring to rank b: each rank adds its operand to the segments that come
-/// in and passes them on. Needs a commutative operation. Empty blocks are not sent.
+/// Block b is reduced on its way from rank b+1 round the ring to rank b: each rank adds its operand to the segments
+/// that come in and passes them on. Needs a commutative operation. Empty blocks are not sent.
 RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperands& memory, OpId ready = no_op);
 
 /// An allreduce's first half: its vector in P blocks, of which block `rank` is complete here.

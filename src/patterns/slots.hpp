@@ -8,8 +8,8 @@
 
 namespace antiphon {
 
-/// Scratch memory for blocks of the same size that are passed on one after the other: a few slots, used in turns, piece by
-/// piece, so that memory does not grow with the number of ranks.
+/// Scratch memory for blocks of the same size that are passed on one after the other: a few slots, used in turns, piece
+/// by piece, so that memory does not grow with the number of ranks.
 class Slots {
  public:
   /// For `blocks` blocks. Enough slots that a full window of pieces can come in while another goes out.

@@ -8,9 +8,9 @@
 
 namespace antiphon {
 
-/// Several messages between the same two ranks in one direction, as one stream: the next begins while the last pieces of the
-/// one before are under way, and at most about a window of pieces is under way in all. Both sides make the same stream
-/// (same messages in the same order, same cut); messages match by tags that repeat only after `depth` messages.
+/// Several messages between the same two ranks in one direction, as one stream: the next begins while the last pieces
+/// of the one before are under way, and at most about a window of pieces is under way in all. Both sides make the same
+/// stream (same messages in the same order, same cut); messages match by tags that repeat only after `depth` messages.
 class Stream {
  public:
   explicit Stream(Cut cut, int first_tag = 0) : cut_(cut), first_tag_(first_tag) { recent_.fill(no_op); }

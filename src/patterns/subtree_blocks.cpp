@@ -9,7 +9,8 @@
 
 namespace antiphon {
 
-SubtreeBlocks::SubtreeBlocks(const Problem& p) : at_{0}, in_rank_order_(!is_irregular(p.collective)), wrap_(p.size - p.root) {
+SubtreeBlocks::SubtreeBlocks(const Problem& p)
+    : at_{0}, in_rank_order_(!is_irregular(p.collective)), wrap_(p.size - p.root) {
   const bool scatter = p.collective == Collective::scatter || p.collective == Collective::scatterv;
   for (int place = 0; place < p.size; ++place) {
     const int rank = p.absolute(place);
@@ -28,7 +29,8 @@ namespace {
 /// What both directions have in common.
 class SubtreeMessages {
  public:
-  SubtreeMessages(const Problem& p, Tree tree) : p_(p), blocks_(p), tree_(std::move(tree)), cut_(cut_of(p, "piece_bytes")) {
+  SubtreeMessages(const Problem& p, Tree tree)
+      : p_(p), blocks_(p), tree_(std::move(tree)), cut_(cut_of(p, "piece_bytes")) {
     std::sort(tree_.children.begin(), tree_.children.end(), std::greater<>());
   }
 
@@ -41,14 +43,21 @@ class SubtreeMessages {
     for (const int child : tree_.children) {  // the farthest first: its subtree is the last run of places
       int tag = 0;
       for (const auto& [first, last] : runs(root, child, end)) {
-        const OpId sent = s_.add({.kind = OpKind::send, .peer = p_.absolute(child), .tag = tag++, .from = held(first, last), .to = {}, .cut = cut_}, have_);
+        const OpId sent = s_.add({.kind = OpKind::send,
+                                  .peer = p_.absolute(child),
+                                  .tag = tag++,
+                                  .from = held(first, last),
+                                  .to = {},
+                                  .cut = cut_},
+                                 have_);
         s_.after(next);
         next = following(sent, pieces_of(blocks_.bytes(first, last), cut_), cut_);
       }
       end = child;
     }
     if (root) s_.copy(p_.input_block(p_.rank), p_.whole_output());
-    else if (!leaf()) s_.copy(held(tree_.first, tree_.first + 1), p_.whole_output(), {have_.empty() ? Dep(no_op) : have_.front()});
+    else if (!leaf())
+      s_.copy(held(tree_.first, tree_.first + 1), p_.whole_output(), {have_.empty() ? Dep(no_op) : have_.front()});
     return std::move(s_);
   }
 
@@ -128,13 +137,21 @@ class SubtreeMessages {
     }
   }
 
-  [[nodiscard]] bool asked(int first, int last) const { return blocks_.bytes(first, last) > p_.parameter("eager_bytes"); }
+  [[nodiscard]] bool asked(int first, int last) const {
+    return blocks_.bytes(first, last) > p_.parameter("eager_bytes");
+  }
 
   void send_subtree() {
     if (asked(tree_.first, tree_.last)) have_.push_back(Dep(s_.recv_token(p_.absolute(tree_.parent))));
     int tag = 0;
     for (const auto& [first, last] : runs(tree_.parent == 0, tree_.first, tree_.last)) {
-      s_.add({.kind = OpKind::send, .peer = p_.absolute(tree_.parent), .tag = tag++, .from = held(first, last), .to = {}, .cut = cut_}, have_);
+      s_.add({.kind = OpKind::send,
+              .peer = p_.absolute(tree_.parent),
+              .tag = tag++,
+              .from = held(first, last),
+              .to = {},
+              .cut = cut_},
+             have_);
     }
   }
 
@@ -143,16 +160,24 @@ class SubtreeMessages {
   SubtreeBlocks blocks_;
   Tree tree_;
   Cut cut_;
-  Range memory_;              ///< the blocks of the subtree, where they are not in the caller's memory
-  std::vector<Dep> have_;     ///< when all of them are there
-  std::vector<OpId> arrival_; ///< gather: when each place's block is there
+  Range memory_;               ///< the blocks of the subtree, where they are not in the caller's memory
+  std::vector<Dep> have_;      ///< when all of them are there
+  std::vector<OpId> arrival_;  ///< gather: when each place's block is there
 };
 
 }  // namespace
 
-Schedule scatter_binomial(const Problem& p) { return SubtreeMessages(p, binomial_tree(p.relative(p.rank), p.size)).scatter(); }
-Schedule gather_binomial(const Problem& p) { return SubtreeMessages(p, binomial_tree(p.relative(p.rank), p.size)).gather(); }
-Schedule scatter_binary(const Problem& p) { return SubtreeMessages(p, binary_tree(p.relative(p.rank), p.size)).scatter(); }
-Schedule gather_binary(const Problem& p) { return SubtreeMessages(p, binary_tree(p.relative(p.rank), p.size)).gather(); }
+Schedule scatter_binomial(const Problem& p) {
+  return SubtreeMessages(p, binomial_tree(p.relative(p.rank), p.size)).scatter();
+}
+Schedule gather_binomial(const Problem& p) {
+  return SubtreeMessages(p, binomial_tree(p.relative(p.rank), p.size)).gather();
+}
+Schedule scatter_binary(const Problem& p) {
+  return SubtreeMessages(p, binary_tree(p.relative(p.rank), p.size)).scatter();
+}
+Schedule gather_binary(const Problem& p) {
+  return SubtreeMessages(p, binary_tree(p.relative(p.rank), p.size)).gather();
+}
 
 }  // namespace antiphon

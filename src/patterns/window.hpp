@@ -8,11 +8,13 @@
 
 namespace antiphon {
 
-/// Messages to and from many ranks, at most `window` under way in each direction; empty ones are left out. If all ranks add
-/// their messages in the order of common phases, a message waits only for messages of earlier phases, so there is no deadlock.
+/// Messages to and from many ranks, at most `window` under way in each direction; empty ones are left out. If all ranks
+/// add their messages in the order of common phases, a message waits only for messages of earlier phases, so there is
+/// no deadlock.
 class WindowedMessages {
  public:
-  WindowedMessages(Schedule& s, std::int64_t window, const Cut& cut) : s_(s), window_(static_cast<std::size_t>(window)), cut_(cut) {}
+  WindowedMessages(Schedule& s, std::int64_t window, const Cut& cut)
+      : s_(s), window_(static_cast<std::size_t>(window)), cut_(cut) {}
 
   void send(int to, Range from) {
     if (from.bytes > 0) sends_.push_back(s_.send(to, from, {oldest(sends_)}, cut_));

@@ -31,10 +31,13 @@ std::optional<std::string> check_bytes(const Phases& phases, const Pattern& patt
     std::sort(parts.begin(), parts.end());
     std::int64_t end = 0;
     for (const auto& [offset, bytes] : parts) {
-      if (offset != end) return "the parts of " + text_of(pair) + " have a gap or overlap at byte " + std::to_string(end);
+      if (offset != end)
+        return "the parts of " + text_of(pair) + " have a gap or overlap at byte " + std::to_string(end);
       end = offset + bytes;
     }
-    if (end != wanted[pair]) return "the parts of " + text_of(pair) + " have " + std::to_string(end) + " bytes of " + std::to_string(wanted[pair]);
+    if (end != wanted[pair])
+      return "the parts of " + text_of(pair) + " have " + std::to_string(end) + " bytes of " +
+             std::to_string(wanted[pair]);
   }
   if (found.size() != wanted.size()) return "messages are missing";
   return std::nullopt;
@@ -54,7 +57,9 @@ std::optional<std::string> check_phase(const PhaseOfParts& phase, std::size_t in
   return std::nullopt;
 }
 
-std::byte expected_byte(int from, int to, std::int64_t i) { return static_cast<std::byte>(from * 29 + to * 11 + i * 7 + i / 253); }
+std::byte expected_byte(int from, int to, std::int64_t i) {
+  return static_cast<std::byte>(from * 29 + to * 11 + i * 7 + i / 253);
+}
 
 constexpr std::byte untouched{0x5A};
 
@@ -83,22 +88,26 @@ std::optional<std::string> verify_phases(const CompiledPattern& compiled, std::u
     outputs.emplace_back(static_cast<std::size_t>(last_out.offset_bytes + last_out.bytes), untouched);
     for (int to = 0; to < p.size; ++to) {
       const Range block = p.input_block(to);
-      for (std::int64_t i = 0; i < block.bytes; ++i) inputs.back()[static_cast<std::size_t>(block.offset_bytes + i)] = expected_byte(rank, to, i);
+      for (std::int64_t i = 0; i < block.bytes; ++i)
+        inputs.back()[static_cast<std::size_t>(block.offset_bytes + i)] = expected_byte(rank, to, i);
     }
     schedules.push_back(schedule_of(compiled, p));
     problems.push_back(p);
   }
   std::vector<Memory> memories;
   for (std::size_t r = 0; r < inputs.size(); ++r) {
-    memories.push_back({inputs[r].data(), static_cast<std::int64_t>(inputs[r].size()), outputs[r].data(), static_cast<std::int64_t>(outputs[r].size())});
+    memories.push_back({inputs[r].data(), static_cast<std::int64_t>(inputs[r].size()), outputs[r].data(),
+                        static_cast<std::int64_t>(outputs[r].size())});
   }
   if (auto wrong = run_in_process(schedules, memories, nullptr, seed)) return wrong;
   for (const Problem& p : problems) {
     for (int from = 0; from < p.size; ++from) {
       const Range block = p.output_block(from);
       for (std::int64_t i = 0; i < block.bytes; ++i) {
-        if (outputs[static_cast<std::size_t>(p.rank)][static_cast<std::size_t>(block.offset_bytes + i)] != expected_byte(from, p.rank, i)) {
-          return "rank " + std::to_string(p.rank) + " has wrong data from rank " + std::to_string(from) + " at byte " + std::to_string(i);
+        if (outputs[static_cast<std::size_t>(p.rank)][static_cast<std::size_t>(block.offset_bytes + i)] !=
+            expected_byte(from, p.rank, i)) {
+          return "rank " + std::to_string(p.rank) + " has wrong data from rank " + std::to_string(from) + " at byte " +
+                 std::to_string(i);
         }
       }
     }

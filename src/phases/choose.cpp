@@ -12,7 +12,8 @@ CompiledPattern with_best_synchronisation(Phases phases, const Fabric& fabric, c
   CompiledPattern best{std::move(phases)};
   for (int i = 0; i < synchronisation_count; ++i) {
     const auto synchronisation = static_cast<Synchronisation>(i);
-    const auto expected_ns = static_cast<std::int64_t>(1e9 * phases_seconds(best.phases, fabric, synchronisation, best.cut, bound));
+    const auto expected_ns =
+        static_cast<std::int64_t>(1e9 * phases_seconds(best.phases, fabric, synchronisation, best.cut, bound));
     if (i > 0 && expected_ns >= best.expected_ns) continue;
     best.synchronisation = synchronisation;
     best.expected_ns = expected_ns;

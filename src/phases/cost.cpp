@@ -10,13 +10,13 @@ namespace {
 
 /// What a permission costs its receiver's port and processor.
 constexpr double permission_s = 20e-6;
-/// Ranks that nothing holds together drift apart, and a port then waits for a sender that is busy elsewhere. Measured on 16 nodes
-/// at 100 Mb/s, times what the phases would take if nobody were ever late (docs/measurements/compiled.md).
+/// Ranks that nothing holds together drift apart, and a port then waits for a sender that is busy elsewhere. Measured
+/// on 16 nodes at 100 Mb/s, times what the phases would take if nobody were ever late (docs/measurements/compiled.md).
 constexpr double drift_of_tokens = 1.45;
 constexpr double drift_of_grants = 1.4;
 constexpr double drift_of_lockstep = 1.18;
-/// Ports that several long messages enter at a time lose packets, and TCP pays: the library's own all-to-alls take about this
-/// many times the limit (docs/measurements/ethernet-16.md).
+/// Ports that several long messages enter at a time lose packets, and TCP pays: the library's own all-to-alls take
+/// about this many times the limit (docs/measurements/ethernet-16.md).
 constexpr double contention = 1.7;
 
 struct Time {
@@ -39,7 +39,8 @@ double uplink_seconds(const Ports& ports, const std::vector<Part>& parts) {
 
 /// A phase as long as its longest part (paper 1: an "X bytes phase"), or as its fullest uplink.
 double one_phase_seconds(const PhaseOfParts& phase, const Ports& ports) {
-  Time time{std::vector<double>(static_cast<std::size_t>(ports.nodes())), std::vector<double>(static_cast<std::size_t>(ports.nodes()))};
+  Time time{std::vector<double>(static_cast<std::size_t>(ports.nodes())),
+            std::vector<double>(static_cast<std::size_t>(ports.nodes()))};
   for (const Part& part : phase.parts) {
     const Ports::Use use = ports.of(part.from, part.to);
     if (use.out < 0) continue;
@@ -71,11 +72,12 @@ double seconds_of(const Part& part, bool together, const Ports& ports, const Ext
   return together ? wire_s : wire_s + extra.part_s + extra.piece_s * static_cast<double>((part.bytes - 1) / piece + 1);
 }
 
-/// Each part begins when both its ports are through with earlier phases: what tokens and grants allow. Parts that go together
-/// keep each port busy, but neither waits for the other. Calls take(part, phase, begin_s, end_s).
+/// Each part begins when both its ports are through with earlier phases: what tokens and grants allow. Parts that go
+/// together keep each port busy, but neither waits for the other. Calls take(part, phase, begin_s, end_s).
 template <typename Take>
 double in_order_seconds(const Phases& phases, const Ports& ports, const Extra& extra, const Cut& cut, Take take) {
-  Time time{std::vector<double>(static_cast<std::size_t>(ports.nodes())), std::vector<double>(static_cast<std::size_t>(ports.nodes()))};
+  Time time{std::vector<double>(static_cast<std::size_t>(ports.nodes())),
+            std::vector<double>(static_cast<std::size_t>(ports.nodes()))};
   for (std::size_t i = 0; i < phases.phases.size(); ++i) {
     const bool together = phases.phases[i].together;
     for (const Part& part : phases.phases[i].parts) {
@@ -112,7 +114,8 @@ double phases_seconds(const Phases& phases, const Fabric& fabric, Synchronisatio
   return phases_seconds(phases, fabric, synchronisation, cut, lower_bound(phases.pattern(), fabric));
 }
 
-double phases_seconds(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut, const LowerBound& bound) {
+double phases_seconds(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut,
+                      const LowerBound& bound) {
   const Ports ports(fabric, phases.size);
   const double latency_s = static_cast<double>(fabric.latency_ns) * 1e-9;
   switch (synchronisation) {
@@ -130,10 +133,12 @@ double phases_seconds(const Phases& phases, const Fabric& fabric, Synchronisatio
   }
   double sum = 0;
   for (const PhaseOfParts& phase : phases.phases) sum += latency_s + one_phase_seconds(phase, ports);
-  return sum + barrier_seconds(fabric, phases.size) * static_cast<double>(std::max<std::size_t>(phases.phases.size(), 1) - 1);
+  return sum +
+         barrier_seconds(fabric, phases.size) * static_cast<double>(std::max<std::size_t>(phases.phases.size(), 1) - 1);
 }
 
-std::vector<TimedPart> time_line(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation, const Cut& cut) {
+std::vector<TimedPart> time_line(const Phases& phases, const Fabric& fabric, Synchronisation synchronisation,
+                                 const Cut& cut) {
   const Ports ports(fabric, phases.size);
   std::vector<TimedPart> line;
   const auto take = [&line](const Part& part, std::size_t phase, double begin_s, double end_s) {
@@ -146,7 +151,8 @@ std::vector<TimedPart> time_line(const Phases& phases, const Fabric& fabric, Syn
   double begin_s = 0;
   for (std::size_t i = 0; i < phases.phases.size(); ++i) {
     for (const Part& part : phases.phases[i].parts) {
-      if (!ports.local(part.from, part.to)) take(part, i, begin_s, begin_s + static_cast<double>(part.bytes) * ports.seconds_per_byte());
+      if (!ports.local(part.from, part.to))
+        take(part, i, begin_s, begin_s + static_cast<double>(part.bytes) * ports.seconds_per_byte());
     }
     begin_s += one_phase_seconds(phases.phases[i], ports) + barrier_seconds(fabric, phases.size);
   }

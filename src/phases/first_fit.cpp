@@ -6,15 +6,18 @@
 namespace antiphon {
 
 FirstFit::FirstFit(const Pattern& pattern, const Fabric& fabric, bool uplinks)
-    : ports_(fabric, pattern.size), size_(pattern.size), uplinks_(uplinks), out_(static_cast<std::size_t>(ports_.nodes())), in_(out_.size()),
-      up_(static_cast<std::size_t>(ports_.switches())), down_(up_.size()), up_count_(up_.size()), down_count_(up_.size()) {}
+    : ports_(fabric, pattern.size), size_(pattern.size), uplinks_(uplinks),
+      out_(static_cast<std::size_t>(ports_.nodes())), in_(out_.size()),
+      up_(static_cast<std::size_t>(ports_.switches())), down_(up_.size()), up_count_(up_.size()),
+      down_count_(up_.size()) {}
 
 std::size_t FirstFit::first_free(const Ports::Use& use) const {
   const Bits& out = out_[static_cast<std::size_t>(use.out)];
   const Bits& in = in_[static_cast<std::size_t>(use.in)];
   for (std::size_t i = 0;; ++i) {
     std::uint64_t taken = word(out, i) | word(in, i);
-    if (use.up >= 0) taken |= word(up_[static_cast<std::size_t>(use.up)], i) | word(down_[static_cast<std::size_t>(use.down)], i);
+    if (use.up >= 0)
+      taken |= word(up_[static_cast<std::size_t>(use.up)], i) | word(down_[static_cast<std::size_t>(use.down)], i);
     if (~taken != 0) return i * 64 + static_cast<std::size_t>(std::countr_one(taken));
   }
 }

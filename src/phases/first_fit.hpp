@@ -33,8 +33,8 @@ class FirstFit {
   Ports ports_;
   int size_;
   bool uplinks_;
-  std::vector<Bits> out_, in_;     ///< by node: phases in which the link is taken
-  std::vector<Bits> up_, down_;    ///< by switch: phases in which the uplink is full
+  std::vector<Bits> out_, in_;   ///< by node: phases in which the link is taken
+  std::vector<Bits> up_, down_;  ///< by switch: phases in which the uplink is full
   std::vector<std::vector<int>> up_count_, down_count_;
   std::vector<PhaseOfParts> phases_;
   std::vector<PatternMessage> local_;

@@ -19,7 +19,8 @@ constexpr std::int64_t max_ranks = 1 << 20;
 
 void check_version(const JsonNode& document) {
   const JsonNode field = document.at("version");
-  if (field.integer() != version) field.fail("this Antiphon reads version " + std::to_string(version) + " of patterns and plans");
+  if (field.integer() != version)
+    field.fail("this Antiphon reads version " + std::to_string(version) + " of patterns and plans");
 }
 
 Json versioned(Json value) {
@@ -41,8 +42,8 @@ PhaseOfParts read_phase(const JsonNode& node, int size, std::int64_t& total) {
   for (std::size_t i = 0; i < count; ++i) {
     const JsonNode part = parts.element(i);
     if (part.array_size() != 4) part.fail("expected [from, to, offset_bytes, bytes]");
-    phase.parts.push_back({read_rank(part.element(0), size), read_rank(part.element(1), size), part.element(2).integer(0, max_bytes),
-                           part.element(3).integer(1, max_bytes)});
+    phase.parts.push_back({read_rank(part.element(0), size), read_rank(part.element(1), size),
+                           part.element(2).integer(0, max_bytes), part.element(3).integer(1, max_bytes)});
     total += phase.parts.back().bytes;
     if (total > max_total_bytes) part.fail("there are more than " + std::to_string(max_total_bytes) + " bytes in all");
   }
@@ -72,7 +73,8 @@ Phases read_phases(const JsonNode& node) {
 void check_pieces(const CompiledPattern& compiled, const JsonNode& cut) {
   for (const PhaseOfParts& phase : compiled.phases.phases) {
     for (const Part& part : phase.parts) {
-      if (compiled.cut.piece_bytes > 0 && part.bytes / compiled.cut.piece_bytes > max_pieces) cut.fail("makes too many pieces");
+      if (compiled.cut.piece_bytes > 0 && part.bytes / compiled.cut.piece_bytes > max_pieces)
+        cut.fail("makes too many pieces");
     }
   }
 }
@@ -110,7 +112,8 @@ Json json_of(const Phases& phases) {
     Json one = Json::object();
     if (phase.together) one["together"] = true;
     Json& parts = one["parts"] = Json::array();
-    for (const Part& part : phase.parts) parts.push_back(Json::array({part.from, part.to, part.offset_bytes, part.bytes}));
+    for (const Part& part : phase.parts)
+      parts.push_back(Json::array({part.from, part.to, part.offset_bytes, part.bytes}));
     list.push_back(std::move(one));
   }
   return {{"size", phases.size}, {"scheduler", phases.scheduler}, {"phases", std::move(list)}};
@@ -135,7 +138,8 @@ Pattern read_pattern(const JsonNode& node) {
   for (std::size_t i = 0; i < count; ++i) {
     const JsonNode m = list.element(i);
     if (m.array_size() != 3) m.fail("expected [from, to, bytes]");
-    messages.push_back({read_rank(m.element(0), size), read_rank(m.element(1), size), m.element(2).integer(0, max_bytes)});
+    messages.push_back(
+        {read_rank(m.element(0), size), read_rank(m.element(1), size), m.element(2).integer(0, max_bytes)});
   }
   try {
     return Pattern::of_messages(size, std::move(messages));
@@ -145,7 +149,8 @@ Pattern read_pattern(const JsonNode& node) {
 }
 
 Fabric read_fabric(const JsonNode& node) {
-  node.allow_only({"link_bytes_per_s", "latency_ns", "barrier_ns", "port_buffer_bytes", "node_of_rank", "switch_of_node", "uplink_bytes_per_s"});
+  node.allow_only({"link_bytes_per_s", "latency_ns", "barrier_ns", "port_buffer_bytes", "node_of_rank",
+                   "switch_of_node", "uplink_bytes_per_s"});
   Fabric fabric;
   const auto rate = [&](std::string_view key, double otherwise, std::int64_t min) {
     return static_cast<double>(node.integer_or(key, static_cast<std::int64_t>(otherwise), min, max_bytes));

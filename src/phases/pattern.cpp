@@ -9,13 +9,16 @@ namespace antiphon {
 
 namespace {
 
-bool by_pair(const PatternMessage& a, const PatternMessage& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; }
+bool by_pair(const PatternMessage& a, const PatternMessage& b) {
+  return a.from != b.from ? a.from < b.from : a.to < b.to;
+}
 
 bool same_pair(const PatternMessage& a, const PatternMessage& b) { return a.from == b.from && a.to == b.to; }
 
 std::string text_of(const PatternMessage& m) { return std::to_string(m.from) + " → " + std::to_string(m.to); }
 
-constexpr std::array<std::string_view, synchronisation_count> synchronisation_names{"none", "tokens", "grants", "barrier", "lockstep"};
+constexpr std::array<std::string_view, synchronisation_count> synchronisation_names{"none", "tokens", "grants",
+                                                                                    "barrier", "lockstep"};
 
 /// FNV-1a over a number's eight bytes.
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {

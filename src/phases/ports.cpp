@@ -9,8 +9,8 @@ namespace antiphon {
 
 Ports::Ports(const Fabric& fabric, int ranks) : fabric_(fabric) {
   if (!fabric.node_of_rank.empty() && fabric.node_of_rank.size() < static_cast<std::size_t>(ranks)) {
-    throw InvalidArgument("the fabric names the nodes of " + std::to_string(fabric.node_of_rank.size()) + " ranks, the pattern has " +
-                          std::to_string(ranks));
+    throw InvalidArgument("the fabric names the nodes of " + std::to_string(fabric.node_of_rank.size()) +
+                          " ranks, the pattern has " + std::to_string(ranks));
   }
   if (fabric.link_bytes_per_s <= 0) throw InvalidArgument("the fabric's links have no rate");
   for (int rank = 0; rank < ranks; ++rank) {
@@ -19,8 +19,8 @@ Ports::Ports(const Fabric& fabric, int ranks) : fabric_(fabric) {
   }
   if (!fabric.switch_of_node.empty()) {
     if (fabric.switch_of_node.size() < static_cast<std::size_t>(nodes_)) {
-      throw InvalidArgument("the fabric names the switches of " + std::to_string(fabric.switch_of_node.size()) + " of " +
-                            std::to_string(nodes_) + " nodes");
+      throw InvalidArgument("the fabric names the switches of " + std::to_string(fabric.switch_of_node.size()) +
+                            " of " + std::to_string(nodes_) + " nodes");
     }
     for (const int s : fabric.switch_of_node) {
       if (s < 0) throw InvalidArgument("a node is on a negative switch");
@@ -45,7 +45,8 @@ Ports::Use Ports::of(int from, int to) const {
 }
 
 Loads::Loads(const Ports& ports, const Pattern& pattern)
-    : out(static_cast<std::size_t>(ports.nodes())), in(out.size()), up(static_cast<std::size_t>(ports.switches())), down(up.size()) {
+    : out(static_cast<std::size_t>(ports.nodes())), in(out.size()), up(static_cast<std::size_t>(ports.switches())),
+      down(up.size()) {
   const auto add = [](std::vector<std::int64_t>& loads, int index, std::int64_t bytes) {
     if (index >= 0) loads[static_cast<std::size_t>(index)] += bytes;
   };

@@ -47,7 +47,9 @@ struct Loads {
 /// The messages by falling size, equal ones in the pattern's order.
 std::vector<PatternMessage> largest_first(const Pattern& pattern);
 
-/// The messages shorter than `small_bytes`, and those within a node, as one `together` phase; the others in `long_ones`.
-PhaseOfParts split_off_small(const Pattern& pattern, const Ports& ports, std::int64_t small_bytes, std::vector<PatternMessage>& long_ones);
+/// The messages shorter than `small_bytes`, and those within a node, as one `together` phase; the others in
+/// `long_ones`.
+PhaseOfParts split_off_small(const Pattern& pattern, const Ports& ports, std::int64_t small_bytes,
+                             std::vector<PatternMessage>& long_ones);
 
 }  // namespace antiphon

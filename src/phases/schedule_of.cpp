@@ -17,7 +17,8 @@ constexpr int together_tag = 4;
 
 /// Small messages under way at a time in each direction.
 constexpr std::int64_t together_window = 32;
-/// A receiver posts this many times more pieces than a sender may send, and a sender looks for the permissions of so many parts.
+/// A receiver posts this many times more pieces than a sender may send, and a sender looks for the permissions of so
+/// many parts.
 constexpr std::int32_t ahead = 2;
 constexpr std::size_t permissions_ahead = 4;
 
@@ -25,8 +26,8 @@ constexpr std::size_t permissions_ahead = 4;
 class Writer {
  public:
   Writer(const Problem& p, Synchronisation synchronisation, const Cut& cut)
-      : p_(p), synchronisation_(synchronisation), cut_(cut), window_({cut.piece_bytes, ahead * cut.window}), received_(window_),
-        to_(static_cast<std::size_t>(p.size)), from_(to_.size()) {}
+      : p_(p), synchronisation_(synchronisation), cut_(cut), window_({cut.piece_bytes, ahead * cut.window}),
+        received_(window_), to_(static_cast<std::size_t>(p.size)), from_(to_.size()) {}
 
   void keep_own() {
     const Range own = p_.input_block(p_.rank);
@@ -53,16 +54,20 @@ class Writer {
   /// The parts of a message between two ranks in one direction.
   struct Parts {
     int count = 0;
-    OpId last = no_op;         ///< its data
+    OpId last = no_op;  ///< its data
     OpId before_last = no_op;
-    OpId permission = no_op;   ///< to send the last
+    OpId permission = no_op;  ///< to send the last
   };
 
   [[nodiscard]] bool asks_for_tokens() const {
     return synchronisation_ == Synchronisation::tokens || synchronisation_ == Synchronisation::lockstep;
   }
-  [[nodiscard]] Range input(const Part& part) const { return p_.input_block(part.to).sub(part.offset_bytes, part.bytes); }
-  [[nodiscard]] Range output(const Part& part) const { return p_.output_block(part.from).sub(part.offset_bytes, part.bytes); }
+  [[nodiscard]] Range input(const Part& part) const {
+    return p_.input_block(part.to).sub(part.offset_bytes, part.bytes);
+  }
+  [[nodiscard]] Range output(const Part& part) const {
+    return p_.output_block(part.from).sub(part.offset_bytes, part.bytes);
+  }
 
   void after_barrier() {
     for (const OpId op : barrier_) s_.after(op);
@@ -74,8 +79,8 @@ class Writer {
     barrier_ = add_barrier(s_, p_.rank, p_.size, entry, barrier_tag);
   }
 
-  /// Permissions leave when all but a window of what came before has come in. Two parts of a message take turns with two tags,
-  /// and the third waits for the first, since posting order alone does not say which part a piece belongs to.
+  /// Permissions leave when all but a window of what came before has come in. Two parts of a message take turns with
+  /// two tags, and the third waits for the first, since posting order alone does not say which part a piece belongs to.
   void receive(const Part& part) {
     Parts& known = from_[static_cast<std::size_t>(part.from)];
     const std::int64_t start = received_.end();
@@ -158,7 +163,8 @@ void check_against(const Phases& phases, const Problem& p) {
   for (std::size_t i = 0; i < ranks; ++i) {
     if (static_cast<int>(i) == p.rank) continue;
     if (out[i] != p.send_bytes[i] || in[i] != p.recv_bytes[i]) {
-      throw InvalidArgument("rank " + std::to_string(p.rank) + ": the phases have other sizes to or from rank " + std::to_string(i));
+      throw InvalidArgument("rank " + std::to_string(p.rank) + ": the phases have other sizes to or from rank " +
+                            std::to_string(i));
     }
   }
 }
@@ -167,7 +173,8 @@ void check_against(const Phases& phases, const Problem& p) {
 
 Schedule schedule_of(const Phases& phases, const Problem& p, Synchronisation synchronisation, const Cut& cut) {
   check_against(phases, p);
-  if (cut.piece_bytes < 0 || cut.window < 1) throw InvalidArgument("a cut of phases needs pieces and a window of at least 1");
+  if (cut.piece_bytes < 0 || cut.window < 1)
+    throw InvalidArgument("a cut of phases needs pieces and a window of at least 1");
   Writer writer(p, synchronisation, cut);
   writer.keep_own();
   for (const PhaseOfParts& phase : phases.phases) writer.add(phase);

@@ -54,7 +54,8 @@ Scope read_scope(const JsonNode& node) {
 }
 
 LinkClass read_link_class(const JsonNode& node) {
-  node.allow_only({"name", "scope", "latency_s", "os_s", "or_s", "g_s", "crowded_s", "saturated_s", "told_next_turn", "eager_bytes", "send_buffer_bytes", "details"});
+  node.allow_only({"name", "scope", "latency_s", "os_s", "or_s", "g_s", "crowded_s", "saturated_s", "told_next_turn",
+                   "eager_bytes", "send_buffer_bytes", "details"});
   LinkClass link;
   link.name = node.at("name").text();
   const JsonNode scope = node.at("scope");
@@ -168,8 +169,8 @@ std::vector<Contention::Incast> read_incast(const JsonNode& incast) {
     const JsonNode element = incast.element(i);
     // Where something was lost it is a timeout that took the time, or none, by chance: no capacity that the port lacks.
     if (element.integer_or("lost", 0, 0, INT64_MAX) > 0) continue;
-    entries.push_back({static_cast<int>(element.at("senders").integer(1, max_nodes)), element.at("bytes").integer(0, INT64_MAX),
-                       element.at("ratio").number(0, 1e6)});
+    entries.push_back({static_cast<int>(element.at("senders").integer(1, max_nodes)),
+                       element.at("bytes").integer(0, INT64_MAX), element.at("ratio").number(0, 1e6)});
   }
   return entries;
 }
@@ -186,7 +187,8 @@ Contention read_contention(const JsonNode& node) {
   for (std::size_t i = 0; i < count; ++i) {
     const JsonNode element = gamma->element(i);
     element.allow_only({"ranks", "gamma", "details"});
-    const Contention::Gamma entry{static_cast<int>(element.at("ranks").integer(2, 1 << 20)), element.at("gamma").number(-1e3, 1e3)};
+    const Contention::Gamma entry{static_cast<int>(element.at("ranks").integer(2, 1 << 20)),
+                                  element.at("gamma").number(-1e3, 1e3)};
     if (i > 0 && entry.ranks <= contention.gamma.back().ranks) element.fail("numbers of ranks must increase");
     contention.gamma.push_back(entry);
   }
@@ -206,7 +208,8 @@ std::vector<Processors::Turn> read_turns(const JsonNode& node) {
 }
 
 Processors read_processors(const JsonNode& node) {
-  node.allow_only({"cores_per_node", "sockets_per_node", "nodes_sharing", "turn_s", "turns_s", "copy_bytes_per_s", "reduce_bytes_per_s", "details"});
+  node.allow_only({"cores_per_node", "sockets_per_node", "nodes_sharing", "turn_s", "turns_s", "copy_bytes_per_s",
+                   "reduce_bytes_per_s", "details"});
   Processors processors;
   processors.cores_per_node = static_cast<int>(node.integer_or("cores_per_node", 0, 0, 1 << 16));
   processors.sockets_per_node = static_cast<int>(node.integer_or("sockets_per_node", 0, 0, 1 << 16));
@@ -219,7 +222,8 @@ Processors read_processors(const JsonNode& node) {
 }
 
 MulticastLink read_multicast(const JsonNode& node) {
-  node.allow_only({"works", "why_not", "latency_s", "g_s", "acknowledge_s", "loss", "bytes_per_s", "crowded_s", "nodes", "details"});
+  node.allow_only({"works", "why_not", "latency_s", "g_s", "acknowledge_s", "loss", "bytes_per_s", "crowded_s", "nodes",
+                   "details"});
   MulticastLink link;
   link.works = node.at("works").boolean();
   if (!link.works) return link;
@@ -271,18 +275,20 @@ void check_format(const JsonNode& document) {
   if (!document.is_object()) document.fail("not a profile: expected an object with \"format\": \"antiphon-profile\"");
   const auto format = document.find("format");
   if (!format) document.fail("not a profile: the field \"format\" is missing (expected \"antiphon-profile\")");
-  if (format->text() != "antiphon-profile") format->fail("not a profile: \"" + format->text() + "\" instead of \"antiphon-profile\"");
+  if (format->text() != "antiphon-profile")
+    format->fail("not a profile: \"" + format->text() + "\" instead of \"antiphon-profile\"");
   const JsonNode version = document.at("version");
   const std::int64_t number = version.integer(1);
   if (number != 1) {
-    version.fail("this profile has version " + std::to_string(number) + ", this Antiphon reads version 1: probe again, or use a newer Antiphon");
+    version.fail("this profile has version " + std::to_string(number) +
+                 ", this Antiphon reads version 1: probe again, or use a newer Antiphon");
   }
 }
 
 Profile read(const JsonNode& document) {
   check_format(document);
-  document.allow_only({"format", "version", "created", "tool", "machine", "link_classes", "topology", "contention", "processors",
-                       "concurrency", "multicast", "codecs", "decisions", "measurements"});
+  document.allow_only({"format", "version", "created", "tool", "machine", "link_classes", "topology", "contention",
+                       "processors", "concurrency", "multicast", "codecs", "decisions", "measurements"});
   Profile profile;
   const JsonNode machine = document.at("machine");
   const JsonNode links = document.at("link_classes");

@@ -19,7 +19,9 @@ std::vector<std::int64_t> random_sizes(const Case& c, std::mt19937_64& random, i
   for (auto& size : sizes) {
     const std::int64_t elements = c.bytes / c.element_bytes;
     const bool zero = random() % 4 == 0;
-    size = zero || elements == 0 ? 0 : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * elements + 1)) * c.element_bytes;
+    size = zero || elements == 0
+               ? 0
+               : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(2 * elements + 1)) * c.element_bytes;
   }
   return sizes;
 }
@@ -80,10 +82,12 @@ std::int64_t extent(const std::vector<std::int64_t>& sizes, const std::vector<st
 std::int64_t input_bytes(const Problem& p) {
   const bool root = p.rank == p.root;
   switch (p.collective) {
-    case Collective::barrier: case Collective::bcast: return 0;
+    case Collective::barrier:
+    case Collective::bcast: return 0;
     case Collective::scatter: return root ? p.bytes * p.size : 0;
     case Collective::scatterv: return root ? extent(p.send_bytes, p.send_offsets) : 0;
-    case Collective::alltoall: case Collective::reduce_scatter_block: return p.bytes * p.size;
+    case Collective::alltoall:
+    case Collective::reduce_scatter_block: return p.bytes * p.size;
     case Collective::alltoallv: return extent(p.send_bytes, p.send_offsets);
     case Collective::reduce_scatter: return extent(p.recv_bytes, p.recv_offsets);
     default: return p.bytes;
@@ -97,8 +101,10 @@ std::int64_t output_bytes(const Problem& p) {
     case Collective::gather: return root ? p.bytes * p.size : 0;
     case Collective::gatherv: return root ? extent(p.recv_bytes, p.recv_offsets) : 0;
     case Collective::reduce: return root ? p.bytes : 0;
-    case Collective::allgather: case Collective::alltoall: return p.bytes * p.size;
-    case Collective::allgatherv: case Collective::alltoallv: return extent(p.recv_bytes, p.recv_offsets);
+    case Collective::allgather:
+    case Collective::alltoall: return p.bytes * p.size;
+    case Collective::allgatherv:
+    case Collective::alltoallv: return extent(p.recv_bytes, p.recv_offsets);
     default: return p.bytes;
   }
 }
@@ -113,14 +119,18 @@ Alias alias_of(const Problem& p) {
   if (!p.in_place) return {};
   const bool root = p.rank == p.root;
   switch (p.collective) {
-    case Collective::gather: case Collective::gatherv:
-      return root ? Alias{false, p.output_block(p.rank).offset_bytes} : Alias{};
-    case Collective::allgather: case Collective::allgatherv: return {false, p.output_block(p.rank).offset_bytes};
-    case Collective::scatter: case Collective::scatterv:
-      return root ? Alias{true, p.input_block(p.rank).offset_bytes} : Alias{};
+    case Collective::gather:
+    case Collective::gatherv: return root ? Alias{false, p.output_block(p.rank).offset_bytes} : Alias{};
+    case Collective::allgather:
+    case Collective::allgatherv: return {false, p.output_block(p.rank).offset_bytes};
+    case Collective::scatter:
+    case Collective::scatterv: return root ? Alias{true, p.input_block(p.rank).offset_bytes} : Alias{};
     case Collective::reduce: return root ? Alias{false, 0} : Alias{};
-    case Collective::allreduce: case Collective::scan: case Collective::exscan: return {false, 0};
-    case Collective::reduce_scatter: case Collective::reduce_scatter_block: return {true, 0};
+    case Collective::allreduce:
+    case Collective::scan:
+    case Collective::exscan: return {false, 0};
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block: return {true, 0};
     default: return {};
   }
 }
@@ -128,7 +138,8 @@ Alias alias_of(const Problem& p) {
 /// Associative operations that show a wrong order or a missing operand: affine maps do not commute, sums of bytes do.
 void combine(bool commutative, const std::byte* in, std::byte* inout, std::int64_t bytes) {
   if (commutative) {
-    for (std::int64_t i = 0; i < bytes; ++i) inout[i] = static_cast<std::byte>(static_cast<unsigned>(in[i]) + static_cast<unsigned>(inout[i]));
+    for (std::int64_t i = 0; i < bytes; ++i)
+      inout[i] = static_cast<std::byte>(static_cast<unsigned>(in[i]) + static_cast<unsigned>(inout[i]));
     return;
   }
   for (std::int64_t i = 0; i + 8 <= bytes; i += 8) {
@@ -147,7 +158,9 @@ Bytes slice(const Bytes& from, std::int64_t offset, std::int64_t bytes) {
 
 Bytes slice(const Bytes& from, const Range& range) { return slice(from, range.offset_bytes, range.bytes); }
 
-void put(Bytes& to, std::int64_t offset, const Bytes& what) { std::copy(what.begin(), what.end(), to.begin() + offset); }
+void put(Bytes& to, std::int64_t offset, const Bytes& what) {
+  std::copy(what.begin(), what.end(), to.begin() + offset);
+}
 
 class Reference {
  public:
@@ -162,16 +175,19 @@ class Reference {
     switch (p.collective) {
       case Collective::barrier: break;
       case Collective::bcast: out = outputs_[root]; break;
-      case Collective::scatter: case Collective::scatterv:
-        out = slice(inputs_[root], problems_[root].input_block(p.rank));
-        break;
-      case Collective::gather: case Collective::gatherv:
+      case Collective::scatter:
+      case Collective::scatterv: out = slice(inputs_[root], problems_[root].input_block(p.rank)); break;
+      case Collective::gather:
+      case Collective::gatherv:
         if (r == root) gather_into(out, p);
         break;
-      case Collective::allgather: case Collective::allgatherv: gather_into(out, p); break;
-      case Collective::alltoall: case Collective::alltoallv:
+      case Collective::allgather:
+      case Collective::allgatherv: gather_into(out, p); break;
+      case Collective::alltoall:
+      case Collective::alltoallv:
         for (std::size_t from = 0; from < problems_.size(); ++from) {
-          put(out, p.output_block(static_cast<int>(from)).offset_bytes, slice(inputs_[from], problems_[from].input_block(p.rank)));
+          put(out, p.output_block(static_cast<int>(from)).offset_bytes,
+              slice(inputs_[from], problems_[from].input_block(p.rank)));
         }
         break;
       case Collective::reduce:
@@ -182,9 +198,8 @@ class Reference {
       case Collective::exscan:
         if (r > 0) out = fold(0, r, {Space::input, 0, p.bytes});
         break;
-      case Collective::reduce_scatter: case Collective::reduce_scatter_block:
-        out = fold(0, problems_.size(), p.input_block(p.rank));
-        break;
+      case Collective::reduce_scatter:
+      case Collective::reduce_scatter_block: out = fold(0, problems_.size(), p.input_block(p.rank)); break;
     }
     return out;
   }
@@ -216,9 +231,10 @@ Bytes random_bytes(std::int64_t count, std::mt19937_64& random) {
 }
 
 std::string describe(const Algorithm& a, const Case& c) {
-  std::string text = std::string(name(a.collective)) + ":" + std::string(a.name) + " size " + std::to_string(c.size) + " root " +
-                     std::to_string(c.root) + " bytes " + std::to_string(c.bytes) + " element " + std::to_string(c.element_bytes) +
-                     (c.in_place ? " in place" : "") + (c.commutative ? "" : " ordered") + " seed " + std::to_string(c.seed);
+  std::string text = std::string(name(a.collective)) + ":" + std::string(a.name) + " size " + std::to_string(c.size) +
+                     " root " + std::to_string(c.root) + " bytes " + std::to_string(c.bytes) + " element " +
+                     std::to_string(c.element_bytes) + (c.in_place ? " in place" : "") +
+                     (c.commutative ? "" : " ordered") + " seed " + std::to_string(c.seed);
   for (const auto& p : c.parameters) text += ' ' + p.name + '=' + std::to_string(p.value);
   return text + ": ";
 }
@@ -279,14 +295,17 @@ std::optional<std::string> check(const Algorithm& algorithm, const Case& given) 
     memories.push_back(m);
     schedules.push_back(build_schedule(algorithm, problems[r]));
   }
-  const auto reduction = [&](const std::byte* in, std::byte* inout, std::int64_t bytes) { combine(c.commutative, in, inout, bytes); };
+  const auto reduction = [&](const std::byte* in, std::byte* inout, std::int64_t bytes) {
+    combine(c.commutative, in, inout, bytes);
+  };
   if (auto wrong = run_in_process(schedules, memories, reduction, c.seed)) return describe(algorithm, c) + *wrong;
   for (std::size_t r = 0; r < full.size(); ++r) {
     const Bytes expected = reference.expected(r);
     if (!std::equal(expected.begin(), expected.end(), memories[r].output)) {
       return describe(algorithm, c) + "rank " + std::to_string(r) + " has a wrong result";
     }
-    if (!c.in_place && in_memory[r] != inputs[r]) return describe(algorithm, c) + "rank " + std::to_string(r) + " changed its input";
+    if (!c.in_place && in_memory[r] != inputs[r])
+      return describe(algorithm, c) + "rank " + std::to_string(r) + " changed its input";
   }
   return std::nullopt;
 }

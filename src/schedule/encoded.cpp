@@ -28,8 +28,9 @@ class Encoding {
   /// What became of an operation of the plain schedule.
   struct Now {
     OpId message = no_op;  ///< the operation itself
-    OpId data = no_op;     ///< a recv: the decode, after which the data are there. A send: the operation that reads its range
-    Range frames{};        ///< where its frames are
+    OpId data =
+        no_op;       ///< a recv: the decode, after which the data are there. A send: the operation that reads its range
+    Range frames{};  ///< where its frames are
   };
 
   void keep(OpId id) { now_[id].message = now_[id].data = out_.add(plain_.ops()[id], deps_of(id, no_op)); }
@@ -45,7 +46,8 @@ class Encoding {
     // The memory must be free for the decode, too: it waits for all that the receive waited for.
     std::vector<Dep> deps = deps_of(id, no_op);
     deps.push_back(pipelined(now_[id].message));
-    now_[id].data = out_.add({.kind = OpKind::decode, .from = now_[id].frames, .to = data, .cut = {cut.piece_bytes, 0}}, deps);
+    now_[id].data =
+        out_.add({.kind = OpKind::decode, .from = now_[id].frames, .to = data, .cut = {cut.piece_bytes, 0}}, deps);
   }
 
   void send(OpId id) {
@@ -72,8 +74,11 @@ class Encoding {
     const Op& op = plain_.ops()[id];
     for (const Dep& dep : plain_.deps(op)) {
       const Op& before = plain_.ops()[dep.op];
-      const bool same = before.kind == OpKind::recv && before.to == op.from && before.cut.piece_bytes == op.cut.piece_bytes;
-      if (same && now_[dep.op].frames.bytes > 0 && (dep.lag == Dep::whole || dep.lag <= 0) && !written_between(dep.op, id)) return dep.op;
+      const bool same =
+          before.kind == OpKind::recv && before.to == op.from && before.cut.piece_bytes == op.cut.piece_bytes;
+      if (same && now_[dep.op].frames.bytes > 0 && (dep.lag == Dep::whole || dep.lag <= 0) &&
+          !written_between(dep.op, id))
+        return dep.op;
     }
     return no_op;
   }
@@ -90,7 +95,9 @@ class Encoding {
       return now_[id].data;
     }
     now_[id].frames = out_.scratch(encoded_bytes(op.from.bytes, op.cut));
-    now_[id].data = out_.add({.kind = OpKind::encode, .from = op.from, .to = now_[id].frames, .cut = {op.cut.piece_bytes, 0}}, deps_of(id, no_op));
+    now_[id].data =
+        out_.add({.kind = OpKind::encode, .from = op.from, .to = now_[id].frames, .cut = {op.cut.piece_bytes, 0}},
+                 deps_of(id, no_op));
     return now_[id].data;
   }
 
@@ -100,7 +107,8 @@ class Encoding {
     for (OpId id = first + 1; id < second; ++id) {
       const Op& op = plain_.ops()[id];
       if (op.kind == OpKind::send || op.kind == OpKind::multicast) continue;
-      const bool aliased = in_place_ && op.to.space != read.space && op.to.space != Space::scratch && read.space != Space::scratch;
+      const bool aliased =
+          in_place_ && op.to.space != read.space && op.to.space != Space::scratch && read.space != Space::scratch;
       const bool overlap = op.to.space == read.space && op.to.offset_bytes < read.offset_bytes + read.bytes &&
                            read.offset_bytes < op.to.offset_bytes + op.to.bytes;
       if (op.to.bytes > 0 && (aliased || overlap)) return true;
@@ -108,14 +116,18 @@ class Encoding {
     return false;
   }
 
-  /// The plain operation's dependencies. One on a receive waits for the data, except where they are passed on (`source`) or only the
-  /// arrival counts (pacing of messages that do not touch the data).
+  /// The plain operation's dependencies. One on a receive waits for the data, except where they are passed on
+  /// (`source`) or only the arrival counts (pacing of messages that do not touch the data).
   [[nodiscard]] std::vector<Dep> deps_of(OpId id, OpId source) const {
     std::vector<Dep> deps;
     for (const Dep& dep : plain_.deps(plain_.ops()[id])) {
       const Now& before = now_[dep.op];
-      deps.push_back({dep.op == source ? before.message : plain_.ops()[dep.op].kind == OpKind::recv ? before.data : before.message, dep.lag});
-      // A send that passes frames on no longer reads the data: who waited for the send to have read them waits for the decode.
+      deps.push_back({dep.op == source                            ? before.message
+                      : plain_.ops()[dep.op].kind == OpKind::recv ? before.data
+                                                                  : before.message,
+                      dep.lag});
+      // A send that passes frames on no longer reads the data: who waited for the send to have read them waits for the
+      // decode.
       const bool sends = plain_.ops()[dep.op].kind == OpKind::send || plain_.ops()[dep.op].kind == OpKind::multicast;
       if (sends && before.data != no_op && before.data != before.message) deps.push_back({before.data, dep.lag});
     }
@@ -131,6 +143,8 @@ class Encoding {
 
 }  // namespace
 
-Schedule encoded(const Schedule& plain, std::int64_t least_bytes, bool in_place) { return Encoding(plain, least_bytes, in_place).run(); }
+Schedule encoded(const Schedule& plain, std::int64_t least_bytes, bool in_place) {
+  return Encoding(plain, least_bytes, in_place).run();
+}
 
 }  // namespace antiphon

@@ -72,7 +72,8 @@ Range read_range(const JsonNode& node, std::int64_t scratch_bytes) {
   if (!node.is_array() || node.array_size() != 3) node.fail("expected [space, offset_bytes, bytes]");
   const Range range{read_enum(node.element(0), std::array{Space::input, Space::output, Space::scratch}),
                     node.element(1).integer(0, max_bytes), node.element(2).integer(0, max_bytes)};
-  if (range.space == Space::scratch && range.offset_bytes + range.bytes > scratch_bytes) node.fail("is outside the scratch memory");
+  if (range.space == Space::scratch && range.offset_bytes + range.bytes > scratch_bytes)
+    node.fail("is outside the scratch memory");
   return range;
 }
 
@@ -93,8 +94,8 @@ Dep read_dep(const JsonNode& node, std::size_t id) {
 
 void read_op(const JsonNode& node, Schedule& schedule, std::int64_t ranks) {
   const JsonNode kind = node.at("op");
-  Op op{.kind = read_enum(kind, std::array{OpKind::send, OpKind::recv, OpKind::copy, OpKind::reduce, OpKind::multicast, OpKind::encode,
-                                           OpKind::decode})};
+  Op op{.kind = read_enum(kind, std::array{OpKind::send, OpKind::recv, OpKind::copy, OpKind::reduce, OpKind::multicast,
+                                           OpKind::encode, OpKind::decode})};
   switch (op.kind) {
     case OpKind::send: node.allow_only({"op", "peer", "tag", "from", "encoded", "cut", "after"}); break;
     case OpKind::recv: node.allow_only({"op", "peer", "group", "tag", "to", "encoded", "cut", "after"}); break;
@@ -134,7 +135,8 @@ void read_groups(const JsonNode& node, Schedule& schedule, std::int64_t ranks) {
     std::vector<std::int32_t> members;
     const std::size_t size = group.array_size();
     for (std::size_t k = 0; k < size; ++k) {
-      members.push_back(static_cast<std::int32_t>(group.element(k).integer(k == 0 ? 0 : members.back() + 1, ranks - 1)));
+      members.push_back(
+          static_cast<std::int32_t>(group.element(k).integer(k == 0 ? 0 : members.back() + 1, ranks - 1)));
     }
     if (schedule.group(std::move(members)) != static_cast<int>(i)) group.fail("is there twice");
   }
@@ -210,8 +212,8 @@ Schedule schedule_from_json(std::string_view text) {
 Plan plan_from_json(std::string_view text) {
   const auto value = JsonNode::parse(text, max_document_bytes);
   const JsonNode document(value);
-  document.allow_only({"version", "collective", "algorithm", "parameters", "size", "root", "bytes", "element_bytes", "commutative",
-                       "in_place", "schedules"});
+  document.allow_only({"version", "collective", "algorithm", "parameters", "size", "root", "bytes", "element_bytes",
+                       "commutative", "in_place", "schedules"});
   check_version(document);
   Plan plan;
   const JsonNode collective = document.at("collective");

@@ -11,7 +11,8 @@ using nlohmann::json;
 
 json JsonNode::parse(std::string_view text, std::size_t max_bytes) {
   if (text.size() > max_bytes) {
-    throw FormatError("the document has " + std::to_string(text.size()) + " bytes, more than the " + std::to_string(max_bytes) + " allowed");
+    throw FormatError("the document has " + std::to_string(text.size()) + " bytes, more than the " +
+                      std::to_string(max_bytes) + " allowed");
   }
   try {
     return json::parse(text);
@@ -19,7 +20,8 @@ json JsonNode::parse(std::string_view text, std::size_t max_bytes) {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: …": the tag is of no use to people.
     const std::string_view what = error.what();
     const std::size_t tag_end = what.find("] ");
-    throw FormatError("not valid JSON: " + std::string(tag_end == std::string_view::npos ? what : what.substr(tag_end + 2)));
+    throw FormatError("not valid JSON: " +
+                      std::string(tag_end == std::string_view::npos ? what : what.substr(tag_end + 2)));
   }
 }
 
@@ -41,13 +43,15 @@ JsonNode JsonNode::element(std::size_t i) const& { return {value_->at(i), *this,
 
 std::size_t JsonNode::array_size(std::size_t max) const {
   if (!value_->is_array()) fail("expected an array");
-  if (value_->size() > max) fail("has " + std::to_string(value_->size()) + " elements, more than the " + std::to_string(max) + " allowed");
+  if (value_->size() > max)
+    fail("has " + std::to_string(value_->size()) + " elements, more than the " + std::to_string(max) + " allowed");
   return value_->size();
 }
 
 std::int64_t JsonNode::integer(std::int64_t min, std::int64_t max) const {
   if (!value_->is_number_integer()) fail("expected a whole number");
-  const bool too_large = value_->is_number_unsigned() && value_->get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX);
+  const bool too_large =
+      value_->is_number_unsigned() && value_->get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX);
   const std::int64_t number = too_large ? 0 : value_->get<std::int64_t>();
   if (too_large || number < min || number > max) {
     fail(value_->dump() + " is not within " + std::to_string(min) + "…" + std::to_string(max));
@@ -58,7 +62,8 @@ std::int64_t JsonNode::integer(std::int64_t min, std::int64_t max) const {
 double JsonNode::number(double min, double max) const {
   if (!value_->is_number()) fail("expected a number");
   const double number = value_->get<double>();
-  if (!(number >= min && number <= max)) fail(value_->dump() + " is not within " + json(min).dump() + "…" + json(max).dump());
+  if (!(number >= min && number <= max))
+    fail(value_->dump() + " is not within " + json(min).dump() + "…" + json(max).dump());
   return number;
 }
 
@@ -72,7 +77,8 @@ const std::string& JsonNode::text() const {
   return value_->get_ref<const std::string&>();
 }
 
-std::int64_t JsonNode::integer_or(std::string_view key, std::int64_t otherwise, std::int64_t min, std::int64_t max) const {
+std::int64_t JsonNode::integer_or(std::string_view key, std::int64_t otherwise, std::int64_t min,
+                                  std::int64_t max) const {
   const auto field = find(key);
   return field ? field->integer(min, max) : otherwise;
 }
@@ -88,7 +94,8 @@ void JsonNode::allow_only(std::initializer_list<std::string_view> known) const {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     std::string fields;
     for (const std::string_view k : known) fields += (fields.empty() ? "" : ", ") + std::string(k);
-    fail("unknown field " + json(key).dump(-1, ' ', false, json::error_handler_t::replace) + " (there are: " + fields + ")");
+    fail("unknown field " + json(key).dump(-1, ' ', false, json::error_handler_t::replace) + " (there are: " + fields +
+         ")");
   }
 }
 

@@ -11,8 +11,8 @@
 
 namespace antiphon {
 
-/// A value of a JSON document that came from outside, and where it is: every complaint is a FormatError that begins with the
-/// field's path ("rules[3].bytes: expected …"). Nodes point to their parents, which must outlive them.
+/// A value of a JSON document that came from outside, and where it is: every complaint is a FormatError that begins
+/// with the field's path ("rules[3].bytes: expected …"). Nodes point to their parents, which must outlive them.
 class JsonNode {
  public:
   /// Parses `text`; throws FormatError if it is no JSON or longer than `max_bytes`.
@@ -44,7 +44,8 @@ class JsonNode {
   [[nodiscard]] const std::string& text() const;
 
   /// The field's value, or `otherwise` where it is missing or null.
-  [[nodiscard]] std::int64_t integer_or(std::string_view key, std::int64_t otherwise, std::int64_t min, std::int64_t max) const;
+  [[nodiscard]] std::int64_t integer_or(std::string_view key, std::int64_t otherwise, std::int64_t min,
+                                        std::int64_t max) const;
   [[nodiscard]] bool boolean_or(std::string_view key, bool otherwise) const;
   /// Fails on a field that is not among `known`: a misspelt one must not pass for an absent one.
   void allow_only(std::initializer_list<std::string_view> known) const;
@@ -60,8 +61,8 @@ class JsonNode {
 
   const nlohmann::json* value_;
   const JsonNode* parent_ = nullptr;
-  std::string_view key_;  ///< in an object
-  std::size_t index_ = 0; ///< in an array
+  std::string_view key_;   ///< in an object
+  std::size_t index_ = 0;  ///< in an array
 };
 
 }  // namespace antiphon

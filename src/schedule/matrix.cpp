@@ -18,9 +18,11 @@ namespace {
 
 std::vector<int> multicast_receivers(std::span<const Schedule> schedules, int from, const Op& op) {
   std::vector<int> receivers;
-  for (const std::int32_t member : schedules[static_cast<std::size_t>(from)].groups()[static_cast<std::size_t>(op.group)]) {
+  for (const std::int32_t member :
+       schedules[static_cast<std::size_t>(from)].groups()[static_cast<std::size_t>(op.group)]) {
     if (member < 0 || member >= static_cast<int>(schedules.size())) {
-      throw InvalidArgument("rank " + std::to_string(from) + " has a group with rank " + std::to_string(member) + ", which does not exist");
+      throw InvalidArgument("rank " + std::to_string(from) + " has a group with rank " + std::to_string(member) +
+                            ", which does not exist");
     }
     if (member != from) receivers.push_back(member);
   }
@@ -41,7 +43,8 @@ Traffic traffic_of(std::span<const Schedule> schedules) {
       }
       if (op.kind != OpKind::send) continue;
       if (op.peer < 0 || op.peer >= traffic.size) {
-        throw InvalidArgument("rank " + std::to_string(from) + " sends to rank " + std::to_string(op.peer) + ", which does not exist");
+        throw InvalidArgument("rank " + std::to_string(from) + " sends to rank " + std::to_string(op.peer) +
+                              ", which does not exist");
       }
       traffic.messages[traffic.cell(from, op.peer)] += op.pieces();
       traffic.bytes[traffic.cell(from, op.peer)] += op.bytes();

@@ -11,8 +11,9 @@ namespace antiphon {
 namespace {
 
 constexpr std::array<std::string_view, collective_count> names{
-    "barrier", "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv", "alltoall", "alltoallv",
-    "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan"};
+    "barrier",    "bcast",    "scatter",   "scatterv", "gather",    "gatherv",        "allgather",
+    "allgatherv", "alltoall", "alltoallv", "reduce",   "allreduce", "reduce_scatter", "reduce_scatter_block",
+    "scan",       "exscan"};
 
 Range block(Space space, std::int64_t bytes, const std::vector<std::int64_t>& sizes,
             const std::vector<std::int64_t>& offsets, int i) {

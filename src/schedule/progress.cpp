@@ -48,9 +48,8 @@ bool Progress::may_start(OpId id) const {
   if (state.started == state.pieces || state.started - state.completed >= state.window) return false;
   for (const Dep& dep : schedule_.deps(schedule_.ops()[id])) {
     const State& before = states_[dep.op];
-    const std::int64_t needed = dep.lag == Dep::whole
-                                    ? before.pieces
-                                    : std::clamp(state.started - dep.lag + 1, std::int64_t{0}, before.pieces);
+    const std::int64_t needed =
+        dep.lag == Dep::whole ? before.pieces : std::clamp(state.started - dep.lag + 1, std::int64_t{0}, before.pieces);
     if (before.completed < needed) return false;
   }
   return true;

@@ -31,7 +31,8 @@ Schedule uncut(const Schedule& schedule) {
 class Simulation {
  public:
   Simulation(std::span<const Schedule> schedules, Clock clock, int ranks_per_node, std::int64_t max_pieces)
-      : clock_(clock), ranks_per_port_(clock == Clock::rounds ? 1 : std::max(ranks_per_node, 1)), max_pieces_(max_pieces) {
+      : clock_(clock), ranks_per_port_(clock == Clock::rounds ? 1 : std::max(ranks_per_node, 1)),
+        max_pieces_(max_pieces) {
     for (const Schedule& s : schedules) schedules_.push_back(clock == Clock::rounds ? uncut(s) : s);
     for (const Schedule& s : schedules_) progress_.push_back(std::make_unique<Progress>(s));
     for (const Schedule& s : schedules_) {
@@ -110,7 +111,8 @@ class Simulation {
   struct ChannelHash {
     std::size_t operator()(const Channel& c) const {
       const auto ranks = (static_cast<std::uint64_t>(c.from) << 32) | static_cast<std::uint32_t>(c.to);
-      return static_cast<std::size_t>((ranks * 0x9e3779b97f4a7c15ULL) ^ ((2 * static_cast<std::uint64_t>(c.tag) + c.multicast) * 0xc2b2ae3d27d4eb4fULL));
+      return static_cast<std::size_t>((ranks * 0x9e3779b97f4a7c15ULL) ^
+                                      ((2 * static_cast<std::uint64_t>(c.tag) + c.multicast) * 0xc2b2ae3d27d4eb4fULL));
     }
   };
   /// The side of a channel that is ahead: sends without their receives, or the other way round.
@@ -131,7 +133,8 @@ class Simulation {
     Progress& progress = *progress_[static_cast<std::size_t>(rank)];
     Progress::Piece piece;
     while (progress.next(piece)) {
-      if (++pieces_ > max_pieces_) throw InvalidArgument("more than " + std::to_string(max_pieces_) + " pieces: too many to replay");
+      if (++pieces_ > max_pieces_)
+        throw InvalidArgument("more than " + std::to_string(max_pieces_) + " pieces: too many to replay");
       const Op& op = op_of(rank, piece);
       if (op.kind == OpKind::multicast) multicast(rank, op, piece);
       else if (op.is_message()) post(rank, op, op.peer, {piece, now_, ++ordinals_[static_cast<std::size_t>(rank)]});
@@ -142,7 +145,8 @@ class Simulation {
   void multicast(int rank, const Op& op, const Progress::Piece& piece) {
     const auto& members = schedules_[static_cast<std::size_t>(rank)].groups()[static_cast<std::size_t>(op.group)];
     Posted posted{piece, now_, ++ordinals_[static_cast<std::size_t>(rank)], multicasts_.size()};
-    multicasts_.push_back({members.size() - static_cast<std::size_t>(std::count(members.begin(), members.end(), rank)), {}});
+    multicasts_.push_back(
+        {members.size() - static_cast<std::size_t>(std::count(members.begin(), members.end(), rank)), {}});
     if (multicasts_.back().expected == 0) progress_[static_cast<std::size_t>(rank)]->complete(piece);
     for (const int member : members) {
       if (member != rank) post(rank, op, member, posted);
@@ -151,7 +155,8 @@ class Simulation {
 
   void post(int rank, const Op& op, int peer, const Posted& posted) {
     if (peer < 0 || peer >= size()) {
-      throw InvalidArgument("rank " + std::to_string(rank) + " names rank " + std::to_string(peer) + ", which does not exist");
+      throw InvalidArgument("rank " + std::to_string(rank) + " names rank " + std::to_string(peer) +
+                            ", which does not exist");
     }
     const bool send = op.kind != OpKind::recv;
     const int from = send ? rank : peer;
@@ -172,7 +177,8 @@ class Simulation {
       all.receivers.push_back({to, received});
       if (all.receivers.size() < all.expected) return;
     }
-    waiting_.push_back({from, to, sent, received, op_of(from, sent.piece).piece_size(sent.piece.index), sent.multicast});
+    waiting_.push_back(
+        {from, to, sent, received, op_of(from, sent.piece).piece_size(sent.piece.index), sent.multicast});
   }
 
   /// Starts the waiting messages whose ports are free, those that were sent first before others.
@@ -198,7 +204,9 @@ class Simulation {
       if (sending_[port(pair.from)] || std::any_of(receivers.begin(), receivers.end(), busy)) return false;
       set_ports(pair, true);
     }
-    const std::int64_t takes = clock_ == Clock::rounds ? (pair.bytes > 0 || only_tokens_ ? 1 : 0) : pair.holds_ports ? pair.bytes : 0;
+    const std::int64_t takes = clock_ == Clock::rounds ? (pair.bytes > 0 || only_tokens_ ? 1 : 0)
+                               : pair.holds_ports      ? pair.bytes
+                                                       : 0;
     for (const Receiver& r : receivers) transfers_.push_back({pair.from, r.rank, pair.bytes, now_, now_ + takes});
     under_way_.push({now_ + takes, transfers_.size(), pair});
     return true;
@@ -208,16 +216,19 @@ class Simulation {
     if (pair.holds_ports) set_ports(pair, false);
     const Receiver one{pair.to, pair.recv};
     progress_[static_cast<std::size_t>(pair.from)]->complete(pair.send.piece);
-    for (const Receiver& r : receivers_of(pair, one)) progress_[static_cast<std::size_t>(r.rank)]->complete(r.recv.piece);
+    for (const Receiver& r : receivers_of(pair, one))
+      progress_[static_cast<std::size_t>(r.rank)]->complete(r.recv.piece);
     advance(pair.from);
     for (const Receiver& r : receivers_of(pair, one)) advance(r.rank);
   }
 
   [[nodiscard]] bool crosses(int from, int to) const { return clock_ == Clock::rounds || port(from) != port(to); }
 
-  /// `one`: the receiver of what is no multicast. Each multicast's list has its place for good, however many more there will be.
+  /// `one`: the receiver of what is no multicast. Each multicast's list has its place for good, however many more there
+  /// will be.
   [[nodiscard]] std::span<const Receiver> receivers_of(const Pair& pair, const Receiver& one) const {
-    return pair.multicast == none ? std::span(&one, 1) : std::span<const Receiver>(multicasts_[pair.multicast].receivers);
+    return pair.multicast == none ? std::span(&one, 1)
+                                  : std::span<const Receiver>(multicasts_[pair.multicast].receivers);
   }
 
   void set_ports(const Pair& pair, bool taken) {
@@ -245,8 +256,8 @@ class Simulation {
   std::unordered_map<Channel, Ahead, ChannelHash> ahead_;
   std::vector<std::int64_t> ordinals_;  ///< of each rank: messages posted so far
   std::vector<Multicast> multicasts_;
-  std::vector<Pair> waiting_;           ///< posted on both sides, not under way
-  std::size_t ordered_ = 0;             ///< so many of waiting_ are in order
+  std::vector<Pair> waiting_;  ///< posted on both sides, not under way
+  std::size_t ordered_ = 0;    ///< so many of waiting_ are in order
   std::priority_queue<UnderWay> under_way_;
   std::vector<bool> sending_, receiving_;
   std::vector<Transfer> transfers_;

@@ -76,7 +76,8 @@ OpId Schedule::multicast(int group, Range from, Deps deps, Cut cut, int tag) {
 }
 
 OpId Schedule::recv_multicast(int from_rank, int group, Range to, Deps deps, Cut cut, int tag) {
-  return add({.kind = OpKind::recv, .peer = from_rank, .tag = tag, .from = {}, .to = to, .cut = cut, .group = group}, deps);
+  return add({.kind = OpKind::recv, .peer = from_rank, .tag = tag, .from = {}, .to = to, .cut = cut, .group = group},
+             deps);
 }
 
 OpId Schedule::encode(Range from, Range to, Deps deps, Cut cut) {
@@ -97,9 +98,11 @@ OpId Schedule::add(Op op, std::span<const Dep> deps) {
 }
 
 void Schedule::check(const Op& op) const {
-  if (op.bytes() < 0 || op.cut.piece_bytes < 0 || op.cut.window < 0) throw InvalidArgument("negative size in an operation");
+  if (op.bytes() < 0 || op.cut.piece_bytes < 0 || op.cut.window < 0)
+    throw InvalidArgument("negative size in an operation");
   const bool two_sided = op.kind == OpKind::copy || op.kind == OpKind::reduce;
-  if (two_sided && op.from.bytes != op.to.bytes) throw InvalidArgument("copy or reduce between ranges of different length");
+  if (two_sided && op.from.bytes != op.to.bytes)
+    throw InvalidArgument("copy or reduce between ranges of different length");
   if (op.kind == OpKind::encode && op.to.bytes != encoded_bytes(op.from.bytes, op.cut)) {
     throw InvalidArgument("encode into a range of the wrong length");
   }
@@ -110,12 +113,14 @@ void Schedule::check(const Op& op) const {
     throw InvalidArgument("a message of encoded data with room for no frame");
   }
   const bool grouped = op.kind == OpKind::multicast || op.group >= 0;
-  if (grouped && (op.group < 0 || op.group >= static_cast<int>(groups_.size()))) throw InvalidArgument("no such multicast group");
+  if (grouped && (op.group < 0 || op.group >= static_cast<int>(groups_.size())))
+    throw InvalidArgument("no such multicast group");
 }
 
 void Schedule::after(Dep dep) {
   if (dep.op == no_op) return;
-  if (ops_.empty() || dep.op >= ops_.size() - 1) throw InvalidArgument("an operation depends on one that is not before it");
+  if (ops_.empty() || dep.op >= ops_.size() - 1)
+    throw InvalidArgument("an operation depends on one that is not before it");
   deps_.push_back(dep);
   ops_.back().deps_end = static_cast<std::uint32_t>(deps_.size());
 }
@@ -174,7 +179,8 @@ std::string Schedule::to_string() const {
     if (op.encoded) out += " encoded";
     if (!op.is_message()) out += ' ' + text(op.from) + " -> " + text(op.to);
     if (op.tag != 0) out += " tag " + std::to_string(op.tag);
-    if (op.pieces() > 1) out += " pieces " + std::to_string(op.cut.piece_bytes) + " B window " + std::to_string(op.cut.window);
+    if (op.pieces() > 1)
+      out += " pieces " + std::to_string(op.cut.piece_bytes) + " B window " + std::to_string(op.cut.window);
     const char* separator = " after ";
     for (const Dep& dep : deps(op)) {
       out += separator + text(dep);

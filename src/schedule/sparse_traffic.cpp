@@ -21,11 +21,14 @@ using Row = std::map<std::int32_t, Sum>;
 /// The call's problem for one rank after the other: its lists are as long as there are ranks, and made only once.
 class Problems {
  public:
-  Problems(const Algorithm& algorithm, const TrafficCall& call, const Parameters& parameters) : algorithm_(algorithm), call_(call) {
+  Problems(const Algorithm& algorithm, const TrafficCall& call, const Parameters& parameters)
+      : algorithm_(algorithm), call_(call) {
     if (call.collective == Collective::alltoallv) throw InvalidArgument("the messages of an alltoallv are its counts");
     const auto n = static_cast<std::size_t>(call.size);
-    if (call.root < 0 || call.root >= call.size) throw InvalidArgument("rank " + std::to_string(call.root) + ", the root, does not exist");
-    if (!call.counts.empty() && call.counts.size() != n) throw InvalidArgument("expected a block's bytes for each rank");
+    if (call.root < 0 || call.root >= call.size)
+      throw InvalidArgument("rank " + std::to_string(call.root) + ", the root, does not exist");
+    if (!call.counts.empty() && call.counts.size() != n)
+      throw InvalidArgument("expected a block's bytes for each rank");
     problem_ = {call.collective, 0, call.size, call.root, call.bytes, call.element_bytes, call.commutative};
     problem_.parameters = resolve_parameters(algorithm, parameters);
     if (!is_irregular(call.collective)) return;
@@ -41,7 +44,8 @@ class Problems {
     const bool rooted = has_root(call_.collective) && !sizes_.empty() && algorithm_.knowledge != Knowledge::all_counts;
     if (rooted && rank == call_.root) give_lists();
     if (!supports(algorithm_, problem_)) {
-      throw InvalidArgument(std::string(name(call_.collective)) + ":" + std::string(algorithm_.name) + " does not support this call");
+      throw InvalidArgument(std::string(name(call_.collective)) + ":" + std::string(algorithm_.name) +
+                            " does not support this call");
     }
     Row row = sum(build_schedule(algorithm_, problem_));
     if (rooted && rank == call_.root) take_lists();
@@ -94,7 +98,8 @@ bool rotated(const Row& first, const Row& row, int r, int size, bool& differs) {
   if (first.size() != row.size()) return false;
   for (const auto& [to, sum] : first) {
     const auto found = row.find((to + r) % size);
-    if (found == row.end() || found->second.messages != sum.messages || !close(found->second.bytes, sum.bytes)) return false;
+    if (found == row.end() || found->second.messages != sum.messages || !close(found->second.bytes, sum.bytes))
+      return false;
     differs |= found->second.bytes != sum.bytes;
   }
   return true;

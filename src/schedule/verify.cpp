@@ -147,8 +147,8 @@ class Simulation {
     finish(a);
   }
 
-  /// The simplest code whose frames differ in length: zeros at the end are left out. A slot: length of the frame; then the
-  /// frame: length of the data, the data.
+  /// The simplest code whose frames differ in length: zeros at the end are left out. A slot: length of the frame; then
+  /// the frame: length of the data, the data.
   static void encode(const std::byte* from, std::byte* slot, std::int64_t size) {
     std::int64_t kept = size;
     while (kept > 0 && from[kept - 1] == std::byte{0}) --kept;
@@ -188,7 +188,8 @@ class Simulation {
       std::memcpy(&bytes, from, 8);
       bytes += 8;
     }
-    if (bytes > 0) std::memcpy(address(receiver.rank, in.to_piece(receiver.piece.index)), from, static_cast<std::size_t>(bytes));
+    if (bytes > 0)
+      std::memcpy(address(receiver.rank, in.to_piece(receiver.piece.index)), from, static_cast<std::size_t>(bytes));
     if (out.kind != OpKind::multicast || --undelivered_[key_of(sender)] == 0) finish(sender);
     finish(receiver);
   }
@@ -200,9 +201,11 @@ class Simulation {
     const std::int64_t bytes = out.piece_size(sender.piece.index);
     const std::int64_t expected = in.piece_size(receiver.piece.index);
     if (bytes != expected) {
-      return describe(sender) + " is " + std::to_string(bytes) + " bytes, but " + describe(receiver) + " expects " + std::to_string(expected);
+      return describe(sender) + " is " + std::to_string(bytes) + " bytes, but " + describe(receiver) + " expects " +
+             std::to_string(expected);
     }
-    if (out.encoded != in.encoded) return describe(sender) + " and " + describe(receiver) + " differ on whether the message is encoded";
+    if (out.encoded != in.encoded)
+      return describe(sender) + " and " + describe(receiver) + " differ on whether the message is encoded";
     if (out.kind == OpKind::multicast && members_of(sender) != members_of(receiver)) {
       return describe(sender) + " and " + describe(receiver) + " name different groups";
     }
@@ -254,8 +257,10 @@ class Simulation {
       if (point_to_point && !exists(op.peer)) return describe({rank, {id, 0}}) + " names a rank that does not exist";
       if (op.group >= 0) {
         const auto& members = members_of({rank, {id, 0}});
-        if (!std::all_of(members.begin(), members.end(), exists)) return describe({rank, {id, 0}}) + " names a rank that does not exist";
-        if (std::find(members.begin(), members.end(), rank) == members.end()) return describe({rank, {id, 0}}) + " is not in its group";
+        if (!std::all_of(members.begin(), members.end(), exists))
+          return describe({rank, {id, 0}}) + " names a rank that does not exist";
+        if (std::find(members.begin(), members.end(), rank) == members.end())
+          return describe({rank, {id, 0}}) + " is not in its group";
       }
       for (const Range& range : {op.from, op.to}) {
         const std::int64_t end = range.space == Space::input    ? m.input_bytes
@@ -271,7 +276,8 @@ class Simulation {
 
   std::optional<std::string> check_end() const {
     for (std::size_t r = 0; r < progress_.size(); ++r) {
-      if (!progress_[r]->done()) return "deadlock: rank " + std::to_string(r) + " of " + std::to_string(progress_.size()) + " cannot go on";
+      if (!progress_[r]->done())
+        return "deadlock: rank " + std::to_string(r) + " of " + std::to_string(progress_.size()) + " cannot go on";
     }
     for (const auto& [channel, m] : messages_) {
       if (!m.sends.empty() || !m.recvs.empty()) return "a message that the other side never sends or receives";
@@ -279,7 +285,9 @@ class Simulation {
     return std::nullopt;
   }
 
-  [[nodiscard]] const Op& op_of(const Active& a) const { return schedules_[static_cast<std::size_t>(a.rank)].ops()[a.piece.op]; }
+  [[nodiscard]] const Op& op_of(const Active& a) const {
+    return schedules_[static_cast<std::size_t>(a.rank)].ops()[a.piece.op];
+  }
 
   [[nodiscard]] const std::vector<std::int32_t>& members_of(const Active& a) const {
     return schedules_[static_cast<std::size_t>(a.rank)].groups()[static_cast<std::size_t>(op_of(a).group)];
@@ -295,7 +303,8 @@ class Simulation {
   }
 
   [[nodiscard]] static std::string describe(const Active& a) {
-    return "rank " + std::to_string(a.rank) + " operation " + std::to_string(a.piece.op) + " piece " + std::to_string(a.piece.index);
+    return "rank " + std::to_string(a.rank) + " operation " + std::to_string(a.piece.op) + " piece " +
+           std::to_string(a.piece.index);
   }
 
   const std::vector<Schedule>& schedules_;
@@ -308,7 +317,7 @@ class Simulation {
   std::map<Channel, Messages> messages_;
   std::map<Channel, std::size_t> pairs_;
   std::map<PieceKey, int> undelivered_;  ///< multicasts under way: receivers that do not have it
-  std::vector<Channel> matched_;  ///< one entry for each message that can be delivered
+  std::vector<Channel> matched_;         ///< one entry for each message that can be delivered
   std::vector<Active> local_;
   std::string error_;
 };

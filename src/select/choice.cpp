@@ -12,7 +12,8 @@ namespace {
 [[noreturn]] void fail_unknown_algorithm(Collective collective, std::string_view wanted) {
   std::string known = "library";
   for (const Algorithm* a : algorithms_for(collective)) known += ", " + std::string(a->name);
-  throw InvalidArgument(std::string(name(collective)) + " has no algorithm \"" + std::string(wanted) + "\" (there are: " + known + ")");
+  throw InvalidArgument(std::string(name(collective)) + " has no algorithm \"" + std::string(wanted) +
+                        "\" (there are: " + known + ")");
 }
 
 /// A whole number, with k, m or g for powers of 1024.
@@ -23,15 +24,19 @@ std::int64_t parse_number(std::string_view text, std::string_view what) {
   int shift = 0;
   if (end - rest == 1) {
     switch (*rest) {
-      case 'k': case 'K': shift = 10; break;
-      case 'm': case 'M': shift = 20; break;
-      case 'g': case 'G': shift = 30; break;
+      case 'k':
+      case 'K': shift = 10; break;
+      case 'm':
+      case 'M': shift = 20; break;
+      case 'g':
+      case 'G': shift = 30; break;
       default: break;
     }
   }
   const bool well_formed = error == std::errc{} && (rest == end || shift > 0);
   if (!well_formed || value > (INT64_MAX >> shift) || value < (INT64_MIN >> shift)) {
-    throw InvalidArgument(std::string(what) + ": \"" + std::string(text) + "\" is not a whole number such as 16384 or 16k");
+    throw InvalidArgument(std::string(what) + ": \"" + std::string(text) +
+                          "\" is not a whole number such as 16384 or 16k");
   }
   return value * (std::int64_t{1} << shift);
 }

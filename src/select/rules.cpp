@@ -157,7 +157,8 @@ Rules Rules::of_profile(std::string_view text) {
   Table& table = rules.impl_->by_collective;
   if (const auto decisions = profile.find("decisions")) read_table(*decisions, table);
   const Table& defaults = Rules::defaults().impl_->by_collective;
-  for (std::size_t c = 0; c < table.size(); ++c) table[c].insert(table[c].end(), defaults[c].begin(), defaults[c].end());
+  for (std::size_t c = 0; c < table.size(); ++c)
+    table[c].insert(table[c].end(), defaults[c].begin(), defaults[c].end());
   return rules;
 }
 

@@ -17,17 +17,17 @@ static void idle(int found) {
   }
 }
 
-int epoll_wait(int fd, struct epoll_event *events, int most, int timeout_ms) {
-  static int (*real)(int, struct epoll_event *, int, int);
-  if (!real) real = (int (*)(int, struct epoll_event *, int, int))dlsym(RTLD_NEXT, "epoll_wait");
+int epoll_wait(int fd, struct epoll_event* events, int most, int timeout_ms) {
+  static int (*real)(int, struct epoll_event*, int, int);
+  if (!real) real = (int (*)(int, struct epoll_event*, int, int))dlsym(RTLD_NEXT, "epoll_wait");
   const int found = real(fd, events, most, timeout_ms);
   if (timeout_ms == 0) idle(found);
   return found;
 }
 
-int poll(struct pollfd *fds, nfds_t count, int timeout_ms) {
-  static int (*real)(struct pollfd *, nfds_t, int);
-  if (!real) real = (int (*)(struct pollfd *, nfds_t, int))dlsym(RTLD_NEXT, "poll");
+int poll(struct pollfd* fds, nfds_t count, int timeout_ms) {
+  static int (*real)(struct pollfd*, nfds_t, int);
+  if (!real) real = (int (*)(struct pollfd*, nfds_t, int))dlsym(RTLD_NEXT, "poll");
   const int found = real(fds, count, timeout_ms);
   if (timeout_ms == 0) idle(found);
   return found;

@@ -11,8 +11,8 @@
 
 namespace antiphon::fuzz {
 
-/// Any bytes as a frame: the first chooses the instruction set; from 128 on the head is made valid, so that bodies are reached. All instruction
-/// sets come to the same end.
+/// Any bytes as a frame: the first chooses the instruction set; from 128 on the head is made valid, so that bodies are
+/// reached. All instruction sets come to the same end.
 inline bool codec_frame(std::span<const std::uint8_t> data) {
   using namespace codec;
   if (data.size() < 4) return true;
@@ -50,8 +50,10 @@ class Input {
 /// Messages that build on each other, with what the input wants in between.
 inline std::vector<std::byte> message(std::size_t bytes, std::uint8_t step, Input& input) {
   std::vector<std::byte> result(bytes);
-  for (std::size_t i = 0; i < bytes; ++i) result[i] = static_cast<std::byte>((i / 8 * (i % 8 == 0)) + (i % 8 == 1) * step);
-  for (std::uint8_t n = input.byte() % 4; n > 0; --n) result[input.byte() % bytes] = static_cast<std::byte>(input.byte());
+  for (std::size_t i = 0; i < bytes; ++i)
+    result[i] = static_cast<std::byte>((i / 8 * (i % 8 == 0)) + (i % 8 == 1) * step);
+  for (std::uint8_t n = input.byte() % 4; n > 0; --n)
+    result[input.byte() % bytes] = static_cast<std::byte>(input.byte());
   return result;
 }
 
@@ -64,8 +66,8 @@ inline std::vector<std::byte> invented(Input& input, std::size_t bytes) {
   return frame;
 }
 
-/// A stream of frames for one Decoder: some real ones of an Encoder, some of them changed, cut, repeated, swapped or skipped. One that sees them
-/// unchanged understands them all.
+/// A stream of frames for one Decoder: some real ones of an Encoder, some of them changed, cut, repeated, swapped or
+/// skipped. One that sees them unchanged understands them all.
 inline bool codec_link(std::span<const std::uint8_t> data) {
   using namespace codec;
   Input input(data);

@@ -25,9 +25,11 @@ inline bool place_and_score(const mapping::TrafficGraph& traffic, const mapping:
 inline bool mapping(std::string_view data) {
   const auto two = antiphon::mapping::TrafficGraph::parse(R"({"ranks": 2, "entries": [[0, 1, 1, 8]]})");
   try {
-    const auto traffic = data.starts_with("APTRAFF1") ? antiphon::mapping::TrafficGraph::of_binary(data) : antiphon::mapping::TrafficGraph::parse(data);
+    const auto traffic = data.starts_with("APTRAFF1") ? antiphon::mapping::TrafficGraph::of_binary(data)
+                                                      : antiphon::mapping::TrafficGraph::parse(data);
     if (antiphon::mapping::TrafficGraph::of_binary(traffic.to_binary()) != traffic) return false;
-    const auto machine = antiphon::mapping::Machine::parse(R"({"nodes": 64, "cores_per_node": 64, "latency_s": 1e-5, "bytes_per_s": 1e8})");
+    const auto machine = antiphon::mapping::Machine::parse(
+        R"({"nodes": 64, "cores_per_node": 64, "latency_s": 1e-5, "bytes_per_s": 1e8})");
     if (!place_and_score(traffic, machine)) return false;
   } catch (const FormatError&) {
   } catch (const InvalidArgument&) {

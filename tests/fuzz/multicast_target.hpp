@@ -59,8 +59,9 @@ inline Description description() {
   return d;
 }
 
-/// An engine that waits for a message, and sends one, gets packets whose contents are `bodies` (rightly sealed: its peer has gone mad). It
-/// never writes outside its buffer, never reads outside a packet, and never says that all has come unless it has.
+/// An engine that waits for a message, and sends one, gets packets whose contents are `bodies` (rightly sealed: its
+/// peer has gone mad). It never writes outside its buffer, never reads outside a packet, and never says that all has
+/// come unless it has.
 inline bool engine_survives(std::string_view input, Strategy strategy) {
   Description d = description();
   d.options.strategy = strategy;
@@ -85,8 +86,11 @@ inline bool engine_survives(std::string_view input, Strategy strategy) {
     engine.progress();
     engine.progress();
   }
-  const auto untouched = [](std::span<const std::byte> edge) { return std::all_of(edge.begin(), edge.end(), [](std::byte b) { return b == std::byte{0x5A}; }); };
-  return untouched(std::span(guarded).first(64)) && untouched(std::span(guarded).last(64)) && engine.statistics().forged == 0;
+  const auto untouched = [](std::span<const std::byte> edge) {
+    return std::all_of(edge.begin(), edge.end(), [](std::byte b) { return b == std::byte{0x5A}; });
+  };
+  return untouched(std::span(guarded).first(64)) && untouched(std::span(guarded).last(64)) &&
+         engine.statistics().forged == 0;
 }
 
 }  // namespace multicast_detail
@@ -101,13 +105,15 @@ inline bool multicast_packet(std::string_view text) {
     if (parse_data(again) != data) return false;
   }
   using multicast_detail::same_again;
-  if (!same_again(parse_ack(bytes), parse_ack) || !same_again(parse_nack(bytes), parse_nack) || !same_again(parse_heartbeat(bytes), parse_heartbeat) ||
-      !same_again(parse_lost(bytes), parse_lost) || !same_again(parse_receipt(bytes), parse_receipt)) {
+  if (!same_again(parse_ack(bytes), parse_ack) || !same_again(parse_nack(bytes), parse_nack) ||
+      !same_again(parse_heartbeat(bytes), parse_heartbeat) || !same_again(parse_lost(bytes), parse_lost) ||
+      !same_again(parse_receipt(bytes), parse_receipt)) {
     return false;
   }
   const auto probe = parse_probe(bytes);
   if (probe && parse_probe(body(*probe, 3)) != probe) return false;
-  return multicast_detail::engine_survives(text, Strategy::nack) && multicast_detail::engine_survives(text, Strategy::ack);
+  return multicast_detail::engine_survives(text, Strategy::nack) &&
+         multicast_detail::engine_survives(text, Strategy::ack);
 }
 
 inline bool multicast_description(std::string_view text) {

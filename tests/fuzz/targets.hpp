@@ -10,8 +10,8 @@
 #include "antiphon/schedule_json.hpp"
 #include "antiphon/select.hpp"
 
-/// What must hold for any bytes whatever; each returns false where it does not. Used by the fuzzers and by the unit test that
-/// replays the corpus.
+/// What must hold for any bytes whatever; each returns false where it does not. Used by the fuzzers and by the unit
+/// test that replays the corpus.
 namespace antiphon::fuzz {
 
 /// What is read and written is read as the same again, and can be replayed.
@@ -35,7 +35,8 @@ inline bool plan(std::string_view text) {
 inline bool schedule(std::string_view text) {
   try {
     const Schedule schedule = schedule_from_json(text);
-    return schedule_from_json(to_json(schedule)) == schedule && !schedule.to_string().empty() == !schedule.ops().empty();
+    return schedule_from_json(to_json(schedule)) == schedule &&
+           !schedule.to_string().empty() == !schedule.ops().empty();
   } catch (const FormatError&) {
     return true;
   }
@@ -65,7 +66,8 @@ inline bool profile(std::string_view text) {
     for (const Scope scope : {Scope::core, Scope::socket, Scope::node, Scope::same_switch, Scope::uplink}) {
       const LinkClass& link = read.link_class(scope);
       for (const std::int64_t bytes : {INT64_C(0), INT64_C(1), INT64_C(65536), INT64_C(1) << 40}) {
-        if (!(link.gap.at(bytes) >= 0 && link.send_overhead.at(bytes) >= 0 && link.receive_overhead.at(bytes) >= 0)) return false;
+        if (!(link.gap.at(bytes) >= 0 && link.send_overhead.at(bytes) >= 0 && link.receive_overhead.at(bytes) >= 0))
+          return false;
       }
     }
     return read.port_bytes_per_s() > 0;

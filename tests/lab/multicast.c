@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collectives of changing sizes and roots, every byte checked: multicast OPERATIONS [LONGEST_BYTES] [COLLECTIVES] [DIES_AFTER_MS].
- * Collectives are letters of "bsvaAmrkwn": bcast, scatter, scatterv, allgather, allgatherv, allreduce, reduce_scatter_block, barrier, a bcast whose root
- * first takes in a long message that another rank has under way while it waits for the bcast, and one whose root first waits for a nonblocking allreduce. The last rank
- * kills itself after so many milliseconds, wherever it is then. */
+/* Collectives of changing sizes and roots, every byte checked: multicast OPERATIONS [LONGEST_BYTES] [COLLECTIVES]
+ * [DIES_AFTER_MS]. Collectives are letters of "bsvaAmrkwn": bcast, scatter, scatterv, allgather, allgatherv, allreduce,
+ * reduce_scatter_block, barrier, a bcast whose root first takes in a long message that another rank has under way while
+ * it waits for the bcast, and one whose root first waits for a nonblocking allreduce. The last rank kills itself after
+ * so many milliseconds, wherever it is then. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -103,7 +104,8 @@ static void one(char what, int call, unsigned* state, int longest) {
       MPI_Allgatherv(in, counts[rank], MPI_BYTE, out, counts, displs, MPI_BYTE, MPI_COMM_WORLD);
       for (int i = 0; i < size; ++i) expect(out + displs[i], counts[i], call, i, 0);
       break;
-    case 'm': case 'r': {
+    case 'm':
+    case 'r': {
       const int n = 1 + block / 8;
       long* const a = (long*)in;
       long* const b = (long*)out;

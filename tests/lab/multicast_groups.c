@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Multicast groups of many communicators and of the C API, with a budget of two groups a node (ANTIPHON_MULTICAST_GROUPS=2) on eleven to
- * MOST_RANKS nodes. What goes wrong is counted. */
+/* Multicast groups of many communicators and of the C API, with a budget of two groups a node
+ * (ANTIPHON_MULTICAST_GROUPS=2) on eleven to MOST_RANKS nodes. What goes wrong is counted. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 enum { COMMS = 4, ROUNDS = 3, BYTES = 3000, MOST_RANKS = 16 };
 static int rank, size, wrong;
 
-#define EXPECT(what) \
-  do { \
-    if (!(what)) { \
-      ++wrong; \
+#define EXPECT(what)                                                    \
+  do {                                                                  \
+    if (!(what)) {                                                      \
+      ++wrong;                                                          \
       fprintf(stderr, "rank %d: line %d: %s\n", rank, __LINE__, #what); \
-    } \
+    }                                                                   \
   } while (0)
 
 static unsigned char byte_of(int call, int to, int at) { return (unsigned char)(call * 101 + to * 31 + at * 7); }
@@ -45,7 +45,8 @@ static void scatter_some(antiphon_group group, int call, const int* counts) {
     for (int i = 0; i < counts[to]; ++i) all[displs[to] + i] = byte_of(call, to, i);
   }
   memset(mine, 0, sizeof mine);
-  EXPECT(antiphon_scatterv_data_movement(all, counts, displs, MPI_BYTE, mine, counts[rank], MPI_BYTE, group) == ANTIPHON_OK);
+  EXPECT(antiphon_scatterv_data_movement(all, counts, displs, MPI_BYTE, mine, counts[rank], MPI_BYTE, group) ==
+         ANTIPHON_OK);
   int bad = 0;
   for (int i = 0; i < counts[rank]; ++i) bad += mine[i] != byte_of(call, rank, i);
   EXPECT(bad == 0);
@@ -69,14 +70,16 @@ static void scatter_to_all(void) {
       for (int i = 0; i < counts[to]; ++i) all[displs[to] + i] = byte_of(call, to, i);
     }
     memset(mine, 0, sizeof mine);
-    EXPECT(antiphon_scatterv_data_movement(all, counts, displs, MPI_BYTE, mine, counts[rank], MPI_BYTE, group) == ANTIPHON_OK);
+    EXPECT(antiphon_scatterv_data_movement(all, counts, displs, MPI_BYTE, mine, counts[rank], MPI_BYTE, group) ==
+           ANTIPHON_OK);
     for (int i = 0; i < counts[rank]; ++i) bad += mine[i] != byte_of(call, rank, i);
     EXPECT(bad == 0);
   }
   EXPECT(antiphon_close_group(&group) == ANTIPHON_OK);
 }
 
-/* A root that is one of the few receivers, blocks of a type with gaps, MPI_IN_PLACE, and counts that are not those of the opening. */
+/* A root that is one of the few receivers, blocks of a type with gaps, MPI_IN_PLACE, and counts that are not those of
+ * the opening. */
 static void scatter_to_few(void) {
   int all[3 * 40], mine[40];
   const int counts[MOST_RANKS] = {3, 5, 2}, displs[MOST_RANKS] = {0, 4, 10}, other[MOST_RANKS] = {3, 4, 2};
@@ -91,9 +94,11 @@ static void scatter_to_few(void) {
     memset(mine, 0, sizeof mine);
     EXPECT(antiphon_scatterv_data_movement(all, other, displs, every_other, mine, received + 1, MPI_INT, group) ==
            (rank < 3 ? ANTIPHON_BAD_PATTERN : ANTIPHON_OK));
-    EXPECT(antiphon_scatterv_data_movement(all, counts, displs, every_other, in_place && rank == 0 ? MPI_IN_PLACE : mine, received, MPI_INT, group) ==
-           ANTIPHON_OK);
-    for (int i = 0; i < received && !(in_place && rank == 0); ++i) EXPECT(mine[i] == 1000 * in_place + 3 * (displs[rank] + i / 2) + 2 * (i % 2));
+    EXPECT(antiphon_scatterv_data_movement(all, counts, displs, every_other,
+                                           in_place && rank == 0 ? MPI_IN_PLACE : mine, received, MPI_INT,
+                                           group) == ANTIPHON_OK);
+    for (int i = 0; i < received && !(in_place && rank == 0); ++i)
+      EXPECT(mine[i] == 1000 * in_place + 3 * (displs[rank] + i / 2) + 2 * (i % 2));
   }
   EXPECT(antiphon_close_group(&group) == ANTIPHON_OK);
   MPI_Type_free(&every_other);
@@ -109,7 +114,8 @@ static void broadcast_some(antiphon_group group, int call, int bytes, int root) 
   EXPECT(bad == 0);
 }
 
-/* Two of the same members share a multicast group until both are closed; a third finds no room, and its data go by messages. */
+/* Two of the same members share a multicast group until both are closed; a third finds no room, and its data go by
+ * messages. */
 static void groups_by_hand(void) {
   antiphon_group few, first, second, third;
   const int counts[MOST_RANKS] = {0, BYTES, 700};

@@ -11,11 +11,14 @@ using namespace antiphon;
 
 namespace {
 
-/// The values worth trying of one parameter: the default, the bounds (kept small), and sizes that do not divide the block.
+/// The values worth trying of one parameter: the default, the bounds (kept small), and sizes that do not divide the
+/// block.
 std::vector<std::int64_t> values_of(const Parameter& p) {
   std::vector<std::int64_t> values{p.default_value};
-  for (const std::int64_t wanted : {p.min, std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{24}, std::min<std::int64_t>(p.max, 8)}) {
-    if (wanted >= p.min && wanted <= p.max && std::find(values.begin(), values.end(), wanted) == values.end()) values.push_back(wanted);
+  for (const std::int64_t wanted :
+       {p.min, std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{24}, std::min<std::int64_t>(p.max, 8)}) {
+    if (wanted >= p.min && wanted <= p.max && std::find(values.begin(), values.end(), wanted) == values.end())
+      values.push_back(wanted);
   }
   return values;
 }
@@ -61,7 +64,8 @@ void sweep(const Algorithm& a, int size, bool in_place, bool commutative) {
         // Every root with the defaults; with other parameters a few are enough.
         if (!parameters.empty() && root != 0 && root != size / 2 && root != size - 1) continue;
         const std::int64_t element_bytes = is_reduction(a.collective) ? 8 : 1;
-        expect_right(a, {a.collective, size, root, elements * element_bytes, element_bytes, commutative, in_place, ++seed, parameters});
+        expect_right(a, {a.collective, size, root, elements * element_bytes, element_bytes, commutative, in_place,
+                         ++seed, parameters});
       }
     }
   }
@@ -70,7 +74,8 @@ void sweep(const Algorithm& a, int size, bool in_place, bool commutative) {
 }  // namespace
 
 TEST_CASE("every algorithm gives the reference's result for 1 to 17 ranks") {
-  const char* limit = std::getenv("ANTIPHON_TEST_MAX_RANKS");  // for the sanitizers, under which the full sweep takes long
+  const char* limit =
+      std::getenv("ANTIPHON_TEST_MAX_RANKS");  // for the sanitizers, under which the full sweep takes long
   const int most = limit == nullptr ? 17 : std::atoi(limit);
   const char* only = std::getenv("ANTIPHON_TEST_ONLY");  // e.g. "allgather" or "allgather:ring", while developing
   for (const Algorithm* a : algorithms()) {

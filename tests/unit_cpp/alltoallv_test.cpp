@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every alltoallv algorithm on the size patterns that break schedules: what one rank sends says nothing about the others.
+// Every alltoallv algorithm on the size patterns that break schedules: what one rank sends says nothing about the
+// others.
 #include <algorithm>
 #include <functional>
 #include <random>
@@ -16,7 +17,9 @@ using Random = std::mt19937_64;
 /// Bytes from one rank to another.
 using Sizes = std::function<std::int64_t(int from, int to)>;
 
-std::byte expected_byte(int from, int to, std::int64_t i) { return static_cast<std::byte>(from * 31 + to * 7 + i * 13 + i / 256); }
+std::byte expected_byte(int from, int to, std::int64_t i) {
+  return static_cast<std::byte>(from * 31 + to * 7 + i * 13 + i / 256);
+}
 
 struct Exchange {
   std::vector<Problem> problems;
@@ -37,7 +40,8 @@ std::int64_t place(const std::vector<std::int64_t>& sizes, std::vector<std::int6
   return end;
 }
 
-Exchange make_exchange(const Algorithm& a, int ranks, const Sizes& sizes, const Parameters& parameters, Random& random) {
+Exchange make_exchange(const Algorithm& a, int ranks, const Sizes& sizes, const Parameters& parameters,
+                       Random& random) {
   Exchange e;
   for (int rank = 0; rank < ranks; ++rank) {
     Problem p;
@@ -148,40 +152,53 @@ Sizes table(int ranks, const std::function<std::int64_t(int from, int to)>& draw
 }  // namespace
 
 TEST_CASE("alltoallv: sparse patterns, most blocks empty") {
-  for_everything([](int ranks, Random& random) {
-    return table(ranks, [&](int, int) { return random() % 5 == 0 ? static_cast<std::int64_t>(random() % 90) : 0; });
-  }, 3);
+  for_everything(
+      [](int ranks, Random& random) {
+        return table(ranks, [&](int, int) { return random() % 5 == 0 ? static_cast<std::int64_t>(random() % 90) : 0; });
+      },
+      3);
 }
 
 TEST_CASE("alltoallv: sizes over orders of magnitude") {
-  for_everything([](int ranks, Random& random) {
-    return table(ranks, [&](int, int) { return static_cast<std::int64_t>((std::uint64_t{1} << (random() % 9)) - random() % 2); });
-  }, 3);
+  for_everything(
+      [](int ranks, Random& random) {
+        return table(ranks, [&](int, int) {
+          return static_cast<std::int64_t>((std::uint64_t{1} << (random() % 9)) - random() % 2);
+        });
+      },
+      3);
 }
 
 TEST_CASE("alltoallv: everyone to one rank, and one rank to everyone") {
-  for_everything([](int ranks, Random& random) {
-    const int hot = static_cast<int>(random() % static_cast<unsigned>(ranks));
-    const bool into = random() % 2 == 0;
-    return table(ranks, [=](int from, int to) { return (into ? to : from) == hot ? 60 + from : std::int64_t{0}; });
-  }, 4);
+  for_everything(
+      [](int ranks, Random& random) {
+        const int hot = static_cast<int>(random() % static_cast<unsigned>(ranks));
+        const bool into = random() % 2 == 0;
+        return table(ranks, [=](int from, int to) { return (into ? to : from) == hot ? 60 + from : std::int64_t{0}; });
+      },
+      4);
 }
 
 TEST_CASE("alltoallv: one huge block among tiny ones") {
-  for_everything([](int ranks, Random& random) {
-    const int from_huge = static_cast<int>(random() % static_cast<unsigned>(ranks));
-    const int to_huge = static_cast<int>(random() % static_cast<unsigned>(ranks));
-    return table(ranks, [=](int from, int to) { return from == from_huge && to == to_huge ? 700 : (from + to) % 4; });
-  }, 3);
+  for_everything(
+      [](int ranks, Random& random) {
+        const int from_huge = static_cast<int>(random() % static_cast<unsigned>(ranks));
+        const int to_huge = static_cast<int>(random() % static_cast<unsigned>(ranks));
+        return table(ranks,
+                     [=](int from, int to) { return from == from_huge && to == to_huge ? 700 : (from + to) % 4; });
+      },
+      3);
 }
 
 TEST_CASE("alltoallv: ranks that send nothing, ranks that receive nothing, and nothing at all") {
-  for_everything([](int ranks, Random& random) {
-    const std::uint64_t silent = random();
-    const std::uint64_t deaf = random();
-    const bool nothing = random() % 4 == 0;
-    return table(ranks, [=](int from, int to) {
-      return nothing || (silent >> from & 1) != 0 || (deaf >> to & 1) != 0 ? std::int64_t{0} : 40 + from - to;
-    });
-  }, 4);
+  for_everything(
+      [](int ranks, Random& random) {
+        const std::uint64_t silent = random();
+        const std::uint64_t deaf = random();
+        const bool nothing = random() % 4 == 0;
+        return table(ranks, [=](int from, int to) {
+          return nothing || (silent >> from & 1) != 0 || (deaf >> to & 1) != 0 ? std::int64_t{0} : 40 + from - to;
+        });
+      },
+      4);
 }

@@ -12,7 +12,8 @@ using namespace antiphon;
 
 namespace {
 
-/// Links whose processors cost nothing, as the closed forms assume; icluster-2's are alike (paper 5, Figure 1: Gigabit Ethernet).
+/// Links whose processors cost nothing, as the closed forms assume; icluster-2's are alike (paper 5, Figure 1: Gigabit
+/// Ethernet).
 LinkClass plain_link(double base_s = 20e-6, double bytes_per_s = 100e6) {
   return {"plain", Scope::same_switch, 40e-6, Curve({{0, 0}}), Curve({{0, 0}}), Curve::line(base_s, bytes_per_s)};
 }
@@ -28,16 +29,18 @@ Profile plain_profile(const LinkClass& link, int nodes) {
   return profile;
 }
 
-double form(Collective collective, std::string_view name, int ranks, std::int64_t bytes, const LinkClass& link, std::int64_t segment = 0,
-            double gamma = 0) {
+double form(Collective collective, std::string_view name, int ranks, std::int64_t bytes, const LinkClass& link,
+            std::int64_t segment = 0, double gamma = 0) {
   const ClosedForm* found = find_closed_form(collective, name);
   REQUIRE(found != nullptr);
   return found->seconds({ranks, bytes, segment, 2, gamma}, link);
 }
 
-double evaluated(Collective collective, const std::string& choice, int ranks, std::int64_t bytes, const LinkClass& link) {
+double evaluated(Collective collective, const std::string& choice, int ranks, std::int64_t bytes,
+                 const LinkClass& link) {
   const Choice parsed = parse_choice(collective, choice);
-  const auto prediction = predict({collective, bytes}, *parsed.algorithm, parsed.parameters, Machine::blocked(plain_profile(link, ranks), ranks, 1));
+  const auto prediction = predict({collective, bytes}, *parsed.algorithm, parsed.parameters,
+                                  Machine::blocked(plain_profile(link, ranks), ranks, 1));
   REQUIRE(prediction);
   return prediction->seconds;
 }
@@ -94,15 +97,20 @@ TEST_CASE("binomial trees on powers of two") {
 TEST_CASE("asking the receiver first costs what the tables say") {
   const LinkClass link = plain_link();
   const double asking = 2 * link.gap.at(1) + 2 * link.latency_s;
-  CHECK(form(Collective::bcast, "flat_rendezvous", 8, 4096, link) - form(Collective::bcast, "flat", 8, 4096, link) == doctest::Approx(asking));
-  CHECK(form(Collective::bcast, "chain_rendezvous", 8, 4096, link) - form(Collective::bcast, "chain", 8, 4096, link) == doctest::Approx(7 * asking));
-  CHECK(form(Collective::bcast, "binomial_rendezvous", 8, 4096, link) - form(Collective::bcast, "binomial", 8, 4096, link) == doctest::Approx(3 * asking));
+  CHECK(form(Collective::bcast, "flat_rendezvous", 8, 4096, link) - form(Collective::bcast, "flat", 8, 4096, link) ==
+        doctest::Approx(asking));
+  CHECK(form(Collective::bcast, "chain_rendezvous", 8, 4096, link) - form(Collective::bcast, "chain", 8, 4096, link) ==
+        doctest::Approx(7 * asking));
+  CHECK(form(Collective::bcast, "binomial_rendezvous", 8, 4096, link) -
+            form(Collective::bcast, "binomial", 8, 4096, link) ==
+        doctest::Approx(3 * asking));
 }
 
 TEST_CASE("the segmented chain wins for long messages, the binomial tree for short ones (paper 5, Figure 5)") {
   const LinkClass link = plain_link();
   const auto chain = [&](std::int64_t m) {
-    const std::int64_t s = search_segment_bytes(m, 256, [&](std::int64_t size) { return form(Collective::bcast, "chain_segmented", 16, m, link, size); });
+    const std::int64_t s = search_segment_bytes(
+        m, 256, [&](std::int64_t size) { return form(Collective::bcast, "chain_segmented", 16, m, link, size); });
     return form(Collective::bcast, "chain_segmented", 16, m, link, s);
   };
   CHECK(chain(1 << 20) < form(Collective::bcast, "binomial", 16, 1 << 20, link));
@@ -135,15 +143,19 @@ TEST_CASE("binomial scatter has the shape of stairs, flat scatter of a line (pap
   }
 }
 
-TEST_CASE("the scatters cross (paper 5, Figure 9): many ranks and short blocks for the tree, long blocks for the flat one") {
+TEST_CASE(
+    "the scatters cross (paper 5, Figure 9): many ranks and short blocks for the tree, long blocks for the flat one") {
   const LinkClass link = plain_link();
   for (const std::int64_t m : {64, 256, 1024}) {
     CHECK(form(Collective::scatter, "binomial", 24, m, link) < form(Collective::scatter, "flat", 24, m, link));
   }
-  CHECK(form(Collective::scatter, "binomial", 24, 1 << 20, link) > form(Collective::scatter, "flat", 24, 1 << 20, link));
+  CHECK(form(Collective::scatter, "binomial", 24, 1 << 20, link) >
+        form(Collective::scatter, "flat", 24, 1 << 20, link));
   // The evaluator sees the same crossing.
-  CHECK(evaluated(Collective::scatter, "binomial:piece_bytes=0", 24, 64, link) < evaluated(Collective::scatter, "flat:piece_bytes=0", 24, 64, link));
-  CHECK(evaluated(Collective::scatter, "binomial:piece_bytes=0", 24, 1 << 20, link) > evaluated(Collective::scatter, "flat:piece_bytes=0", 24, 1 << 20, link));
+  CHECK(evaluated(Collective::scatter, "binomial:piece_bytes=0", 24, 64, link) <
+        evaluated(Collective::scatter, "flat:piece_bytes=0", 24, 64, link));
+  CHECK(evaluated(Collective::scatter, "binomial:piece_bytes=0", 24, 1 << 20, link) >
+        evaluated(Collective::scatter, "flat:piece_bytes=0", 24, 1 << 20, link));
 }
 
 TEST_CASE("flat and binomial scatter and gather: the evaluator agrees with Table 2 where it holds") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fuzzers' corpora of frames, replayed: as they are, cut short, and with bytes changed, on every instruction set alike.
+// The fuzzers' corpora of frames, replayed: as they are, cut short, and with bytes changed, on every instruction set
+// alike.
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -69,13 +70,15 @@ TEST_CASE("codec: the corpus of frames") {
     const auto* begin = reinterpret_cast<const std::byte*>(text.data()) + 1;  // the first byte is the fuzzer's
     const std::vector<std::byte> frame(begin, begin + text.size() - 1);
     check_alike(frame);
-    for (std::size_t length = 0; length < frame.size(); length += 1 + frame.size() / 40) check_alike({begin, begin + length});
+    for (std::size_t length = 0; length < frame.size(); length += 1 + frame.size() / 40)
+      check_alike({begin, begin + length});
     std::mt19937 random(1);
     for (int i = 0; i < 300; ++i) {
       std::vector<std::byte> changed = frame;
       // The head has a check of its own: leave it mostly alone.
       const std::size_t first = i % 8 == 0 || frame.size() < 10 ? 0 : 8;
-      for (int k = 0; k <= i % 3; ++k) changed[first + random() % (changed.size() - first)] = static_cast<std::byte>(random());
+      for (int k = 0; k <= i % 3; ++k)
+        changed[first + random() % (changed.size() - first)] = static_cast<std::byte>(random());
       check_alike(changed);
     }
   }

@@ -97,7 +97,8 @@ TEST_CASE("codec link: pieces, tags and sizes interleaved; those of different ch
   for (int step = 0; step < 12; ++step) {
     std::vector<std::pair<Buffer, Buffer>> under_way;
     for (const std::int64_t tag : {3, -9, 1 << 20}) {
-      const Buffer whole = field(static_cast<std::size_t>(9000 + (tag & 0xff)), step, static_cast<unsigned>(tag & 0xff));
+      const Buffer whole =
+          field(static_cast<std::size_t>(9000 + (tag & 0xff)), step, static_cast<unsigned>(tag & 0xff));
       const Pieces pieces{whole.size(), 16 << 10};
       REQUIRE(pieces.count() == 5);
       std::vector<std::pair<Buffer, Buffer>> of_message;
@@ -246,7 +247,9 @@ TEST_CASE("codec: damaged frames end in an error or a message, never outside the
     }
     for (int i = 0; i < 3000; ++i) {
       Buffer changed = out;
-      for (int k = 0; k <= i % 4; ++k) changed[random() % std::min<std::size_t>(changed.size(), i % 2 ? 64 : 1 << 20)] = static_cast<std::byte>(random());
+      for (int k = 0; k <= i % 4; ++k)
+        changed[random() % std::min<std::size_t>(changed.size(), i % 2 ? 64 : 1 << 20)] =
+            static_cast<std::byte>(random());
       const std::uint64_t bytes = raw_bytes(changed);
       Buffer back(bytes <= 1 << 20 ? bytes : raw.size());
       const Isa isa = i % 3 == 0 ? Isa::portable : i % 3 == 1 ? Isa::avx2 : Isa::avx512;

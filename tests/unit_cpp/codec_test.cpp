@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames by themselves: every length, codec, instruction set and kind of value comes back bit for bit, and the same bytes travel.
+// Frames by themselves: every length, codec, instruction set and kind of value comes back bit for bit, and the same
+// bytes travel.
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -29,15 +30,15 @@ std::uint64_t pattern(int kind, std::size_t i, std::mt19937_64& random) {
   switch (kind) {
     case 0: return 0;
     case 1: return random();
-    case 2: return 0x7ff0000000000000ULL | (random() & 0x8007ffffffffffffULL);           // quiet and signalling NaNs, infinities
-    case 3: return (random() & 1) << 63;                                                 // zeros of both signs
-    case 4: return random() & 0x800fffffffffffffULL;                                     // denormals
-    case 5: return smooth(std::sin(static_cast<double>(i) * 0.01));                      // signed and smooth
-    case 6: return smooth(std::floor(static_cast<double>(i) * 0.37 * 1000) / 1000);      // decimals
-    case 7: return static_cast<std::uint64_t>(i) * 3 + (random() & 3);                   // ids
+    case 2: return 0x7ff0000000000000ULL | (random() & 0x8007ffffffffffffULL);  // quiet and signalling NaNs, infinities
+    case 3: return (random() & 1) << 63;                                        // zeros of both signs
+    case 4: return random() & 0x800fffffffffffffULL;                            // denormals
+    case 5: return smooth(std::sin(static_cast<double>(i) * 0.01));             // signed and smooth
+    case 6: return smooth(std::floor(static_cast<double>(i) * 0.37 * 1000) / 1000);                  // decimals
+    case 7: return static_cast<std::uint64_t>(i) * 3 + (random() & 3);                               // ids
     case 8: return smooth(std::sin(static_cast<double>(i / 5)) + static_cast<double>(i % 5) * 1e6);  // records of five
-    case 9: return random() % 10 == 0 ? random() : 0;                                    // mostly zero
-    case 10: return 0x4123456789000000ULL + (random() & 0xffff);                         // above a base, in no order
+    case 9: return random() % 10 == 0 ? random() : 0;                                                // mostly zero
+    case 10: return 0x4123456789000000ULL + (random() & 0xffff);  // above a base, in no order
     default: return ~std::uint64_t{0} << (random() % 64);
   }
 }

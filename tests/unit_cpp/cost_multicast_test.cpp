@@ -28,25 +28,30 @@ double seconds(Collective collective, const char* text, std::int64_t bytes, cons
 
 }  // namespace
 
-TEST_CASE("a multicast takes g(m) + L, whatever the number of ranks, and its sender waits for acknowledgements of long messages") {
+TEST_CASE(
+    "a multicast takes g(m) + L, whatever the number of ranks, and its sender waits for acknowledgements of long "
+    "messages") {
   for (const int ranks : {2, 5, 16, 200}) {
     const Machine machine = Machine::blocked(multicast_profile(ranks), ranks, 1);
     CHECK(seconds(Collective::bcast, "multicast", 12000, machine) == doctest::Approx(20e-6 + 1e-3 + latency_s));
-    CHECK(seconds(Collective::bcast, "multicast:segment_bytes=0", 1200000, machine) == doctest::Approx(20e-6 + 0.1 + latency_s + 100e-6));
+    CHECK(seconds(Collective::bcast, "multicast:segment_bytes=0", 1200000, machine) ==
+          doctest::Approx(20e-6 + 0.1 + latency_s + 100e-6));
   }
 }
 
 TEST_CASE("without multicast on the machine there is no prediction, and no choice") {
   const Profile profile = simple_profile(8, rate);
   CHECK(seconds(Collective::bcast, "multicast", 4096, Machine::blocked(profile, 8, 1)) < 0);
-  for (const RankedChoice& choice : rank_candidates({Collective::bcast, 4096}, Machine::blocked(profile, 8, 1))) CHECK(!choice.algorithm->multicasts);
+  for (const RankedChoice& choice : rank_candidates({Collective::bcast, 4096}, Machine::blocked(profile, 8, 1)))
+    CHECK(!choice.algorithm->multicasts);
   const auto ranked = rank_candidates({Collective::bcast, 4096}, Machine::blocked(multicast_profile(8), 8, 1));
   CHECK(ranked.front().algorithm->multicasts);
 }
 
 TEST_CASE("several ranks of a node have it from the first of them") {
   Profile profile = multicast_profile(4);
-  profile.link_classes.insert(profile.link_classes.begin(), {"node", Scope::node, 1e-6, Curve({{0, 0}}), Curve({{0, 0}}), Curve::line(1e-6, 1e9)});
+  profile.link_classes.insert(profile.link_classes.begin(),
+                              {"node", Scope::node, 1e-6, Curve({{0, 0}}), Curve({{0, 0}}), Curve::line(1e-6, 1e9)});
   const double one = seconds(Collective::bcast, "multicast", 12000, Machine::blocked(profile, 4, 1));
   const double three = seconds(Collective::bcast, "multicast", 12000, Machine::blocked(profile, 12, 3));
   CHECK(three == doctest::Approx(one + 2 * (1e-6 + 12e-6) + 1e-6));
@@ -59,11 +64,15 @@ TEST_CASE("an uplink carries each block of a multicast allgather once") {
   const Machine machine = Machine::blocked(profile, 16, 1);
   constexpr std::int64_t block_bytes = 120000;  // 10 ms
   // Every port takes in 15 blocks; the uplink carries 8 each way.
-  CHECK(seconds(Collective::allgather, "multicast:senders=2", block_bytes, machine) == doctest::Approx(0.16).epsilon(0.1));
-  CHECK(seconds(Collective::allgather, "multicast:senders=1", block_bytes, machine) == doctest::Approx(0.16).epsilon(0.03));
+  CHECK(seconds(Collective::allgather, "multicast:senders=2", block_bytes, machine) ==
+        doctest::Approx(0.16).epsilon(0.1));
+  CHECK(seconds(Collective::allgather, "multicast:senders=1", block_bytes, machine) ==
+        doctest::Approx(0.16).epsilon(0.03));
 }
 
-TEST_CASE("on shared cores a multicast costs what was measured: half of it the sender's core for each receiver, half of it each receiver's") {
+TEST_CASE(
+    "on shared cores a multicast costs what was measured: half of it the sender's core for each receiver, half of it "
+    "each receiver's") {
   const auto bcast_s = [](double crowded_s, int ranks) {
     Profile profile = multicast_profile(16);
     profile.processors = {2, 16, 1e-6};

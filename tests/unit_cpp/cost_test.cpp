@@ -15,7 +15,9 @@ namespace {
 
 constexpr double rate = 100e6;
 
-double seconds(const std::vector<Schedule>& schedules, const Machine& machine) { return evaluate(schedules, machine).seconds; }
+double seconds(const std::vector<Schedule>& schedules, const Machine& machine) {
+  return evaluate(schedules, machine).seconds;
+}
 
 Range bytes(std::int64_t count) { return {Space::input, 0, count}; }
 Range place(std::int64_t count) { return {Space::output, 0, count}; }
@@ -113,7 +115,8 @@ TEST_CASE("more under way over an uplink than its port holds: a timeout; few lon
     s[static_cast<std::size_t>(r)].send(r + side, bytes(1 << 20));
     s[static_cast<std::size_t>(r + side)].recv(r, place(1 << 20));
   }
-  CHECK(seconds(s, Machine::blocked(profile, 2 * side, 1)) == doctest::Approx(side * static_cast<double>(1 << 20) / (2 * rate)).epsilon(0.01));
+  CHECK(seconds(s, Machine::blocked(profile, 2 * side, 1)) ==
+        doctest::Approx(side * static_cast<double>(1 << 20) / (2 * rate)).epsilon(0.01));
 }
 
 TEST_CASE("max-min: what one flow cannot use, others get") {
@@ -401,7 +404,9 @@ TEST_CASE("a library's barrier may have parts, within nodes and between their fi
   Profile profile = simple_profile(16, rate);
   profile.link_classes[0].send_overhead = profile.link_classes[0].receive_overhead = Curve({{0, 4e-6}});
   const Algorithm* reduce = find_algorithm(Collective::reduce, "in_order_binary");
-  const auto part = [](const char* text, Among among) { return BarrierPart{parse_choice(Collective::barrier, text), among}; };
+  const auto part = [](const char* text, Among among) {
+    return BarrierPart{parse_choice(Collective::barrier, text), among};
+  };
   const auto after = [&](const Barrier& barrier, int per_node) {
     return predict({Collective::reduce, 1024}, *reduce, {}, Machine::blocked(profile, 16, per_node), &barrier)->seconds;
   };
@@ -427,8 +432,8 @@ TEST_CASE("one rank stands for all where everything repeats: the same time as al
   for (const int per_node : {1, 4}) {
     const Machine machine = Machine::blocked(profile, 64, per_node);
     CHECK(machine.period() == per_node);
-    for (const char* name : {"alltoall:rotated", "alltoall:exchange_xor", "allgather:ring", "allgather:recursive_doubling", "barrier:dissemination",
-                             "reduce_scatter_block:ring"}) {
+    for (const char* name : {"alltoall:rotated", "alltoall:exchange_xor", "allgather:ring",
+                             "allgather:recursive_doubling", "barrier:dissemination", "reduce_scatter_block:ring"}) {
       CAPTURE(name);
       const std::string text(name);
       const Collective collective = *collective_from_name(text.substr(0, text.find(':')));
@@ -448,7 +453,9 @@ TEST_CASE("a root stands for nobody, wherever it is") {
       const Choice choice = parse_choice(Collective::bcast, "knomial:radix=4");
       Call call{Collective::bcast, 1000};
       call.root = root;
-      const auto build = [&](int rank) { return choice.algorithm->build(problem_of(call, rank, 64, *choice.algorithm, choice.parameters)); };
+      const auto build = [&](int rank) {
+        return choice.algorithm->build(problem_of(call, rank, 64, *choice.algorithm, choice.parameters));
+      };
       CHECK(find_symmetry(build, 64, per_node, root).whole());
     }
   }
@@ -476,10 +483,12 @@ TEST_CASE("extrapolated from fewer ranks: as evaluated, within a few per cent") 
   for (const char* name : {"chain", "flat", "binomial"}) {
     const Choice choice = parse_choice(Collective::bcast, name);
     const Machine machine = Machine::blocked(profile, 2000, 1);
-    const double extrapolated = predict_from_fewer_ranks({Collective::bcast, 65536}, *choice.algorithm, choice.parameters, machine);
+    const double extrapolated =
+        predict_from_fewer_ranks({Collective::bcast, 65536}, *choice.algorithm, choice.parameters, machine);
     std::vector<Schedule> schedules;
     for (int r = 0; r < machine.ranks(); ++r) {
-      schedules.push_back(choice.algorithm->build(problem_of({Collective::bcast, 65536}, r, machine.ranks(), *choice.algorithm, choice.parameters)));
+      schedules.push_back(choice.algorithm->build(
+          problem_of({Collective::bcast, 65536}, r, machine.ranks(), *choice.algorithm, choice.parameters)));
     }
     const double all = seconds(schedules, machine);
     CHECK(extrapolated == doctest::Approx(all).epsilon(0.05));
@@ -493,7 +502,8 @@ TEST_CASE("many flows that hang together: given up, and extrapolated from what t
   const Machine machine = Machine::blocked(profile, 272, 1);
   std::vector<Schedule> schedules;
   for (int r = 0; r < machine.ranks(); ++r) {
-    schedules.push_back(choice.algorithm->build(problem_of(call, r, machine.ranks(), *choice.algorithm, choice.parameters)));
+    schedules.push_back(
+        choice.algorithm->build(problem_of(call, r, machine.ranks(), *choice.algorithm, choice.parameters)));
   }
   EvaluationOptions options;
   options.max_rate_updates = 1000;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The credit protocol of all ranks in one process: random patterns, orders and interleavings; every byte, and every bound.
+// The credit protocol of all ranks in one process: random patterns, orders and interleavings; every byte, and every
+// bound.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -20,7 +21,9 @@ using Action = CreditExchange::Action;
 using Kind = CreditExchange::Kind;
 using Sizes = std::vector<std::int64_t>;  ///< [from · size + to]
 
-std::byte byte_of(int from, int to, std::int64_t i) { return static_cast<std::byte>(from * 31 + to * 7 + i * 13 + i / 256); }
+std::byte byte_of(int from, int to, std::int64_t i) {
+  return static_cast<std::byte>(from * 31 + to * 7 + i * 13 + i / 256);
+}
 
 /// Ranks, and messages on their way: a message is delivered in order within (from, to, kind of channel), at any time.
 class World {
@@ -29,11 +32,13 @@ class World {
       : size_(size), sizes_(sizes), random_(seed) {
     for (int r = 0; r < size; ++r) {
       ranks_.push_back(std::make_unique<CreditExchange>(r, size, limits[static_cast<std::size_t>(r)]));
-      for (int from = 0; from < size; ++from) output_.emplace_back(static_cast<std::size_t>(bytes(from, r)), std::byte{0xA5});
+      for (int from = 0; from < size; ++from)
+        output_.emplace_back(static_cast<std::size_t>(bytes(from, r)), std::byte{0xA5});
     }
   }
 
-  /// One call of all ranks. `in_step`: which of them; `hurry`: who may lose patience at any time, not only where nothing moves.
+  /// One call of all ranks. `in_step`: which of them; `hurry`: who may lose patience at any time, not only where
+  /// nothing moves.
   void run(const std::vector<std::vector<ExchangeStep>>& advice, const std::vector<bool>& in_step, bool hurry) {
     for (int r = 0; r < size_; ++r) {
       Sizes out, in;
@@ -42,11 +47,13 @@ class World {
         in.push_back(bytes(peer, r));
       }
       ranks_[static_cast<std::size_t>(r)]->reset(out, in, advice[static_cast<std::size_t>(r)],
-                                                    in_step[static_cast<std::size_t>(r)]);
+                                                 in_step[static_cast<std::size_t>(r)]);
     }
     hurry_ = hurry;
-    while (step() || lose_patience()) {}
-    for (int r = 0; r < size_; ++r) REQUIRE_MESSAGE(ranks_[static_cast<std::size_t>(r)]->done(), "deadlock: rank ", r, " of ", size_);
+    while (step() || lose_patience()) {
+    }
+    for (int r = 0; r < size_; ++r)
+      REQUIRE_MESSAGE(ranks_[static_cast<std::size_t>(r)]->done(), "deadlock: rank ", r, " of ", size_);
     for (const auto& [channel, messages] : channels_) REQUIRE((messages.sends.empty() && messages.receives.empty()));
     for (int to = 0; to < size_; ++to) {
       for (int from = 0; from < size_; ++from) {
@@ -67,7 +74,9 @@ class World {
     std::deque<Action> sends, receives;
   };
 
-  [[nodiscard]] std::int64_t bytes(int from, int to) const { return sizes_[static_cast<std::size_t>(from * size_ + to)]; }
+  [[nodiscard]] std::int64_t bytes(int from, int to) const {
+    return sizes_[static_cast<std::size_t>(from * size_ + to)];
+  }
 
   bool step() {
     if (hurry_ && random_() % 50 == 0) ranks_[random_() % ranks_.size()]->lose_patience();
@@ -93,7 +102,8 @@ class World {
       const int r = (first + i) % size_;
       Action a;
       if (!ranks_[static_cast<std::size_t>(r)]->next(a)) continue;
-      REQUIRE(ranks_[static_cast<std::size_t>(r)]->outstanding_bytes() <= ranks_[static_cast<std::size_t>(r)]->limits().credit_bytes);
+      REQUIRE(ranks_[static_cast<std::size_t>(r)]->outstanding_bytes() <=
+              ranks_[static_cast<std::size_t>(r)]->limits().credit_bytes);
       const bool sends = a.kind == Kind::send_short || a.kind == Kind::send_grant || a.kind == Kind::send_piece;
       const bool grants = a.kind == Kind::send_grant || a.kind == Kind::recv_grant;
       Channel& channel = channels_[{sends ? r : a.peer, sends ? a.peer : r, grants}];
@@ -192,7 +202,8 @@ TEST_CASE("credit: any pattern, any steps, any limits, any patience, any interle
           // Each rank has its own mind, but for what is short and how messages are cut.
           const auto sender = piece + static_cast<std::int64_t>(random() % 100);
           limits.push_back({piece, sender + static_cast<std::int64_t>(random() % 200), sender, short_bytes,
-                            1 + static_cast<std::int64_t>(random() % 200), 1 + static_cast<std::int64_t>(random() % 200)});
+                            1 + static_cast<std::int64_t>(random() % 200),
+                            1 + static_cast<std::int64_t>(random() % 200)});
           advice.push_back(repeat % 3 == 0 ? std::vector<ExchangeStep>{} : random_advice(size, random));
           in_step.push_back(repeat % 2 == 1 && random() % 4 > 0);
         }
@@ -210,7 +221,8 @@ TEST_CASE("credit: ranks that all go through the same phases in step need no pat
       CAPTURE(size);
       CAPTURE(kind);
       const auto ranks = static_cast<std::size_t>(size);
-      World world(size, random_sizes(size, kind, random), std::vector<CreditLimits>(ranks, {20, 120, 40, 60, 60, 160}), random());
+      World world(size, random_sizes(size, kind, random), std::vector<CreditLimits>(ranks, {20, 120, 40, 60, 60, 160}),
+                  random());
       world.run(std::vector<std::vector<ExchangeStep>>(ranks), std::vector<bool>(ranks, true), false);
       CHECK(world.stalls() == 0);
     }
@@ -218,7 +230,12 @@ TEST_CASE("credit: ranks that all go through the same phases in step need no pat
 }
 
 TEST_CASE("credit: in step, a rank sends no faster than it receives") {
-  const CreditLimits limits{.piece_bytes = 10, .credit_bytes = 60, .sender_bytes = 20, .short_bytes = 0, .short_window_bytes = 1, .step_bytes = 40};
+  const CreditLimits limits{.piece_bytes = 10,
+                            .credit_bytes = 60,
+                            .sender_bytes = 20,
+                            .short_bytes = 0,
+                            .short_window_bytes = 1,
+                            .step_bytes = 40};
   CreditExchange exchange(0, 3, limits);
   const Sizes sizes{0, 50, 50};
   exchange.reset(sizes, sizes, {}, true);
@@ -248,7 +265,8 @@ TEST_CASE("credit: in step, a rank sends no faster than it receives") {
 }
 
 TEST_CASE("credit: grants follow the advice, part by part") {
-  CreditExchange exchange(0, 3, {.piece_bytes = 10, .credit_bytes = 20, .sender_bytes = 20, .short_bytes = 0, .short_window_bytes = 1});
+  CreditExchange exchange(
+      0, 3, {.piece_bytes = 10, .credit_bytes = 20, .sender_bytes = 20, .short_bytes = 0, .short_window_bytes = 1});
   const Sizes none{0, 0, 0};
   const Sizes in{0, 25, 20};
   const std::vector<ExchangeStep> advice{{-1, 0, 2, 10}, {-1, 0, 1, 10}, {-1, 0, 2, 10}};
@@ -272,7 +290,8 @@ TEST_CASE("credit: grants follow the advice, part by part") {
 }
 
 TEST_CASE("credit: a free rank shares its credit out by how much is to come from whom") {
-  CreditExchange exchange(0, 4, {.piece_bytes = 10, .credit_bytes = 100, .sender_bytes = 20, .short_bytes = 0, .short_window_bytes = 1});
+  CreditExchange exchange(
+      0, 4, {.piece_bytes = 10, .credit_bytes = 100, .sender_bytes = 20, .short_bytes = 0, .short_window_bytes = 1});
   const Sizes none{0, 0, 0, 0};
   const Sizes in{0, 600, 300, 100};
   const auto granted_at_once = [&](bool in_step) {
@@ -284,14 +303,16 @@ TEST_CASE("credit: a free rank shares its credit out by how much is to come from
     }
     return granted;
   };
-  CHECK(granted_at_once(false) == Sizes{0, 50, 30, 20});  // rank 3 at least as much as any, rank 1, the last in rotation, what is left of its 60
+  CHECK(granted_at_once(false) ==
+        Sizes{0, 50, 30, 20});  // rank 3 at least as much as any, rank 1, the last in rotation, what is left of its 60
   CHECK(granted_at_once(true)[1] == 0);
 }
 
 TEST_CASE("credit: a grant that cannot be is refused") {
   const Sizes none{0, 0};
   const Sizes out{0, 100000};
-  for (const std::int64_t wrong : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{8191}, std::int64_t{100001}, INT64_MIN, INT64_MAX}) {
+  for (const std::int64_t wrong :
+       {std::int64_t{0}, std::int64_t{-1}, std::int64_t{8191}, std::int64_t{100001}, INT64_MIN, INT64_MAX}) {
     CreditExchange exchange(0, 2, {});
     exchange.reset(out, none);
     Action a;

@@ -24,7 +24,8 @@ void replay_corpus(const std::string& folder, bool (*holds)(std::string_view)) {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     CHECK(holds(text));
-    for (std::size_t length = 0; length < text.size(); length += 1 + text.size() / 50) CHECK(holds(text.substr(0, length)));
+    for (std::size_t length = 0; length < text.size(); length += 1 + text.size() / 50)
+      CHECK(holds(text.substr(0, length)));
     std::mt19937 random(1);
     for (int i = 0; i < 200 && !text.empty(); ++i) {
       std::string changed = text;
@@ -47,8 +48,6 @@ TEST_CASE("the corpus of rules and choices") {
 
 TEST_CASE("the corpus of profiles") { replay_corpus("profile", fuzz::profile); }
 
-TEST_CASE("the corpus of patterns, phases and compiled plans") {
-  replay_corpus("phases", fuzz::phases);
-}
+TEST_CASE("the corpus of patterns, phases and compiled plans") { replay_corpus("phases", fuzz::phases); }
 
 TEST_CASE("the corpus of traffic and machines") { replay_corpus("mapping", fuzz::mapping); }

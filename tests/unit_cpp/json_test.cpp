@@ -26,7 +26,8 @@ Plan plan_of(const Algorithm& a, int size, std::int64_t bytes) {
 /// A schedule document around one operation, after two others, with 100 bytes of scratch memory.
 std::string around(const std::string& op) {
   return R"({"version": 1, "scratch_bytes": 100, "ops": [
-    {"op": "recv", "peer": 1, "to": ["scratch", 0, 100]}, {"op": "copy", "from": ["scratch", 0, 4], "to": ["output", 0, 4]}, )" + op + "]}";
+    {"op": "recv", "peer": 1, "to": ["scratch", 0, 100]}, {"op": "copy", "from": ["scratch", 0, 4], "to": ["output", 0, 4]}, )" +
+         op + "]}";
 }
 
 std::string schedule_error(const std::string& text) {
@@ -93,33 +94,53 @@ TEST_CASE("hostile schedules are refused, and the field is named") {
   CHECK(contains(schedule_error(""), "not valid JSON"));
   CHECK(contains(schedule_error(std::string(100000, '[')), "not valid JSON"));
   CHECK(schedule_error("null") == "expected an object");
-  CHECK(contains(schedule_error(R"({"version": 9, "scratch_bytes": 0, "ops": []})"), "version: this Antiphon reads version 1"));
-  CHECK(contains(schedule_error(R"({"version": 1, "scratch_bytes": -1, "ops": []})"), "scratch_bytes: -1 is not within"));
-  CHECK(contains(schedule_error(R"({"version": 1, "scratch_bytes": 1e3, "ops": []})"), "scratch_bytes: expected a whole number"));
-  CHECK(contains(schedule_error(R"({"version": 1, "scratch_bytes": 0, "ops": [{"op": "recv", "peer": 0, "to": ["input", 0, 0], "after": [0]}]})"),
-                 "ops[0].after[0]: the first operation can follow none"));
-  CHECK(op_error(R"({"op": "jump"})") == "ops[2].op: expected one of send, recv, copy, reduce, multicast, encode, decode");
+  CHECK(contains(schedule_error(R"({"version": 9, "scratch_bytes": 0, "ops": []})"),
+                 "version: this Antiphon reads version 1"));
+  CHECK(
+      contains(schedule_error(R"({"version": 1, "scratch_bytes": -1, "ops": []})"), "scratch_bytes: -1 is not within"));
+  CHECK(contains(schedule_error(R"({"version": 1, "scratch_bytes": 1e3, "ops": []})"),
+                 "scratch_bytes: expected a whole number"));
+  CHECK(contains(
+      schedule_error(
+          R"({"version": 1, "scratch_bytes": 0, "ops": [{"op": "recv", "peer": 0, "to": ["input", 0, 0], "after": [0]}]})"),
+      "ops[0].after[0]: the first operation can follow none"));
+  CHECK(op_error(R"({"op": "jump"})") ==
+        "ops[2].op: expected one of send, recv, copy, reduce, multicast, encode, decode");
   CHECK(op_error(R"({"peer": 0})") == "ops[2]: the field \"op\" is missing");
   CHECK(contains(op_error(R"({"op": "send", "peer": -1, "from": ["input", 0, 1]})"), "ops[2].peer: -1 is not within"));
-  CHECK(contains(op_error(R"({"op": "send", "peer": 4294967296, "from": ["input", 0, 1]})"), "ops[2].peer: 4294967296 is not within"));
+  CHECK(contains(op_error(R"({"op": "send", "peer": 4294967296, "from": ["input", 0, 1]})"),
+                 "ops[2].peer: 4294967296 is not within"));
   CHECK(contains(op_error(R"({"op": "send", "peer": 0, "tag": 40000, "from": ["input", 0, 1]})"), "ops[2].tag"));
   CHECK(contains(op_error(R"({"op": "send", "peer": 0, "to": ["input", 0, 1]})"), "ops[2]: unknown field \"to\""));
   CHECK(contains(op_error(R"({"op": "recv", "peer": 0, "from": ["input", 0, 1]})"), "ops[2]: unknown field \"from\""));
   CHECK(contains(op_error(R"({"op": "copy", "peer": 0})"), "ops[2]: unknown field \"peer\""));
-  CHECK(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0]})") == "ops[2].from: expected [space, offset_bytes, bytes]");
-  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["stack", 0, 1]})"), "ops[2].from[0]: expected one of input, output, scratch"));
-  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", -8, 1]})"), "ops[2].from[1]: -8 is not within"));
-  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 9223372036854775807]})"), "ops[2].from[2]"));
-  CHECK(op_error(R"({"op": "send", "peer": 0, "from": ["scratch", 1, 100]})") == "ops[2].from: is outside the scratch memory");
-  CHECK(contains(op_error(R"({"op": "copy", "from": ["input", 0, 1], "to": ["output", 0, 2]})"), "ops[2]: copy or reduce between ranges of different length"));
+  CHECK(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0]})") ==
+        "ops[2].from: expected [space, offset_bytes, bytes]");
+  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["stack", 0, 1]})"),
+                 "ops[2].from[0]: expected one of input, output, scratch"));
+  CHECK(
+      contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", -8, 1]})"), "ops[2].from[1]: -8 is not within"));
+  CHECK(
+      contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 9223372036854775807]})"), "ops[2].from[2]"));
+  CHECK(op_error(R"({"op": "send", "peer": 0, "from": ["scratch", 1, 100]})") ==
+        "ops[2].from: is outside the scratch memory");
+  CHECK(contains(op_error(R"({"op": "copy", "from": ["input", 0, 1], "to": ["output", 0, 2]})"),
+                 "ops[2]: copy or reduce between ranges of different length"));
   CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 1], "cut": [-1, 0]})"), "ops[2].cut[0]"));
-  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 1], "cut": 3})"), "ops[2].cut: expected [piece_bytes, window]"));
-  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 281474976710656], "cut": [1, 0]})"), "ops[2]: is cut into more than"));
-  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 1], "after": 0})"), "ops[2].after: expected an array"));
-  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 1], "after": [2]})"), "ops[2].after[0]: 2 is not within 0…1"));
-  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 1], "after": [4294967295]})"), "ops[2].after[0]"));
-  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 1], "after": [[0, -2147483648]]})"), "ops[2].after[0][1]"));
-  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 1], "after": [[0]]})"), "ops[2].after[0]: expected an operation or"));
+  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 1], "cut": 3})"),
+                 "ops[2].cut: expected [piece_bytes, window]"));
+  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 281474976710656], "cut": [1, 0]})"),
+                 "ops[2]: is cut into more than"));
+  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 1], "after": 0})"),
+                 "ops[2].after: expected an array"));
+  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 1], "after": [2]})"),
+                 "ops[2].after[0]: 2 is not within 0…1"));
+  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 1], "after": [4294967295]})"),
+                 "ops[2].after[0]"));
+  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 1], "after": [[0, -2147483648]]})"),
+                 "ops[2].after[0][1]"));
+  CHECK(contains(op_error(R"({"op": "send", "peer": 0, "from": ["input", 0, 1], "after": [[0]]})"),
+                 "ops[2].after[0]: expected an operation or"));
 }
 
 TEST_CASE("hostile plans are refused, and the field is named") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // More ranks than the full sweep has: other powers of two, one more, one less, and numbers with many bits.
-#include <cstdlib>
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -22,7 +22,9 @@ void expect_right(const Algorithm& a, int size, int root, std::int64_t elements)
       if (sized && p.name != "eager_bytes") small.push_back({std::string(p.name), std::max<std::int64_t>(p.min, 24)});
     }
     for (const Parameters& parameters : {Parameters{}, small}) {
-      Case c{a.collective, size, root, elements * (reduction ? 8 : 1), reduction ? 8 : 1, commutative, false, static_cast<std::uint64_t>(size), parameters};
+      Case c{a.collective,      size,        root,  elements * (reduction ? 8 : 1),
+             reduction ? 8 : 1, commutative, false, static_cast<std::uint64_t>(size),
+             parameters};
       Case resolved = c;
       resolved.parameters = resolve_parameters(a, parameters);
       if (!supports(a, problems_of(resolved, a.knowledge)[0])) continue;

@@ -35,7 +35,9 @@ TEST_CASE("a machine that is written is read as it was") {
     CHECK(again.nodes[n].port_bytes_per_s == m.nodes[n].port_bytes_per_s);
     CHECK(again.cores(static_cast<int>(n)) == m.cores(static_cast<int>(n)));
     for (std::size_t other = 0; other < 3; ++other) {
-      if (n != other) check_same(again.node_distance(static_cast<int>(n), static_cast<int>(other)), m.node_distance(static_cast<int>(n), static_cast<int>(other)));
+      if (n != other)
+        check_same(again.node_distance(static_cast<int>(n), static_cast<int>(other)),
+                   m.node_distance(static_cast<int>(n), static_cast<int>(other)));
     }
     const NodeKind& kind = m.kinds[static_cast<std::size_t>(m.nodes[n].kind)];
     const NodeKind& kind_again = again.kinds[static_cast<std::size_t>(again.nodes[n].kind)];
@@ -49,7 +51,8 @@ TEST_CASE("a machine that is written is read as it was") {
 }
 
 TEST_CASE("matrices and a torus are written, too") {
-  const Machine m = Machine::parse(R"({"nodes": 4, "cores_per_node": 2, "latency_s": 1e-6, "torus": {"dims": [2, 2], "link_bytes_per_s": 1e9},
+  const Machine m = Machine::parse(
+      R"({"nodes": 4, "cores_per_node": 2, "latency_s": 1e-6, "torus": {"dims": [2, 2], "link_bytes_per_s": 1e9},
     "between_nodes": {"latency_s": [[0,1,2,3],[4,0,5,6],[7,8,0,9],[1,2,3,0]], "bytes_per_s": [[0,1,1,1],[1,0,1,1],[1,1,0,1],[1,1,1,0]]}})");
   const Machine again = Machine::parse(json_of(m).dump());
   REQUIRE(again.torus);

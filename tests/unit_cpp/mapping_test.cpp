@@ -27,7 +27,8 @@ TrafficGraph grid_traffic(int rows, int columns) {
     for (int c = 0; c < columns; ++c) {
       const int rank = r * columns + c;
       if (c + 1 < columns) entries.insert(entries.end(), {{rank, rank + 1, 10, 1e6}, {rank + 1, rank, 10, 1e6}});
-      if (r + 1 < rows) entries.insert(entries.end(), {{rank, rank + columns, 10, 1e6}, {rank + columns, rank, 10, 1e6}});
+      if (r + 1 < rows)
+        entries.insert(entries.end(), {{rank, rank + columns, 10, 1e6}, {rank + columns, rank, 10, 1e6}});
     }
   }
   return TrafficGraph::of_entries(rows * columns, entries);
@@ -74,7 +75,8 @@ Machine uneven() {
 }  // namespace
 
 TEST_CASE("traffic graphs add up pairs and drop what stays") {
-  const TrafficGraph g = TrafficGraph::of_entries(3, std::vector<TrafficEntry>{{2, 0, 1, 5}, {0, 1, 1, 10}, {0, 1, 2, 20}, {1, 1, 9, 9}});
+  const TrafficGraph g =
+      TrafficGraph::of_entries(3, std::vector<TrafficEntry>{{2, 0, 1, 5}, {0, 1, 1, 10}, {0, 1, 2, 20}, {1, 1, 9, 9}});
   CHECK(g.entries() == 2);
   CHECK(g.messages == std::vector<double>{3, 1});
   CHECK(g.bytes == std::vector<double>{30, 5});
@@ -85,12 +87,15 @@ TEST_CASE("traffic graphs add up pairs and drop what stays") {
   CHECK_THROWS_AS(TrafficGraph::of_entries(2, std::vector<TrafficEntry>{{0, 2, 1, 1}}), InvalidArgument);
   CHECK_THROWS_AS(TrafficGraph::of_entries(2, std::vector<TrafficEntry>{{0, 1, -1, 1}}), InvalidArgument);
   const std::string file = g.to_binary();
-  for (std::size_t cut = 0; cut < file.size(); ++cut) CHECK_THROWS_AS(TrafficGraph::of_binary(file.substr(0, cut)), FormatError);
+  for (std::size_t cut = 0; cut < file.size(); ++cut)
+    CHECK_THROWS_AS(TrafficGraph::of_binary(file.substr(0, cut)), FormatError);
 }
 
 TEST_CASE("costs are those worked out by hand") {
   // Ranks 0 and 1 on one node, 2 next to it, 3 below another switch.
-  const Task task(TrafficGraph::of_entries(4, std::vector<TrafficEntry>{{0, 1, 2, 1000}, {1, 2, 1, 2000}, {3, 0, 4, 8000}}), tree(4, 2));
+  const Task task(
+      TrafficGraph::of_entries(4, std::vector<TrafficEntry>{{0, 1, 2, 1000}, {1, 2, 1, 2000}, {3, 0, 4, 8000}}),
+      tree(4, 2));
   CHECK(task.objective() == Objective::time);
   const Assignment a = assignment_of_nodes(task, std::vector<int>{0, 0, 1, 2});
   CHECK(a.slot_of_rank == std::vector<int>{0, 1, 2, 4});
@@ -105,7 +110,9 @@ TEST_CASE("costs are those worked out by hand") {
   const auto loads = link_loads(task, a);
   REQUIRE(loads.size() == 6);
   CHECK(loads[0].bytes == doctest::Approx(8000));
-  const auto named = [&](std::string_view name) { return std::find_if(loads.begin(), loads.end(), [&](const LinkLoad& l) { return l.name == name; }); };
+  const auto named = [&](std::string_view name) {
+    return std::find_if(loads.begin(), loads.end(), [&](const LinkLoad& l) { return l.name == name; });
+  };
   CHECK(named("leaf1 up")->bytes == doctest::Approx(8000));
   CHECK(named("leaf0 down")->bytes == doctest::Approx(8000));
   CHECK(named("n0 out")->bytes == doctest::Approx(2000));
@@ -133,18 +140,21 @@ TEST_CASE("every method serves every task") {
       {"few a node", [] { return Task(grid_traffic(3, 5), tree(6, 4), {{}, 1, 3}); }},
       {"measured torus", [] { return Task(grid_traffic(6, 8), measured_torus(6, 4, 2), {}, Objective::messages); }},
       {"no traffic", [] { return Task(TrafficGraph::of_entries(5, {}), tree(3, 2)); }},
-      {"pins", [] { return Task(grid_traffic(5, 5), uneven(), {{{0, 3, -1}, {24, 3, 2}, {7, 0, 0}, {8, 3, -1}}, 1, 0}); }},
+      {"pins",
+       [] { return Task(grid_traffic(5, 5), uneven(), {{{0, 3, -1}, {24, 3, 2}, {7, 0, 0}, {8, 3, -1}}, 1, 0}); }},
   };
   for (const auto& [what, make] : tasks) {
     const Task task = make();
-    const double bound = std::min(objective_value(task, find_method("block")->place(task, {})), objective_value(task, find_method("cyclic")->place(task, {})));
+    const double bound = std::min(objective_value(task, find_method("block")->place(task, {})),
+                                  objective_value(task, find_method("cyclic")->place(task, {})));
     for (const Method* method : methods()) {
       if (method->unavailable != nullptr && !method->unavailable().empty()) continue;
       CAPTURE(what);
       CAPTURE(method->name);
       const Assignment a = method->place(task, {0.003, 7});
       CHECK(task.check(a).value_or("") == "");
-      if (method->name == "antiphon" || method->name == "unaided") CHECK(objective_value(task, a) <= bound * (1 + 1e-9));
+      if (method->name == "antiphon" || method->name == "unaided")
+        CHECK(objective_value(task, a) <= bound * (1 + 1e-9));
     }
   }
 }
@@ -167,7 +177,8 @@ TEST_CASE("searches on a torus without powers of two beat block, and are not wor
   const TrafficGraph grid = grid_traffic(24, 24);
   const auto number = [](int rank) { return rank * 247 % 576; };
   for (int r = 0; r < grid.ranks; ++r) {
-    for (auto e = static_cast<std::size_t>(grid.first[static_cast<std::size_t>(r)]); e < static_cast<std::size_t>(grid.first[static_cast<std::size_t>(r) + 1]); ++e) {
+    for (auto e = static_cast<std::size_t>(grid.first[static_cast<std::size_t>(r)]);
+         e < static_cast<std::size_t>(grid.first[static_cast<std::size_t>(r) + 1]); ++e) {
       entries.push_back({number(r), number(grid.to[e]), grid.messages[e], grid.bytes[e]});
     }
   }
@@ -198,7 +209,8 @@ TEST_CASE("bisection keeps its range and fixed vertices") {
   Sides side = bisect(g, {70, 70}, random);
   CHECK(std::count(side.begin(), side.end(), 0) == 70);
   int cut = 0;
-  for (int v = 0; v < n; ++v) cut += side[static_cast<std::size_t>(v)] != side[static_cast<std::size_t>((v + 1) % n)] ? 1 : 0;
+  for (int v = 0; v < n; ++v)
+    cut += side[static_cast<std::size_t>(v)] != side[static_cast<std::size_t>((v + 1) % n)] ? 1 : 0;
   CHECK(cut <= 6);
   g.fixed.assign(n, -1);
   g.fixed[5] = 1;
@@ -219,7 +231,8 @@ TEST_CASE("a torus shows in its distances") {
 }
 
 TEST_CASE("recursive doubling folds a torus") {
-  // On a ring of 8, partners 1, 2 and 4 apart are 1, 2 and 4 hops away in order, and 1, 2 and 2 in the order of Gray's code.
+  // On a ring of 8, partners 1, 2 and 4 apart are 1, 2 and 4 hops away in order, and 1, 2 and 2 in the order of Gray's
+  // code.
   std::vector<TrafficEntry> entries;
   for (int r = 0; r < 64; ++r) {
     for (int mask = 1; mask < 64; mask *= 2) entries.push_back({r, r ^ mask, 1, 1e6});
@@ -245,7 +258,8 @@ TEST_CASE("regular orders cut grids whose sides have several factors") {
   Digits digits(model, domains);
   const auto least = [&] {
     double cost = 1e30;
-    for (const auto& start : digits.starts()) cost = std::min(cost, model.total(digits.climb(start, thread_seconds() + 10)));
+    for (const auto& start : digits.starts())
+      cost = std::min(cost, model.total(digits.climb(start, thread_seconds() + 10)));
     return cost;
   };
   const double halves = least();
@@ -331,12 +345,14 @@ TEST_CASE("what does not fit is refused with a hint") {
   CHECK(refused([] { return Task(grid_traffic(2, 2), tree(2, 2), {{{9, 0, -1}}, 1, 0}); }, "ranks 0 to 3"));
   CHECK(refused([] { return Task(grid_traffic(2, 2), tree(2, 2), {{{0, 2, -1}}, 1, 0}); }, "no node 2"));
   CHECK(refused([] { return Task(grid_traffic(2, 2), tree(2, 2), {{{0, 0, 1}, {1, 0, 1}}, 1, 0}); }, "not free"));
-  CHECK(refused([] { return Task(grid_traffic(2, 2), tree(2, 2), {{{0, 0, -1}, {1, 0, -1}, {2, 0, -1}}, 1, 0}); }, "only 2"));
+  CHECK(refused([] { return Task(grid_traffic(2, 2), tree(2, 2), {{{0, 0, -1}, {1, 0, -1}, {2, 0, -1}}, 1, 0}); },
+                "only 2"));
   CHECK(refused([] { return Task(grid_traffic(2, 2), tree(2, 2), {{{0, 0, -1}, {0, 1, -1}}, 1, 0}); }, "twice"));
 }
 
 TEST_CASE("machines are read from plain documents") {
-  const Machine m = Machine::parse(R"({"switches": [{"name": "s", "latency_s": 1e-5, "bytes_per_s": 1e8, "across": {"latency_s": 2e-5}},
+  const Machine m = Machine::parse(
+      R"({"switches": [{"name": "s", "latency_s": 1e-5, "bytes_per_s": 1e8, "across": {"latency_s": 2e-5}},
       {"name": "t", "parent": "s", "uplink_bytes_per_s": 5e7}], "levels": [{"width": 2, "latency_s": 1e-7}, {"latency_s": 1e-6}],
       "nodes": [{"name": "a", "count": 2, "cores": 4, "switch": "s"}, {"cores": 6, "switch": "t", "port_bytes_per_s": 1e8}]})");
   CHECK(m.node_count() == 3);
@@ -347,11 +363,14 @@ TEST_CASE("machines are read from plain documents") {
   CHECK(m.hops(0, 2) == 3);
   CHECK(m.kinds[1].distance(2, 3).latency_s == 1e-7);
   CHECK(m.kinds[1].distance(1, 5).latency_s == 1e-6);
-  const Machine cores = Machine::parse(R"({"cores_per_node": 1, "between_cores": {"latency_s": [[0, 1], [2, 0]], "bytes_per_s": [[null, 10], [0, 0]]}})");
+  const Machine cores = Machine::parse(
+      R"({"cores_per_node": 1, "between_cores": {"latency_s": [[0, 1], [2, 0]], "bytes_per_s": [[null, 10], [0, 0]]}})");
   const Task task(grid_traffic(1, 2), cores);
   CHECK(task.distance(0, 1) == Distance{1, 0.1});
   CHECK(task.distance(1, 0) == Distance{2, 0});
-  for (const char* bad : {"[]", "{}", R"({"nodes": 0})", R"({"nodes": 2, "cors": 1})", R"({"nodes": 1048576, "cores_per_node": 16777216})", R"({"nodes": [{"switch": "x"}]})", R"({"nodes": 2, "torus": {"dims": [3]}})",
+  for (const char* bad : {"[]", "{}", R"({"nodes": 0})", R"({"nodes": 2, "cors": 1})",
+                          R"({"nodes": 1048576, "cores_per_node": 16777216})", R"({"nodes": [{"switch": "x"}]})",
+                          R"({"nodes": 2, "torus": {"dims": [3]}})",
                           R"({"nodes": 2, "between_nodes": {"latency_s": [[0]], "bytes_per_s": [[0]]}})"}) {
     CAPTURE(bad);
     CHECK_THROWS_AS(Machine::parse(bad), FormatError);

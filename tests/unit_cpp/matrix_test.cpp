@@ -13,7 +13,8 @@ using namespace antiphon;
 
 namespace {
 
-std::vector<Schedule> schedules(Collective collective, std::string_view algorithm, int size, std::int64_t bytes, const Parameters& given = {}) {
+std::vector<Schedule> schedules(Collective collective, std::string_view algorithm, int size, std::int64_t bytes,
+                                const Parameters& given = {}) {
   const Algorithm* a = find_algorithm(collective, algorithm);
   REQUIRE(a != nullptr);
   Case c{collective, size, 0, bytes};
@@ -80,9 +81,11 @@ TEST_CASE("rounds are those of the textbook") {
 
 TEST_CASE("time on the wire counts a port's bytes, and a pipeline's filling") {
   CHECK(replay(schedules(Collective::alltoall, "rotated", 8, 65536), Clock::bytes).end == 7 * 65536);
-  CHECK(replay(schedules(Collective::bcast, "chain", 5, 65536, {{"segment_bytes", 8192}}), Clock::bytes).end == 65536 + 3 * 8192);
+  CHECK(replay(schedules(Collective::bcast, "chain", 5, 65536, {{"segment_bytes", 8192}}), Clock::bytes).end ==
+        65536 + 3 * 8192);
   // Two ranks a node: three of five links in the chain are between nodes, and the first two ranks share one.
-  CHECK(replay(schedules(Collective::bcast, "chain", 6, 65536, {{"segment_bytes", 0}}), Clock::bytes, 2).end == 2 * 65536);
+  CHECK(replay(schedules(Collective::bcast, "chain", 6, 65536, {{"segment_bytes", 0}}), Clock::bytes, 2).end ==
+        2 * 65536);
   CHECK(replay(schedules(Collective::alltoall, "rotated", 8, 65536), Clock::bytes, 8).end == 0);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network in memory with a clock of its own: loss, delay, duplicates and damage by a seed, so that a run can be had again.
+// A network in memory with a clock of its own: loss, delay, duplicates and damage by a seed, so that a run can be had
+// again.
 #pragma once
 
 #include <deque>
@@ -18,13 +19,15 @@ using Bytes = std::vector<std::byte>;
 struct Conditions {
   double loss = 0, duplicate = 0, damage = 0, delay = 0;
   std::int64_t latency_ns = 40'000, jitter_ns = 5'000, delay_ns = 3'000'000;
-  std::int64_t packet_ns = 12'000;      ///< a sender's link is busy for so long with each
-  std::size_t inbox = 4096;             ///< packets that a socket holds
+  std::int64_t packet_ns = 12'000;  ///< a sender's link is busy for so long with each
+  std::size_t inbox = 4096;         ///< packets that a socket holds
 };
 
 class Network {
  public:
-  Network(int size, std::uint64_t seed, const Conditions& conditions) : conditions_(conditions), random_(seed), inboxes_(static_cast<std::size_t>(size)), free_ns_(static_cast<std::size_t>(size), 0), dead_(static_cast<std::size_t>(size), false), deaf_(dead_) {}
+  Network(int size, std::uint64_t seed, const Conditions& conditions)
+      : conditions_(conditions), random_(seed), inboxes_(static_cast<std::size_t>(size)),
+        free_ns_(static_cast<std::size_t>(size), 0), dead_(static_cast<std::size_t>(size), false), deaf_(dead_) {}
 
   [[nodiscard]] std::int64_t now() const { return now_ns_; }
   [[nodiscard]] int size() const { return static_cast<int>(inboxes_.size()); }
@@ -47,7 +50,8 @@ class Network {
     for (const auto run : {packet.head, packet.payload, packet.tag}) bytes.insert(bytes.end(), run.begin(), run.end());
     if (seen_.size() < 1000) seen_.push_back(bytes);
     for (int to = 0; to < size(); ++to) {
-      if (to == from || (packet.to >= 0 && packet.to != to) || (packet.to < 0 && deaf_[static_cast<std::size_t>(to)])) continue;
+      if (to == from || (packet.to >= 0 && packet.to != to) || (packet.to < 0 && deaf_[static_cast<std::size_t>(to)]))
+        continue;
       deliver(to, bytes, free);
       if (chance(conditions_.duplicate)) deliver(to, bytes, free);
     }
@@ -80,8 +84,10 @@ class Network {
   void deliver(int to, Bytes bytes, std::int64_t leaves_ns) {
     if (chance(conditions_.loss)) return;
     if (chance(conditions_.damage)) bytes[random(bytes.size())] ^= static_cast<std::byte>(1 + random(255));
-    std::int64_t at = leaves_ns + conditions_.latency_ns + static_cast<std::int64_t>(random(static_cast<std::uint64_t>(conditions_.jitter_ns) + 1));
-    if (chance(conditions_.delay)) at += static_cast<std::int64_t>(random(static_cast<std::uint64_t>(conditions_.delay_ns) + 1));
+    std::int64_t at = leaves_ns + conditions_.latency_ns +
+                      static_cast<std::int64_t>(random(static_cast<std::uint64_t>(conditions_.jitter_ns) + 1));
+    if (chance(conditions_.delay))
+      at += static_cast<std::int64_t>(random(static_cast<std::uint64_t>(conditions_.delay_ns) + 1));
     arrivals_.emplace(at, std::pair(to, std::move(bytes)));
   }
 
@@ -127,7 +133,8 @@ inline Description describe(int size, const Options& options, std::uint32_t rece
     place.address.family = 4;
     place.address.bytes = {10, 77, static_cast<std::uint8_t>(i >> 8), static_cast<std::uint8_t>(i)};
     place.address.port = {0x20, 0x01};
-    for (unsigned k = 0; k < 4; ++k) place.receive_buffer[k] = static_cast<std::uint8_t>(receive_buffer >> (24 - 8 * k));
+    for (unsigned k = 0; k < 4; ++k)
+      place.receive_buffer[k] = static_cast<std::uint8_t>(receive_buffer >> (24 - 8 * k));
     places.push_back(place);
   }
   Description d = Description::create(places, options);
@@ -137,7 +144,8 @@ inline Description describe(int size, const Options& options, std::uint32_t rece
 }
 
 inline std::byte byte_of(int sender, std::size_t message, std::size_t i) {
-  return static_cast<std::byte>(sender * 37 + static_cast<int>(message) * 11 + static_cast<int>(i) * 7 + static_cast<int>(i / 251));
+  return static_cast<std::byte>(sender * 37 + static_cast<int>(message) * 11 + static_cast<int>(i) * 7 +
+                                static_cast<int>(i / 251));
 }
 
 }  // namespace multicast_test

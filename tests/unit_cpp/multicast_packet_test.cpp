@@ -25,7 +25,8 @@ void replay(const std::string& folder, bool (*holds)(std::string_view)) {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     CHECK(holds(text));
-    for (std::size_t length = 0; length < text.size(); length += 1 + text.size() / 40) CHECK(holds(text.substr(0, length)));
+    for (std::size_t length = 0; length < text.size(); length += 1 + text.size() / 40)
+      CHECK(holds(text.substr(0, length)));
     std::mt19937 random(1);
     for (int i = 0; i < 200 && !text.empty(); ++i) {
       std::string changed = text;
@@ -39,14 +40,16 @@ void replay(const std::string& folder, bool (*holds)(std::string_view)) {
 }  // namespace
 
 TEST_CASE("multicast: the corpus of packets") { replay("multicast_packet", antiphon::fuzz::multicast_packet); }
-TEST_CASE("multicast: the corpus of descriptions") { replay("multicast_description", antiphon::fuzz::multicast_description); }
+TEST_CASE("multicast: the corpus of descriptions") {
+  replay("multicast_description", antiphon::fuzz::multicast_description);
+}
 
 TEST_CASE("multicast: heads") {
   std::vector<std::byte> packet(head_bytes + tag_bytes);
   const Head head{Type::nack, 3, 4, 0x0123456789ABCDEF, 77};
   put_head(packet.data(), head);
   CHECK(parse_head(packet) == head);
-  CHECK(packet[8] == std::byte{0x01});  // big-endian
+  CHECK(packet[8] == std::byte{0x01});               // big-endian
   for (const std::size_t byte : {0U, 1U, 2U, 3U}) {  // magic, version, type
     auto other = packet;
     other[byte] = std::byte{0xFF};
@@ -64,7 +67,8 @@ TEST_CASE("multicast: all ways of sealing give the same tag, and every bit count
     const std::uint64_t tag = functions.front()(key, std::span(bytes).first(length), {});
     for (const auto function : functions) {
       CHECK(function(key, std::span(bytes).first(length), {}) == tag);
-      CHECK(function(key, std::span(bytes).first(length / 3), std::span(bytes).first(length).subspan(length / 3)) == tag);
+      CHECK(function(key, std::span(bytes).first(length / 3), std::span(bytes).first(length).subspan(length / 3)) ==
+            tag);
       CHECK(function(Key{1, 2, 3, 5}, std::span(bytes).first(length), {}) != tag);
     }
   }

@@ -24,15 +24,16 @@ struct Scenario {
   std::vector<Message> messages;
   bool copy = false;
   int concurrent = 1;
-  std::int64_t late_ns = 0;   ///< members come to each message up to so much later
-  bool one_by_one = false;    ///< a member goes on to the next message only when one is done
+  std::int64_t late_ns = 0;  ///< members come to each message up to so much later
+  bool one_by_one = false;   ///< a member goes on to the next message only when one is done
 };
 
 /// One member going through the messages, as a program would.
 class Member {
  public:
   Member(Network& network, const Description& description, int index, const Scenario& scenario)
-      : network_(network), wire_(network, index), engine_(wire_, description, index, LocalOptions{}), index_(index), scenario_(scenario) {
+      : network_(network), wire_(network, index), engine_(wire_, description, index, LocalOptions{}), index_(index),
+        scenario_(scenario) {
     std::vector<std::size_t> count(static_cast<std::size_t>(scenario.size), 0);
     for (const Message& message : scenario.messages) {
       Bytes bytes(message.bytes, std::byte{0xEE});
@@ -47,7 +48,8 @@ class Member {
 
   bool progress() {
     bool any = false;
-    while (next_ < buffers_.size() && network_.now() >= ready_ns_ && (!scenario_.one_by_one || tickets_.empty() || engine_.done(tickets_.back()))) {
+    while (next_ < buffers_.size() && network_.now() >= ready_ns_ &&
+           (!scenario_.one_by_one || tickets_.empty() || engine_.done(tickets_.back()))) {
       post();
       any = true;
     }
@@ -63,17 +65,24 @@ class Member {
       const Part all{0, buffer};
       tickets_.push_back(engine_.receive(message.sender, static_cast<std::int64_t>(buffer.size()), {&all, 1}));
     }
-    if (scenario_.late_ns > 0) ready_ns_ = network_.now() + static_cast<std::int64_t>(network_.random(static_cast<std::uint64_t>(scenario_.late_ns)));
+    if (scenario_.late_ns > 0)
+      ready_ns_ =
+          network_.now() + static_cast<std::int64_t>(network_.random(static_cast<std::uint64_t>(scenario_.late_ns)));
   }
 
   [[nodiscard]] bool finished() const {
-    return next_ == buffers_.size() && engine_.drained() && std::all_of(tickets_.begin(), tickets_.end(), [&](const Ticket& t) { return engine_.done(t); });
+    return next_ == buffers_.size() && engine_.drained() &&
+           std::all_of(tickets_.begin(), tickets_.end(), [&](const Ticket& t) { return engine_.done(t); });
   }
-  [[nodiscard]] std::int64_t due() const { return next_ < buffers_.size() && ready_ns_ > network_.now() ? std::min(ready_ns_, engine_.due_ns()) : engine_.due_ns(); }
+  [[nodiscard]] std::int64_t due() const {
+    return next_ < buffers_.size() && ready_ns_ > network_.now() ? std::min(ready_ns_, engine_.due_ns())
+                                                                 : engine_.due_ns();
+  }
   [[nodiscard]] std::size_t wrong_bytes() const {
     std::size_t wrong = 0;
     for (std::size_t m = 0; m < buffers_.size(); ++m) {
-      for (std::size_t i = 0; i < buffers_[m].size(); ++i) wrong += buffers_[m][i] != byte_of(scenario_.messages[m].sender, numbers_[m], i);
+      for (std::size_t i = 0; i < buffers_[m].size(); ++i)
+        wrong += buffers_[m][i] != byte_of(scenario_.messages[m].sender, numbers_[m], i);
     }
     return wrong;
   }
@@ -94,9 +103,11 @@ class Member {
 
 class Run {
  public:
-  explicit Run(const Scenario& scenario) : scenario_(scenario), network_(scenario.size, scenario.seed, scenario.conditions) {
+  explicit Run(const Scenario& scenario)
+      : scenario_(scenario), network_(scenario.size, scenario.seed, scenario.conditions) {
     const Description description = describe(scenario.size, scenario.options);
-    for (int i = 0; i < scenario.size; ++i) members_.push_back(std::make_unique<Member>(network_, description, i, scenario_));
+    for (int i = 0; i < scenario.size; ++i)
+      members_.push_back(std::make_unique<Member>(network_, description, i, scenario_));
   }
 
   /// Until all have finished or failed, at most `most_ns` of virtual time.
@@ -119,17 +130,22 @@ class Run {
     return stop();
   }
   bool finish(std::int64_t most_ns = 60'000'000'000) {
-    return until([&] { return std::all_of(members_.begin(), members_.end(), [](const auto& m) { return m->finished(); }); }, most_ns);
+    return until(
+        [&] { return std::all_of(members_.begin(), members_.end(), [](const auto& m) { return m->finished(); }); },
+        most_ns);
   }
   void check() {
-    REQUIRE_MESSAGE(finish(), "not finished: ", scenario_.size, " members, seed ", scenario_.seed, ", loss ", scenario_.conditions.loss);
+    REQUIRE_MESSAGE(finish(), "not finished: ", scenario_.size, " members, seed ", scenario_.seed, ", loss ",
+                    scenario_.conditions.loss);
     for (const auto& m : members_) REQUIRE(m->wrong_bytes() == 0);
   }
 
   Member& member(int i) { return *members_[static_cast<std::size_t>(i)]; }
   Network& network() { return network_; }
   std::vector<bool> asleep_;
-  [[nodiscard]] bool asleep(int i) const { return static_cast<std::size_t>(i) < asleep_.size() && asleep_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] bool asleep(int i) const {
+    return static_cast<std::size_t>(i) < asleep_.size() && asleep_[static_cast<std::size_t>(i)];
+  }
   [[nodiscard]] Statistics total() {
     Statistics sum;
     for (const auto& m : members_) {
@@ -157,7 +173,9 @@ class Run {
 };
 
 /// More with ANTIPHON_SLOW=1; small groups only with ANTIPHON_TEST_MAX_RANKS (sanitizers).
-std::uint64_t seeds(std::uint64_t few, std::uint64_t many) { return std::getenv("ANTIPHON_SLOW") != nullptr ? many : few; }
+std::uint64_t seeds(std::uint64_t few, std::uint64_t many) {
+  return std::getenv("ANTIPHON_SLOW") != nullptr ? many : few;
+}
 std::vector<int> sizes(std::initializer_list<int> all) {
   const char* most = std::getenv("ANTIPHON_TEST_MAX_RANKS");
   std::vector<int> result;
@@ -225,7 +243,8 @@ TEST_CASE("multicast: everything at once: loss, duplicates, damage, delay, late 
       s.one_by_one = random() % 2 == 0;
       s.concurrent = 1 + static_cast<int>(random() % 3);
       for (int m = 0; m < 12; ++m) {
-        s.messages.push_back({static_cast<int>(random() % static_cast<std::uint64_t>(s.size)), static_cast<std::size_t>(random() % 40'000)});
+        s.messages.push_back({static_cast<int>(random() % static_cast<std::uint64_t>(s.size)),
+                              static_cast<std::size_t>(random() % 40'000)});
       }
       Run run(s);
       run.check();
@@ -241,7 +260,11 @@ TEST_CASE("multicast: everything at once: loss, duplicates, damage, delay, late 
 
 TEST_CASE("multicast: members that a switch forgot get each message by repair soon, and join anew") {
   for (const int size : sizes({3, 9, 16})) {
-    Scenario s{.size = size, .messages = std::vector<Message>(300, {0, 1000}), .copy = true, .late_ns = 4'000'000, .one_by_one = true};
+    Scenario s{.size = size,
+               .messages = std::vector<Message>(300, {0, 1000}),
+               .copy = true,
+               .late_ns = 4'000'000,
+               .one_by_one = true};
     Run run(s);
     const int forgotten = size / 2;
     for (int i = size - forgotten; i < size; ++i) run.network().deafen(i);
@@ -252,7 +275,12 @@ TEST_CASE("multicast: members that a switch forgot get each message by repair so
 
 TEST_CASE("multicast: nobody joins anew because of losses") {
   for (std::uint64_t seed = 1; seed <= seeds(5, 200); ++seed) {
-    Scenario s{.size = 8, .seed = seed, .conditions = {.loss = 0.2}, .messages = std::vector<Message>(200, {0, 3000}), .copy = true, .late_ns = 3'000'000};
+    Scenario s{.size = 8,
+               .seed = seed,
+               .conditions = {.loss = 0.2},
+               .messages = std::vector<Message>(200, {0, 3000}),
+               .copy = true,
+               .late_ns = 3'000'000};
     Run run(s);
     run.check();
     CHECK(run.total().rejoined == 0);
@@ -400,7 +428,8 @@ TEST_CASE("multicast: receivers take their parts of a message, and miss nothing 
       all = true;
       for (int i = 0; i < size; ++i) {
         engines[static_cast<std::size_t>(i)]->progress();
-        all = all && engines[static_cast<std::size_t>(i)]->done(tickets[static_cast<std::size_t>(i)]) && engines[static_cast<std::size_t>(i)]->drained();
+        all = all && engines[static_cast<std::size_t>(i)]->done(tickets[static_cast<std::size_t>(i)]) &&
+              engines[static_cast<std::size_t>(i)]->drained();
       }
       network.advance(network.now() + 20'000);
     }

@@ -29,7 +29,8 @@ struct Members {
       LocalOptions local;
       local.keeper = keeper;
       if (!faults.empty()) local.faults = faults[static_cast<std::size_t>(i) % faults.size()];
-      groups.push_back(std::make_unique<Group>(description, i, std::move(endpoints[static_cast<std::size_t>(i)]), local));
+      groups.push_back(
+          std::make_unique<Group>(description, i, std::move(endpoints[static_cast<std::size_t>(i)]), local));
     }
   }
   Group& operator[](int i) { return *groups[static_cast<std::size_t>(i)]; }
@@ -51,7 +52,8 @@ struct Members {
 
 Bytes pattern(std::size_t size, int sender) {
   Bytes bytes(size);
-  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 256 + static_cast<std::size_t>(sender));
+  for (std::size_t i = 0; i < size; ++i)
+    bytes[i] = static_cast<std::byte>(i * 7 + i / 256 + static_cast<std::size_t>(sender));
   return bytes;
 }
 
@@ -60,13 +62,15 @@ void all_send(Members& members, std::size_t bytes, int messages) {
   const int size = static_cast<int>(members.groups.size());
   std::vector<Bytes> data;
   for (int s = 0; s < size; ++s) data.push_back(pattern(bytes, s));
-  std::vector<std::vector<Bytes>> buffers(static_cast<std::size_t>(size), std::vector<Bytes>(static_cast<std::size_t>(size * messages), Bytes(bytes)));
+  std::vector<std::vector<Bytes>> buffers(static_cast<std::size_t>(size),
+                                          std::vector<Bytes>(static_cast<std::size_t>(size * messages), Bytes(bytes)));
   std::vector<std::pair<int, Ticket>> tickets;
   for (int m = 0; m < messages; ++m) {
     for (int s = 0; s < size; ++s) {
       for (int r = 0; r < size; ++r) {
         auto& buffer = buffers[static_cast<std::size_t>(r)][static_cast<std::size_t>(m * size + s)];
-        tickets.emplace_back(r, r == s ? members[r].send(data[static_cast<std::size_t>(s)], {.concurrent = size}) : members[r].receive(s, buffer));
+        tickets.emplace_back(r, r == s ? members[r].send(data[static_cast<std::size_t>(s)], {.concurrent = size})
+                                       : members[r].receive(s, buffer));
       }
     }
   }
@@ -81,7 +85,9 @@ void all_send(Members& members, std::size_t bytes, int messages) {
   });
   for (int r = 0; r < size; ++r) {
     for (int k = 0; k < size * messages; ++k) {
-      if (k % size != r) REQUIRE(buffers[static_cast<std::size_t>(r)][static_cast<std::size_t>(k)] == data[static_cast<std::size_t>(k % size)]);
+      if (k % size != r)
+        REQUIRE(buffers[static_cast<std::size_t>(r)][static_cast<std::size_t>(k)] ==
+                data[static_cast<std::size_t>(k % size)]);
     }
   }
 }
@@ -101,7 +107,9 @@ TEST_CASE("multicast: over sockets with faults injected") {
   for (const Strategy strategy : {Strategy::nack, Strategy::ack}) {
     Options options;
     options.strategy = strategy;
-    Members members(3, options, {Faults{.seed = 3, .loss = 0.05, .duplicate = 0.05, .corrupt = 0.01, .reorder = 0.05, .delay = 0.02}});
+    Members members(
+        3, options,
+        {Faults{.seed = 3, .loss = 0.05, .duplicate = 0.05, .corrupt = 0.01, .reorder = 0.05, .delay = 0.02}});
     all_send(members, 30'000, 3);
     CHECK(members[0].statistics().forged > 0);
     CHECK(members[0].statistics().replayed > 0);
@@ -125,7 +133,8 @@ TEST_CASE("multicast: the keeper repairs for a sender that is elsewhere") {
   const Ticket sent = members[0].send(data, {.copy = true});
   const Ticket received = members[1].receive(0, buffer);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (!members[1].done(received) && std::chrono::steady_clock::now() < end) members[1].progress(1'000'000);  // nobody calls for member 0
+  while (!members[1].done(received) && std::chrono::steady_clock::now() < end)
+    members[1].progress(1'000'000);  // nobody calls for member 0
   REQUIRE(members[1].done(received));
   CHECK(buffer == data);
   CHECK(members[0].done(sent));
@@ -135,7 +144,10 @@ TEST_CASE("multicast: the keeper repairs for a sender that is elsewhere") {
 TEST_CASE("multicast: raw packets are counted where they arrive") {
   Members members(3);
   members[0].probe(7, 200, 1000);
-  members.until([&] { return members[0].probe_sent() && !members[1].probed(7).empty() && !members[2].probed(7).empty() && members[1].probed(7)[0].received == 200; });
+  members.until([&] {
+    return members[0].probe_sent() && !members[1].probed(7).empty() && !members[2].probed(7).empty() &&
+           members[1].probed(7)[0].received == 200;
+  });
   const ProbeCount count = members[2].probed(7)[0];
   CHECK(count.sender == 0);
   CHECK(count.packets == 200);

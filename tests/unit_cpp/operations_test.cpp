@@ -83,7 +83,8 @@ std::vector<Schedule> all_of(Builder build, int size, std::int64_t bytes, Cut cu
 std::string broadcast_fault(const std::vector<Schedule>& schedules, std::int64_t bytes, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::vector<std::byte>> data(schedules.size(), std::vector<std::byte>(static_cast<std::size_t>(bytes)));
-  for (std::size_t i = 0; i < data[0].size(); ++i) data[0][i] = i % 64 < 32 ? static_cast<std::byte>(random()) : std::byte{0};
+  for (std::size_t i = 0; i < data[0].size(); ++i)
+    data[0][i] = i % 64 < 32 ? static_cast<std::byte>(random()) : std::byte{0};
   std::vector<Memory> memories;
   for (auto& d : data) memories.push_back({nullptr, 0, d.data(), bytes});
   const Reduction none = [](const std::byte*, std::byte*, std::int64_t) {};
@@ -184,10 +185,13 @@ TEST_CASE("operations: the verifier finds what is wrong with encoded data") {
 }
 
 TEST_CASE("operations: damaged groups are errors that name the field") {
-  CHECK(reading_error(R"({"version":1,"scratch_bytes":0,"groups":[[1,0]],"ops":[]})").find("groups[0][1]") != std::string::npos);
-  CHECK(reading_error(R"({"version":1,"scratch_bytes":0,"groups":[[0,1],[0,1]],"ops":[]})").find("groups[1]") != std::string::npos);
-  CHECK(reading_error(R"({"version":1,"scratch_bytes":0,"ops":[{"op":"multicast","group":0,"from":["input",0,8]}]})").find("ops[0].group") !=
+  CHECK(reading_error(R"({"version":1,"scratch_bytes":0,"groups":[[1,0]],"ops":[]})").find("groups[0][1]") !=
         std::string::npos);
-  CHECK(reading_error(R"({"version":1,"scratch_bytes":64,"ops":[{"op":"encode","from":["input",0,8],"to":["scratch",0,8]}]})").find("ops[0]") !=
+  CHECK(reading_error(R"({"version":1,"scratch_bytes":0,"groups":[[0,1],[0,1]],"ops":[]})").find("groups[1]") !=
         std::string::npos);
+  CHECK(reading_error(R"({"version":1,"scratch_bytes":0,"ops":[{"op":"multicast","group":0,"from":["input",0,8]}]})")
+            .find("ops[0].group") != std::string::npos);
+  CHECK(reading_error(
+            R"({"version":1,"scratch_bytes":64,"ops":[{"op":"encode","from":["input",0,8],"to":["scratch",0,8]}]})")
+            .find("ops[0]") != std::string::npos);
 }

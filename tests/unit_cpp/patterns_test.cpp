@@ -22,7 +22,8 @@ void expect_broadcast(int size, int blocks) {
   CAPTURE(blocks);
   std::vector<std::vector<Circulant::Round>> places;
   for (int place = 0; place < size; ++place) places.push_back(Circulant(place, size).rounds(blocks));
-  std::vector<std::vector<int>> came(static_cast<std::size_t>(size), std::vector<int>(static_cast<std::size_t>(blocks), 0));
+  std::vector<std::vector<int>> came(static_cast<std::size_t>(size),
+                                     std::vector<int>(static_cast<std::size_t>(blocks), 0));
   std::fill(came[0].begin(), came[0].end(), 1);
   bool right = true;
   for (std::size_t i = 0; i < places[0].size(); ++i) {
@@ -144,7 +145,8 @@ bool sends_after(int rank, int size, int senders, const std::vector<int>& come) 
 
 }  // namespace
 
-TEST_CASE("patterns: in a multicast allgather as many send at a time as may, far apart, and the next after one of each") {
+TEST_CASE(
+    "patterns: in a multicast allgather as many send at a time as may, far apart, and the next after one of each") {
   for (int rank = 0; rank < 8; ++rank) CHECK(sends_after(rank, 8, 1, {}) == (rank == 0));
   for (int rank = 0; rank < 8; ++rank) CHECK(sends_after(rank, 8, 2, {}) == (rank == 0 || rank == 4));
   // The order is 0, 4, 1, 5, 2, 6, 3, 7.
@@ -166,7 +168,8 @@ TEST_CASE("patterns: a flat gather asks for no more short blocks at a time than 
   int at_once = 0;
   for (const Op& op : root.ops()) {
     const auto deps = root.deps(op);
-    at_once += op.kind == OpKind::send && std::all_of(deps.begin(), deps.end(), [](const Dep& dep) { return dep.op == no_op; });
+    at_once += op.kind == OpKind::send &&
+               std::all_of(deps.begin(), deps.end(), [](const Dep& dep) { return dep.op == no_op; });
   }
   CHECK(at_once == 4);  // two senders, two pieces each
 }

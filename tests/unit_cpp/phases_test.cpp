@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedulers of patterns: the paper's example, random patterns through every scheduler and synchronisation, bounds, documents.
+// Schedulers of patterns: the paper's example, random patterns through every scheduler and synchronisation, bounds,
+// documents.
 #include <algorithm>
 #include <random>
 #include <set>
@@ -80,13 +81,15 @@ TEST_CASE("all-to-all-based: Figure 3 of the paper") {
 
 TEST_CASE("the paper's threshold puts what is left into one phase") {
   for (const char* scheduler : {"greedy", "all_to_all"}) {
-    const Phases phases = find_scheduler(scheduler)->build(Pattern::of_messages(4, {{0, 1, 10}, {2, 1, 10}, {3, 1, 10}}), {}, 100);
+    const Phases phases =
+        find_scheduler(scheduler)->build(Pattern::of_messages(4, {{0, 1, 10}, {2, 1, 10}, {3, 1, 10}}), {}, 100);
     REQUIRE(phases.phases.size() == 1);
     CHECK(phases.phases[0].together);
     CHECK(phases.phases[0].parts.size() == 3);
   }
   // Small messages fill the phases of long ones first.
-  const Phases mixed = find_scheduler("greedy")->build(Pattern::of_messages(4, {{0, 1, 1000}, {2, 3, 10}, {3, 1, 10}}), {}, 100);
+  const Phases mixed =
+      find_scheduler("greedy")->build(Pattern::of_messages(4, {{0, 1, 1000}, {2, 3, 10}, {3, 1, 10}}), {}, 100);
   CHECK(contents(mixed) == std::vector<Messages>{{{0, 1}, {2, 3}}, {{3, 1}}});
   CHECK(mixed.phases[1].together);
 }
@@ -184,7 +187,8 @@ TEST_CASE("edge colouring: as many phases as messages at a node where all are eq
       ++degree[static_cast<std::size_t>(m.from)];
       ++degree[static_cast<std::size_t>(size + m.to)];
     }
-    CHECK(find_scheduler("edge_colouring")->build(pattern, {}, 0).phases.size() == *std::max_element(degree.begin(), degree.end()));
+    CHECK(find_scheduler("edge_colouring")->build(pattern, {}, 0).phases.size() ==
+          *std::max_element(degree.begin(), degree.end()));
   }
 }
 
@@ -194,7 +198,8 @@ TEST_CASE("splitting: phases add up to the lower bound") {
     const Pattern pattern = random_pattern(Kind::dense, 4 + i % 12, random);
     const Phases phases = find_scheduler("splitting")->build(pattern, {}, 0);
     double end_s = 0;
-    for (const TimedPart& part : time_line(phases, {}, Synchronisation::tokens, {})) end_s = std::max(end_s, part.end_s);
+    for (const TimedPart& part : time_line(phases, {}, Synchronisation::tokens, {}))
+      end_s = std::max(end_s, part.end_s);
     // Quanta of 4 KiB round messages up, permissions take their time.
     CHECK(end_s < 1.12 * lower_bound(pattern, {}).seconds);
   }
@@ -238,7 +243,8 @@ TEST_CASE("patterns, phases and plans survive being written and read") {
     }
     CHECK(compiled_plan_from_json(to_json(plan)) == plan);
   }
-  CHECK_THROWS_AS(phases_from_json(R"({"version":1,"size":2,"scheduler":"x","phases":[{"parts":[[0,1,5,5]]}]})"), FormatError);
+  CHECK_THROWS_AS(phases_from_json(R"({"version":1,"size":2,"scheduler":"x","phases":[{"parts":[[0,1,5,5]]}]})"),
+                  FormatError);
   CHECK_THROWS_AS(pattern_from_json(R"({"version":1,"size":2,"messages":[[0,2,5]]})"), FormatError);
   CHECK_THROWS_AS(pattern_from_json(R"({"version":1,"size":2,"messages":[[0,1,5],[0,1,6]]})"), FormatError);
 }

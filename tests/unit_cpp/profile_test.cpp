@@ -62,7 +62,8 @@ TEST_CASE("what a port lacks with several senders is told by what lost nothing")
   const auto ratios_with = [](const std::string& also) {
     std::string text = two_switch_profile;
     const std::string known = R"("ratio": 1.6})";
-    text.replace(text.find(known), known.size(), R"("ratio": 1.6}, {"senders": 7, "bytes": 26480, "ratio": 14)" + also + "}");
+    text.replace(text.find(known), known.size(),
+                 R"("ratio": 1.6}, {"senders": 7, "bytes": 26480, "ratio": 14)" + also + "}");
     std::vector<double> ratios;
     for (const auto& entry : Profile::parse(text).contention.incast) ratios.push_back(entry.ratio);
     return ratios;
@@ -82,27 +83,35 @@ TEST_CASE("turns by the number of ranks on a core") {
   const Profile profile = Profile::parse(with("[[2, 1e-6], [7.5, 2e-6]]"));
   CHECK(profile.processors.turns.size() == 2);
   CHECK(profile.processors.turn_with(7.5) == doctest::Approx(2e-6));
-  CHECK_THROWS_WITH_AS((void)Profile::parse(with("[[2, 1e-6], [2, 2e-6]]")), "processors.turns_s[1]: numbers of ranks must increase", FormatError);
-  CHECK_THROWS_WITH_AS((void)Profile::parse(with("[[2, 1e-6, 3]]")), "processors.turns_s[0]: expected [ranks on a core, seconds]", FormatError);
+  CHECK_THROWS_WITH_AS((void)Profile::parse(with("[[2, 1e-6], [2, 2e-6]]")),
+                       "processors.turns_s[1]: numbers of ranks must increase", FormatError);
+  CHECK_THROWS_WITH_AS((void)Profile::parse(with("[[2, 1e-6, 3]]")),
+                       "processors.turns_s[0]: expected [ranks on a core, seconds]", FormatError);
 }
 
 TEST_CASE("a profile that is not one says which field") {
-  CHECK(complaint("antiphon-profile", "something") == "format: not a profile: \"something\" instead of \"antiphon-profile\"");
-  CHECK(complaint("\"version\": 1,", "\"version\": 7,").find("version: this profile has version 7, this Antiphon reads version 1") == 0);
+  CHECK(complaint("antiphon-profile", "something") ==
+        "format: not a profile: \"something\" instead of \"antiphon-profile\"");
+  CHECK(complaint("\"version\": 1,", "\"version\": 7,")
+            .find("version: this profile has version 7, this Antiphon reads version 1") == 0);
   CHECK(complaint("\"nodes\": 16,", "\"nodes\": \"x\",") == "machine.nodes: expected a whole number");
   CHECK(complaint("[65536, 5.8e-3]", "[65536, -1]").find("link_classes[1].g_s[2][1]: -1 is not within") == 0);
   CHECK(complaint("[65536, 5.8e-3]", "[65536, 1, 1]") == "link_classes[1].g_s[2]: expected [bytes, seconds]");
   CHECK(complaint("[65536, 5.8e-3]", "[5, 5.8e-3]") == "link_classes[1].g_s[2]: sizes must not decrease");
-  CHECK(complaint("[1048576, 8.8e-2]", "[65536, 8.8e-2]") == "link_classes[1].g_s[3]: a size may occur twice at most (a jump)");
+  CHECK(complaint("[1048576, 8.8e-2]", "[65536, 8.8e-2]") ==
+        "link_classes[1].g_s[3]: a size may occur twice at most (a jump)");
   CHECK(complaint("\"scope\": \"switch\"", "\"scope\": \"far\"").find("link_classes[1].scope: expected") == 0);
-  CHECK(complaint("\"scope\": \"switch\"", "\"scope\": \"node\"") == "link_classes[1]: a second class of scope \"node\"");
+  CHECK(complaint("\"scope\": \"switch\"", "\"scope\": \"node\"") ==
+        "link_classes[1]: a second class of scope \"node\"");
   CHECK(complaint("\"parent\": \"a\"", "\"parent\": \"b\"") == "topology.switches[1].parent: there is no switch \"b\"");
   CHECK(complaint("\"switch\": \"b\"", "\"switch\": \"c\"") == "topology.nodes[1].switch: there is no switch \"c\"");
   CHECK(complaint("\"latency_s\"", "\"latency\"").find("link_classes[0]: unknown field \"latency\"") == 0);
   CHECK(complaint("\"gamma\": 0.4", "\"gamma\": null").find("contention.gamma[1].gamma: expected a number") == 0);
   CHECK(complaint("\"ranks\": 16", "\"ranks\": 4") == "contention.gamma[1]: numbers of ranks must increase");
-  CHECK_THROWS_WITH_AS((void)Profile::parse("[]"), "not a profile: expected an object with \"format\": \"antiphon-profile\"", FormatError);
-  CHECK_THROWS_WITH_AS((void)Profile::parse("{}"), "not a profile: the field \"format\" is missing (expected \"antiphon-profile\")", FormatError);
+  CHECK_THROWS_WITH_AS((void)Profile::parse("[]"),
+                       "not a profile: expected an object with \"format\": \"antiphon-profile\"", FormatError);
+  CHECK_THROWS_WITH_AS((void)Profile::parse("{}"),
+                       "not a profile: the field \"format\" is missing (expected \"antiphon-profile\")", FormatError);
   const std::string text = two_switch_profile;
   for (std::size_t length = 0; length < text.rfind('}'); length += 7) {
     CHECK_THROWS_AS((void)Profile::parse(text.substr(0, length)), FormatError);

@@ -27,7 +27,9 @@ std::string format_error(const std::string& json) {
   return "no error";
 }
 
-std::string rule_error(const std::string& fields) { return format_error(R"({"version": 1, "rules": [{)" + fields + "}]}"); }
+std::string rule_error(const std::string& fields) {
+  return format_error(R"({"version": 1, "rules": [{)" + fields + "}]}");
+}
 
 std::string invalid_argument(std::string_view text) {
   try {
@@ -68,7 +70,8 @@ TEST_CASE("a rule may ask whose library it is, and how ranks lie on nodes") {
   CHECK(rules.choose(q).reason == "scattered");
   q.mpi = "mpich";
   CHECK(rules.choose(q).reason == "mpich's");
-  CHECK(rule_error(R"("collective": "bcast", "use": "library", "mpi": "lam")") == "rules[0].mpi: expected \"openmpi\" or \"mpich\"");
+  CHECK(rule_error(R"("collective": "bcast", "use": "library", "mpi": "lam")") ==
+        "rules[0].mpi: expected \"openmpi\" or \"mpich\"");
 }
 
 TEST_CASE("what is wrong with a choice is named") {
@@ -135,8 +138,8 @@ TEST_CASE("a rule whose algorithm does not support the problem is passed over") 
     ordered.parameters = resolve_parameters(*a, {});
     if (!is_reduction(a->collective) || supports(*a, ordered)) continue;
     seen = true;
-    const Rules rules = Rules::parse(R"({"version": 1, "rules": [{"collective": ")" + std::string(name(a->collective)) + R"(", "use": ")" +
-                                     std::string(a->name) + R"("}]})");
+    const Rules rules = Rules::parse(R"({"version": 1, "rules": [{"collective": ")" + std::string(name(a->collective)) +
+                                     R"(", "use": ")" + std::string(a->name) + R"("}]})");
     Question q = ethernet(a->collective, 8, 1024);
     CHECK(rules.choose(q).algorithm == a);
     q.commutative = false;
@@ -164,17 +167,22 @@ TEST_CASE("errors of a table name the field") {
   CHECK(contains(format_error(R"({"version": 1, "rules": [], "rule": 1})"), "unknown field \"rule\""));
   CHECK(rule_error(R"("use": "library")") == "rules[0]: the field \"collective\" is missing");
   CHECK(rule_error(R"("collective": "bcast")") == "rules[0]: the field \"use\" is missing");
-  CHECK(rule_error(R"("collective": "broadcast", "use": "library")") == "rules[0].collective: \"broadcast\" is not a collective");
-  CHECK(contains(rule_error(R"("collective": "bcast", "use": "chian")"), "rules[0].use: bcast has no algorithm \"chian\""));
+  CHECK(rule_error(R"("collective": "broadcast", "use": "library")") ==
+        "rules[0].collective: \"broadcast\" is not a collective");
+  CHECK(contains(rule_error(R"("collective": "bcast", "use": "chian")"),
+                 "rules[0].use: bcast has no algorithm \"chian\""));
   CHECK(contains(rule_error(R"("collective": "bcast", "use": 3)"), "rules[0].use: expected a string"));
-  CHECK(contains(rule_error(R"("collective": "bcast", "use": "library", "byte": [1, 2])"), "rules[0]: unknown field \"byte\""));
+  CHECK(contains(rule_error(R"("collective": "bcast", "use": "library", "byte": [1, 2])"),
+                 "rules[0]: unknown field \"byte\""));
   const std::string before = R"("collective": "bcast", "use": "library", )";
   CHECK(rule_error(before + R"("bytes": 3)") == "rules[0].bytes: expected [min, max]");
   CHECK(rule_error(before + R"("bytes": [1])") == "rules[0].bytes: expected [min, max]");
   CHECK(rule_error(before + R"("bytes": [2, 1])") == "rules[0].bytes: the minimum is above the maximum");
   CHECK(contains(rule_error(before + R"("bytes": [-1, 1])"), "rules[0].bytes[0]: -1 is not within"));
-  CHECK(contains(rule_error(before + R"("ranks": [1, 99999999999999999999])"), "rules[0].ranks[1]: expected a whole number"));
-  CHECK(contains(rule_error(before + R"("ranks": [1, 18446744073709551615])"), "rules[0].ranks[1]: 18446744073709551615 is not within"));
+  CHECK(contains(rule_error(before + R"("ranks": [1, 99999999999999999999])"),
+                 "rules[0].ranks[1]: expected a whole number"));
+  CHECK(contains(rule_error(before + R"("ranks": [1, 18446744073709551615])"),
+                 "rules[0].ranks[1]: 18446744073709551615 is not within"));
   CHECK(rule_error(before + R"("nodes": [1.5, 2])") == "rules[0].nodes[0]: expected a whole number");
   CHECK(rule_error(before + R"("commutative": 1)") == "rules[0].commutative: expected true or false");
 }
@@ -212,7 +220,8 @@ TEST_CASE("the default table uses Antiphon for long messages on Ethernet") {
   for (int c = 1; c < collective_count; ++c) {
     CAPTURE(name(collective(c)));
     if (collective(c) == Collective::scan || collective(c) == Collective::exscan) continue;
-    for (const int ranks : {3, 16, 64}) CHECK(Rules::defaults().choose(ethernet(collective(c), ranks, 256 * 1024)).algorithm != nullptr);
+    for (const int ranks : {3, 16, 64})
+      CHECK(Rules::defaults().choose(ethernet(collective(c), ranks, 256 * 1024)).algorithm != nullptr);
   }
 }
 
@@ -250,7 +259,8 @@ TEST_CASE("choosing takes a few comparisons") {
   std::size_t found = 0;
   for (int attempt = 0; attempt < 20; ++attempt) {
     const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < turns; ++i) found += rules.choose(ethernet(Collective::alltoall, 16, i)).algorithm != nullptr ? 1 : 0;
+    for (int i = 0; i < turns; ++i)
+      found += rules.choose(ethernet(Collective::alltoall, 16, i)).algorithm != nullptr ? 1 : 0;
     best = std::min<std::chrono::nanoseconds>(best, (std::chrono::steady_clock::now() - begin) / turns);
   }
   CHECK(found > 0);

@@ -22,7 +22,8 @@ std::int64_t rounds_of(const Algorithm& a) {
 
 /// The most operations, and the most scratch memory, of some ranks that differ in their place.
 void expect_small(const Algorithm& a, int size, std::int64_t bytes) {
-  const Case c{a.collective, size, 3, bytes, is_reduction(a.collective) ? 8 : 1, true, false, 1, resolve_parameters(a, {})};
+  const Case c{
+      a.collective, size, 3, bytes, is_reduction(a.collective) ? 8 : 1, true, false, 1, resolve_parameters(a, {})};
   const auto problems = problems_of(c, a.knowledge);
   if (!supports(a, problems[0])) return;
   for (const int rank : {0, 1, 2, 3, 4, 5, 511, 512, 515, 1022, 1023}) {
@@ -48,7 +49,8 @@ TEST_CASE("bytes do not change the number of operations, but of those with a num
     CAPTURE(full_name(*a));
     std::size_t counts[2] = {0, 0};
     for (int i = 0; i < 2; ++i) {
-      const Case c{a->collective, 64, 0, std::int64_t{i == 0 ? 1 : 16} << 20, is_reduction(a->collective) ? 8 : 1, true, false, 1, resolve_parameters(*a, {})};
+      const Case c{a->collective, 64,    0, std::int64_t{i == 0 ? 1 : 16} << 20, is_reduction(a->collective) ? 8 : 1,
+                   true,          false, 1, resolve_parameters(*a, {})};
       const auto problems = problems_of(c, a->knowledge);
       if (supports(*a, problems[0])) counts[i] = a->build(problems[5]).ops().size();
     }

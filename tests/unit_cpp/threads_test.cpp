@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs call from several threads (MPI_THREAD_MULTIPLE), so what the core shares between calls (registries, default rules, the choice of
-// instruction sets, codecs' libraries) must bear several first users at once. The thread sanitizer looks at these tests.
+// Programs call from several threads (MPI_THREAD_MULTIPLE), so what the core shares between calls (registries, default
+// rules, the choice of instruction sets, codecs' libraries) must bear several first users at once. The thread sanitizer
+// looks at these tests.
 #include <atomic>
 #include <cstring>
 #include <latch>
@@ -70,7 +71,8 @@ TEST_CASE("threads: each its own link of every codec") {
     const auto raw = std::as_bytes(std::span(values));
     std::vector<std::byte> frame(codec::bound(raw.size()));
     std::vector<std::byte> back(raw.size());
-    for (const codec::Id id : {codec::Id::automatic, codec::Id::spatial, codec::Id::lz4, codec::Id::zstd, codec::Id::dfcm}) {
+    for (const codec::Id id :
+         {codec::Id::automatic, codec::Id::spatial, codec::Id::lz4, codec::Id::zstd, codec::Id::dfcm}) {
       codec::Options options;
       options.codec = id;
       options.allow_in_place = false;
@@ -84,7 +86,8 @@ TEST_CASE("threads: each its own link of every codec") {
       values[static_cast<std::size_t>(message)] += 1;
       const codec::Channel channel{7, raw.size(), 0};
       const codec::Frame made = encoder.encode(channel, raw, frame);
-      std::vector<std::byte> sent(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(made.in_place ? made.head.size() : made.bytes));
+      std::vector<std::byte> sent(
+          frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(made.in_place ? made.head.size() : made.bytes));
       if (made.in_place) sent.insert(sent.end(), raw.begin(), raw.end());
       if (decoder.decode(sent, back) != codec::Error::none) return false;
       if (std::memcmp(back.data(), raw.data(), raw.size()) != 0) return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verifier must find what is wrong with a schedule: one broken schedule for each kind of fault, next to its right form.
+// The verifier must find what is wrong with a schedule: one broken schedule for each kind of fault, next to its right
+// form.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -29,7 +30,8 @@ std::string faults(const std::vector<Schedule>& schedules) {
       memories.push_back({bytes[2 * r].data(), memory_bytes, bytes[2 * r + 1].data(), memory_bytes});
     }
     const Reduction add = [](const std::byte* from, std::byte* to, std::int64_t count) {
-      for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<std::byte>(static_cast<int>(to[i]) + static_cast<int>(from[i]));
+      for (std::int64_t i = 0; i < count; ++i)
+        to[i] = static_cast<std::byte>(static_cast<int>(to[i]) + static_cast<int>(from[i]));
     };
     if (const auto wrong = run_in_process(schedules, memories, add, seed)) found += *wrong + '\n';
   }

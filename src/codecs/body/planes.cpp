@@ -12,8 +12,8 @@ namespace {
 int length_field_bytes(std::size_t segment) { return segment <= 0xff ? 1 : segment <= 0xffff ? 2 : 3; }
 
 void write_spec(const Spec& spec, Writer& out) {
-  out.byte(static_cast<std::uint8_t>(spec.es_log2 | static_cast<int>(spec.map) << 2 | spec.order << 4 | (spec.based ? 0x40 : 0) |
-                                     (spec.record > 1 ? 0x80 : 0)));
+  out.byte(static_cast<std::uint8_t>(spec.es_log2 | static_cast<int>(spec.map) << 2 | spec.order << 4 |
+                                     (spec.based ? 0x40 : 0) | (spec.record > 1 ? 0x80 : 0)));
   for (int i = 0; i < spec.order; ++i) out.varint(spec.lag[i]);
   if (spec.record > 1) out.varint(spec.record);
   if (spec.based) out.number(spec.base, static_cast<int>(spec.element_bytes()));
@@ -47,8 +47,8 @@ std::size_t payload_of(const std::uint8_t* widths, std::size_t blocks, const Spe
 
 }  // namespace
 
-bool write_planes(const Spec& spec, ConstBytes raw, const References& references, const Kernel& kernel, Work& work, Writer& out,
-                  std::size_t limit_bytes) {
+bool write_planes(const Spec& spec, ConstBytes raw, const References& references, const Kernel& kernel, Work& work,
+                  Writer& out, std::size_t limit_bytes) {
   write_spec(spec, out);
   const std::size_t whole = raw.size() >> spec.es_log2 << spec.es_log2;
   kernel.begin(spec, work);
@@ -67,7 +67,8 @@ bool write_planes(const Spec& spec, ConstBytes raw, const References& references
   return out.written() < limit_bytes;
 }
 
-Error read_planes(Spec spec, Reader& reader, const References& references, const Kernel& kernel, Work& work, Bytes raw_out) {
+Error read_planes(Spec spec, Reader& reader, const References& references, const Kernel& kernel, Work& work,
+                  Bytes raw_out) {
   if (!read_spec(spec, reader)) return Error::damaged;
   const std::size_t whole = raw_out.size() >> spec.es_log2 << spec.es_log2;
   const std::uint8_t max_width = static_cast<std::uint8_t>(8 << spec.es_log2);

@@ -8,10 +8,11 @@
 namespace antiphon::codec {
 
 /// Writes spec (without its extrapolation) and planes; false where they are not shorter than `limit_bytes`.
-bool write_planes(const Spec& spec, ConstBytes raw, const References& references, const Kernel& kernel, Work& work, Writer& out,
-                  std::size_t limit_bytes);
+bool write_planes(const Spec& spec, ConstBytes raw, const References& references, const Kernel& kernel, Work& work,
+                  Writer& out, std::size_t limit_bytes);
 
 /// Reads all of `reader`. `spec.extrapolation` and `references` are given.
-Error read_planes(Spec spec, Reader& reader, const References& references, const Kernel& kernel, Work& work, Bytes raw_out);
+Error read_planes(Spec spec, Reader& reader, const References& references, const Kernel& kernel, Work& work,
+                  Bytes raw_out);
 
 }  // namespace antiphon::codec

@@ -18,7 +18,8 @@ std::uint8_t* write_group(const std::uint8_t* widths, std::uint8_t before, std::
     nibbles[i] = static_cast<std::uint8_t>(fits ? step : escape);
     outside += !fits;
   }
-  for (std::size_t i = 0; i < width_group / 2; ++i) out[i] = static_cast<std::uint8_t>(nibbles[2 * i] | nibbles[2 * i + 1] << 4);
+  for (std::size_t i = 0; i < width_group / 2; ++i)
+    out[i] = static_cast<std::uint8_t>(nibbles[2 * i] | nibbles[2 * i + 1] << 4);
   for (std::size_t i = 0; outside > 0 && i < width_group; ++i) {
     if (nibbles[i] == escape) *escapes++ = widths[i];
   }

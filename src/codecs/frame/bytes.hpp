@@ -45,8 +45,7 @@ class Writer {
 /// Reading past the end gives zeros and makes ok() false for good.
 class Reader {
  public:
-  explicit Reader(ConstBytes from)
-      : at_(reinterpret_cast<const std::uint8_t*>(from.data())), end_(at_ + from.size()) {}
+  explicit Reader(ConstBytes from) : at_(reinterpret_cast<const std::uint8_t*>(from.data())), end_(at_ + from.size()) {}
   bool ok() const { return ok_; }
   std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
   const std::uint8_t* at() const { return at_; }

@@ -29,8 +29,8 @@ std::size_t pad(Bytes out, std::size_t bytes, std::size_t minimum_bytes) {
 
 }  // namespace
 
-Frame write_frame(ConstBytes raw, const Plan& plan, const Past& past, const Keep& keep, const Options& options, Work& work,
-                  Bytes out) {
+Frame write_frame(ConstBytes raw, const Plan& plan, const Past& past, const Keep& keep, const Options& options,
+                  Work& work, Bytes out) {
   const Codec* codec = find_codec(plan.codec);
   if (codec == nullptr || plan.codec == Id::stored || raw.empty()) return stored_frame(raw, keep, options, out);
   Writer writer(u8_of(out) + frame_overhead_bytes);
@@ -40,7 +40,8 @@ Frame write_frame(ConstBytes raw, const Plan& plan, const Past& past, const Keep
   std::size_t bytes = before + body;
   const std::size_t limit = frame_overhead_bytes + raw.size();
   const bool padded = bytes < options.minimum_frame_bytes;
-  if (body == 0 || bytes >= limit || (padded && std::max(bytes + padding_bytes, options.minimum_frame_bytes) >= limit)) {
+  if (body == 0 || bytes >= limit ||
+      (padded && std::max(bytes + padding_bytes, options.minimum_frame_bytes) >= limit)) {
     return stored_frame(raw, keep, options, out);
   }
   if (padded) bytes = pad(out, bytes, options.minimum_frame_bytes);
@@ -55,7 +56,8 @@ Error take_apart(ConstBytes head, ConstBytes body, Parts& parts) {
   if (parts.head.padded) {
     if (parts.head.codec == Id::stored || body.size() < padding_bytes) return Error::damaged;
     const std::size_t bytes = load<std::uint32_t>(body.data() + body.size() - padding_bytes);
-    if (bytes < frame_overhead_bytes || bytes - frame_overhead_bytes > body.size() - padding_bytes) return Error::damaged;
+    if (bytes < frame_overhead_bytes || bytes - frame_overhead_bytes > body.size() - padding_bytes)
+      return Error::damaged;
     parts.body = body.first(bytes - frame_overhead_bytes);
   }
   if (parts.head.codec == Id::stored) return parts.body.size() == parts.head.raw_bytes ? Error::none : Error::damaged;
@@ -71,7 +73,8 @@ Error take_apart(ConstBytes head, ConstBytes body, Parts& parts) {
 Error decode_parts(const Parts& parts, Bytes raw_out, PastSource* past, const Kernel& kernel, Work& work) {
   if (raw_out.size() != parts.head.raw_bytes) return Error::wrong_size;
   if (parts.head.codec == Id::stored) {
-    if (!raw_out.empty() && parts.body.data() != raw_out.data()) std::memcpy(raw_out.data(), parts.body.data(), raw_out.size());
+    if (!raw_out.empty() && parts.body.data() != raw_out.data())
+      std::memcpy(raw_out.data(), parts.body.data(), raw_out.size());
     return Error::none;
   }
   const Codec* codec = find_codec(parts.head.codec);

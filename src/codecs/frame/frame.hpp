@@ -14,8 +14,8 @@ struct Keep {
 };
 
 /// Writes the frame that `plan` says, or a stored one where that is no shorter.
-Frame write_frame(ConstBytes raw, const Plan& plan, const Past& past, const Keep& keep, const Options& options, Work& work,
-                  Bytes out);
+Frame write_frame(ConstBytes raw, const Plan& plan, const Past& past, const Keep& keep, const Options& options,
+                  Work& work, Bytes out);
 
 /// A frame taken apart. `reach` is 0 for a stored frame, which does not say.
 struct Parts {

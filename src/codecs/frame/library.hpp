@@ -3,7 +3,8 @@
 
 #include <dlfcn.h>
 
-/// Compression libraries are looked for at run time: a wheel stands alone, and a machine without them lacks two candidates only.
+/// Compression libraries are looked for at run time: a wheel stands alone, and a machine without them lacks two
+/// candidates only.
 namespace antiphon::codec {
 
 class Library {

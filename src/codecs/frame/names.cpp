@@ -12,7 +12,8 @@ const char* text(Error error) {
     case Error::truncated: return "shorter than the head of a frame";
     case Error::damaged: return "not a frame, or a damaged one";
     case Error::version: return "a frame of a later format version";
-    case Error::unavailable: return "the frame's codec needs a library (liblz4.so.1 or libzstd.so.1) that is not installed here";
+    case Error::unavailable:
+      return "the frame's codec needs a library (liblz4.so.1 or libzstd.so.1) that is not installed here";
     case Error::wrong_size: return "the output buffer is not as long as the frame's message";
     case Error::missing_reference: return "the frame builds on an earlier one that was not decoded here";
     case Error::wrong_reference: return "the frame builds on an earlier one that differs from the sender's";

@@ -22,8 +22,8 @@ struct Pair {
 };
 
 inline __m256i both_lanes(u64 first, u64 second) {
-  return _mm256_setr_epi64x(static_cast<long long>(first), static_cast<long long>(second), static_cast<long long>(first),
-                            static_cast<long long>(second));
+  return _mm256_setr_epi64x(static_cast<long long>(first), static_cast<long long>(second),
+                            static_cast<long long>(first), static_cast<long long>(second));
 }
 
 inline __m256i shuffled(__m256i x, u64 first, u64 second) { return _mm256_shuffle_epi8(x, both_lanes(first, second)); }
@@ -45,8 +45,12 @@ inline __m256i transposed_bits(__m256i x) {
 inline Pair transposed_bits(Pair p) { return {transposed_bits(p.low), transposed_bits(p.high)}; }
 
 /// Dwords 0 4 1 5 2 6 3 7: pairs up what the two lanes hold of the same group.
-inline __m256i lanes_zipped(__m256i x) { return _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)); }
-inline __m256i lanes_unzipped(__m256i x) { return _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7)); }
+inline __m256i lanes_zipped(__m256i x) {
+  return _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+}
+inline __m256i lanes_unzipped(__m256i x) {
+  return _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
+}
 
 /// In each lane, the 4x4 matrix of bytes transposed.
 inline __m256i small_transposed(__m256i x) { return shuffled(x, 0x0d0905010c080400ULL, 0x0f0b07030e0a0602ULL); }

@@ -104,7 +104,8 @@ inline void unpack_block(const u8* in, u32 width, T* values) {
   *reinterpret_cast<Vector*>(values) = Folded ? (z >> 1) ^ -(z & 1) : z;
 }
 
-/// For one lag shorter than a register: where values come from in a prefix sum by doubling, and in the carry to the next register.
+/// For one lag shorter than a register: where values come from in a prefix sum by doubling, and in the carry to the
+/// next register.
 template <typename T>
 struct alignas(64) Doubling {
   static constexpr std::size_t count = 64 / sizeof(T);

@@ -4,12 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The inner loops of the spatial and temporal codecs, compiled once per instruction set (docs/reference/codecs/spatial.md).
+/// The inner loops of the spatial and temporal codecs, compiled once per instruction set
+/// (docs/reference/codecs/spatial.md).
 namespace antiphon::codec {
 
-inline constexpr std::size_t block_bytes = 64;           ///< what shares one width: 8 doubles, 16 floats, …
-inline constexpr std::size_t segment_bytes = 64 << 10;   ///< what shares one table of widths
-inline constexpr std::size_t chunk_bytes = 4 << 10;      ///< what one pass works on: stays in L1
+inline constexpr std::size_t block_bytes = 64;          ///< what shares one width: 8 doubles, 16 floats, …
+inline constexpr std::size_t segment_bytes = 64 << 10;  ///< what shares one table of widths
+inline constexpr std::size_t chunk_bytes = 4 << 10;     ///< what one pass works on: stays in L1
 inline constexpr int max_lag = 4095;
 inline constexpr int max_record = 64;
 inline constexpr int max_references = 3;
@@ -29,9 +30,10 @@ struct Spec {
   Map map = Map::plain;
   std::uint8_t order = 0;  ///< spatial differences taken: 0, 1, 2
   std::uint16_t lag[2] = {0, 0};
-  bool based = false;      ///< order 0: residual is value - base
+  bool based = false;  ///< order 0: residual is value - base
   std::uint64_t base = 0;
-  std::uint16_t record = 0;  ///< 2 to max_record: blocks are made of values this far apart, one field of as many records
+  std::uint16_t record =
+      0;  ///< 2 to max_record: blocks are made of values this far apart, one field of as many records
   Extrapolation extrapolation = Extrapolation::none;
 
   std::size_t element_bytes() const { return std::size_t{1} << es_log2; }
@@ -44,7 +46,8 @@ struct Spec {
 /// Earlier messages of the same length, the latest first.
 using References = const std::uint8_t* [max_references];
 
-/// Scratch memory of one encoder or decoder: mapped values with the history that differences need, and a chunk of residuals.
+/// Scratch memory of one encoder or decoder: mapped values with the history that differences need, and a chunk of
+/// residuals.
 struct Work {
   static constexpr std::size_t values_bytes = 2 * 2 * (max_lag + 1) * 8 + 4 * chunk_bytes;
   alignas(64) std::uint8_t values[values_bytes];
@@ -60,19 +63,21 @@ struct Kernel {
   /// Forgets the history: a message begins.
   void (*begin)(const Spec&, Work&);
   /// Encodes the next `bytes` (a multiple of the element; at most segment_bytes) of a message: one width per block to
-  /// work.widths, the planes to `payload` (room for bytes + 64). `at`: offset in the message. Returns the payload's length.
-  std::size_t (*encode)(const Spec&, const std::uint8_t* message, const References& references, std::size_t at, std::size_t bytes,
-                        Work&, std::uint8_t* payload);
+  /// work.widths, the planes to `payload` (room for bytes + 64). `at`: offset in the message. Returns the payload's
+  /// length.
+  std::size_t (*encode)(const Spec&, const std::uint8_t* message, const References& references, std::size_t at,
+                        std::size_t bytes, Work&, std::uint8_t* payload);
   /// The reverse. The widths in work.widths are known to be valid and to add up to at most readable_end - payload.
-  void (*decode)(const Spec&, std::uint8_t* message, const References& references, std::size_t at, std::size_t bytes, Work&,
-                 const std::uint8_t* payload, const std::uint8_t* readable_end);
-  /// Payload bits that blocks [at, at + bytes) would take, for planning: the message is read back to its start where lags do.
-  std::size_t (*cost)(const Spec&, const std::uint8_t* message, const References& references, std::size_t at, std::size_t bytes,
-                      Work&);
+  void (*decode)(const Spec&, std::uint8_t* message, const References& references, std::size_t at, std::size_t bytes,
+                 Work&, const std::uint8_t* payload, const std::uint8_t* readable_end);
+  /// Payload bits that blocks [at, at + bytes) would take, for planning: the message is read back to its start where
+  /// lags do.
+  std::size_t (*cost)(const Spec&, const std::uint8_t* message, const References& references, std::size_t at,
+                      std::size_t bytes, Work&);
 };
 
 extern const Kernel kernel_portable;
-extern const Kernel kernel_avx2;    ///< the portable one where not compiled for x86-64
+extern const Kernel kernel_avx2;  ///< the portable one where not compiled for x86-64
 extern const Kernel kernel_avx512;
 
 }  // namespace antiphon::codec

@@ -31,14 +31,16 @@ inline T sign_of(T x) {
 template <typename T, Map M>
 inline T mapped(T x) {
   if constexpr (M == Map::ordered) return static_cast<T>(x ^ static_cast<T>(sign_of(x) >> 1));
-  if constexpr (M == Map::rotated) return static_cast<T>(static_cast<T>(x << 1) | static_cast<T>(x >> (8 * sizeof(T) - 1)));
+  if constexpr (M == Map::rotated)
+    return static_cast<T>(static_cast<T>(x << 1) | static_cast<T>(x >> (8 * sizeof(T) - 1)));
   return x;
 }
 
 template <typename T, Map M>
 inline T unmapped(T u) {
   if constexpr (M == Map::ordered) return static_cast<T>(u ^ static_cast<T>(sign_of(u) >> 1));
-  if constexpr (M == Map::rotated) return static_cast<T>(static_cast<T>(u >> 1) | static_cast<T>(u << (8 * sizeof(T) - 1)));
+  if constexpr (M == Map::rotated)
+    return static_cast<T>(static_cast<T>(u >> 1) | static_cast<T>(u << (8 * sizeof(T) - 1)));
   return u;
 }
 
@@ -62,12 +64,14 @@ inline T foretold(const Loose<T>* a, const Loose<T>* b, const Loose<T>* c, std::
 }
 
 template <typename T, Map M, Extrapolation X>
-void take_as(T* __restrict u, const Loose<T>* x, const Loose<T>* a, const Loose<T>* b, const Loose<T>* c, std::size_t n) {
+void take_as(T* __restrict u, const Loose<T>* x, const Loose<T>* a, const Loose<T>* b, const Loose<T>* c,
+             std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) u[i] = static_cast<T>(mapped<T, M>(x[i]) - foretold<T, M, X>(a, b, c, i));
 }
 
 template <typename T, Map M, Extrapolation X>
-void give_as(const T* __restrict u, Loose<T>* x, const Loose<T>* a, const Loose<T>* b, const Loose<T>* c, std::size_t n) {
+void give_as(const T* __restrict u, Loose<T>* x, const Loose<T>* a, const Loose<T>* b, const Loose<T>* c,
+             std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) x[i] = unmapped<T, M>(static_cast<T>(u[i] + foretold<T, M, X>(a, b, c, i)));
 }
 
@@ -102,8 +106,8 @@ struct Take {
   template <Map M, Extrapolation X>
   void run() const {
     constexpr int needs = references_of(X);
-    take_as<T, M, X>(u, reinterpret_cast<const Loose<T>*>(message + at), needs > 0 ? ref(0) : nullptr, needs > 1 ? ref(1) : nullptr,
-                     needs > 2 ? ref(2) : nullptr, n);
+    take_as<T, M, X>(u, reinterpret_cast<const Loose<T>*>(message + at), needs > 0 ? ref(0) : nullptr,
+                     needs > 1 ? ref(1) : nullptr, needs > 2 ? ref(2) : nullptr, n);
   }
 };
 
@@ -117,7 +121,7 @@ struct Give {
   template <Map M, Extrapolation X>
   void run() const {
     constexpr int needs = references_of(X);
-    give_as<T, M, X>(u, reinterpret_cast<Loose<T>*>(message + at), needs > 0 ? ref(0) : nullptr, needs > 1 ? ref(1) : nullptr,
-                     needs > 2 ? ref(2) : nullptr, n);
+    give_as<T, M, X>(u, reinterpret_cast<Loose<T>*>(message + at), needs > 0 ? ref(0) : nullptr,
+                     needs > 1 ? ref(1) : nullptr, needs > 2 ? ref(2) : nullptr, n);
   }
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The passes that need no instruction set in particular: the compiler vectorises them for the one this is included for.
-// Included once per instruction set, inside an anonymous namespace, after `native_bytes`, pack_block and unpack_block. Nothing
-// of the standard library is called here, so that no function compiled for a newer machine can replace one of the same name.
+// Included once per instruction set, inside an anonymous namespace, after `native_bytes`, pack_block and unpack_block.
+// Nothing of the standard library is called here, so that no function compiled for a newer machine can replace one of
+// the same name.
 
 #include "codecs/kernels/maps.inc.hpp"
 
@@ -31,7 +32,8 @@ void integrate_far(const T* d, T* u, std::size_t n, std::size_t lag) {
   const T* before = u - lag;
   std::size_t i = 0;
   for (; i + step <= n; i += step) {
-    *reinterpret_cast<Vector*>(u + i) = *reinterpret_cast<const Vector*>(d + i) + *reinterpret_cast<const Vector*>(before + i);
+    *reinterpret_cast<Vector*>(u + i) =
+        *reinterpret_cast<const Vector*>(d + i) + *reinterpret_cast<const Vector*>(before + i);
   }
   for (; i < n; ++i) u[i] = static_cast<T>(d[i] + before[i]);
 }
@@ -49,8 +51,9 @@ void integrate_chain(const T* d, T* u, std::size_t n) {
   for (; i < n; ++i) u[i] = static_cast<T>(d[i] + before[i]);
 }
 
-/// The same for lags of several values, as rows of that length: a column's last values stay in a register. To load them from where
-/// they have just been stored would mean to wait for two stores, as a load seldom matches one. `Bytes`: a column's; narrower ones do the rest.
+/// The same for lags of several values, as rows of that length: a column's last values stay in a register. To load them
+/// from where they have just been stored would mean to wait for two stores, as a load seldom matches one. `Bytes`: a
+/// column's; narrower ones do the rest.
 template <typename T, std::size_t Bytes>
 void integrate_columns(const T* d, T* u, std::size_t n, std::size_t lag, std::size_t column) {
   typedef T Vector __attribute__((vector_size(Bytes), aligned(1), may_alias));
@@ -58,7 +61,8 @@ void integrate_columns(const T* d, T* u, std::size_t n, std::size_t lag, std::si
   for (; column + width <= lag; column += width) {
     Vector last = *reinterpret_cast<const Vector*>(u + column - lag);
     std::size_t i = column;
-    for (; i + width <= n; i += lag) *reinterpret_cast<Vector*>(u + i) = last += *reinterpret_cast<const Vector*>(d + i);
+    for (; i + width <= n; i += lag)
+      *reinterpret_cast<Vector*>(u + i) = last += *reinterpret_cast<const Vector*>(d + i);
     for (; i < n; ++i) u[i] = static_cast<T>(d[i] + (u - lag)[i]);
   }
   if constexpr (Bytes > sizeof(T)) integrate_columns<T, Bytes / 2>(d, u, n, lag, column);
@@ -168,7 +172,7 @@ template <typename T>
 T* room_for(const Spec& spec, Work& work, std::size_t n) {
   const std::size_t history = history_of(spec);
   const std::size_t round = history + 4 * chunk_bytes < 2 * history + 2 * chunk_bytes ? 2 * history + 2 * chunk_bytes
-                                                                                    : history + 4 * chunk_bytes;
+                                                                                      : history + 4 * chunk_bytes;
   const std::size_t limit = round < Work::values_bytes ? round : Work::values_bytes;
   if (work.at + n * sizeof(T) > limit) {
     __builtin_memmove(work.values, work.values + work.at - history, history);
@@ -180,8 +184,8 @@ T* room_for(const Spec& spec, Work& work, std::size_t n) {
 }
 
 template <typename T>
-std::size_t encode_as(const Spec& spec, const u8* message, const References& references, std::size_t at, std::size_t bytes,
-                      Work& work, u8* payload) {
+std::size_t encode_as(const Spec& spec, const u8* message, const References& references, std::size_t at,
+                      std::size_t bytes, Work& work, u8* payload) {
   u8* out = payload;
   u8* widths = work.widths;
   T* z = reinterpret_cast<T*>(work.residuals);
@@ -221,8 +225,8 @@ const u8* unpack_chunk(const u8* widths, std::size_t bytes, const u8* payload, c
 }
 
 template <typename T>
-void decode_as(const Spec& spec, u8* message, const References& references, std::size_t at, std::size_t bytes, Work& work,
-               const u8* payload, const u8* readable_end) {
+void decode_as(const Spec& spec, u8* message, const References& references, std::size_t at, std::size_t bytes,
+               Work& work, const u8* payload, const u8* readable_end) {
   const u8* widths = work.widths;
   T* z = reinterpret_cast<T*>(work.residuals);
   T* v = reinterpret_cast<T*>(work.partial);
@@ -242,8 +246,8 @@ void decode_as(const Spec& spec, u8* message, const References& references, std:
 }
 
 template <typename T>
-std::size_t cost_as(const Spec& spec, const u8* message, const References& references, std::size_t at, std::size_t bytes,
-                    Work& work) {
+std::size_t cost_as(const Spec& spec, const u8* message, const References& references, std::size_t at,
+                    std::size_t bytes, Work& work) {
   const std::size_t history = history_of(spec);
   const std::size_t known = history < at ? history : at;
   __builtin_memset(work.values, 0, history - known);
@@ -272,8 +276,8 @@ void begin(const Spec& spec, Work& work) {
   __builtin_memset(work.values, 0, work.at);
 }
 
-std::size_t encode(const Spec& spec, const u8* message, const References& references, std::size_t at, std::size_t bytes, Work& work,
-                   u8* payload) {
+std::size_t encode(const Spec& spec, const u8* message, const References& references, std::size_t at, std::size_t bytes,
+                   Work& work, u8* payload) {
   switch (spec.es_log2) {
     case 0: return encode_as<u8>(spec, message, references, at, bytes, work, payload);
     case 1: return encode_as<u16>(spec, message, references, at, bytes, work, payload);
@@ -292,7 +296,8 @@ void decode(const Spec& spec, u8* message, const References& references, std::si
   }
 }
 
-std::size_t cost(const Spec& spec, const u8* message, const References& references, std::size_t at, std::size_t bytes, Work& work) {
+std::size_t cost(const Spec& spec, const u8* message, const References& references, std::size_t at, std::size_t bytes,
+                 Work& work) {
   switch (spec.es_log2) {
     case 0: return cost_as<u8>(spec, message, references, at, bytes, work);
     case 1: return cost_as<u16>(spec, message, references, at, bytes, work);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of 64 bytes to bit planes and back with 64-bit integers alone. Included inside an anonymous namespace.
 //
-// A block of values of E bytes is U = 8/E units of 8 values. Plane p of the block is U bytes: bit i of byte h is bit p of value 8h+i.
+// A block of values of E bytes is U = 8/E units of 8 values. Plane p of the block is U bytes: bit i of byte h is bit p
+// of value 8h+i.
 
 /// Transposes an 8x8 matrix of bits: bit i of byte j becomes bit j of byte i.
 inline u64 transposed_bits(u64 x) {

@@ -86,8 +86,8 @@ class Encoder::State {
     statistics_.history_bytes = window_.held_bytes();
   }
 
-  /// Lets go of what no channel wants any longer: the less is held, the more of it is in the caches. Channels that have long been
-  /// silent do not count.
+  /// Lets go of what no channel wants any longer: the less is held, the more of it is in the caches. Channels that have
+  /// long been silent do not count.
   void forget() {
     std::uint64_t floor = window_.end();
     const std::uint64_t silent = silent_frames + silent_rounds * streams_.size();

@@ -7,12 +7,14 @@
 
 namespace antiphon::codec {
 
-/// How long coding takes. Two looks at a clock cost a quarter of what a message of 1 KiB takes: once a link is warm, of short messages one
-/// in eight is timed, for all eight.
+/// How long coding takes. Two looks at a clock cost a quarter of what a message of 1 KiB takes: once a link is warm, of
+/// short messages one in eight is timed, for all eight.
 class Stopwatch {
  public:
   Stopwatch(std::uint64_t messages_before, std::size_t bytes)
-      : weight_(bytes >= long_bytes || messages_before < every ? 1 : messages_before % every == 0 ? every : 0) {
+      : weight_(bytes >= long_bytes || messages_before < every ? 1
+                : messages_before % every == 0                 ? every
+                                                               : 0) {
     if (weight_ != 0) start_ = std::chrono::steady_clock::now();
   }
   [[nodiscard]] std::uint64_t ns() const {

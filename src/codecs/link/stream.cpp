@@ -9,23 +9,23 @@ namespace {
 
 constexpr double encode_bytes_per_s = 6e9;
 constexpr double decode_bytes_per_s = 6e9;
-constexpr std::uint64_t early_plans = 4;            // one for each of the first messages: each has more to look back on
-constexpr std::size_t trial_bytes = 256 << 10;      // kept of a channel before it is known whether that helps
+constexpr std::uint64_t early_plans = 4;        // one for each of the first messages: each has more to look back on
+constexpr std::size_t trial_bytes = 256 << 10;  // kept of a channel before it is known whether that helps
 constexpr std::uint64_t kept_before_plan = 4;
 constexpr std::size_t likely_steps = 2;
 constexpr std::size_t refined_candidates = 2;
 constexpr double much_worse = 1.1;
 constexpr std::uint64_t max_patience = 256;
-constexpr std::size_t min_depth = 6;                // messages back that a new plan can look at
+constexpr std::size_t min_depth = 6;  // messages back that a new plan can look at
 constexpr std::uint32_t max_pieces = 1 << 14;
 constexpr std::size_t max_foretold = 3;
-constexpr std::uint64_t kept_after_temporal = 256;  // messages
-constexpr double planning_share = 0.02;             // of the wire's time
+constexpr std::uint64_t kept_after_temporal = 256;                             // messages
+constexpr double planning_share = 0.02;                                        // of the wire's time
 constexpr double plan_s = 60e-6, thorough_plan_s = 200e-6, glance_s = 0.3e-6;  // what they cost, about
 constexpr double least_reluctance = 4, most_reluctance = 256;
-constexpr double worthwhile = 0.95;                 // a plan's bytes by those of the plans before
+constexpr double worthwhile = 0.95;  // a plan's bytes by those of the plans before
 constexpr double max_credit_s = most_reluctance * thorough_plan_s;
-constexpr double temporal_bytes = 6;                // on the wire, that name the references
+constexpr double temporal_bytes = 6;  // on the wire, that name the references
 
 }  // namespace
 
@@ -69,7 +69,8 @@ std::vector<std::uint16_t> Stream::similar(std::uint32_t piece, ConstBytes raw, 
     const Window::Kept* kept = back(piece, raw.size(), context.window, step);
     if (kept == nullptr) continue;
     const References messages = {kept->data.get(), nullptr, nullptr};
-    ranked.emplace_back(expected_bytes(spec, raw, messages, context.kernel, context.work, true), static_cast<std::uint16_t>(step));
+    ranked.emplace_back(expected_bytes(spec, raw, messages, context.kernel, context.work, true),
+                        static_cast<std::uint16_t>(step));
   }
   std::sort(ranked.begin(), ranked.end());
   std::vector<std::uint16_t> steps;
@@ -90,7 +91,8 @@ std::vector<Stream::Candidate> Stream::candidates(std::uint32_t piece, ConstByte
   Spec spec = alone_.values;
   spec.based = false;
   for (Candidate& candidate : all) {
-    const Foresight foresight = this->foresight(piece, raw.size(), context.window, candidate.extrapolation, candidate.steps);
+    const Foresight foresight =
+        this->foresight(piece, raw.size(), context.window, candidate.extrapolation, candidate.steps);
     if (foresight.extrapolation == Extrapolation::none) continue;
     spec.extrapolation = candidate.extrapolation;
     for (const int order : {0, 1}) {
@@ -114,7 +116,8 @@ void Stream::plan_with_past(std::uint32_t piece, ConstBytes raw, const Context& 
   double best_s = alone_.seconds;
   for (std::size_t i = 0; i < all.size() && i < refined_candidates; ++i) {
     const Foresight foresight = this->foresight(piece, raw.size(), context.window, all[i].extrapolation, all[i].steps);
-    Found found = search_near(foretold_.empty() ? alone_.values : foretold_[0].plan.spec, raw, foresight, context.kernel, context.work);
+    Found found = search_near(foretold_.empty() ? alone_.values : foretold_[0].plan.spec, raw, foresight,
+                              context.kernel, context.work);
     if (thorough) {
       constexpr Element by_size[] = {Element::i8, Element::i16, Element::f32, Element::f64};
       Options options = context.options;
@@ -205,13 +208,16 @@ bool Stream::resolve(const Foretelling& foretelling, std::uint32_t piece, std::s
 Stream::Best Stream::best_now(std::uint32_t piece, ConstBytes raw, const Context& context) const {
   int best = -1;
   const bool spatial = alone_.plan.codec == Id::spatial;
-  double best_bytes = spatial ? expected_bytes(alone_.plan.spec, raw, {nullptr, nullptr, nullptr}, context.kernel, context.work, true)
-                              : alone_.bytes / static_cast<double>(alone_.raw_bytes) * static_cast<double>(raw.size());
+  double best_bytes =
+      spatial ? expected_bytes(alone_.plan.spec, raw, {nullptr, nullptr, nullptr}, context.kernel, context.work, true)
+              : alone_.bytes / static_cast<double>(alone_.raw_bytes) * static_cast<double>(raw.size());
   for (std::size_t i = 0; i < foretold_.size(); ++i) {
     const Spec& spec = foretold_[i].plan.spec;
-    const Foresight foresight = this->foresight(piece, raw.size(), context.window, spec.extrapolation, foretold_[i].steps);
+    const Foresight foresight =
+        this->foresight(piece, raw.size(), context.window, spec.extrapolation, foretold_[i].steps);
     if (foresight.extrapolation == Extrapolation::none) continue;
-    const double bytes = expected_bytes(spec, raw, foresight.messages, context.kernel, context.work, true) + temporal_bytes;
+    const double bytes =
+        expected_bytes(spec, raw, foresight.messages, context.kernel, context.work, true) + temporal_bytes;
     if (bytes < best_bytes) best_bytes = bytes, best = static_cast<int>(i);
   }
   return {best, best_bytes};

@@ -35,7 +35,8 @@ struct Foretelling {
   bool operator==(const Foretelling& other) const { return steps == other.steps && plan.spec == other.plan.spec; }
 };
 
-/// What the sending end knows about the messages of one tag and size: their plans, what came of them, where earlier ones are.
+/// What the sending end knows about the messages of one tag and size: their plans, what came of them, where earlier
+/// ones are.
 class Stream {
  public:
   struct Context {
@@ -45,10 +46,12 @@ class Stream {
     Work& work;
   };
 
-  /// Whether this message or piece, the next one, must be planned anew. Pieces follow the plans of their message's first.
+  /// Whether this message or piece, the next one, must be planned anew. Pieces follow the plans of their message's
+  /// first.
   bool needs_plan(std::uint32_t piece) const;
   void make_plan(std::uint32_t piece, ConstBytes raw, const Context& context);
-  /// The plan for this message; `past` gets what it builds on. Where the wire leaves the time, all known plans are looked at.
+  /// The plan for this message; `past` gets what it builds on. Where the wire leaves the time, all known plans are
+  /// looked at.
   const Plan& choose(std::uint32_t piece, ConstBytes raw, bool kept, const Context& context, Past& past);
   /// Whether the receiver shall keep this message.
   bool keeps(std::size_t message_bytes) const;
@@ -71,7 +74,8 @@ class Stream {
   std::vector<Candidate> candidates(std::uint32_t piece, ConstBytes raw, const Context& context) const;
   void plan_with_past(std::uint32_t piece, ConstBytes raw, const Context& context, bool thorough);
   void add(const Foretelling& foretelling);
-  bool resolve(const Foretelling& foretelling, std::uint32_t piece, std::size_t bytes, const Window& window, Past& past) const;
+  bool resolve(const Foretelling& foretelling, std::uint32_t piece, std::size_t bytes, const Window& window,
+               Past& past) const;
   struct Best {
     int index;  ///< in foretold_; -1: alone_
     double bytes;
@@ -88,9 +92,9 @@ class Stream {
   std::uint64_t last_plan_ = 0;
   std::uint64_t next_plan_ = 0;
   std::uint64_t next_thorough_ = 0;
-  double credit_s_ = 0;  ///< time that may go into planning: a small share of what the wire takes
+  double credit_s_ = 0;    ///< time that may go into planning: a small share of what the wire takes
   double reluctance_ = 1;  ///< a plan must be worth so many times its cost; grows while plans find nothing better
-  double share_ = 0;     ///< of the first frame of this plan: bytes on the wire per byte of the message
+  double share_ = 0;       ///< of the first frame of this plan: bytes on the wire per byte of the message
   int worse_ = 0;
   bool disappointed_ = false;
   std::uint64_t patience_ = 2;  ///< messages before a disappointing plan is replaced; doubles

@@ -12,7 +12,8 @@ namespace antiphon::codec {
 /// The kept messages of a link by their number: what frames may name as references. Both ends have one.
 class Window {
  public:
-  static constexpr std::uint64_t max_reach = 0x3fff;  ///< frames; well below half of what the 16 bits on the wire can tell
+  static constexpr std::uint64_t max_reach =
+      0x3fff;  ///< frames; well below half of what the 16 bits on the wire can tell
 
   struct Kept {
     std::unique_ptr<std::uint8_t[]> data;

@@ -11,14 +11,15 @@ namespace {
 constexpr double copy_bytes_per_s = 20e9;  // a stored frame is sent in place and copied once at most
 
 double stored_seconds(std::size_t raw_bytes, const Options& options) {
-  return seconds_for({static_cast<double>(raw_bytes), copy_bytes_per_s, copy_bytes_per_s, {}}, raw_bytes, options.wire_bytes_per_s);
+  return seconds_for({static_cast<double>(raw_bytes), copy_bytes_per_s, copy_bytes_per_s, {}}, raw_bytes,
+                     options.wire_bytes_per_s);
 }
 
 /// Temporal prediction falls back to the spatial codec.
 bool is_wanted(const Codec& codec, const Options& options) {
   const Id wanted = options.codec == Id::temporal ? Id::spatial : options.codec;
-  return (wanted == Id::automatic || wanted == codec.id) && (options.allowed_codecs >> static_cast<int>(codec.id) & 1) != 0 &&
-         codec.available();
+  return (wanted == Id::automatic || wanted == codec.id) &&
+         (options.allowed_codecs >> static_cast<int>(codec.id) & 1) != 0 && codec.available();
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ constexpr std::size_t refined_lags = 4;
 constexpr std::size_t max_row = 2048, max_rows_tried = 32, refined_rows = 3;
 constexpr std::size_t refined_families = 2;
 constexpr double worthwhile = 0.99;  // grouping takes a pass more
-constexpr double fixed_bytes = 8;  // of the body, besides the planes
+constexpr double fixed_bytes = 8;    // of the body, besides the planes
 
 struct Grain {
   int places;
@@ -39,7 +39,8 @@ class Samples {
     const std::size_t step = (whole - grain.bytes) / wanted;
     std::uint32_t place = 0x9e3779b9;
     for (std::size_t i = 0; i < wanted; ++i, place = place * 1664525 + 1013904223) {
-      add((step * i + static_cast<std::size_t>(std::uint64_t{place} * step >> 32)) / block_bytes * block_bytes, grain.bytes);
+      add((step * i + static_cast<std::size_t>(std::uint64_t{place} * step >> 32)) / block_bytes * block_bytes,
+          grain.bytes);
     }
   }
   double cost(const Spec& spec, const References& references, const Kernel& kernel, Work& work) const {
@@ -199,7 +200,9 @@ class Search {
     spec.based = spec.base != 0;
     if (spec.based) consider(spec, samples);
   }
-  double cost(const Spec& spec, const Samples& samples) { return samples.cost(spec, foresight_.messages, kernel_, work_); }
+  double cost(const Spec& spec, const Samples& samples) {
+    return samples.cost(spec, foresight_.messages, kernel_, work_);
+  }
   double consider(const Spec& spec, const Samples& samples) {
     const double bytes = cost(spec, samples);
     if (best_.bytes == 0 || bytes < best_.bytes) best_ = {spec, bytes};
@@ -227,7 +230,8 @@ std::vector<Family> families_of(Element element) {
 
 }  // namespace
 
-Found search_spec(ConstBytes raw, const Options& options, const Foresight& foresight, const Kernel& kernel, Work& work) {
+Found search_spec(ConstBytes raw, const Options& options, const Foresight& foresight, const Kernel& kernel,
+                  Work& work) {
   Search search(raw, foresight, kernel, work);
   std::vector<Family> families = families_of(options.element);
   std::erase_if(families, [&](const Family& f) { return !search.fits(f); });
@@ -261,10 +265,12 @@ Found search_near(const Spec& like, ConstBytes raw, const Foresight& foresight, 
   return search.best();
 }
 
-double expected_bytes(const Spec& spec, ConstBytes raw, const References& references, const Kernel& kernel, Work& work, bool few) {
+double expected_bytes(const Spec& spec, ConstBytes raw, const References& references, const Kernel& kernel, Work& work,
+                      bool few) {
   Grain grain = few ? glance : look;
   const std::size_t group = block_bytes * spec.record;
-  if (spec.record > 1 && group > grain.bytes) grain = {std::max(1, static_cast<int>(static_cast<std::size_t>(grain.places) * grain.bytes / group)), group};
+  if (spec.record > 1 && group > grain.bytes)
+    grain = {std::max(1, static_cast<int>(static_cast<std::size_t>(grain.places) * grain.bytes / group)), group};
   return Samples(raw, spec.element_bytes(), grain).cost(spec, references, kernel, work);
 }
 

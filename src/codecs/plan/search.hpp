@@ -24,11 +24,12 @@ struct Found {
 /// Of the options, the element hint and the length of the whole message count.
 Found search_spec(ConstBytes raw, const Options& options, const Foresight& foresight, const Kernel& kernel, Work& work);
 
-/// The same around a spec that suited other messages of the channel, or this one with other foresight: maps and orders anew,
-/// its lags and a few others.
+/// The same around a spec that suited other messages of the channel, or this one with other foresight: maps and orders
+/// anew, its lags and a few others.
 Found search_near(const Spec& like, ConstBytes raw, const Foresight& foresight, const Kernel& kernel, Work& work);
 
 /// What this very spec would make of the message; with `few`, from a glance.
-double expected_bytes(const Spec& spec, ConstBytes raw, const References& references, const Kernel& kernel, Work& work, bool few = false);
+double expected_bytes(const Spec& spec, ConstBytes raw, const References& references, const Kernel& kernel, Work& work,
+                      bool few = false);
 
 }  // namespace antiphon::codec

@@ -12,14 +12,18 @@ constexpr Parameter parameters[] = {
     {"window", 2, 1, 1024, "pieces ahead of what comes in"},
 };
 
-/// Round i: every rank sends the d = radix^i blocks it has, from its own on, to rank − d, 2d, … (radix−1) d, and gets as many
-/// from the other side: ⌈log_radix P⌉ rounds for any P. Blocks go to their places in the output at once; a run that wraps
-/// round the end is two messages. Cost (pLogP): log_radix P · L + (P−1) g(m). J. Bruck et al., 1997.
+/// Round i: every rank sends the d = radix^i blocks it has, from its own on, to rank − d, 2d, … (radix−1) d, and gets
+/// as many from the other side: ⌈log_radix P⌉ rounds for any P. Blocks go to their places in the output at once; a run
+/// that wraps round the end is two messages. Cost (pLogP): log_radix P · L + (P−1) g(m). J. Bruck et al., 1997.
 Schedule build(const Problem& p) { return allgather_bruck(p); }
 
 }  // namespace
 
-extern const Algorithm bruck{Collective::allgather, "bruck", "blocks held grow by a factor a round; short blocks, any number of ranks", parameters,
-                          nullptr, build};
+extern const Algorithm bruck{Collective::allgather,
+                             "bruck",
+                             "blocks held grow by a factor a round; short blocks, any number of ranks",
+                             parameters,
+                             nullptr,
+                             build};
 
 }  // namespace antiphon::allgather_algorithms

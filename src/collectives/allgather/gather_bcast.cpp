@@ -25,19 +25,22 @@ Tree tree_down(const Problem& p, int rank) {
   return radix < 2 ? tree_up(p, rank) : knomial_tree(rank, p.size, radix);
 }
 
-/// Blocks are gathered up a k-nomial tree to rank 0, and all of them go down another or the same: 2 (P−1) messages instead of P log2 P,
-/// but twice the rounds. Subtrees are runs of ranks, so that what goes up lies together in the output.
-/// Cost (pLogP), radix 2: 2 log2 P · L + g(m) + … + g(m P/2) + log2 P · g(P m). A few bytes, where messages cost more than rounds:
-/// many ranks on few cores.
+/// Blocks are gathered up a k-nomial tree to rank 0, and all of them go down another or the same: 2 (P−1) messages
+/// instead of P log2 P, but twice the rounds. Subtrees are runs of ranks, so that what goes up lies together in the
+/// output. Cost (pLogP), radix 2: 2 log2 P · L + g(m) + … + g(m P/2) + log2 P · g(P m). A few bytes, where messages
+/// cost more than rounds: many ranks on few cores.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
   const Tree tree = tree_up(p, p.rank);
   const Tree down = tree_down(p, p.rank);
-  const auto blocks = [&](int first, int last) { return Range{Space::output, first * p.bytes, (last - first) * p.bytes}; };
+  const auto blocks = [&](int first, int last) {
+    return Range{Space::output, first * p.bytes, (last - first) * p.bytes};
+  };
   std::vector<Dep> have{Dep(s.copy(p.whole_input(), p.output_block(p.rank)))};
   OpId next = no_op;
-  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) {  // the smallest subtree is complete first
+  for (auto child = tree.children.rbegin(); child != tree.children.rend();
+       ++child) {  // the smallest subtree is complete first
     const Tree below = tree_up(p, *child);
     const Range range = blocks(below.first, below.last);
     const bool is_long = cut.piece_bytes > 0 && range.bytes > cut.piece_bytes;
@@ -45,18 +48,29 @@ Schedule build(const Problem& p) {
     have.emplace_back(next);
   }
   if (tree.parent >= 0) {
-    const OpId sent = s.add({.kind = OpKind::send, .peer = tree.parent, .tag = up_tag, .from = blocks(tree.first, tree.last), .to = {}, .cut = cut}, have);
+    const OpId sent = s.add({.kind = OpKind::send,
+                             .peer = tree.parent,
+                             .tag = up_tag,
+                             .from = blocks(tree.first, tree.last),
+                             .to = {},
+                             .cut = cut},
+                            have);
     have = {pipelined(s.recv(down.parent, blocks(0, p.size), {sent}, cut, down_tag))};
   }
   for (const int child : down.children) {
-    s.add({.kind = OpKind::send, .peer = child, .tag = down_tag, .from = blocks(0, p.size), .to = {}, .cut = cut}, have);
+    s.add({.kind = OpKind::send, .peer = child, .tag = down_tag, .from = blocks(0, p.size), .to = {}, .cut = cut},
+          have);
   }
   return s;
 }
 
 }  // namespace
 
-extern const Algorithm gather_bcast{Collective::allgather, "gather_bcast", "up a k-nomial tree and down again; fewest messages, a few bytes",
-                                    parameters, nullptr, build};
+extern const Algorithm gather_bcast{Collective::allgather,
+                                    "gather_bcast",
+                                    "up a k-nomial tree and down again; fewest messages, a few bytes",
+                                    parameters,
+                                    nullptr,
+                                    build};
 
 }  // namespace antiphon::allgather_algorithms

@@ -12,9 +12,10 @@ constexpr Parameter parameters[] = {
     {"window", 2, 1, 1024, "pieces ahead of what comes in"},
 };
 
-/// Neighbours exchange: own blocks first, then, with the neighbour on the other side and in turns, the two blocks that came in
-/// the step before. P/2 steps, each rank talks to two others only. Cost (pLogP): P/2 · L + (P−1) g(m). Even P only.
-/// J. Chen et al., "Performance evaluation of allgather algorithms on terascale Linux cluster with fast Ethernet", 2005.
+/// Neighbours exchange: own blocks first, then, with the neighbour on the other side and in turns, the two blocks that
+/// came in the step before. P/2 steps, each rank talks to two others only. Cost (pLogP): P/2 · L + (P−1) g(m). Even P
+/// only. J. Chen et al., "Performance evaluation of allgather algorithms on terascale Linux cluster with fast
+/// Ethernet", 2005.
 Schedule build(const Problem& p) {
   Schedule s;
   GatheredBlocks blocks(s, p, cut_of(p, "piece_bytes"));
@@ -48,8 +49,12 @@ bool supports_problem(const Problem& p) { return p.size % 2 == 0 || p.size == 1;
 
 }  // namespace
 
-extern const Algorithm neighbour_exchange{Collective::allgather, "neighbour_exchange",
-                                          "neighbours on either side exchange in turns; even numbers of ranks, medium blocks",
-                                          parameters, supports_problem, build};
+extern const Algorithm neighbour_exchange{
+    Collective::allgather,
+    "neighbour_exchange",
+    "neighbours on either side exchange in turns; even numbers of ranks, medium blocks",
+    parameters,
+    supports_problem,
+    build};
 
 }  // namespace antiphon::allgather_algorithms

@@ -14,8 +14,8 @@ constexpr Parameter parameters[] = {
     {"window", 2, 1, 1024, "pieces ahead of what comes in"},
 };
 
-/// Step i: exchange all that both have with rank XOR 2^i (paper 4's pairwise exchange). Messages are runs of the output.
-/// Cost (pLogP): log2 P · L + (P−1) g(m). Powers of two only: `bruck` does as well for any other P.
+/// Step i: exchange all that both have with rank XOR 2^i (paper 4's pairwise exchange). Messages are runs of the
+/// output. Cost (pLogP): log2 P · L + (P−1) g(m). Powers of two only: `bruck` does as well for any other P.
 Schedule build(const Problem& p) {
   Schedule s;
   GatheredBlocks blocks(s, p, cut_of(p, "piece_bytes"));
@@ -33,8 +33,11 @@ bool supports_problem(const Problem& p) { return std::has_single_bit(static_cast
 
 }  // namespace
 
-extern const Algorithm recursive_doubling{Collective::allgather, "recursive_doubling",
-                                          "pairs exchange all they have; powers of two, short and medium blocks", parameters,
-                                          supports_problem, build};
+extern const Algorithm recursive_doubling{Collective::allgather,
+                                          "recursive_doubling",
+                                          "pairs exchange all they have; powers of two, short and medium blocks",
+                                          parameters,
+                                          supports_problem,
+                                          build};
 
 }  // namespace antiphon::allgather_algorithms

@@ -16,8 +16,8 @@ constexpr Parameter parameters[] = {
     {"window", 2, 1, 1024, "pieces of a message ahead of what comes in for the same part"},
 };
 
-/// The strides of the parts' rings: +1 (pair), −1 (co-pair), then other pairs ±u that have no divisor in common with P, so
-/// that each ring visits all ranks. Few such u: strides are used again.
+/// The strides of the parts' rings: +1 (pair), −1 (co-pair), then other pairs ±u that have no divisor in common with P,
+/// so that each ring visits all ranks. Few such u: strides are used again.
 std::vector<int> strides(int size, int count) {
   std::vector<int> found;
   for (int u = 1; u == 1 || 2 * u < size; ++u) {
@@ -30,17 +30,21 @@ std::vector<int> strides(int size, int count) {
   return chosen;
 }
 
-/// Part `part` of all blocks: a doubling exchange along the ring with this stride, in scratch in the order of that ring.
+/// Part `part` of all blocks: a doubling exchange along the ring with this stride, in scratch in the order of that
+/// ring.
 void gather_part(Schedule& s, const Problem& p, const Partition& parts, int part, int stride) {
   const Cut cut = cut_of(p, "piece_bytes");
   const std::int64_t bytes = parts.size(part);
   if (bytes == 0) return;
-  const auto at = [&](int steps) { return static_cast<int>(((p.rank + static_cast<long long>(stride) * steps) % p.size + p.size) % p.size); };
+  const auto at = [&](int steps) {
+    return static_cast<int>(((p.rank + static_cast<long long>(stride) * steps) % p.size + p.size) % p.size);
+  };
   const Range ring = s.scratch(bytes * p.size);
   std::vector<OpId> have{s.copy(parts.of(p.whole_input(), part), ring.sub(0, bytes))};
   for (int distance = 1; distance < p.size; distance *= 2) {
     const int count = std::min(distance, p.size - distance);
-    const OpId received = s.recv(at(distance), ring.sub(distance * bytes, count * bytes), {}, {cut.piece_bytes, 2 * cut.window}, part);
+    const OpId received =
+        s.recv(at(distance), ring.sub(distance * bytes, count * bytes), {}, {cut.piece_bytes, 2 * cut.window}, part);
     s.send(at(-distance), ring.sub(0, count * bytes), {paced(received, cut.window)}, cut, part);
     for (const OpId op : have) s.after(op);
     have.push_back(received);
@@ -50,10 +54,11 @@ void gather_part(Schedule& s, const Problem& p, const Partition& parts, int part
   }
 }
 
-/// Paper 4, §3.2: blocks are split into parts; one goes to the pair, one to the co-pair, at the same distance in the opposite
-/// direction, each doubling what ranks have of it. Here parts travel in scratch, where what a rank has of one lies in one
-/// run, so a step is one message per part for any P; and there may be more than two parts, on rings of other strides.
-/// Cost: log2 P (L + C·o) + (P−1) g(m), and a copy of all blocks. For networks that carry several streams a port at once.
+/// Paper 4, §3.2: blocks are split into parts; one goes to the pair, one to the co-pair, at the same distance in the
+/// opposite direction, each doubling what ranks have of it. Here parts travel in scratch, where what a rank has of one
+/// lies in one run, so a step is one message per part for any P; and there may be more than two parts, on rings of
+/// other strides. Cost: log2 P (L + C·o) + (P−1) g(m), and a copy of all blocks. For networks that carry several
+/// streams a port at once.
 Schedule build(const Problem& p) {
   Schedule s;
   const auto count = static_cast<int>(p.parameter("concurrency"));
@@ -66,8 +71,11 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm split_exchange{Collective::allgather, "split_exchange",
-                                      "blocks split between pair and co-pair, in opposite directions; medium blocks", parameters,
-                                      nullptr, build};
+extern const Algorithm split_exchange{Collective::allgather,
+                                      "split_exchange",
+                                      "blocks split between pair and co-pair, in opposite directions; medium blocks",
+                                      parameters,
+                                      nullptr,
+                                      build};
 
 }  // namespace antiphon::allgather_algorithms

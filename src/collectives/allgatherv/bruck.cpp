@@ -12,13 +12,17 @@ constexpr Parameter parameters[] = {
     {"window", 2, 1, 1024, "pieces ahead of what comes in"},
 };
 
-/// As for allgather: round i doubles (radix 2) the blocks that a rank has, ⌈log_radix P⌉ rounds for any P. A rank whose output
-/// has gaps or another order receives into scratch and copies. Cost (pLogP): log_radix P · L + g(all blocks).
+/// As for allgather: round i doubles (radix 2) the blocks that a rank has, ⌈log_radix P⌉ rounds for any P. A rank whose
+/// output has gaps or another order receives into scratch and copies. Cost (pLogP): log_radix P · L + g(all blocks).
 Schedule build(const Problem& p) { return allgather_bruck(p); }
 
 }  // namespace
 
-extern const Algorithm bruck{Collective::allgatherv, "bruck", "blocks held grow by a factor a round; short blocks, any number of ranks", parameters,
-                          nullptr, build};
+extern const Algorithm bruck{Collective::allgatherv,
+                             "bruck",
+                             "blocks held grow by a factor a round; short blocks, any number of ranks",
+                             parameters,
+                             nullptr,
+                             build};
 
 }  // namespace antiphon::allgatherv_algorithms

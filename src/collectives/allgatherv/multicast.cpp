@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "antiphon/algorithm.hpp"
 #include "patterns/multicast.hpp"
+#include "antiphon/algorithm.hpp"
 
 namespace antiphon::allgatherv_algorithms {
 
@@ -8,19 +8,26 @@ namespace {
 
 constexpr Parameter parameters[] = {
     {"senders", 2, 1, 1024, "ranks that send at a time; their messages meet in every receiver's port"},
-    {"segment_bytes", 0, 0, 1 << 30, "bytes per message to the group; 0 sends all as one, which the transport cuts into packets"},
+    {"segment_bytes", 0, 0, 1 << 30,
+     "bytes per message to the group; 0 sends all as one, which the transport cuts into packets"},
     {"window", 4, 1, 64, "messages under way"},
 };
 
-/// Each rank's block is multicast in turn; `senders` 1 is the series of broadcasts of paper 1 (§4.2), more keep the wire busy while
-/// the next one hears that it is its turn. Cost: every rank's link carries each block once inwards, P·g(m) as any allgather's; but an
-/// uplink between switches carries each block once too, where point-to-point algorithms send it to every rank beyond or near so.
-/// Each sender waits for its own acknowledgements only.
+/// Each rank's block is multicast in turn; `senders` 1 is the series of broadcasts of paper 1 (§4.2), more keep the
+/// wire busy while the next one hears that it is its turn. Cost: every rank's link carries each block once inwards,
+/// P·g(m) as any allgather's; but an uplink between switches carries each block once too, where point-to-point
+/// algorithms send it to every rank beyond or near so. Each sender waits for its own acknowledgements only.
 Schedule build(const Problem& p) { return allgather_multicast(p); }
 
 }  // namespace
 
-extern const Algorithm multicast{Collective::allgatherv, "multicast", "each block multicast in turn; switches joined by slow links, short blocks", parameters, nullptr, build,
-                                Knowledge::local, true};
+extern const Algorithm multicast{Collective::allgatherv,
+                                 "multicast",
+                                 "each block multicast in turn; switches joined by slow links, short blocks",
+                                 parameters,
+                                 nullptr,
+                                 build,
+                                 Knowledge::local,
+                                 true};
 
 }  // namespace antiphon::allgatherv_algorithms

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "antiphon/algorithm.hpp"
 #include "patterns/multicast.hpp"
+#include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
 #include "patterns/reduce_up.hpp"
 
@@ -9,7 +9,8 @@ namespace antiphon::allreduce_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 2, 0, 64, "of the k-nomial tree up; 1: a chain; 0: a binary tree, in which no rank hears from more than two"},
+    {"radix", 2, 0, 64,
+     "of the k-nomial tree up; 1: a chain; 0: a binary tree, in which no rank hears from more than two"},
     {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment, on the way up and to the group; 0: whole vectors"},
     {"window", 4, 1, 64, "segments under way"},
 };
@@ -17,8 +18,9 @@ constexpr Parameter parameters[] = {
 constexpr int up_tag = 0;
 constexpr int down_tag = 1;
 
-/// Segments are reduced up a k-nomial tree to rank 0, which multicasts each as it is done. Cost (pLogP), k segments of s bytes, radix 2:
-/// log2 P (L + g(s)) + (k−1) log2 P·g(s) up, g(s) + L down: half of what `reduce_bcast` does. Short vectors; any operation.
+/// Segments are reduced up a k-nomial tree to rank 0, which multicasts each as it is done. Cost (pLogP), k segments of
+/// s bytes, radix 2: log2 P (L + g(s)) + (k−1) log2 P·g(s) up, g(s) + L down: half of what `reduce_bcast` does. Short
+/// vectors; any operation.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
@@ -37,7 +39,13 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm multicast{Collective::allreduce, "multicast", "reduced up a tree, one multicast down; short vectors, any operation",
-                                 parameters, nullptr, build, Knowledge::local, true};
+extern const Algorithm multicast{Collective::allreduce,
+                                 "multicast",
+                                 "reduced up a tree, one multicast down; short vectors, any operation",
+                                 parameters,
+                                 nullptr,
+                                 build,
+                                 Knowledge::local,
+                                 true};
 
 }  // namespace antiphon::allreduce_algorithms

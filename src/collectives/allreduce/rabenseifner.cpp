@@ -19,7 +19,8 @@ constexpr int gather_tag = 1;
 
 /// The way of the halving backwards: each partner gives back the reduced half. Returns the last things that came in.
 std::vector<OpId> double_back(Schedule& s, const Problem& p, const Halved& halved, const Cut& cut) {
-  std::vector<OpId> have{s.copy(halved.kept.where, p.whole_output().sub(halved.kept_range.offset_bytes, halved.kept_range.bytes),
+  std::vector<OpId> have{s.copy(halved.kept.where,
+                                p.whole_output().sub(halved.kept_range.offset_bytes, halved.kept_range.bytes),
                                 {halved.kept.since.op})};
   Range mine = halved.kept_range;
   for (auto step = halved.steps.rbegin(); step != halved.steps.rend(); ++step) {
@@ -30,7 +31,8 @@ std::vector<OpId> double_back(Schedule& s, const Problem& p, const Halved& halve
                         {cut.piece_bytes, 2 * cut.window}, gather_tag);
     }
     if (mine.bytes > 0) {
-      s.send(step->partner, p.whole_output().sub(mine.offset_bytes, mine.bytes), {paced(received, cut.window)}, cut, gather_tag);
+      s.send(step->partner, p.whole_output().sub(mine.offset_bytes, mine.bytes), {paced(received, cut.window)}, cut,
+             gather_tag);
       for (const OpId op : have) s.after(op);
     }
     have.push_back(received);
@@ -39,9 +41,10 @@ std::vector<OpId> double_back(Schedule& s, const Problem& p, const Halved& halve
   return have;
 }
 
-/// Reduce-scatter by recursive halving, then allgather by recursive doubling (R. Rabenseifner, 2004). The nearest partners
-/// come first, so runs of neighbouring ranks are combined and operations need not commute. Beyond a power of two, pairs of
-/// neighbours act as one, which costs two more vectors. Cost (pLogP): 2 log2 P · L + 2 (P−1)/P·g(m). Medium and long vectors.
+/// Reduce-scatter by recursive halving, then allgather by recursive doubling (R. Rabenseifner, 2004). The nearest
+/// partners come first, so runs of neighbouring ranks are combined and operations need not commute. Beyond a power of
+/// two, pairs of neighbours act as one, which costs two more vectors. Cost (pLogP): 2 log2 P · L + 2 (P−1)/P·g(m).
+/// Medium and long vectors.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p, "piece_bytes");
@@ -67,8 +70,11 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm rabenseifner{Collective::allreduce, "rabenseifner",
-                                    "recursive halving, then doubling; medium and long vectors, any operation", parameters,
-                                    nullptr, build};
+extern const Algorithm rabenseifner{Collective::allreduce,
+                                    "rabenseifner",
+                                    "recursive halving, then doubling; medium and long vectors, any operation",
+                                    parameters,
+                                    nullptr,
+                                    build};
 
 }  // namespace antiphon::allreduce_algorithms

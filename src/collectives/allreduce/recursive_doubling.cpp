@@ -12,9 +12,10 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "pieces ahead of what comes in"},
 };
 
-/// Step i: exchange partial results with the rank 2^i places away and combine them; pieces of a step follow those of the one
-/// before. Beyond a power of two, pairs of neighbours act as one (two more messages). Partners stand for neighbouring runs of
-/// ranks, so operations need not commute. Cost (pLogP): log2 P (L + g(m)), for P beyond a power of two 2 (L + g(m)) more.
+/// Step i: exchange partial results with the rank 2^i places away and combine them; pieces of a step follow those of
+/// the one before. Beyond a power of two, pairs of neighbours act as one (two more messages). Partners stand for
+/// neighbouring runs of ranks, so operations need not commute. Cost (pLogP): log2 P (L + g(m)), for P beyond a power of
+/// two 2 (L + g(m)) more.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p, "piece_bytes");
@@ -48,8 +49,11 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm recursive_doubling{Collective::allreduce, "recursive_doubling",
-                                          "partners exchange partial results; short vectors, any operation", parameters, nullptr,
+extern const Algorithm recursive_doubling{Collective::allreduce,
+                                          "recursive_doubling",
+                                          "partners exchange partial results; short vectors, any operation",
+                                          parameters,
+                                          nullptr,
                                           build};
 
 }  // namespace antiphon::allreduce_algorithms

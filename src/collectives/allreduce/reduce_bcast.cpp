@@ -8,7 +8,8 @@ namespace antiphon::allreduce_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 2, 0, 64, "of the k-nomial tree; 1: a chain; 0: a binary tree, in which no rank hears from more than two"},
+    {"radix", 2, 0, 64,
+     "of the k-nomial tree; 1: a chain; 0: a binary tree, in which no rank hears from more than two"},
     {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 passes on whole vectors"},
     {"window", 4, 1, 1024, "segments under way from one rank to another"},
 };
@@ -18,10 +19,11 @@ constexpr int down_tag = 1;
 
 Tree tree_at(const Problem& p, int rank) { return run_tree(rank, p.size, static_cast<int>(p.parameter("radix"))); }
 
-/// Segments are reduced up a tree to rank 0 and go down the same tree as they are done: both directions of the links at once.
-/// Subtrees are runs of ranks and are combined in order, so any operation will do. One child at a time sends to a port.
-/// Cost (pLogP), k segments of s bytes: radix 2: 2 log2 P (L + g(s)) + (k−1) log2 P·g(s); chain: 2 (P−1)(L + g(s)) + (k−1) g(s),
-/// which moves each byte over each link but once in each direction. Short vectors, or long ones (chain) of ordered operations.
+/// Segments are reduced up a tree to rank 0 and go down the same tree as they are done: both directions of the links at
+/// once. Subtrees are runs of ranks and are combined in order, so any operation will do. One child at a time sends to a
+/// port. Cost (pLogP), k segments of s bytes: radix 2: 2 log2 P (L + g(s)) + (k−1) log2 P·g(s); chain: 2 (P−1)(L +
+/// g(s)) + (k−1) g(s), which moves each byte over each link but once in each direction. Short vectors, or long ones
+/// (chain) of ordered operations.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
@@ -36,8 +38,11 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm reduce_bcast{Collective::allreduce, "reduce_bcast",
-                                    "reduced up a tree or chain and sent down again in segments; any operation", parameters,
-                                    nullptr, build};
+extern const Algorithm reduce_bcast{Collective::allreduce,
+                                    "reduce_bcast",
+                                    "reduced up a tree or chain and sent down again in segments; any operation",
+                                    parameters,
+                                    nullptr,
+                                    build};
 
 }  // namespace antiphon::allreduce_algorithms

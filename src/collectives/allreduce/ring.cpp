@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "patterns/ring.hpp"
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
-#include "patterns/ring.hpp"
 
 namespace antiphon::allreduce_algorithms {
 
@@ -12,10 +12,10 @@ constexpr Parameter parameters[] = {
     {"window", 8, 1, 1024, "segments under way to the next rank"},
 };
 
-/// The vector is cut into P blocks, each reduced on its way round the ring, and each goes round once more with the result. A
-/// step moves m/P only, so its latency must not count: segments are reduced and passed on as they come, and steps follow each
-/// other without a gap. Cost (pLogP): 2 (P−1)/P·g(m) + (P−1)·2 (L + g(segment)) when blocks are one segment long, without
-/// the L when they are several. One stream a port. Long vectors; needs a commutative operation.
+/// The vector is cut into P blocks, each reduced on its way round the ring, and each goes round once more with the
+/// result. A step moves m/P only, so its latency must not count: segments are reduced and passed on as they come, and
+/// steps follow each other without a gap. Cost (pLogP): 2 (P−1)/P·g(m) + (P−1)·2 (L + g(segment)) when blocks are one
+/// segment long, without the L when they are several. One stream a port. Long vectors; needs a commutative operation.
 Schedule build(const Problem& p) {
   Schedule s;
   const Ring ring{p.rank, p.size, cut_of(p)};
@@ -32,7 +32,8 @@ bool supports_problem(const Problem& p) { return p.commutative; }
 
 }  // namespace
 
-extern const Algorithm ring{Collective::allreduce, "ring", "blocks reduced and passed on round the ring in segments; long vectors",
-                            parameters, supports_problem, build};
+extern const Algorithm ring{
+    Collective::allreduce, "ring", "blocks reduced and passed on round the ring in segments; long vectors", parameters,
+    supports_problem,      build};
 
 }  // namespace antiphon::allreduce_algorithms

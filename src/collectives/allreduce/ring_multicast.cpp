@@ -14,9 +14,10 @@ constexpr Parameter parameters[] = {
     {"window", 8, 1, 1024, "segments under way to the next rank"},
 };
 
-/// The vector is cut into P blocks, each reduced on its way round the ring, and then multicast by the rank where it is complete. Cost
-/// (pLogP): (P−1)/P·g(m) + (P−1)(L + g(segment)) as `ring`'s first half, and m once over every link, but without the latencies of a
-/// second round; an uplink carries each block once. Long vectors; needs a commutative operation.
+/// The vector is cut into P blocks, each reduced on its way round the ring, and then multicast by the rank where it is
+/// complete. Cost (pLogP): (P−1)/P·g(m) + (P−1)(L + g(segment)) as `ring`'s first half, and m once over every link, but
+/// without the latencies of a second round; an uplink carries each block once. Long vectors; needs a commutative
+/// operation.
 Schedule build(const Problem& p) {
   Schedule s;
   const Ring ring{p.rank, p.size, cut_of(p)};
@@ -33,7 +34,13 @@ bool supports_problem(const Problem& p) { return p.commutative; }
 
 }  // namespace
 
-extern const Algorithm ring_multicast{Collective::allreduce, "ring_multicast", "blocks reduced round the ring, then multicast; long vectors",
-                                      parameters, supports_problem, build, Knowledge::local, true};
+extern const Algorithm ring_multicast{Collective::allreduce,
+                                      "ring_multicast",
+                                      "blocks reduced round the ring, then multicast; long vectors",
+                                      parameters,
+                                      supports_problem,
+                                      build,
+                                      Knowledge::local,
+                                      true};
 
 }  // namespace antiphon::allreduce_algorithms

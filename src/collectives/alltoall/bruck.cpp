@@ -34,7 +34,8 @@ class Bruck {
     const OpId received = s_.recv((p_.rank - shift + p_.size) % p_.size, in);
     s_.send((p_.rank + shift) % p_.size, out);
     for (const Dep& dep : packed) s_.after(dep);
-    // Unpacking writes what packing read; many copies are joined into one, not to have the square of their number of dependencies.
+    // Unpacking writes what packing read; many copies are joined into one, not to have the square of their number of
+    // dependencies.
     if (packed.size() > 8) {
       const OpId all = s_.copy({}, {});
       for (const Dep& dep : packed) s_.after(dep);
@@ -78,7 +79,8 @@ class Bruck {
     return runs;
   }
 
-  void transfer(const std::vector<Run>& runs, const Range& packed, const std::vector<Dep>& after, bool pack, std::vector<Dep>& copies) {
+  void transfer(const std::vector<Run>& runs, const Range& packed, const std::vector<Dep>& after, bool pack,
+                std::vector<Dep>& copies) {
     std::int64_t at = 0;
     for (const auto& [first, length] : runs) {
       const Range there = packed.sub(at, length * p_.bytes);
@@ -99,9 +101,9 @@ class Bruck {
   std::vector<OpId> arrived_, arriving_;
 };
 
-/// A block for the rank j further on travels the digits of j in base `radix`, with all others that have the same digit there:
-/// ⌈log_radix P⌉ rounds of radix−1 messages instead of P−1 messages, for log_radix P times the bytes.
-/// Cost (pLogP): log_radix P · (L + (radix−1)·g(m·P/radix)). Short blocks. J. Bruck et al., 1997.
+/// A block for the rank j further on travels the digits of j in base `radix`, with all others that have the same digit
+/// there: ⌈log_radix P⌉ rounds of radix−1 messages instead of P−1 messages, for log_radix P times the bytes. Cost
+/// (pLogP): log_radix P · (L + (radix−1)·g(m·P/radix)). Short blocks. J. Bruck et al., 1997.
 Schedule build(const Problem& p) {
   Schedule s;
   Bruck bruck(s, p);
@@ -116,7 +118,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm bruck{Collective::alltoall, "bruck", "blocks travel together, digit by digit; short blocks", parameters,
-                             nullptr, build};
+extern const Algorithm bruck{Collective::alltoall, "bruck", "blocks travel together, digit by digit; short blocks",
+                             parameters,           nullptr, build};
 
 }  // namespace antiphon::alltoall_algorithms

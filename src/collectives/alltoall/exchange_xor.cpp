@@ -14,9 +14,10 @@ constexpr Parameter parameters[] = {
     {"token_bytes", 32768, 0, 1 << 30, "with sync 1: blocks up to this need no token"},
 };
 
-/// Phases in which ranks exchange in pairs: rank XOR i if P is a power of two, else the rounds of a round-robin tournament
-/// (P−1 for even P, P for odd P, when each rank sits out once). As in `rotated`, pieces are in lock-step, here with the very
-/// rank they go to, so that either side of a pair holds back the other. Cost: (P−1)·m over one link, plus a latency per window.
+/// Phases in which ranks exchange in pairs: rank XOR i if P is a power of two, else the rounds of a round-robin
+/// tournament (P−1 for even P, P for odd P, when each rank sits out once). As in `rotated`, pieces are in lock-step,
+/// here with the very rank they go to, so that either side of a pair holds back the other. Cost: (P−1)·m over one link,
+/// plus a latency per window.
 Schedule build(const Problem& p) {
   Schedule s;
   s.copy(p.input_block(p.rank), p.output_block(p.rank));
@@ -32,8 +33,11 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm exchange_xor{Collective::alltoall, "exchange_xor",
-                                    "exchanges in pairs, in lock-step pieces; XOR phases or a round-robin tournament", parameters,
-                                    nullptr, build};
+extern const Algorithm exchange_xor{Collective::alltoall,
+                                    "exchange_xor",
+                                    "exchanges in pairs, in lock-step pieces; XOR phases or a round-robin tournament",
+                                    parameters,
+                                    nullptr,
+                                    build};
 
 }  // namespace antiphon::alltoall_algorithms

@@ -7,9 +7,9 @@ namespace antiphon::alltoall_algorithms {
 
 namespace {
 
-/// In round i partners 2^i ranks away exchange all blocks that still have to cross to the other's side: log2 P messages of half
-/// of all blocks each, as Bruck's algorithm, but between pairs, and only for powers of two (recursive doubling in MVAPICH 0.9.2).
-/// Cost (pLogP): log2 P · (L + g(m·P/2)). Short blocks.
+/// In round i partners 2^i ranks away exchange all blocks that still have to cross to the other's side: log2 P messages
+/// of half of all blocks each, as Bruck's algorithm, but between pairs, and only for powers of two (recursive doubling
+/// in MVAPICH 0.9.2). Cost (pLogP): log2 P · (L + g(m·P/2)). Short blocks.
 Schedule build(const Problem& p) {
   Schedule s;
   // Place j: the block that still has to go j away (by exclusive or); at the end, the one that came from there.
@@ -38,7 +38,8 @@ Schedule build(const Problem& p) {
     const OpId received = s.recv(p.rank ^ distance, in);
     for (int run = 0; run < runs; ++run) {
       const OpId unpacked = s.copy(slot(in, run), places_of(run), {received, packed[static_cast<std::size_t>(run)]});
-      for (int j = (2 * run + 1) * distance; j < (2 * run + 2) * distance; ++j) at[static_cast<std::size_t>(j)] = unpacked;
+      for (int j = (2 * run + 1) * distance; j < (2 * run + 2) * distance; ++j)
+        at[static_cast<std::size_t>(j)] = unpacked;
     }
   }
   for (int j = 0; j < p.size; ++j) s.copy(place(j), p.output_block(p.rank ^ j), {at[static_cast<std::size_t>(j)]});
@@ -49,7 +50,8 @@ bool supports_problem(const Problem& p) { return std::has_single_bit(static_cast
 
 }  // namespace
 
-extern const Algorithm hypercube{Collective::alltoall, "hypercube", "partners exchange all that has to cross; powers of two, short blocks", {},
-                              supports_problem, build};
+extern const Algorithm hypercube{
+    Collective::alltoall, "hypercube", "partners exchange all that has to cross; powers of two, short blocks", {},
+    supports_problem,     build};
 
 }  // namespace antiphon::alltoall_algorithms

@@ -14,11 +14,12 @@ constexpr Parameter parameters[] = {
     {"token_bytes", 32768, 0, 1 << 30, "with sync 1: blocks up to this need no token"},
 };
 
-/// Phase i = 1…P−1: send to rank+i, receive from rank−i (paper 1, Figure 2), in lock-step pieces: piece k leaves when piece
-/// k−window has come in, across phases too. So about `window` pieces are under way to any port, which is what keeps a
-/// switch's buffer from overflowing. But a rank is held back by whom it receives from, not by whom it sends to: without more,
-/// ranks drift apart in long blocks until two phases meet in a port (measured on 100 Mb/s, 16 nodes, 64 KiB: 1.5× the wire's
-/// time; 1.03× with tokens). Cost: (P−1)·m over one link, plus a latency per window; with sync 2 plus P−2 barriers.
+/// Phase i = 1…P−1: send to rank+i, receive from rank−i (paper 1, Figure 2), in lock-step pieces: piece k leaves when
+/// piece k−window has come in, across phases too. So about `window` pieces are under way to any port, which is what
+/// keeps a switch's buffer from overflowing. But a rank is held back by whom it receives from, not by whom it sends to:
+/// without more, ranks drift apart in long blocks until two phases meet in a port (measured on 100 Mb/s, 16 nodes, 64
+/// KiB: 1.5× the wire's time; 1.03× with tokens). Cost: (P−1)·m over one link, plus a latency per window; with sync 2
+/// plus P−2 barriers.
 Schedule build(const Problem& p) {
   Schedule s;
   s.copy(p.input_block(p.rank), p.output_block(p.rank));
@@ -33,8 +34,8 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm rotated{Collective::alltoall, "rotated",
-                               "rotated pairwise phases in lock-step pieces; contention-free for long blocks", parameters,
-                               nullptr, build};
+extern const Algorithm rotated{
+    Collective::alltoall, "rotated", "rotated pairwise phases in lock-step pieces; contention-free for long blocks",
+    parameters,           nullptr,   build};
 
 }  // namespace antiphon::alltoall_algorithms

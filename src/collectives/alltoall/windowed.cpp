@@ -13,8 +13,8 @@ constexpr Parameter parameters[] = {
 };
 
 /// Posts receives from rank−i and sends to rank+i, `window` of each at a time, the next when the oldest is through (the
-/// scattered algorithm of MPICH). Cost: one latency and (P−1)·m for short blocks; long ones from several ranks at a time
-/// overflow a switch's port.
+/// scattered algorithm of MPICH). Cost: one latency and (P−1)·m for short blocks; long ones from several ranks at a
+/// time overflow a switch's port.
 Schedule build(const Problem& p) {
   Schedule s;
   s.copy(p.input_block(p.rank), p.output_block(p.rank));
@@ -29,8 +29,8 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm windowed{Collective::alltoall, "windowed",
-                                "messages to and from a window of ranks at a time; short and medium blocks", parameters, nullptr,
-                                build};
+extern const Algorithm windowed{
+    Collective::alltoall, "windowed", "messages to and from a window of ranks at a time; short and medium blocks",
+    parameters,           nullptr,    build};
 
 }  // namespace antiphon::alltoall_algorithms

@@ -14,9 +14,10 @@ constexpr Parameter parameters[] = {
     {"token_bytes", 32768, 0, 1 << 30, "with sync 1: blocks up to this need no token"},
 };
 
-/// Phases in which ranks exchange in pairs (XOR, or a round-robin tournament), in lock-step pieces: a piece leaves when what the
-/// same rank has sent back is at most `window` pieces behind, so either side holds back the other; the longer of both blocks
-/// goes on alone. Cost: the largest of all sums over phases of the longer of both blocks; (P−1)·m when they are equal.
+/// Phases in which ranks exchange in pairs (XOR, or a round-robin tournament), in lock-step pieces: a piece leaves when
+/// what the same rank has sent back is at most `window` pieces behind, so either side holds back the other; the longer
+/// of both blocks goes on alone. Cost: the largest of all sums over phases of the longer of both blocks; (P−1)·m when
+/// they are equal.
 Schedule build(const Problem& p) {
   Schedule s;
   s.copy(p.input_block(p.rank), p.output_block(p.rank));
@@ -32,8 +33,11 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm exchange_xor{Collective::alltoallv, "exchange_xor",
-                                    "exchanges in pairs, in lock-step pieces; blocks of about equal length", parameters, nullptr,
+extern const Algorithm exchange_xor{Collective::alltoallv,
+                                    "exchange_xor",
+                                    "exchanges in pairs, in lock-step pieces; blocks of about equal length",
+                                    parameters,
+                                    nullptr,
                                     build};
 
 }  // namespace antiphon::alltoallv_algorithms

@@ -14,12 +14,12 @@ constexpr Parameter parameters[] = {
     {"token_bytes", 32768, 0, 1 << 30, "with sync 1: blocks up to this need no token"},
 };
 
-/// Phase i = 1…P−1: send to rank+i, receive from rank−i; a piece leaves when what came in is at most `window` pieces behind
-/// what should have come in by then. Blocks that fit into the window together are all sent at once; empty ones are not sent,
-/// and what would have waited for them waits for what came before. PhasedExchange says why no sizes make ranks wait in a
-/// circle. Good when all ranks have about the same to send to everyone; a rank that receives little is not held back from
-/// sending to one that receives much: for hot spots use sync 1, or `tokens`.
-/// Cost: the largest of all sums over phases of the larger of both directions; (P−1)·m when blocks are equal.
+/// Phase i = 1…P−1: send to rank+i, receive from rank−i; a piece leaves when what came in is at most `window` pieces
+/// behind what should have come in by then. Blocks that fit into the window together are all sent at once; empty ones
+/// are not sent, and what would have waited for them waits for what came before. PhasedExchange says why no sizes make
+/// ranks wait in a circle. Good when all ranks have about the same to send to everyone; a rank that receives little is
+/// not held back from sending to one that receives much: for hot spots use sync 1, or `tokens`. Cost: the largest of
+/// all sums over phases of the larger of both directions; (P−1)·m when blocks are equal.
 Schedule build(const Problem& p) {
   Schedule s;
   s.copy(p.input_block(p.rank), p.output_block(p.rank));
@@ -34,8 +34,11 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm rotated{Collective::alltoallv, "rotated",
-                               "rotated pairwise phases in lock-step pieces; blocks of about equal length", parameters, nullptr,
+extern const Algorithm rotated{Collective::alltoallv,
+                               "rotated",
+                               "rotated pairwise phases in lock-step pieces; blocks of about equal length",
+                               parameters,
+                               nullptr,
                                build};
 
 }  // namespace antiphon::alltoallv_algorithms

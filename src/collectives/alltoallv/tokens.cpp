@@ -23,7 +23,11 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm tokens{Collective::alltoallv, "tokens",
-                              "receivers grant long blocks piece by piece; skewed sizes and hot spots", parameters, nullptr, build};
+extern const Algorithm tokens{Collective::alltoallv,
+                              "tokens",
+                              "receivers grant long blocks piece by piece; skewed sizes and hot spots",
+                              parameters,
+                              nullptr,
+                              build};
 
 }  // namespace antiphon::alltoallv_algorithms

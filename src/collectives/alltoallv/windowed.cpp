@@ -12,9 +12,9 @@ constexpr Parameter parameters[] = {
     {"piece_bytes", 0, 0, 1 << 30, "bytes per piece of a block; 0 sends whole blocks"},
 };
 
-/// Posts receives from rank−i and sends to rank+i, `window` of each at a time, the next when the oldest is through; empty
-/// blocks cost nothing. Cost: one latency and the bytes of the busiest rank for short blocks; long ones from several ranks at
-/// a time overflow a switch's port.
+/// Posts receives from rank−i and sends to rank+i, `window` of each at a time, the next when the oldest is through;
+/// empty blocks cost nothing. Cost: one latency and the bytes of the busiest rank for short blocks; long ones from
+/// several ranks at a time overflow a switch's port.
 Schedule build(const Problem& p) {
   Schedule s;
   s.copy(p.input_block(p.rank), p.output_block(p.rank));
@@ -29,8 +29,11 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm windowed{Collective::alltoallv, "windowed",
-                                "messages to and from a window of ranks at a time; short and sparse blocks", parameters, nullptr,
+extern const Algorithm windowed{Collective::alltoallv,
+                                "windowed",
+                                "messages to and from a window of ranks at a time; short and sparse blocks",
+                                parameters,
+                                nullptr,
                                 build};
 
 }  // namespace antiphon::alltoallv_algorithms

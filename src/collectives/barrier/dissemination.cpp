@@ -6,7 +6,8 @@ namespace antiphon::barrier_algorithms {
 
 namespace {
 
-/// ⌈log2 P⌉ rounds; in round i a token goes to rank + 2^i and one comes from rank − 2^i. Cost (pLogP): ⌈log2 P⌉ (L + g(0)).
+/// ⌈log2 P⌉ rounds; in round i a token goes to rank + 2^i and one comes from rank − 2^i. Cost (pLogP): ⌈log2 P⌉ (L +
+/// g(0)).
 Schedule build(const Problem& p) {
   Schedule s;
   add_barrier(s, p.rank, p.size, {}, 0);
@@ -15,6 +16,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm dissemination{Collective::barrier, "dissemination", "tokens at doubling distances", {}, nullptr, build};
+extern const Algorithm dissemination{
+    Collective::barrier, "dissemination", "tokens at doubling distances", {}, nullptr, build};
 
 }  // namespace antiphon::barrier_algorithms

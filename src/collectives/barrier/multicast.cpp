@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "antiphon/algorithm.hpp"
 #include "patterns/multicast.hpp"
+#include "antiphon/algorithm.hpp"
 #include "patterns/tree.hpp"
 
 namespace antiphon::barrier_algorithms {
@@ -14,13 +14,14 @@ constexpr Parameter parameters[] = {
 /// Rank 0's children expect its release, which may come over the same way as tokens.
 constexpr int release_tag = 1;
 
-/// Tokens go up a k-nomial tree to rank 0, which lets all go by one multicast. Cost (pLogP): ⌈log_radix P⌉ (L + (radix−1) g(0)) + L: half
-/// the rounds of `tree`. Rank 0 alone waits for the acknowledgements of its release.
+/// Tokens go up a k-nomial tree to rank 0, which lets all go by one multicast. Cost (pLogP): ⌈log_radix P⌉ (L +
+/// (radix−1) g(0)) + L: half the rounds of `tree`. Rank 0 alone waits for the acknowledgements of its release.
 Schedule build(const Problem& p) {
   Schedule s;
   const Tree tree = knomial_tree(p.rank, p.size, static_cast<int>(p.parameter("radix")));
   std::vector<Dep> heard;
-  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) heard.push_back(s.recv_token(*child));
+  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child)
+    heard.push_back(s.recv_token(*child));
   const int group = everybody(s, p);
   if (tree.parent < 0) {
     s.add({.kind = OpKind::multicast, .tag = release_tag, .from = {}, .to = {}, .group = group}, heard);
@@ -33,7 +34,8 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm multicast{Collective::barrier, "multicast", "tokens up a k-nomial tree, one multicast to go on", parameters, nullptr, build,
-                                Knowledge::local, true};
+extern const Algorithm multicast{Collective::barrier, "multicast", "tokens up a k-nomial tree, one multicast to go on",
+                                 parameters,          nullptr,     build,
+                                 Knowledge::local,    true};
 
 }  // namespace antiphon::barrier_algorithms

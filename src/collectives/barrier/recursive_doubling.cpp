@@ -6,8 +6,8 @@ namespace antiphon::barrier_algorithms {
 
 namespace {
 
-/// Partners 1, 2, 4… places away exchange tokens. Beyond a power of two, pairs of neighbours act as one, which costs two more
-/// rounds. Cost (pLogP): log2 P (L + g(0)). As Open MPI's; partners on the same node come first.
+/// Partners 1, 2, 4… places away exchange tokens. Beyond a power of two, pairs of neighbours act as one, which costs
+/// two more rounds. Cost (pLogP): log2 P (L + g(0)). As Open MPI's; partners on the same node come first.
 Schedule build(const Problem& p) {
   Schedule s;
   const Folding folding(p.size);
@@ -29,7 +29,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm recursive_doubling{Collective::barrier, "recursive_doubling", "tokens between partners at doubling distances", {},
-                                       nullptr, build};
+extern const Algorithm recursive_doubling{
+    Collective::barrier, "recursive_doubling", "tokens between partners at doubling distances", {}, nullptr, build};
 
 }  // namespace antiphon::barrier_algorithms

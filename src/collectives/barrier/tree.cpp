@@ -17,7 +17,8 @@ Schedule build(const Problem& p) {
   Schedule s;
   const Tree tree = knomial_tree(p.rank, p.size, static_cast<int>(p.parameter("radix")));
   std::vector<Dep> heard;
-  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) heard.push_back(s.recv_token(*child));
+  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child)
+    heard.push_back(s.recv_token(*child));
   if (tree.parent >= 0) {
     s.add({.kind = OpKind::send, .peer = tree.parent, .from = {}, .to = {}}, heard);
     heard = {Dep(s.recv_token(tree.parent))};
@@ -28,7 +29,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm tree{Collective::barrier, "tree", "tokens up and down a k-nomial tree; fewest messages", parameters,
-                            nullptr, build};
+extern const Algorithm tree{Collective::barrier, "tree",  "tokens up and down a k-nomial tree; fewest messages",
+                            parameters,          nullptr, build};
 
 }  // namespace antiphon::barrier_algorithms

@@ -23,6 +23,6 @@ Schedule build(const Problem& p) {
 }  // namespace
 
 extern const Algorithm binary{Collective::bcast, "binary", "segments down a binary tree; medium messages, many ranks",
-                             parameters, nullptr, build};
+                              parameters,        nullptr,  build};
 
 }  // namespace antiphon::bcast_algorithms

@@ -12,17 +12,19 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way to one rank"},
 };
 
-/// In round i every rank that has the message sends it on, to the largest subtree first, all of it before the next child
-/// gets any: so that who is served first passes it on first. Cost (pLogP): ⌈log2 P⌉ (L + g(m)) (paper 5, Table 1).
+/// In round i every rank that has the message sends it on, to the largest subtree first, all of it before the next
+/// child gets any: so that who is served first passes it on first. Cost (pLogP): ⌈log2 P⌉ (L + g(m)) (paper 5, Table
+/// 1).
 Schedule build(const Problem& p) {
   Schedule s;
-  broadcast_down(s, p, binomial_tree(p.relative(p.rank), p.size), p.whole_output(), cut_of(p), Serve::one_after_another);
+  broadcast_down(s, p, binomial_tree(p.relative(p.rank), p.size), p.whole_output(), cut_of(p),
+                 Serve::one_after_another);
   return s;
 }
 
 }  // namespace
 
 extern const Algorithm binomial{Collective::bcast, "binomial", "a binomial tree; short messages, any number of ranks",
-                             parameters, nullptr, build};
+                                parameters,        nullptr,    build};
 
 }  // namespace antiphon::bcast_algorithms

@@ -11,7 +11,8 @@ constexpr Parameter parameters[] = {
 };
 
 /// Each rank passes on to the next what it receives from the previous one, segment by segment (paper 5, Table 1).
-/// Cost (pLogP): (P−1)(L + g(s)) + (k−1) g(s) for k segments of s bytes. Reaches the wire for long messages; its latency grows with P.
+/// Cost (pLogP): (P−1)(L + g(s)) + (k−1) g(s) for k segments of s bytes. Reaches the wire for long messages; its
+/// latency grows with P.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut{p.piece_parameter("segment_bytes"), static_cast<std::int32_t>(p.parameter("window"))};
@@ -25,6 +26,6 @@ Schedule build(const Problem& p) {
 }  // namespace
 
 extern const Algorithm chain{Collective::bcast, "chain", "segments flow along a chain of all ranks; long messages",
-                             parameters, nullptr, build};
+                             parameters,        nullptr, build};
 
 }  // namespace antiphon::bcast_algorithms

@@ -12,8 +12,8 @@ constexpr Parameter parameters[] = {
     {"window", 2, 1, 64, "rounds that a rank may be ahead of what it has received"},
 };
 
-/// n blocks in the optimal n − 1 + ⌈log2 P⌉ rounds, for any number of ranks: one block in and one out a round (Träff, see
-/// patterns/circulant.hpp). Cost (pLogP): (n − 1 + ⌈log2 P⌉) (L + g(m/n)): the chain's rate with a tree's latency.
+/// n blocks in the optimal n − 1 + ⌈log2 P⌉ rounds, for any number of ranks: one block in and one out a round (Träff,
+/// see patterns/circulant.hpp). Cost (pLogP): (n − 1 + ⌈log2 P⌉) (L + g(m/n)): the chain's rate with a tree's latency.
 Schedule build(const Problem& p) {
   Schedule s;
   const Partition blocks = circulant_blocks(p);
@@ -24,10 +24,12 @@ Schedule build(const Problem& p) {
     order.begin();
     if (round.to >= 0) {
       const OpId have = arrived[static_cast<std::size_t>(round.send_block)];
-      order.sent(s, s.send(p.absolute(round.to), blocks.of(p.whole_output(), round.send_block), {have}, cut, order.tag()));
+      order.sent(s,
+                 s.send(p.absolute(round.to), blocks.of(p.whole_output(), round.send_block), {have}, cut, order.tag()));
     }
     if (round.from >= 0) {
-      const OpId received = s.recv(p.absolute(round.from), blocks.of(p.whole_output(), round.recv_block), {}, cut, order.tag());
+      const OpId received =
+          s.recv(p.absolute(round.from), blocks.of(p.whole_output(), round.recv_block), {}, cut, order.tag());
       order.received(s, received);
       arrived[static_cast<std::size_t>(round.recv_block)] = received;
     }
@@ -37,8 +39,11 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm circulant{Collective::bcast, "circulant",
+extern const Algorithm circulant{Collective::bcast,
+                                 "circulant",
                                  "blocks in the fewest possible rounds on a circulant graph; medium and long messages",
-                                 parameters, nullptr, build};
+                                 parameters,
+                                 nullptr,
+                                 build};
 
 }  // namespace antiphon::bcast_algorithms

@@ -12,8 +12,8 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way to one rank"},
 };
 
-/// The root sends to all others, one after the other rather than in turns: the last one has the message equally late, all
-/// others earlier. Cost (pLogP): (P−1) g(m) + L (paper 5, Table 1). A few ranks and short messages.
+/// The root sends to all others, one after the other rather than in turns: the last one has the message equally late,
+/// all others earlier. Cost (pLogP): (P−1) g(m) + L (paper 5, Table 1). A few ranks and short messages.
 Schedule build(const Problem& p) {
   Schedule s;
   broadcast_down(s, p, flat_tree(p.relative(p.rank), p.size), p.whole_output(), cut_of(p), Serve::one_after_another);
@@ -22,7 +22,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm flat{Collective::bcast, "flat", "the root sends to everybody; few ranks, short messages",
-                             parameters, nullptr, build};
+extern const Algorithm flat{Collective::bcast, "flat",  "the root sends to everybody; few ranks, short messages",
+                            parameters,        nullptr, build};
 
 }  // namespace antiphon::bcast_algorithms

@@ -13,8 +13,8 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way to one rank"},
 };
 
-/// Ranks fill a tree level by level, each with up to `radix` children (as Open MPI's binary tree), in segments that go to all
-/// children in turns. Cost (pLogP) for k segments of s bytes: ⌈log_radix P⌉ (L + radix·g(s)) + (k−1) radix·g(s).
+/// Ranks fill a tree level by level, each with up to `radix` children (as Open MPI's binary tree), in segments that go
+/// to all children in turns. Cost (pLogP) for k segments of s bytes: ⌈log_radix P⌉ (L + radix·g(s)) + (k−1) radix·g(s).
 Schedule build(const Problem& p) {
   Schedule s;
   const Tree tree = kary_tree(p.relative(p.rank), p.size, static_cast<int>(p.parameter("radix")));
@@ -24,7 +24,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm kary{Collective::bcast, "kary", "segments down a tree filled level by level; medium messages", parameters,
-                         nullptr, build};
+extern const Algorithm kary{Collective::bcast, "kary",  "segments down a tree filled level by level; medium messages",
+                            parameters,        nullptr, build};
 
 }  // namespace antiphon::bcast_algorithms

@@ -14,21 +14,24 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way to one rank"},
 };
 
-/// A k-nomial tree, in either of its two orders: with shrinking distances, a subtree is a run of ranks (as MPICH's binomial and
-/// Open MPI's k-nomial broadcast), with doubling ones the root's first partner is its neighbour (as Open MPI's binomial one).
-/// Both are the same on a switch, but not where neighbours share a node. Cost (pLogP): ⌈log_radix P⌉ (radix−1) g(m) + L.
+/// A k-nomial tree, in either of its two orders: with shrinking distances, a subtree is a run of ranks (as MPICH's
+/// binomial and Open MPI's k-nomial broadcast), with doubling ones the root's first partner is its neighbour (as Open
+/// MPI's binomial one). Both are the same on a switch, but not where neighbours share a node. Cost (pLogP): ⌈log_radix
+/// P⌉ (radix−1) g(m) + L.
 Schedule build(const Problem& p) {
   Schedule s;
   const int place = p.relative(p.rank);
   const auto radix = static_cast<int>(p.parameter("radix"));
-  const Tree tree = p.parameter("doubling") != 0 ? doubling_tree(place, p.size, radix) : knomial_tree(place, p.size, radix);
+  const Tree tree =
+      p.parameter("doubling") != 0 ? doubling_tree(place, p.size, radix) : knomial_tree(place, p.size, radix);
   broadcast_down(s, p, tree, p.whole_output(), cut_of(p), Serve::one_after_another);
   return s;
 }
 
 }  // namespace
 
-extern const Algorithm knomial{Collective::bcast, "knomial", "a tree whose ranks tell several others a round; short messages, any number of ranks",
-                            parameters, nullptr, build};
+extern const Algorithm knomial{
+    Collective::bcast, "knomial", "a tree whose ranks tell several others a round; short messages, any number of ranks",
+    parameters,        nullptr,   build};
 
 }  // namespace antiphon::bcast_algorithms

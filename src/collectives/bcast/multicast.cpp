@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "antiphon/algorithm.hpp"
 #include "patterns/multicast.hpp"
+#include "antiphon/algorithm.hpp"
 
 namespace antiphon::bcast_algorithms {
 
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 32768, 0, 1 << 30, "bytes per message to the group; 0 sends all as one, which the transport cuts into packets"},
+    {"segment_bytes", 32768, 0, 1 << 30,
+     "bytes per message to the group; 0 sends all as one, which the transport cuts into packets"},
     {"window", 2, 1, 64, "messages under way"},
 };
 
-/// The root sends one message to all (paper 1, §4.1). Cost: os(m) + g(m) + L + or(m), whatever P; the acknowledgements that come back
-/// along a tree keep only the root in the call, for about log P·L. Needs multicast on the wire; without, it is `flat` in turns.
+/// The root sends one message to all (paper 1, §4.1). Cost: os(m) + g(m) + L + or(m), whatever P; the acknowledgements
+/// that come back along a tree keep only the root in the call, for about log P·L. Needs multicast on the wire; without,
+/// it is `flat` in turns.
 Schedule build(const Problem& p) {
   Schedule s;
   multicast_from(s, p, everybody(s, p), p.root, p.whole_output(), no_op, multicast_cut(p));
@@ -21,7 +23,8 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm multicast{Collective::bcast, "multicast", "one multicast; any size, the more ranks the better", parameters, nullptr, build,
-                                Knowledge::local, true};
+extern const Algorithm multicast{Collective::bcast, "multicast", "one multicast; any size, the more ranks the better",
+                                 parameters,        nullptr,     build,
+                                 Knowledge::local,  true};
 
 }  // namespace antiphon::bcast_algorithms

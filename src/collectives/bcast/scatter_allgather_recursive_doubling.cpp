@@ -16,8 +16,8 @@ constexpr Parameter parameters[] = {
 };
 
 /// A binomial scatter of blocks, then an allgather by recursive doubling in which nobody is sent what it has from the
-/// scatter (van de Geijn; Thakur et al., "Optimization of collective communication operations in MPICH", 2005). Runs on the
-/// largest power of two of ranks; each of the others is the shadow of one of these, which passes on what it gets.
+/// scatter (van de Geijn; Thakur et al., "Optimization of collective communication operations in MPICH", 2005). Runs on
+/// the largest power of two of ranks; each of the others is the shadow of one of these, which passes on what it gets.
 /// Cost (pLogP): 2 ⌈log2 P⌉ L + 2 m/B, and up to m/B more where P is not a power of two. Medium messages.
 Schedule build(const Problem& p) {
   Schedule s;
@@ -54,7 +54,8 @@ Schedule build(const Problem& p) {
     if (!shadow && receives && in.bytes > 0) received = s.recv(p.absolute(other), in, {arrived}, cut, 1);
     if (!shadow && sends && out.bytes > 0) {
       sent = s.send(p.absolute(other), out, {arrived, have, sent}, cut, 1);
-      if (received != no_op && pieces_of(in.bytes, cut) == pieces_of(out.bytes, cut)) s.after(paced(received, cut.window));
+      if (received != no_op && pieces_of(in.bytes, cut) == pieces_of(out.bytes, cut))
+        s.after(paced(received, cut.window));
     }
     if (receives) pass_on(theirs, theirs + distance, received);
     if (received != no_op) arrived = received;
@@ -65,7 +66,11 @@ Schedule build(const Problem& p) {
 }  // namespace
 
 extern const Algorithm scatter_allgather_recursive_doubling{
-    Collective::bcast, "scatter_allgather_recursive_doubling",
-    "blocks are scattered, then gathered by recursive doubling; medium messages", parameters, nullptr, build};
+    Collective::bcast,
+    "scatter_allgather_recursive_doubling",
+    "blocks are scattered, then gathered by recursive doubling; medium messages",
+    parameters,
+    nullptr,
+    build};
 
 }  // namespace antiphon::bcast_algorithms

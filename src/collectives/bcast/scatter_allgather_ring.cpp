@@ -20,7 +20,7 @@ void ring(Schedule& s, const Problem& p, const Partition& blocks, const Tree& tr
   const auto place_of = [&](int i) { return (i % p.size + p.size) % p.size; };
   const auto has = [](const Tree& t, int i) { return i >= t.first && i < t.last; };
   OpId sent = no_op;
-  OpId arrived = no_op;                // what came in the last step
+  OpId arrived = no_op;               // what came in the last step
   OpId same_tag[2] = {no_op, no_op};  // two steps' receives are posted at a time: their tags differ
   for (int step = 1; step < p.size; ++step) {
     const int tag = 1 + step % 2;
@@ -40,9 +40,10 @@ void ring(Schedule& s, const Problem& p, const Partition& blocks, const Tree& tr
   }
 }
 
-/// A binomial scatter of blocks of m/P, then a ring in which every rank passes on block after block (van de Geijn; as in
-/// MPICH, without the blocks that a rank has from the scatter: Zhou et al., "A bandwidth-saving optimization for MPI
-/// broadcast collective operation", 2015). Cost (pLogP): ⌈log2 P⌉ L + (P−1) (L + g(m/P)) + m/B. Long messages; the chain is better where its pipeline fills.
+/// A binomial scatter of blocks of m/P, then a ring in which every rank passes on block after block (van de Geijn; as
+/// in MPICH, without the blocks that a rank has from the scatter: Zhou et al., "A bandwidth-saving optimization for MPI
+/// broadcast collective operation", 2015). Cost (pLogP): ⌈log2 P⌉ L + (P−1) (L + g(m/P)) + m/B. Long messages; the
+/// chain is better where its pipeline fills.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
@@ -55,8 +56,11 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm scatter_allgather_ring{Collective::bcast, "scatter_allgather_ring",
-                                              "blocks are scattered, then travel round a ring; long messages", parameters,
-                                              nullptr, build};
+extern const Algorithm scatter_allgather_ring{Collective::bcast,
+                                              "scatter_allgather_ring",
+                                              "blocks are scattered, then travel round a ring; long messages",
+                                              parameters,
+                                              nullptr,
+                                              build};
 
 }  // namespace antiphon::bcast_algorithms

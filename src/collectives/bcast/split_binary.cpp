@@ -12,10 +12,10 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way to one rank"},
 };
 
-/// Each half of the message goes down one half of a binary tree, in segments; every rank passes its half on to its twin in
-/// the tree's other half as it comes in (as Open MPI's split binary tree, which exchanges halves only at the end). A rank
-/// without a twin gets the other half from the last of them. Cost (pLogP), k segments of s bytes:
-/// (⌈log2 P⌉ + 1) (L + g(s)) + (k−1) 1.5 g(s): faster than the binary tree, with the same latency.
+/// Each half of the message goes down one half of a binary tree, in segments; every rank passes its half on to its twin
+/// in the tree's other half as it comes in (as Open MPI's split binary tree, which exchanges halves only at the end). A
+/// rank without a twin gets the other half from the last of them. Cost (pLogP), k segments of s bytes: (⌈log2 P⌉ + 1)
+/// (L + g(s)) + (k−1) 1.5 g(s): faster than the binary tree, with the same latency.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
@@ -23,8 +23,8 @@ Schedule build(const Problem& p) {
   const Partition halves(p.bytes, p.element_bytes, 2);
   const Range half[2] = {halves.of(p.whole_output(), 0), halves.of(p.whole_output(), 1)};
   if (p.size == 1) return s;
-  const int middle = 1 + p.size / 2;           // the right subtree's first place; the left one's is 1
-  const int right_places = p.size - middle;    // as many as the left one has, or one less
+  const int middle = 1 + p.size / 2;         // the right subtree's first place; the left one's is 1
+  const int right_places = p.size - middle;  // as many as the left one has, or one less
   const Tree tree = binary_tree(place, p.size);
 
   if (place == 0) {
@@ -50,8 +50,8 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm split_binary{Collective::bcast, "split_binary",
-                                    "halves down the halves of a binary tree, then exchanged; medium messages", parameters,
-                                    nullptr, build};
+extern const Algorithm split_binary{
+    Collective::bcast, "split_binary", "halves down the halves of a binary tree, then exchanged; medium messages",
+    parameters,        nullptr,        build};
 
 }  // namespace antiphon::bcast_algorithms

@@ -36,7 +36,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm chain{Collective::exscan, "chain", "segments flow along a chain of all ranks; long messages", parameters,
-                             nullptr, build};
+extern const Algorithm chain{Collective::exscan, "chain", "segments flow along a chain of all ranks; long messages",
+                             parameters,         nullptr, build};
 
 }  // namespace antiphon::exscan_algorithms

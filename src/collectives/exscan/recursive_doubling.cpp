@@ -11,9 +11,9 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way to one rank"},
 };
 
-/// As scan's: every rank sends the result over its last 2^i ranks, itself among them, to rank + 2^i; what comes is put before
-/// that, and before the result without the own operand, which is the output. Ordered.
-/// Cost (pLogP): ⌈log2 P⌉ (L + g(m)). Short messages.
+/// As scan's: every rank sends the result over its last 2^i ranks, itself among them, to rank + 2^i; what comes is put
+/// before that, and before the result without the own operand, which is the output. Ordered. Cost (pLogP): ⌈log2 P⌉ (L
+/// + g(m)). Short messages.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
@@ -39,7 +39,8 @@ Schedule build(const Problem& p) {
       result = have;
       continue;
     }
-    result = free[turn] = s.reduce(before, p.whole_output(), {pipelined(received), pipelined(result), pipelined(have)}, cut);
+    result = free[turn] =
+        s.reduce(before, p.whole_output(), {pipelined(received), pipelined(result), pipelined(have)}, cut);
     turn ^= 1;
   }
   return s;
@@ -47,7 +48,11 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm recursive_doubling{Collective::exscan, "recursive_doubling",
-                                          "results at doubling distances; short messages", parameters, nullptr, build};
+extern const Algorithm recursive_doubling{Collective::exscan,
+                                          "recursive_doubling",
+                                          "results at doubling distances; short messages",
+                                          parameters,
+                                          nullptr,
+                                          build};
 
 }  // namespace antiphon::exscan_algorithms

@@ -12,14 +12,14 @@ constexpr Parameter parameters[] = {
     {"eager_bytes", 16384, 0, 1 << 30, "messages up to this are sent without being asked for"},
 };
 
-/// Up a binary tree: a rank collects the blocks of its two halves and passes them on in one message. No rank hears from more than two, so calls
-/// back to back follow each other more closely than up a binomial tree, and alone take about as long.
-/// Cost (pLogP): ⌈log2 P⌉ (L + 2 g(0)) + g(m) + g(2 m) + … + g(m P/2). A few bytes.
+/// Up a binary tree: a rank collects the blocks of its two halves and passes them on in one message. No rank hears from
+/// more than two, so calls back to back follow each other more closely than up a binomial tree, and alone take about as
+/// long. Cost (pLogP): ⌈log2 P⌉ (L + 2 g(0)) + g(m) + g(2 m) + … + g(m P/2). A few bytes.
 Schedule build(const Problem& p) { return gather_binary(p); }
 
 }  // namespace
 
 extern const Algorithm binary{Collective::gather, "binary", "blocks of whole subtrees up a binary tree; a few bytes",
-                                parameters, nullptr, build};
+                              parameters,         nullptr,  build};
 
 }  // namespace antiphon::gather_algorithms

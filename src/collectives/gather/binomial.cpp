@@ -13,12 +13,14 @@ constexpr Parameter parameters[] = {
 };
 
 /// Up a binomial tree: a rank collects the blocks of its subtree and passes them on in one message.
-/// Cost (pLogP): ⌈log2 P⌉ L + g(m) + g(2 m) + … + g(m P/2) (paper 5's binomial gather). Short blocks, any number of ranks.
+/// Cost (pLogP): ⌈log2 P⌉ L + g(m) + g(2 m) + … + g(m P/2) (paper 5's binomial gather). Short blocks, any number of
+/// ranks.
 Schedule build(const Problem& p) { return gather_binomial(p); }
 
 }  // namespace
 
-extern const Algorithm binomial{Collective::gather, "binomial", "blocks of whole subtrees up a binomial tree; short blocks",
-                                parameters, nullptr, build};
+extern const Algorithm binomial{
+    Collective::gather, "binomial", "blocks of whole subtrees up a binomial tree; short blocks",
+    parameters,         nullptr,    build};
 
 }  // namespace antiphon::gather_algorithms

@@ -12,9 +12,9 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way to the next rank"},
 };
 
-/// Every rank sends its own block towards the root first, then passes on what comes from behind, segment by segment: one
-/// stream into each port, which never stops until the last block is through. What is passed on needs a few blocks of memory.
-/// Cost (pLogP): (P−1) g(m), with a latency per block and not per rank, for long blocks the wire's limit.
+/// Every rank sends its own block towards the root first, then passes on what comes from behind, segment by segment:
+/// one stream into each port, which never stops until the last block is through. What is passed on needs a few blocks
+/// of memory. Cost (pLogP): (P−1) g(m), with a latency per block and not per rank, for long blocks the wire's limit.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
@@ -40,7 +40,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm chain{Collective::gather, "chain", "blocks flow along a chain to the root; long blocks", parameters,
-                             nullptr, build};
+extern const Algorithm chain{Collective::gather, "chain", "blocks flow along a chain to the root; long blocks",
+                             parameters,         nullptr, build};
 
 }  // namespace antiphon::gather_algorithms

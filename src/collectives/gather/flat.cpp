@@ -14,13 +14,13 @@ constexpr Parameter parameters[] = {
     {"eager_bytes", 1024, 0, 1 << 30, "blocks up to this are sent without being asked for"},
 };
 
-/// The root asks a few ranks at a time for their blocks, so that they cannot overrun its port; short blocks come unasked.
-/// Cost (pLogP): (P−1) g(m) + L, and another L to ask (paper 5's flat gather, with grants).
+/// The root asks a few ranks at a time for their blocks, so that they cannot overrun its port; short blocks come
+/// unasked. Cost (pLogP): (P−1) g(m) + L, and another L to ask (paper 5's flat gather, with grants).
 Schedule build(const Problem& p) { return gather_flat(p); }
 
 }  // namespace
 
-extern const Algorithm flat{Collective::gather, "flat", "the root asks a few ranks at a time for their blocks", parameters,
-                            nullptr, build};
+extern const Algorithm flat{Collective::gather, "flat",  "the root asks a few ranks at a time for their blocks",
+                            parameters,         nullptr, build};
 
 }  // namespace antiphon::gather_algorithms

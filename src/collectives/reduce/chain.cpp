@@ -11,10 +11,11 @@ constexpr Parameter parameters[] = {
     {"window", 8, 1, 1024, "segments under way to the next rank"},
 };
 
-/// The last place begins; every other combines its own operand (left) with what comes from behind (right), segment by segment,
-/// and passes the result on towards place 0, the root. Combining into what was received needs no copy of the operand.
-/// Ordered operations need places in rank order: then rank 0 ends the chain, and passes the result to the root if that is
-/// another. Cost (pLogP), k segments of s bytes: (P−1) (L + g(s)) + (k−1) g(s): the wire's rate for long messages.
+/// The last place begins; every other combines its own operand (left) with what comes from behind (right), segment by
+/// segment, and passes the result on towards place 0, the root. Combining into what was received needs no copy of the
+/// operand. Ordered operations need places in rank order: then rank 0 ends the chain, and passes the result to the root
+/// if that is another. Cost (pLogP), k segments of s bytes: (P−1) (L + g(s)) + (k−1) g(s): the wire's rate for long
+/// messages.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
@@ -37,7 +38,8 @@ Schedule build(const Problem& p) {
   if (place == 0 && !root) s.send(p.root, result, {pipelined(combined)}, cut, 1);
   if (place > 0 && root) {
     // In place, the operand is overwritten only after its last use.
-    s.recv(rank_at(0), p.whole_output(), {p.in_place ? pipelined(place < p.size - 1 ? combined : sent) : Dep(no_op)}, cut, 1);
+    s.recv(rank_at(0), p.whole_output(), {p.in_place ? pipelined(place < p.size - 1 ? combined : sent) : Dep(no_op)},
+           cut, 1);
   }
   return s;
 }
@@ -45,6 +47,6 @@ Schedule build(const Problem& p) {
 }  // namespace
 
 extern const Algorithm chain{Collective::reduce, "chain", "segments flow along a chain of all ranks; long messages",
-                             parameters, nullptr, build};
+                             parameters,         nullptr, build};
 
 }  // namespace antiphon::reduce_algorithms

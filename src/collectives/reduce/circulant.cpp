@@ -18,8 +18,8 @@ class Partial {
   Partial(Schedule& s, const Problem& p, const Partition& blocks, Cut cut)
       : s_(s), p_(p), blocks_(blocks), cut_(cut), last_(static_cast<std::size_t>(blocks.parts()), no_op),
         slots_(static_cast<std::size_t>(p.parameter("window")) + 1, Slot{{}, no_op}) {
-    // At an in-place root the output is the rank's own operand; elsewhere the first block that comes is written, and then
-    // holds the result so far.
+    // At an in-place root the output is the rank's own operand; elsewhere the first block that comes is written, and
+    // then holds the result so far.
     operand_in_place_ = p.in_place && p.rank == p.root;
     result_ = p.rank == p.root ? p.whole_output() : s.scratch(p.bytes);
     for (Slot& slot : slots_) slot.range = s.scratch(blocks.size(0));
@@ -27,7 +27,9 @@ class Partial {
 
   [[nodiscard]] bool has_result(int block) const { return last_[static_cast<std::size_t>(block)] != no_op; }
   /// What this rank has of the block now, and when.
-  [[nodiscard]] Range range(int block) const { return blocks_.of(has_result(block) ? result_ : p_.whole_input(), block); }
+  [[nodiscard]] Range range(int block) const {
+    return blocks_.of(has_result(block) ? result_ : p_.whole_input(), block);
+  }
   [[nodiscard]] OpId when(int block) const { return last_[static_cast<std::size_t>(block)]; }
 
   void receive(RoundOrder& order, int from, int block) {
@@ -63,9 +65,9 @@ class Partial {
   bool operand_in_place_ = false;
 };
 
-/// The circulant broadcast backwards: every block's way from the root is its way to the root, and is combined where ways
-/// meet (Träff, "Optimal broadcast schedules in logarithmic time", arXiv 2312.11236). Cost (pLogP), n blocks:
-/// (n − 1 + ⌈log2 P⌉) (L + g(m/n)) plus the combining of one block a round. Medium and long messages, any number of ranks.
+/// The circulant broadcast backwards: every block's way from the root is its way to the root, and is combined where
+/// ways meet (Träff, "Optimal broadcast schedules in logarithmic time", arXiv 2312.11236). Cost (pLogP), n blocks: (n −
+/// 1 + ⌈log2 P⌉) (L + g(m/n)) plus the combining of one block a round. Medium and long messages, any number of ranks.
 Schedule build(const Problem& p) {
   Schedule s;
   if (p.size == 1) {
@@ -92,8 +94,11 @@ bool supports(const Problem& p) { return p.commutative; }
 
 }  // namespace
 
-extern const Algorithm circulant{Collective::reduce, "circulant",
+extern const Algorithm circulant{Collective::reduce,
+                                 "circulant",
                                  "blocks in the fewest possible rounds on a circulant graph; medium and long messages",
-                                 parameters, supports, build};
+                                 parameters,
+                                 supports,
+                                 build};
 
 }  // namespace antiphon::reduce_algorithms

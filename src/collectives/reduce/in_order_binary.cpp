@@ -12,10 +12,10 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way from one rank"},
 };
 
-/// A binary tree whose subtrees are runs of ranks, each ended by its root: (lower half) OP (upper half) OP own operand. So
-/// ordered operations need no more than others; their tree is rooted at the last rank, which passes the result to the root.
-/// As in Open MPI (ompi_coll_tuned "in_order_binary"). Two streams meet in a port, a window of each.
-/// Cost (pLogP), k segments of s bytes: ⌈log2 P⌉ (L + 2 g(s)) + (k−1) 2 g(s). Medium messages, many ranks.
+/// A binary tree whose subtrees are runs of ranks, each ended by its root: (lower half) OP (upper half) OP own operand.
+/// So ordered operations need no more than others; their tree is rooted at the last rank, which passes the result to
+/// the root. As in Open MPI (ompi_coll_tuned "in_order_binary"). Two streams meet in a port, a window of each. Cost
+/// (pLogP), k segments of s bytes: ⌈log2 P⌉ (L + 2 g(s)) + (k−1) 2 g(s). Medium messages, many ranks.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
@@ -47,8 +47,8 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm in_order_binary{Collective::reduce, "in_order_binary",
-                                       "segments up a binary tree in rank order; medium messages, many ranks", parameters,
-                                       nullptr, build};
+extern const Algorithm in_order_binary{
+    Collective::reduce, "in_order_binary", "segments up a binary tree in rank order; medium messages, many ranks",
+    parameters,         nullptr,           build};
 
 }  // namespace antiphon::reduce_algorithms

@@ -15,16 +15,18 @@ constexpr Parameter parameters[] = {
     {"eager_bytes", 4096, 0, 1 << 30, "messages up to this are sent without being asked for"},
 };
 
-/// Ranks fill a tree level by level (as Open MPI's binary tree, or with a large radix its linear reduction), each combines its
-/// operand with those of its children, one child after the other, and passes the result on segment by segment. Longer messages
-/// are asked for. Cost (pLogP), k segments of s bytes: ⌈log_radix P⌉ (L + radix·g(s)) + (k−1) radix·g(s).
+/// Ranks fill a tree level by level (as Open MPI's binary tree, or with a large radix its linear reduction), each
+/// combines its operand with those of its children, one child after the other, and passes the result on segment by
+/// segment. Longer messages are asked for. Cost (pLogP), k segments of s bytes: ⌈log_radix P⌉ (L + radix·g(s)) + (k−1)
+/// radix·g(s).
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
   const Tree tree = kary_tree(p.relative(p.rank), p.size, static_cast<int>(p.parameter("radix")));
   const bool asked = p.bytes > p.parameter("eager_bytes");
   std::vector<int> children;
-  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) children.push_back(p.absolute(*child));
+  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child)
+    children.push_back(p.absolute(*child));
   const auto [result, ready] = combine_children(s, children, p.whole_input(), asked, cut);
   if (tree.parent < 0) {
     s.copy(result, p.whole_output(), {pipelined(ready)}, cut);
@@ -39,7 +41,8 @@ bool supports_problem(const Problem& p) { return p.commutative; }
 
 }  // namespace
 
-extern const Algorithm kary{Collective::reduce, "kary", "segments up a tree filled level by level; medium messages", parameters,
-                         supports_problem, build};
+extern const Algorithm kary{
+    Collective::reduce, "kary",           "segments up a tree filled level by level; medium messages",
+    parameters,         supports_problem, build};
 
 }  // namespace antiphon::reduce_algorithms

@@ -18,8 +18,8 @@ constexpr Parameter parameters[] = {
 class Halving {
  public:
   explicit Halving(const Problem& p)
-      : p_(p), cut_(cut_of(p)), core_(static_cast<int>(std::bit_floor(static_cast<unsigned>(p.size)))), excess_(p.size - core_),
-        blocks_(p.bytes, p.element_bytes, core_), held_(p.whole_input()), last_(core_) {}
+      : p_(p), cut_(cut_of(p)), core_(static_cast<int>(std::bit_floor(static_cast<unsigned>(p.size)))),
+        excess_(p.size - core_), blocks_(p.bytes, p.element_bytes, core_), held_(p.whole_input()), last_(core_) {}
 
   Schedule build() {
     if (!fold()) return std::move(s_);
@@ -36,7 +36,8 @@ class Halving {
     return p_.root == 2 * m + 1 ? p_.root : 2 * m;  // of a pair, the root if it is one of them
   }
 
-  /// More ranks than a power of two: neighbours pair up, and one of each pair acts for both. False: this is the other one.
+  /// More ranks than a power of two: neighbours pair up, and one of each pair acts for both. False: this is the other
+  /// one.
   bool fold() {
     if (p_.rank >= 2 * excess_) return true;
     const int other = p_.rank ^ 1;
@@ -48,8 +49,8 @@ class Halving {
     return true;
   }
 
-  /// `mine`, which is a part of what is held, becomes all that is held, combined with what comes from `other`. Ranks keep
-  /// to rank order: who is combined with whom is always a neighbouring run of ranks.
+  /// `mine`, which is a part of what is held, becomes all that is held, combined with what comes from `other`. Ranks
+  /// keep to rank order: who is combined with whom is always a neighbouring run of ranks.
   void combine(int other, Range mine, int tag) {
     const Range theirs = s_.scratch(mine.bytes);
     received_ = mine.bytes > 0 ? s_.recv(other, theirs, {}, cut_, tag) : no_op;
@@ -101,7 +102,8 @@ class Halving {
       const bool lower = (me & distance) == 0;
       if ((me & distance) != (root_member & distance)) {
         const Range out = run(first_, last_);
-        if (out.bytes > 0) s_.add({.kind = OpKind::send, .peer = other, .tag = 2, .from = out, .to = {}, .cut = cut_}, have);
+        if (out.bytes > 0)
+          s_.add({.kind = OpKind::send, .peer = other, .tag = 2, .from = out, .to = {}, .cut = cut_}, have);
         return;
       }
       const Range in = lower ? run(last_, last_ + length) : run(first_ - length, first_);
@@ -116,23 +118,24 @@ class Halving {
   Cut cut_;
   int core_, excess_;
   Partition blocks_;
-  Range held_;                  ///< blocks first_…last_−1
+  Range held_;  ///< blocks first_…last_−1
   int first_ = 0;
   int last_;
-  OpId ready_ = no_op;          ///< when held_ is
-  OpId received_ = no_op;       ///< the last exchange's receive
-  OpId first_sent_ = no_op;     ///< the send that reads the operand itself
+  OpId ready_ = no_op;       ///< when held_ is
+  OpId received_ = no_op;    ///< the last exchange's receive
+  OpId first_sent_ = no_op;  ///< the send that reads the operand itself
 };
 
-/// Reduce-scatter by recursive halving, nearest ranks first so that ordered operations keep their order, then a gather to the
-/// root that reverses it (Rabenseifner, "Optimization of collective reduction operations", 2004). Ranks beyond a power of
-/// two fold into a neighbour. Cost (pLogP): 2 ⌈log2 P⌉ L + 2 m/B, and no more combining than m a rank;
-/// up to m/B more if P is not a power of two. Where combining is dear, or ranks many.
+/// Reduce-scatter by recursive halving, nearest ranks first so that ordered operations keep their order, then a gather
+/// to the root that reverses it (Rabenseifner, "Optimization of collective reduction operations", 2004). Ranks beyond a
+/// power of two fold into a neighbour. Cost (pLogP): 2 ⌈log2 P⌉ L + 2 m/B, and no more combining than m a rank; up to
+/// m/B more if P is not a power of two. Where combining is dear, or ranks many.
 Schedule build(const Problem& p) { return Halving(p).build(); }
 
 }  // namespace
 
-extern const Algorithm rabenseifner{Collective::reduce, "rabenseifner", "reduce-scatter by halving, then a gather; long messages",
-                                    parameters, nullptr, build};
+extern const Algorithm rabenseifner{
+    Collective::reduce, "rabenseifner", "reduce-scatter by halving, then a gather; long messages",
+    parameters,         nullptr,        build};
 
 }  // namespace antiphon::reduce_algorithms

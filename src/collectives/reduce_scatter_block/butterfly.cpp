@@ -11,14 +11,18 @@ constexpr Parameter parameters[] = {
     {"window", 2, 1, 1024, "pieces ahead of what comes in"},
 };
 
-/// Partners 1, 2, 4… places away each send the half that the other keeps, of blocks in such an order that each rank is left with
-/// its own (as Open MPI's). Operands stay in order, so that operations need not commute, and partners on the same node come
-/// first, where most is exchanged. Cost (pLogP): log2 P · L + (P−1) g(m). Short and medium blocks.
+/// Partners 1, 2, 4… places away each send the half that the other keeps, of blocks in such an order that each rank is
+/// left with its own (as Open MPI's). Operands stay in order, so that operations need not commute, and partners on the
+/// same node come first, where most is exchanged. Cost (pLogP): log2 P · L + (P−1) g(m). Short and medium blocks.
 Schedule build(const Problem& p) { return reduce_scatter_butterfly(p); }
 
 }  // namespace
 
-extern const Algorithm butterfly{Collective::reduce_scatter_block, "butterfly",
-                          "near partners halve what they keep; any operation", parameters, nullptr, build};
+extern const Algorithm butterfly{Collective::reduce_scatter_block,
+                                 "butterfly",
+                                 "near partners halve what they keep; any operation",
+                                 parameters,
+                                 nullptr,
+                                 build};
 
 }  // namespace antiphon::reduce_scatter_block_algorithms

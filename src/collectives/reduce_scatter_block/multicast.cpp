@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "antiphon/algorithm.hpp"
 #include "patterns/multicast.hpp"
+#include "antiphon/algorithm.hpp"
 
 namespace antiphon::reduce_scatter_block_algorithms {
 
@@ -12,13 +12,19 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 64, "segments under way"},
 };
 
-/// All blocks are reduced up a k-nomial tree to rank 0, which multicasts them all; each rank keeps its own. Cost (pLogP), radix 2:
-/// log2 P (L + g(M)) + L + g(M), with M the sum of all blocks. A few bytes; any operation.
+/// All blocks are reduced up a k-nomial tree to rank 0, which multicasts them all; each rank keeps its own. Cost
+/// (pLogP), radix 2: log2 P (L + g(M)) + L + g(M), with M the sum of all blocks. A few bytes; any operation.
 Schedule build(const Problem& p) { return reduce_scatter_multicast(p); }
 
 }  // namespace
 
-extern const Algorithm multicast{Collective::reduce_scatter_block, "multicast", "reduced up a tree, all blocks in one multicast; a few bytes, any operation",
-                                 parameters, nullptr, build, Knowledge::local, true};
+extern const Algorithm multicast{Collective::reduce_scatter_block,
+                                 "multicast",
+                                 "reduced up a tree, all blocks in one multicast; a few bytes, any operation",
+                                 parameters,
+                                 nullptr,
+                                 build,
+                                 Knowledge::local,
+                                 true};
 
 }  // namespace antiphon::reduce_scatter_block_algorithms

@@ -20,10 +20,10 @@ constexpr Parameter parameters[] = {
 constexpr int up_tag = 0;
 constexpr int down_tag = 1;
 
-/// All blocks are reduced up a k-nomial tree to rank 0, and the sums go down the same tree, each subtree's together: 2 (P−1)
-/// messages instead of P log2 P, but twice the rounds and P m bytes in each of the first. Subtrees are runs of ranks combined
-/// in order, so any operation will do. Cost (pLogP), radix 2: log2 P (2 L + g(P m)) + g(m) + … + g(m P/2). A few bytes, where
-/// messages cost more than rounds.
+/// All blocks are reduced up a k-nomial tree to rank 0, and the sums go down the same tree, each subtree's together: 2
+/// (P−1) messages instead of P log2 P, but twice the rounds and P m bytes in each of the first. Subtrees are runs of
+/// ranks combined in order, so any operation will do. Cost (pLogP), radix 2: log2 P (2 L + g(P m)) + g(m) + … + g(m
+/// P/2). A few bytes, where messages cost more than rounds.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
@@ -44,16 +44,22 @@ Schedule build(const Problem& p) {
   }
   for (const int child : tree.children) {
     const Tree below = knomial_tree(child, p.size, radix);
-    s.send(child, sums.sub((below.first - tree.first) * p.bytes, (below.last - below.first) * p.bytes), {have}, cut, down_tag);
+    s.send(child, sums.sub((below.first - tree.first) * p.bytes, (below.last - below.first) * p.bytes), {have}, cut,
+           down_tag);
   }
-  if (tree.parent < 0 || !tree.children.empty()) s.copy(sums.sub((p.rank - tree.first) * p.bytes, p.bytes), p.whole_output(), {have});
+  if (tree.parent < 0 || !tree.children.empty())
+    s.copy(sums.sub((p.rank - tree.first) * p.bytes, p.bytes), p.whole_output(), {have});
   return s;
 }
 
 }  // namespace
 
-extern const Algorithm reduce_scatter{Collective::reduce_scatter_block, "reduce_scatter",
-                                      "reduced up a k-nomial tree, scattered down again; fewest messages, any operation", parameters,
-                                      nullptr, build};
+extern const Algorithm reduce_scatter{
+    Collective::reduce_scatter_block,
+    "reduce_scatter",
+    "reduced up a k-nomial tree, scattered down again; fewest messages, any operation",
+    parameters,
+    nullptr,
+    build};
 
 }  // namespace antiphon::reduce_scatter_block_algorithms

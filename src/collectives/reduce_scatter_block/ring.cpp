@@ -12,15 +12,19 @@ constexpr Parameter parameters[] = {
 };
 
 /// A block is reduced on its way round the ring to its rank, segment by segment as it comes in; steps follow each other
-/// without a gap. Cost (pLogP): (P−1)(g(m) + reduce(segment)), plus the latency of a segment once a step at worst. One stream
-/// a port. Long blocks; needs a commutative operation.
+/// without a gap. Cost (pLogP): (P−1)(g(m) + reduce(segment)), plus the latency of a segment once a step at worst. One
+/// stream a port. Long blocks; needs a commutative operation.
 Schedule build(const Problem& p) { return reduce_scatter_ring(p); }
 
 bool supports_problem(const Problem& p) { return p.commutative; }
 
 }  // namespace
 
-extern const Algorithm ring{Collective::reduce_scatter_block, "ring",
-                          "blocks reduced on their way round the ring; long blocks", parameters, supports_problem, build};
+extern const Algorithm ring{Collective::reduce_scatter_block,
+                            "ring",
+                            "blocks reduced on their way round the ring; long blocks",
+                            parameters,
+                            supports_problem,
+                            build};
 
 }  // namespace antiphon::reduce_scatter_block_algorithms

@@ -11,8 +11,8 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way to the next rank"},
 };
 
-/// Every rank combines what comes from the one before it with its operand, and passes the result on, segment by segment.
-/// Cost (pLogP), k segments of s bytes: (P−1) (L + g(s)) + (k−1) g(s): the wire's rate for long messages.
+/// Every rank combines what comes from the one before it with its operand, and passes the result on, segment by
+/// segment. Cost (pLogP), k segments of s bytes: (P−1) (L + g(s)) + (k−1) g(s): the wire's rate for long messages.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
@@ -28,7 +28,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm chain{Collective::scan, "chain", "segments flow along a chain of all ranks; long messages", parameters,
-                             nullptr, build};
+extern const Algorithm chain{Collective::scan, "chain", "segments flow along a chain of all ranks; long messages",
+                             parameters,       nullptr, build};
 
 }  // namespace antiphon::scan_algorithms

@@ -34,7 +34,11 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm recursive_doubling{Collective::scan, "recursive_doubling", "results at doubling distances; short messages",
-                                          parameters, nullptr, build};
+extern const Algorithm recursive_doubling{Collective::scan,
+                                          "recursive_doubling",
+                                          "results at doubling distances; short messages",
+                                          parameters,
+                                          nullptr,
+                                          build};
 
 }  // namespace antiphon::scan_algorithms

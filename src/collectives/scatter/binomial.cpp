@@ -17,7 +17,8 @@ Schedule build(const Problem& p) { return scatter_binomial(p); }
 
 }  // namespace
 
-extern const Algorithm binomial{Collective::scatter, "binomial", "blocks of whole subtrees down a binomial tree; short blocks",
-                                parameters, nullptr, build};
+extern const Algorithm binomial{
+    Collective::scatter, "binomial", "blocks of whole subtrees down a binomial tree; short blocks",
+    parameters,          nullptr,    build};
 
 }  // namespace antiphon::scatter_algorithms

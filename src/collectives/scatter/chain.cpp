@@ -12,9 +12,9 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way to the next rank"},
 };
 
-/// The root sends the block of the farthest rank first; every rank passes on all blocks but the last, which is its own: one
-/// stream into each port. What is passed on needs a few blocks of memory. Cost (pLogP): (P−1) g(m) + L for long blocks;
-/// every rank has its own block at about the same time.
+/// The root sends the block of the farthest rank first; every rank passes on all blocks but the last, which is its own:
+/// one stream into each port. What is passed on needs a few blocks of memory. Cost (pLogP): (P−1) g(m) + L for long
+/// blocks; every rank has its own block at about the same time.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
@@ -40,7 +40,7 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm chain{Collective::scatter, "chain", "blocks flow along a chain from the root; long blocks", parameters,
-                             nullptr, build};
+extern const Algorithm chain{Collective::scatter, "chain", "blocks flow along a chain from the root; long blocks",
+                             parameters,          nullptr, build};
 
 }  // namespace antiphon::scatter_algorithms

@@ -9,12 +9,14 @@ namespace antiphon::scatter_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 0, 0, 1 << 30, "bytes per message to the group; 0 sends all as one, which the transport cuts into packets"},
+    {"segment_bytes", 0, 0, 1 << 30,
+     "bytes per message to the group; 0 sends all as one, which the transport cuts into packets"},
     {"window", 4, 1, 64, "messages under way"},
 };
 
-/// All blocks as one multicast message, of which each rank keeps its own (paper 1, §4.1: aggregated scatter). Cost: os(P m) + g(P m) +
-/// L + or(P m): one message at the root instead of P−1, but P m bytes at every receiver. Short blocks.
+/// All blocks as one multicast message, of which each rank keeps its own (paper 1, §4.1: aggregated scatter). Cost:
+/// os(P m) + g(P m) + L + or(P m): one message at the root instead of P−1, but P m bytes at every receiver. Short
+/// blocks.
 Schedule build(const Problem& p) {
   std::vector<std::int32_t> all(static_cast<std::size_t>(p.size));
   std::iota(all.begin(), all.end(), 0);
@@ -23,7 +25,9 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm multicast{Collective::scatter, "multicast", "all blocks in one multicast, each rank keeps its own; short blocks", parameters, nullptr, build,
-                                Knowledge::local, true};
+extern const Algorithm multicast{
+    Collective::scatter, "multicast", "all blocks in one multicast, each rank keeps its own; short blocks",
+    parameters,          nullptr,     build,
+    Knowledge::local,    true};
 
 }  // namespace antiphon::scatter_algorithms

@@ -17,7 +17,13 @@ Schedule build(const Problem& p) { return scatter_binomial(p); }
 
 }  // namespace
 
-extern const Algorithm binomial{Collective::scatterv, "binomial", "blocks of whole subtrees down a binomial tree; short blocks; all ranks must know all counts",
-                                parameters, nullptr, build, Knowledge::all_counts};
+extern const Algorithm binomial{
+    Collective::scatterv,
+    "binomial",
+    "blocks of whole subtrees down a binomial tree; short blocks; all ranks must know all counts",
+    parameters,
+    nullptr,
+    build,
+    Knowledge::all_counts};
 
 }  // namespace antiphon::scatterv_algorithms

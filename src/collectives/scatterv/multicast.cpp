@@ -1,32 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "antiphon/algorithm.hpp"
 #include "patterns/multicast.hpp"
+#include "antiphon/algorithm.hpp"
 
 namespace antiphon::scatterv_algorithms {
 
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"members", 0, 0, 2, "who takes the message: 0 all ranks, 1 those with a block, 2 these, as a group for this call alone"},
-    {"segment_bytes", 0, 0, 1 << 30, "bytes per message to the group; 0 sends all as one, which the transport cuts into packets"},
+    {"members", 0, 0, 2,
+     "who takes the message: 0 all ranks, 1 those with a block, 2 these, as a group for this call alone"},
+    {"segment_bytes", 0, 0, 1 << 30,
+     "bytes per message to the group; 0 sends all as one, which the transport cuts into packets"},
     {"window", 4, 1, 64, "messages under way"},
 };
 
-/// All blocks as one multicast message, of which each rank keeps its own (paper 1, §4.1). What every rank must know first, all sizes, is
-/// the first of the paper's two broadcasts. With `members` 0 all ranks of the communicator take the message (the paper's static
-/// groups), with 1 those for whom there is something (a group for each such set of ranks, kept), with 2 a group of these is made for
-/// this call alone (the paper's dynamic groups). Cost: os(M) + g(M) + L + or(M) with M the sum of all blocks. Short blocks, few receivers.
+/// All blocks as one multicast message, of which each rank keeps its own (paper 1, §4.1). What every rank must know
+/// first, all sizes, is the first of the paper's two broadcasts. With `members` 0 all ranks of the communicator take
+/// the message (the paper's static groups), with 1 those for whom there is something (a group for each such set of
+/// ranks, kept), with 2 a group of these is made for this call alone (the paper's dynamic groups). Cost: os(M) + g(M) +
+/// L + or(M) with M the sum of all blocks. Short blocks, few receivers.
 Schedule build(const Problem& p) {
   std::vector<std::int32_t> members;
   for (int i = 0; i < p.size; ++i) {
-    if (p.parameter("members") == 0 || i == p.root || p.send_bytes[static_cast<std::size_t>(i)] > 0) members.push_back(i);
+    if (p.parameter("members") == 0 || i == p.root || p.send_bytes[static_cast<std::size_t>(i)] > 0)
+      members.push_back(i);
   }
   return scatter_multicast(p, std::move(members));
 }
 
 }  // namespace
 
-extern const Algorithm multicast{Collective::scatterv, "multicast", "all blocks in one multicast to all, or to those who get something; short blocks", parameters, nullptr, build,
-                                Knowledge::all_counts, true};
+extern const Algorithm multicast{Collective::scatterv,
+                                 "multicast",
+                                 "all blocks in one multicast to all, or to those who get something; short blocks",
+                                 parameters,
+                                 nullptr,
+                                 build,
+                                 Knowledge::all_counts,
+                                 true};
 
 }  // namespace antiphon::scatterv_algorithms

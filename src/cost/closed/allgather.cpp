@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paper 4, Section 3, equations 1 to 5, with its symbols: t(m) and T(m), the time to prepare, initiate and transmit a message
-// of m bytes one way and both ways, are g(m) + L on links that carry both directions at once; o, the constant of a step, and ε,
-// the time to prepare and initiate a message, are os(0).
+// Paper 4, Section 3, equations 1 to 5, with its symbols: t(m) and T(m), the time to prepare, initiate and transmit a
+// message of m bytes one way and both ways, are g(m) + L on links that carry both directions at once; o, the constant
+// of a step, and ε, the time to prepare and initiate a message, are os(0).
 #include "cost/closed/terms.hpp"
 
 namespace antiphon::closed {
@@ -41,11 +41,14 @@ double concurrent_gain(Call c, Link l) { return exchange(c, l) - concurrent_exch
 double split_exchange(Call c, Link l) { return doublings(c, l, ceil_log2(c.ranks), 1, 2, 2 * initiate_s(l)); }
 
 constexpr ClosedForm forms[] = {
-    {Collective::allgather, "exchange_blocking", "Σ i<log2 P (2 t(m 2^i) + o)", "paper 4, equation 1", exchange_blocking},
+    {Collective::allgather, "exchange_blocking", "Σ i<log2 P (2 t(m 2^i) + o)", "paper 4, equation 1",
+     exchange_blocking},
     {Collective::allgather, "exchange", "Σ i<log2 P (T(m 2^i) + o)", "paper 4, equation 2", exchange},
-    {Collective::allgather, "concurrent_exchange", "(C−1) ε + Σ i<log2(P/C) (T(m 2^i) + (C−1) ε + o)", "paper 4, equation 3", concurrent_exchange},
+    {Collective::allgather, "concurrent_exchange", "(C−1) ε + Σ i<log2(P/C) (T(m 2^i) + (C−1) ε + o)",
+     "paper 4, equation 3", concurrent_exchange},
     {Collective::allgather, "concurrent_gain", "T2 − T3", "paper 4, equation 4", concurrent_gain},
-    {Collective::allgather, "split_exchange", "Σ i<log2 P (T(m 2^i / 2) + ε + o)", "paper 4, equation 5", split_exchange},
+    {Collective::allgather, "split_exchange", "Σ i<log2 P (T(m 2^i / 2) + ε + o)", "paper 4, equation 5",
+     split_exchange},
 };
 
 }  // namespace

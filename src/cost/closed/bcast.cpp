@@ -50,7 +50,8 @@ constexpr ClosedForm forms[] = {
     {Collective::bcast, "chain_segmented", "(P−1) (g(s) + L) + g(s) (k−1)", "paper 5, Table 1", chain_segmented},
     {Collective::bcast, "binary", "≤ ⌈log2 P⌉ (2 g(m) + L)", "paper 5, Table 1", binary},
     {Collective::bcast, "binomial", "⌊log2 P⌋ g(m) + ⌈log2 P⌉ L", "paper 5, Table 1", binomial},
-    {Collective::bcast, "binomial_rendezvous", "⌊log2 P⌋ g(m) + ⌈log2 P⌉ (2 g(1) + 3 L)", "paper 5, Table 1", binomial_rendezvous},
+    {Collective::bcast, "binomial_rendezvous", "⌊log2 P⌋ g(m) + ⌈log2 P⌉ (2 g(1) + 3 L)", "paper 5, Table 1",
+     binomial_rendezvous},
     {Collective::bcast, "binomial_segmented", "⌊log2 P⌋ g(s) k + ⌈log2 P⌉ L", "paper 5, Table 1", binomial_segmented},
 };
 

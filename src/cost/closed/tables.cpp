@@ -8,7 +8,9 @@ namespace antiphon {
 
 namespace closed {
 
-double one_to_each_flat(const ClosedFormCall& c, const LinkClass& l) { return (c.ranks - 1) * l.gap.at(c.bytes) + l.latency_s; }
+double one_to_each_flat(const ClosedFormCall& c, const LinkClass& l) {
+  return (c.ranks - 1) * l.gap.at(c.bytes) + l.latency_s;
+}
 
 /// Each rank passes on all that those behind it need, in one message.
 double one_to_each_chain(const ClosedFormCall& c, const LinkClass& l) {
@@ -17,7 +19,9 @@ double one_to_each_chain(const ClosedFormCall& c, const LinkClass& l) {
   return sum;
 }
 
-double one_to_each_pipelined(const ClosedFormCall& c, const LinkClass& l) { return (c.ranks - 1) * (l.gap.at(c.bytes) + l.latency_s); }
+double one_to_each_pipelined(const ClosedFormCall& c, const LinkClass& l) {
+  return (c.ranks - 1) * (l.gap.at(c.bytes) + l.latency_s);
+}
 
 double one_to_each_binomial(const ClosedFormCall& c, const LinkClass& l) {
   const int rounds = ceil_log2(c.ranks);
@@ -31,7 +35,8 @@ double one_to_each_binomial(const ClosedFormCall& c, const LinkClass& l) {
 std::span<const ClosedForm> closed_forms() {
   static const std::vector<ClosedForm> all = [] {
     std::vector<ClosedForm> list;
-    for (const auto part : {closed::bcast(), closed::scatter(), closed::gather(), closed::alltoall(), closed::allgather()}) {
+    for (const auto part :
+         {closed::bcast(), closed::scatter(), closed::gather(), closed::alltoall(), closed::allgather()}) {
       list.insert(list.end(), part.begin(), part.end());
     }
     return list;
@@ -79,14 +84,16 @@ std::int64_t value_of(const Parameters& parameters, std::string_view wanted, std
 
 }  // namespace
 
-std::optional<double> closed_form_of(const Algorithm& algorithm, const Parameters& parameters, int ranks, std::int64_t bytes,
-                                     const LinkClass& link) {
+std::optional<double> closed_form_of(const Algorithm& algorithm, const Parameters& parameters, int ranks,
+                                     std::int64_t bytes, const LinkClass& link) {
   ClosedFormCall call{ranks, bytes, value_of(parameters, "segment_bytes", value_of(parameters, "piece_bytes", 0))};
   call.concurrency = static_cast<int>(value_of(parameters, "concurrency", 2));
   for (const Follows& f : follows) {
     if (f.collective != algorithm.collective || f.algorithm != algorithm.name) continue;
     const bool cut = call.segment_bytes > 0 && call.segment_bytes < bytes;
-    const std::string_view form = cut ? f.segmented : bytes > link.eager_bytes && !f.rendezvous.empty() ? f.rendezvous : f.whole;
+    const std::string_view form = cut                                                 ? f.segmented
+                                  : bytes > link.eager_bytes && !f.rendezvous.empty() ? f.rendezvous
+                                                                                      : f.whole;
     const ClosedForm* found = find_closed_form(algorithm.collective, form);
     if (found == nullptr) return std::nullopt;
     return found->seconds(call, link);

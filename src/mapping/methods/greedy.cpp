@@ -11,11 +11,12 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// The rank that exchanges most with those that are placed goes next, to the free place that is cheapest for it; the first one is
-/// that with the most traffic of all. O(ranks · (nodes + log ranks) · degree).
+/// The rank that exchanges most with those that are placed goes next, to the free place that is cheapest for it; the
+/// first one is that with the most traffic of all. O(ranks · (nodes + log ranks) · degree).
 class Greedy {
  public:
-  explicit Greedy(const Task& task) : model_(task), places_(task), slot_of_(at(task.ranks()), -1), pull_(at(task.ranks()), 0) {}
+  explicit Greedy(const Task& task)
+      : model_(task), places_(task), slot_of_(at(task.ranks()), -1), pull_(at(task.ranks()), 0) {}
 
   Assignment run() {
     const Task& task = model_.task();
@@ -102,6 +103,7 @@ Assignment place(const Task& task, const Budget&) { return Greedy(task).run(); }
 
 }  // namespace
 
-extern const Method greedy{"greedy", "always the rank that exchanges most with those placed, to its cheapest free place", nullptr, place};
+extern const Method greedy{
+    "greedy", "always the rank that exchanges most with those placed, to its cheapest free place", nullptr, place};
 
 }  // namespace antiphon::mapping::methods_in

@@ -11,13 +11,11 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// The heuristic k-way graph partitioning of MPIPP (Chen et al., ICS 2006), which paper 2, Section 3 uses: from a random
-/// placement, the
-/// exchange of two ranks that gains most is made, gain or loss, and both are locked, until all are; the first exchanges that
-/// gained most
-/// together stay; again until nothing is gained. Ten random beginnings, the best result. With point-to-point traffic alone
-/// it is MPIPP, with
-/// decomposed collectives OPP. Only the gains that an exchange changes are computed again: the same result, sooner.
+/// The heuristic k-way graph partitioning of MPIPP (Chen et al., ICS 2006), which paper 2, Section 3 uses: from a
+/// random placement, the exchange of two ranks that gains most is made, gain or loss, and both are locked, until all
+/// are; the first exchanges that gained most together stay; again until nothing is gained. Ten random beginnings, the
+/// best result. With point-to-point traffic alone it is MPIPP, with decomposed collectives OPP. Only the gains that an
+/// exchange changes are computed again: the same result, sooner.
 class PairwiseExchange {
  public:
   PairwiseExchange(const Model& model, Random& random) : model_(model), random_(random), items_(model.slots()) {}
@@ -30,9 +28,7 @@ class PairwiseExchange {
   }
 
  private:
-  void random_placement() {
-    slot_of_ = model_.placement(random_assignment());
-  }
+  void random_placement() { slot_of_ = model_.placement(random_assignment()); }
 
   /// Pinned ranks at their places, the others anywhere.
   Assignment random_assignment() {
@@ -53,7 +49,9 @@ class PairwiseExchange {
     return a;
   }
 
-  [[nodiscard]] bool may(int a, int b) const { return model_.allowed(a, slot_of_[at(b)]) && model_.allowed(b, slot_of_[at(a)]); }
+  [[nodiscard]] bool may(int a, int b) const {
+    return model_.allowed(a, slot_of_[at(b)]) && model_.allowed(b, slot_of_[at(a)]);
+  }
 
   /// The best exchange of an item with an unlocked one behind it.
   void refresh(int a) {
@@ -86,7 +84,8 @@ class PairwiseExchange {
         best_[at(i)] = -1;
         continue;
       }
-      if (touched_[at(i)] != 0 || best_[at(i)] < 0 || locked_[at(best_[at(i)])] != 0 || touched_[at(best_[at(i)])] != 0) {
+      if (touched_[at(i)] != 0 || best_[at(i)] < 0 || locked_[at(best_[at(i)])] != 0 ||
+          touched_[at(best_[at(i)])] != 0) {
         refresh(i);
         continue;
       }
@@ -139,7 +138,7 @@ class PairwiseExchange {
   Model::Placement slot_of_;
   std::vector<char> locked_;
   std::vector<char> touched_;
-  std::vector<int> best_;   ///< partner of an item, behind it; −1: none
+  std::vector<int> best_;  ///< partner of an item, behind it; −1: none
   std::vector<float> gain_;
 };
 
@@ -167,6 +166,8 @@ Assignment place(const Task& task, const Budget& budget) {
 
 }  // namespace
 
-extern const Method mpipp{"mpipp", "k-way pairwise exchange from random placements (MPIPP; with collectives in the traffic: OPP, paper 2)", nullptr, place};
+extern const Method mpipp{
+    "mpipp", "k-way pairwise exchange from random placements (MPIPP; with collectives in the traffic: OPP, paper 2)",
+    nullptr, place};
 
 }  // namespace antiphon::mapping::methods_in

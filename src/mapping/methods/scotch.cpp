@@ -12,10 +12,9 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// Scotch's graph mapping (dual recursive bipartitioning). It takes one weight an edge and one distance a pair, and fills
-/// its terminals only nearly
-/// evenly: edges get what their messages cost between the farthest nodes, and what is too much for a node goes where it
-/// costs least.
+/// Scotch's graph mapping (dual recursive bipartitioning). It takes one weight an edge and one distance a pair, and
+/// fills its terminals only nearly evenly: edges get what their messages cost between the farthest nodes, and what is
+/// too much for a node goes where it costs least.
 class ByScotch {
  public:
   explicit ByScotch(const Task& task) : model_(task), domains_(model_) {}
@@ -34,7 +33,9 @@ class ByScotch {
   }
 
  private:
-  [[nodiscard]] float dearest() const { return model_.nodes() > 1 ? std::max(model_.typical_nodes(0, model_.nodes() - 1), model_.typical_nodes(0, 1)) : 1; }
+  [[nodiscard]] float dearest() const {
+    return model_.nodes() > 1 ? std::max(model_.typical_nodes(0, model_.nodes() - 1), model_.typical_nodes(0, 1)) : 1;
+  }
 
   ScotchGraph graph() const {
     constexpr float heaviest = 20000;
@@ -49,7 +50,9 @@ class ByScotch {
     for (int r = 0; r < model_.ranks(); ++r) {
       for (const Model::Edge* e = model_.begin(r); e != model_.end(r); ++e) {
         g.to.push_back(e->to);
-        g.weight.push_back(one_node || most <= 0 ? 1 : std::max<std::int64_t>(1, std::llround(Model::cost(far, *e) / most * heaviest)));
+        g.weight.push_back(one_node || most <= 0
+                               ? 1
+                               : std::max<std::int64_t>(1, std::llround(Model::cost(far, *e) / most * heaviest)));
       }
       g.first.push_back(static_cast<std::int64_t>(g.to.size()));
     }
@@ -74,7 +77,8 @@ class ByScotch {
     by_slot_ = add_cores(level);
     if (tree.sizes.empty() || model_.nodes() % leaf != 0) return {ScotchMachine::Form::complete, {model_.nodes()}, {}};
     const float least = *std::min_element(costs.begin(), costs.end());
-    for (const float c : costs) tree.weights.push_back(std::clamp<std::int64_t>(std::llround(4 * c / std::max(least, 1e-9F)), 1, 1000));
+    for (const float c : costs)
+      tree.weights.push_back(std::clamp<std::int64_t>(std::llround(4 * c / std::max(least, 1e-9F)), 1, 1000));
     return tree;
   }
 
@@ -156,7 +160,8 @@ class ByScotch {
       if (places.free_slots(n) == 0) continue;
       float sum = 0;
       for (const Model::Edge* e = model_.begin(rank); e != model_.end(rank); ++e) {
-        if (node[at(e->to)] != n) sum += Model::cost(model_.between(model_.first_slot(n), model_.first_slot(node[at(e->to)])), *e);
+        if (node[at(e->to)] != n)
+          sum += Model::cost(model_.between(model_.first_slot(n), model_.first_slot(node[at(e->to)])), *e);
       }
       if (best >= 0 && sum >= least) continue;
       least = sum;

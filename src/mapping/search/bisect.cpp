@@ -20,7 +20,8 @@ bool is_fixed(const CutGraph& g, int v) { return !g.fixed.empty() && g.fixed[at(
 /// One run of passes over a graph with given sides.
 class Refiner {
  public:
-  Refiner(const CutGraph& graph, Sides& sides, Range range, int slack) : g_(graph), side_(sides), range_(range), slack_(slack) {}
+  Refiner(const CutGraph& graph, Sides& sides, Range range, int slack)
+      : g_(graph), side_(sides), range_(range), slack_(slack) {}
 
   /// Cost of the result: cut and bias.
   float run() {
@@ -50,7 +51,8 @@ class Refiner {
       if (side_[at(v)] == 0) left_ += g_.size[at(v)];
       float out = 0;
       float in = 0;
-      for (int e = g_.first[at(v)]; e < g_.first[at(v) + 1]; ++e) (side_[at(g_.to[at(e)])] != side_[at(v)] ? out : in) += g_.weight[at(e)];
+      for (int e = g_.first[at(v)]; e < g_.first[at(v) + 1]; ++e)
+        (side_[at(g_.to[at(e)])] != side_[at(v)] ? out : in) += g_.weight[at(e)];
       cut += out;
       const float b = g_.bias.empty() ? 0 : g_.bias[at(v)];
       if (side_[at(v)] == 1) bias += b;
@@ -105,7 +107,10 @@ class Refiner {
   /// One pass; whether it made anything better.
   bool improve() {
     prepare();
-    const auto off = [&] { const int o = outside(left_); return o <= slack_ ? 0 : o; };
+    const auto off = [&] {
+      const int o = outside(left_);
+      return o <= slack_ ? 0 : o;
+    };
     float cost = cost_;
     float best = cost_;
     int best_off = off();
@@ -258,7 +263,8 @@ Sides cut_coarsest(const CutGraph& g, Range range, int slack, Random& random) {
   const int tries = n <= 8 ? 4 : n <= 64 ? 8 : 4;
   for (int t = 0; t < tries; ++t) {
     // Where the range is wide, targets from all over it.
-    const int target = range.most <= range.least ? range.least : range.least + (range.most - range.least) * t / (tries - 1);
+    const int target =
+        range.most <= range.least ? range.least : range.least + (range.most - range.least) * t / (tries - 1);
     Sides side = grow(g, target, random);
     float cost = Refiner(g, side, range, slack).run();
     int left = 0;

@@ -12,7 +12,7 @@ struct CutGraph {
   std::vector<int> first{0};
   std::vector<int> to;
   std::vector<float> weight;
-  std::vector<int> size;           ///< of a vertex: how many ranks it stands for
+  std::vector<int> size;  ///< of a vertex: how many ranks it stands for
   std::vector<float> bias;
   std::vector<signed char> fixed;  ///< side, or −1; empty: all free
 
@@ -27,9 +27,9 @@ struct Range {
 
 using Sides = std::vector<signed char>;
 
-/// Cuts a graph in two with little weight between: coarsened by matching neighbours, cut by growing, refined by Fiduccia and
-/// Mattheyses' moves level by
-/// level. The range holds exactly on return, unless fixed vertices make that impossible.
+/// Cuts a graph in two with little weight between: coarsened by matching neighbours, cut by growing, refined by
+/// Fiduccia and Mattheyses' moves level by level. The range holds exactly on return, unless fixed vertices make that
+/// impossible.
 Sides bisect(const CutGraph& graph, Range range, Random& random);
 
 }  // namespace antiphon::mapping

@@ -118,7 +118,8 @@ void Digits::fold(const std::vector<int>& grid) {
 std::vector<int> Digits::strides() {
   std::unordered_map<int, double> weight;
   double all = 0;
-  const Model::Pair typical = model_.slots() > 1 ? model_.between(fills_[0].front(), fills_[0].back()) : Model::Pair{1, 1};
+  const Model::Pair typical =
+      model_.slots() > 1 ? model_.between(fills_[0].front(), fills_[0].back()) : Model::Pair{1, 1};
   const int step = std::max(1, model_.ranks() / 4096) | 1;
   for (int r = 0; r < model_.ranks(); r += step) {
     for (const Model::Edge* e = model_.begin(r); e != model_.end(r); ++e) {

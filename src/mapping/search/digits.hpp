@@ -9,21 +9,21 @@
 namespace antiphon::mapping {
 
 /// Regular placements: a rank's number is written in mixed radix, along the strides that the traffic shows, and the
-/// digits are put in another order; the ranks in that order then fill the machine. Covers blocks of Cartesian grids, rows
-/// and columns, recursive doubling. Where the nodes lie on a torus, each of its axes may be folded as well: the further
-/// half of every range is run through backwards, as in Gray's code, so that partners half a ring apart are on average a
-/// quarter of it apart.
+/// digits are put in another order; the ranks in that order then fill the machine. Covers blocks of Cartesian grids,
+/// rows and columns, recursive doubling. Where the nodes lie on a torus, each of its axes may be folded as well: the
+/// further half of every range is run through backwards, as in Gray's code, so that partners half a ring apart are on
+/// average a quarter of it apart.
 class Digits {
  public:
   struct Order {
-    std::vector<int> digits;   ///< most significant first
-    std::size_t folded = 0;    ///< a bit for each axis that can be folded; before them one for `by_rows_`
+    std::vector<int> digits;  ///< most significant first
+    std::size_t folded = 0;   ///< a bit for each axis that can be folded; before them one for `by_rows_`
   };
 
   Digits(const Model& model, const Domains& domains);
 
-  /// The factors of each dimension's length the other way round: 10 as 5 pairs of neighbours instead of 2 halves. False where
-  /// that changes nothing.
+  /// The factors of each dimension's length the other way round: 10 as 5 pairs of neighbours instead of 2 halves. False
+  /// where that changes nothing.
   bool turn();
   /// Orders worth beginning with.
   [[nodiscard]] std::vector<Order> starts() const;
@@ -45,13 +45,13 @@ class Digits {
 
   const Model& model_;
   std::vector<std::vector<int>> fills_;  ///< [folded]: slots in the order in which they are filled
-  Model::Placement pinned_; ///< of pinned ranks, −1 for others
-  std::vector<int> radix_;  ///< of a digit, most significant first
-  std::vector<int> dimension_;  ///< the dimension that a digit is part of
+  Model::Placement pinned_;              ///< of pinned ranks, −1 for others
+  std::vector<int> radix_;               ///< of a digit, most significant first
+  std::vector<int> dimension_;           ///< the dimension that a digit is part of
   std::vector<std::vector<int>> digit_;  ///< [digit][rank]
   double regularity_ = 0;
-  bool by_rows_ = false;    ///< there are fills node after node, too
-  int step_ = 1;            ///< of ranks whose messages are counted while climbing
+  bool by_rows_ = false;  ///< there are fills node after node, too
+  int step_ = 1;          ///< of ranks whose messages are counted while climbing
 };
 
 }  // namespace antiphon::mapping

@@ -75,7 +75,8 @@ void Domains::halve_node(int domain, int node) {
     const int begin = domains_[at(d)].begin;
     const int end = domains_[at(d)].end;
     if (alike(node, begin + offset - model_.first_slot(node), end + offset - model_.first_slot(node))) continue;
-    const int middle = begin + core_split(node, begin + offset - model_.first_slot(node), end + offset - model_.first_slot(node));
+    const int middle =
+        begin + core_split(node, begin + offset - model_.first_slot(node), end + offset - model_.first_slot(node));
     const int l = add(begin, middle);
     const int r = add(middle, end);
     domains_[at(d)].left = l;
@@ -237,7 +238,8 @@ Model::Pair Domains::average(const Domain& a, const Domain& b) const {
 
 Model::Pair Domains::within(int domain) const {
   const Domain& d = domains_[at(domain)];
-  if (d.left < 0) return d.size() < 2 ? Model::Pair{0, 0} : model_.between(order_[at(d.begin)], order_[at(d.begin + 1)]);
+  if (d.left < 0)
+    return d.size() < 2 ? Model::Pair{0, 0} : model_.between(order_[at(d.begin)], order_[at(d.begin + 1)]);
   return between(d.left, d.right);
 }
 

@@ -8,8 +8,8 @@
 
 namespace antiphon::mapping {
 
-/// A machine halved again and again: near slots stay together longest. Domain 0 is all of it; children come after their parents,
-/// level by level.
+/// A machine halved again and again: near slots stay together longest. Domain 0 is all of it; children come after their
+/// parents, level by level.
 class Domains {
  public:
   struct Domain {
@@ -27,7 +27,9 @@ class Domains {
   [[nodiscard]] const std::vector<int>& order() const { return order_; }
   /// The average over some pairs of slots of two domains.
   [[nodiscard]] Model::Pair between(int domain, int other) const;
-  [[nodiscard]] Model::Pair between(int domain, const Domain& other) const { return average(domains_[static_cast<std::size_t>(domain)], other); }
+  [[nodiscard]] Model::Pair between(int domain, const Domain& other) const {
+    return average(domains_[static_cast<std::size_t>(domain)], other);
+  }
   /// The average over some pairs within a domain.
   [[nodiscard]] Model::Pair within(int domain) const;
   /// The dimensions of the grid that the nodes lie on, as given or as the distances show.

@@ -85,7 +85,8 @@ std::vector<int> detect_grid(const Model& model) {
   // A tree whose leaves are numbered one after the other explains something too.
   double tree = 0;
   for (int leaf = 2; leaf < nodes; ++leaf) {
-    if (nodes % leaf == 0) tree = std::max(tree, explained(pairs, [&](int a, int b) { return a / leaf == b / leaf ? 0 : 1; }));
+    if (nodes % leaf == 0)
+      tree = std::max(tree, explained(pairs, [&](int a, int b) { return a / leaf == b / leaf ? 0 : 1; }));
   }
   std::vector<std::vector<int>> all;
   std::vector<int> dims;

@@ -40,7 +40,9 @@ class LinkSearch {
       if ((n & 0xfff) == 0xfff) exact_sum();
       const auto a = static_cast<int>(random_.below(static_cast<std::uint32_t>(model_.ranks())));
       const int b = partner(a);
-      if (a == b || (model_.pinned() && !(model_.allowed(a, seats_.slot_of[at(b)]) && model_.allowed(b, seats_.slot_of[at(a)])))) continue;
+      if (a == b ||
+          (model_.pinned() && !(model_.allowed(a, seats_.slot_of[at(b)]) && model_.allowed(b, seats_.slot_of[at(a)]))))
+        continue;
       const double before = sum_;
       exchange(a, b);
       double& then = past[n % memory];
@@ -106,10 +108,12 @@ class LinkSearch {
   int partner(int rank) {
     const int degree = model_.degree(rank);
     const std::uint64_t dice = random_.next() >> 20;
-    if (degree == 0 || (dice & 3) == 0) return seats_.item_at[random_.below(static_cast<std::uint32_t>(seats_.item_at.size()))];
+    if (degree == 0 || (dice & 3) == 0)
+      return seats_.item_at[random_.below(static_cast<std::uint32_t>(seats_.item_at.size()))];
     const int slot = seats_.slot_of[at(model_.begin(rank)[random_.below(static_cast<std::uint32_t>(degree))].to)];
     const int reach = 1 << (1 + ((dice >> 4) & 7));
-    const int p = position_[at(slot)] + static_cast<int>(random_.below(static_cast<std::uint32_t>(2 * reach + 1))) - reach;
+    const int p =
+        position_[at(slot)] + static_cast<int>(random_.below(static_cast<std::uint32_t>(2 * reach + 1))) - reach;
     return seats_.item_at[at(order_[at(std::clamp(p, 0, static_cast<int>(order_.size()) - 1))])];
   }
 
@@ -138,7 +142,8 @@ class LinkSearch {
 
 }  // namespace
 
-Model::Placement search_links(const Model& model, const Domains& domains, Model::Placement placement, Random& random, double until) {
+Model::Placement search_links(const Model& model, const Domains& domains, Model::Placement placement, Random& random,
+                              double until) {
   if (model.ranks() < 2 || model.edges() == 0) return placement;
   return LinkSearch(model, domains, placement, random).run(until);
 }

@@ -18,7 +18,8 @@ std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
-Model::Model(const Task& task) : task_(&task), ranks_(task.ranks()), slots_(task.slots().count()), pinned_(!task.constraints().pins.empty()) {
+Model::Model(const Task& task)
+    : task_(&task), ranks_(task.ranks()), slots_(task.slots().count()), pinned_(!task.constraints().pins.empty()) {
   read_traffic();
   read_machine();
 }
@@ -33,7 +34,8 @@ void Model::read_traffic() {
   std::vector<std::int64_t> next(in_first.begin(), in_first.end() - 1);
   for (int r = 0; r < ranks_; ++r) {
     for (auto e = static_cast<std::size_t>(g.first[at(r)]); e < static_cast<std::size_t>(g.first[at(r) + 1]); ++e) {
-      in[static_cast<std::size_t>(next[at(g.to[e])]++)] = {r, static_cast<float>(g.bytes[e]), static_cast<float>(g.messages[e])};
+      in[static_cast<std::size_t>(next[at(g.to[e])]++)] = {r, static_cast<float>(g.bytes[e]),
+                                                           static_cast<float>(g.messages[e])};
     }
   }
   first_.push_back(0);
@@ -83,7 +85,8 @@ void Model::read_machine() {
   if (full_) {
     table_.resize(at(slots_) * at(slots_));
     for (int p = 0; p < slots_; ++p) {
-      for (int q = p + 1; q < slots_; ++q) table_[at(p) * at(slots_) + at(q)] = table_[at(q) * at(slots_) + at(p)] = both_ways(p, q);
+      for (int q = p + 1; q < slots_; ++q)
+        table_[at(p) * at(slots_) + at(q)] = table_[at(q) * at(slots_) + at(p)] = both_ways(p, q);
     }
   } else {
     read_insides();
@@ -92,7 +95,8 @@ void Model::read_machine() {
       for (int a = 0; a < nodes_count; ++a) {
         if (slots_of(a) == 0) continue;
         for (int b = a + 1; b < nodes_count; ++b) {
-          if (slots_of(b) > 0) table_[at(a) * at(nodes_count) + at(b)] = table_[at(b) * at(nodes_count) + at(a)] = far(a, b);
+          if (slots_of(b) > 0)
+            table_[at(a) * at(nodes_count) + at(b)] = table_[at(b) * at(nodes_count) + at(a)] = far(a, b);
         }
       }
     }
@@ -113,7 +117,8 @@ void Model::read_insides() {
   std::map<std::pair<int, int>, int> known;
   for (int a = 0; a < nodes(); ++a) {
     const int size = slots_of(a);
-    const auto [it, fresh] = known.try_emplace({task_->machine().nodes[at(a)].kind, size}, static_cast<int>(insides_.size()));
+    const auto [it, fresh] =
+        known.try_emplace({task_->machine().nodes[at(a)].kind, size}, static_cast<int>(insides_.size()));
     inside_.push_back(it->second);
     if (!fresh) continue;
     Inside in{size, std::vector<Pair>(at(size) * at(size))};
@@ -153,6 +158,8 @@ Model::Placement Model::placement(const Assignment& assignment) const {
   return slot_of;
 }
 
-Assignment Model::assignment(const Placement& placement) const { return {{placement.begin(), placement.begin() + ranks_}}; }
+Assignment Model::assignment(const Placement& placement) const {
+  return {{placement.begin(), placement.begin() + ranks_}};
+}
 
 }  // namespace antiphon::mapping

@@ -9,8 +9,8 @@
 namespace antiphon::mapping {
 
 /// A task in the form that searching wants: traffic of both directions in one, costs in tables of single precision, in
-/// microseconds. Items are the ranks and, behind them, one empty item for every slot that is left over; placements are slots
-/// by item.
+/// microseconds. Items are the ranks and, behind them, one empty item for every slot that is left over; placements are
+/// slots by item.
 class Model {
  public:
   using Placement = std::vector<int>;
@@ -42,18 +42,22 @@ class Model {
   [[nodiscard]] std::size_t edges() const { return edges_.size(); }
 
   [[nodiscard]] Pair between(int slot, int other) const {
-    if (full_) return table_[static_cast<std::size_t>(slot) * static_cast<std::size_t>(slots_) + static_cast<std::size_t>(other)];
+    if (full_)
+      return table_[static_cast<std::size_t>(slot) * static_cast<std::size_t>(slots_) +
+                    static_cast<std::size_t>(other)];
     const int a = node(slot);
     const int b = node(other);
-    if (a != b) return table_.empty() ? far(a, b) : table_[static_cast<std::size_t>(a) * static_cast<std::size_t>(nodes()) + static_cast<std::size_t>(b)];
+    if (a != b)
+      return table_.empty() ? far(a, b)
+                            : table_[static_cast<std::size_t>(a) * static_cast<std::size_t>(nodes()) +
+                                     static_cast<std::size_t>(b)];
     const Inside& in = insides_[static_cast<std::size_t>(inside_[static_cast<std::size_t>(a)])];
-    return in.table[static_cast<std::size_t>(slot - first_slot(a)) * static_cast<std::size_t>(in.size) + static_cast<std::size_t>(other - first_slot(a))];
+    return in.table[static_cast<std::size_t>(slot - first_slot(a)) * static_cast<std::size_t>(in.size) +
+                    static_cast<std::size_t>(other - first_slot(a))];
   }
   static float cost(const Pair& p, const Edge& e) { return p.per_byte * e.bytes + p.per_message * e.messages; }
   /// Whether a pin, if the item has one, lets it be there.
-  [[nodiscard]] bool allowed(int item, int slot) const {
-    return !pinned_ || item >= ranks_ || pin_allows(item, slot);
-  }
+  [[nodiscard]] bool allowed(int item, int slot) const { return !pinned_ || item >= ranks_ || pin_allows(item, slot); }
   [[nodiscard]] bool pinned() const { return pinned_; }
 
   /// What the swap of two items would add.
@@ -109,7 +113,7 @@ class Model {
   int ranks_;
   int slots_;
   float mean_bytes_ = 0;
-  bool full_ = false;   ///< a table of all slots
+  bool full_ = false;  ///< a table of all slots
   bool pinned_ = false;
   bool uniform_network_ = true;
   std::vector<std::int64_t> first_;

@@ -109,10 +109,12 @@ class Groups {
   /// Mostly the group near a neighbour of this one.
   int partner(int a) {
     const int degree = first_[at(a) + 1] - first_[at(a)];
-    if (degree == 0 || (random_.next() & 7) == 0) return static_cast<int>(random_.below(static_cast<std::uint32_t>(model_.nodes())));
+    if (degree == 0 || (random_.next() & 7) == 0)
+      return static_cast<int>(random_.below(static_cast<std::uint32_t>(model_.nodes())));
     const int node = node_of_[at(edges_[at(first_[at(a)]) + random_.below(static_cast<std::uint32_t>(degree))].to)];
     const auto& near = near_.of(node);
-    return near.empty() ? group_at_[at(node)] : group_at_[at(near[random_.below(static_cast<std::uint32_t>(near.size()))])];
+    return near.empty() ? group_at_[at(node)]
+                        : group_at_[at(near[random_.below(static_cast<std::uint32_t>(near.size()))])];
   }
 
   float typical_step() {
@@ -156,7 +158,8 @@ NearNodes::NearNodes(const Model& model) : near_(at(model.nodes())) {
   }
 }
 
-void anneal_nodes(const Model& model, const NearNodes& near, Model::Placement& placement, double seconds, Random& random) {
+void anneal_nodes(const Model& model, const NearNodes& near, Model::Placement& placement, double seconds,
+                  Random& random) {
   if (model.nodes() < 3 || model.pinned() || model.uniform_network()) return;
   const std::vector<int> nodes = Groups(model, near, placement, random).anneal(seconds);
   Model::Placement moved = placement;

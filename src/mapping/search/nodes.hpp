@@ -18,8 +18,9 @@ class NearNodes {
   std::vector<std::vector<int>> near_;
 };
 
-/// Annealing of which node gets which node's ranks, as they are grouped in `placement`; for `seconds` of thread time. Never
-/// makes it worse.
-void anneal_nodes(const Model& model, const NearNodes& near, Model::Placement& placement, double seconds, Random& random);
+/// Annealing of which node gets which node's ranks, as they are grouped in `placement`; for `seconds` of thread time.
+/// Never makes it worse.
+void anneal_nodes(const Model& model, const NearNodes& near, Model::Placement& placement, double seconds,
+                  Random& random);
 
 }  // namespace antiphon::mapping

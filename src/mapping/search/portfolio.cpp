@@ -33,8 +33,8 @@ struct Candidate {
 class Portfolio {
  public:
   Portfolio(const Task& task, const Budget& budget, bool with_scotch)
-      : with_scotch_(with_scotch), begin_(thread_seconds()), budget_(budget), random_(budget.seed), model_(task), domains_(model_),
-        near_(model_), swaps_(model_, domains_, near_, budget.seed), shares_(model_, budget.seed) {}
+      : with_scotch_(with_scotch), begin_(thread_seconds()), budget_(budget), random_(budget.seed), model_(task),
+        domains_(model_), near_(model_), swaps_(model_, domains_, near_, budget.seed), shares_(model_, budget.seed) {}
 
   Model::Placement run() {
     begin_with(model_.placement(block_assignment(model_.task())));
@@ -70,7 +70,9 @@ class Portfolio {
     if (cost < best_.cost) best_ = {placement, cost};
   }
 
-  [[nodiscard]] double predicted(const Model::Placement& placement) const { return objective_value(model_.task(), model_.assignment(placement)); }
+  [[nodiscard]] double predicted(const Model::Placement& placement) const {
+    return objective_value(model_.task(), model_.assignment(placement));
+  }
 
   /// Of all that were found, the one with the least predicted time, made better by what links and ranks take.
   Model::Placement quickest() {
@@ -78,14 +80,16 @@ class Portfolio {
     candidates_.push_back({model_.placement(block_assignment(model_.task())), 0});
     candidates_.push_back({model_.placement(cyclic_assignment(model_.task())), 0});
     for (Candidate& c : candidates_) c.cost = predicted(c.placement);
-    std::stable_sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
     Candidate least = candidates_[0];
     constexpr int beginnings = 3;
     const double begin = thread_seconds();
     const double end = std::max(begin_ + budget_.seconds, begin);
     for (int n = 0; n < beginnings; ++n) {
       const double until = begin + (end - begin) * (n + 1) / beginnings;
-      Candidate found{search_links(model_, domains_, candidates_[static_cast<std::size_t>(n)].placement, random_, until), 0};
+      Candidate found{
+          search_links(model_, domains_, candidates_[static_cast<std::size_t>(n)].placement, random_, until), 0};
       found.cost = predicted(found.placement);
       if (found.cost < least.cost) least = std::move(found);
     }
@@ -145,8 +149,8 @@ class Portfolio {
     return least;
   }
 
-  /// Every beginning gets its nodes ordered and its ranks exchanged; new ones as long as there is time: many quick ones find
-  /// more than one slow one.
+  /// Every beginning gets its nodes ordered and its ranks exchanged; new ones as long as there is time: many quick ones
+  /// find more than one slow one.
   void explore() {
     const double until = at_part(!shares_.usable() ? 0.7 : few() ? 0.55 : 0.35);
     std::vector<Candidate> left = std::move(candidates_);
@@ -213,7 +217,8 @@ class Portfolio {
     // For the predicted time, some of the best are tried again.
     constexpr std::size_t most = 6;
     if (candidates_.size() <= most) return;
-    candidates_.erase(std::max_element(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; }));
+    candidates_.erase(std::max_element(candidates_.begin(), candidates_.end(),
+                                       [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; }));
   }
 
   struct Round {
@@ -239,8 +244,8 @@ class Portfolio {
     }
   }
 
-  /// Most of the time that is left, for moves between nodes. How hot is best differs by a factor of three from traffic to traffic; one
-  /// of the two is near it, and short runs that would choose between them do not tell well enough.
+  /// Most of the time that is left, for moves between nodes. How hot is best differs by a factor of three from traffic
+  /// to traffic; one of the two is near it, and short runs that would choose between them do not tell well enough.
   void anneal_shares() {
     const double begin = thread_seconds();
     const double end = begin + 0.95 * (at_part(1) - begin);
@@ -257,7 +262,8 @@ class Portfolio {
       const double before = best_.cost;
       keep(swaps_.placement(), model_.total(swaps_.placement()));
       // Where heat finds nothing, other beginnings may; what is left then is for the best of them.
-      if (few() && round.share < 1 && best_.cost >= before) explore_afresh(thread_seconds() + 0.7 * (end - thread_seconds()));
+      if (few() && round.share < 1 && best_.cost >= before)
+        explore_afresh(thread_seconds() + 0.7 * (end - thread_seconds()));
     }
   }
 

@@ -16,7 +16,8 @@ using Pair = Model::Pair;
 
 class Bisection {
  public:
-  Bisection(const Model& model, const Domains& domains, Random& random, float near_share, const Model::Placement* earlier)
+  Bisection(const Model& model, const Domains& domains, Random& random, float near_share,
+            const Model::Placement* earlier)
       : model_(model), domains_(domains), random_(random), near_share_(near_share), earlier_(earlier),
         domain_of_(at(model.ranks()), 0), local_(at(model.ranks()), -1) {
     const Machine& machine = model.task().machine();
@@ -72,7 +73,8 @@ class Bisection {
     const Pair l = domains_.within(left);
     const Pair r = domains_.within(right);
     const auto more = [&](float far, float near) { return std::max(far - near_share_ * near, 0.02F * far); };
-    return {more(across.per_message, (l.per_message + r.per_message) / 2), more(across.per_byte, (l.per_byte + r.per_byte) / 2)};
+    return {more(across.per_message, (l.per_message + r.per_message) / 2),
+            more(across.per_byte, (l.per_byte + r.per_byte) / 2)};
   }
 
   /// What a neighbour outside makes the right half cost more than the left one.
@@ -81,7 +83,8 @@ class Bisection {
     const Domains::Domain& there = domains_.all()[at(outside)];
     if (earlier_ != nullptr) {
       const int position = position_[at((*earlier_)[at(e.to)])];
-      if (position >= there.begin && position < there.end) return Model::cost(difference(left, right, {position, position + 1}), e);
+      if (position >= there.begin && position < there.end)
+        return Model::cost(difference(left, right, {position, position + 1}), e);
     }
     if (seen_[at(outside)] != left) {
       seen_[at(outside)] = left;
@@ -110,8 +113,8 @@ class Bisection {
     }
   }
 
-  /// How many of n ranks may be left. Where there is room to spare, cutting least fills one half as far as it goes; so half of
-  /// the cuts take a share at random.
+  /// How many of n ranks may be left. Where there is room to spare, cutting least fills one half as far as it goes; so
+  /// half of the cuts take a share at random.
   [[nodiscard]] Range sizes(int n, int left, int right) {
     const int least = std::max(0, n - right);
     const int most = std::min(n, left);
@@ -162,7 +165,8 @@ class Bisection {
 
 }  // namespace
 
-Model::Placement recursive_bisection(const Model& model, const Domains& domains, Random& random, float near_share, const Model::Placement* earlier) {
+Model::Placement recursive_bisection(const Model& model, const Domains& domains, Random& random, float near_share,
+                                     const Model::Placement* earlier) {
   return Bisection(model, domains, random, near_share, earlier).run();
 }
 

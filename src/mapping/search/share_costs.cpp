@@ -33,7 +33,8 @@ ShareCosts::ShareCosts(const Model& model)
       per_byte_[at(a) * nodes_ + at(b)] = p.per_byte;
     }
   }
-  far_ = {*std::max_element(per_message_.begin(), per_message_.end()), *std::max_element(per_byte_.begin(), per_byte_.end())};
+  far_ = {*std::max_element(per_message_.begin(), per_message_.end()),
+          *std::max_element(per_byte_.begin(), per_byte_.end())};
 }
 
 /// The mean over a node's pairs of slots.
@@ -60,7 +61,8 @@ void ShareCosts::set(const Model::Placement& placement) {
   for (int r = 0; r < model_.ranks(); ++r) {
     for (const Model::Edge* e = model_.begin(r); e != model_.end(r); ++e) {
       const std::size_t there = at(model_.node(placement[at(e->to)])) * nodes_;
-      add_scaled(rows_.data() + at(r) * nodes_, nodes_, e->messages, per_message_.data() + there, e->bytes, per_byte_.data() + there);
+      add_scaled(rows_.data() + at(r) * nodes_, nodes_, e->messages, per_message_.data() + there, e->bytes,
+                 per_byte_.data() + there);
     }
   }
 }
@@ -72,7 +74,8 @@ void ShareCosts::move(int rank, int from, int to) {
   difference(per_message_, more_per_message_);
   difference(per_byte_, more_per_byte_);
   for (const Model::Edge* e = model_.begin(rank); e != model_.end(rank); ++e) {
-    add_scaled(rows_.data() + at(e->to) * nodes_, nodes_, e->messages, more_per_message_.data(), e->bytes, more_per_byte_.data());
+    add_scaled(rows_.data() + at(e->to) * nodes_, nodes_, e->messages, more_per_message_.data(), e->bytes,
+               more_per_byte_.data());
   }
 }
 
@@ -101,8 +104,8 @@ float ShareCosts::nearest_step(int node, const std::vector<float>& table) const 
   return std::max(0.0F, nearest - table[at(node) * nodes_ + at(node)]);
 }
 
-/// Sizes may be spread over decades, so it is the square of the roots' mean: the few heaviest edges, which no move would ever cut, count
-/// for less.
+/// Sizes may be spread over decades, so it is the square of the roots' mean: the few heaviest edges, which no move
+/// would ever cut, count for less.
 float ShareCosts::typical_step() const {
   Model::Pair step{0, 0};
   for (int node = 0; node < model_.nodes(); ++node) {
@@ -113,7 +116,8 @@ float ShareCosts::typical_step() const {
   }
   double roots = 0;
   for (int r = 0; r < model_.ranks(); ++r) {
-    for (const Model::Edge* e = model_.begin(r); e != model_.end(r); ++e) roots += std::sqrt(static_cast<double>(Model::cost(step, *e)));
+    for (const Model::Edge* e = model_.begin(r); e != model_.end(r); ++e)
+      roots += std::sqrt(static_cast<double>(Model::cost(step, *e)));
   }
   const double mean = roots / static_cast<double>(std::max<std::size_t>(1, model_.edges()));
   return static_cast<float>(mean * mean);

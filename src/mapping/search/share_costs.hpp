@@ -7,9 +7,9 @@
 
 namespace antiphon::mapping {
 
-/// A table of what every rank would cost on every node with all others where they are. Whatever is tried is judged by entries of
-/// it, however many neighbours the ranks have, and only a move that is made costs a row for each neighbour. Distances within a node are
-/// taken as their mean.
+/// A table of what every rank would cost on every node with all others where they are. Whatever is tried is judged by
+/// entries of it, however many neighbours the ranks have, and only a move that is made costs a row for each neighbour.
+/// Distances within a node are taken as their mean.
 class ShareCosts {
  public:
   explicit ShareCosts(const Model& model);
@@ -22,7 +22,8 @@ class ShareCosts {
   /// By node; of empty items too.
   [[nodiscard]] const float* row(int item) const { return rows_.data() + static_cast<std::size_t>(item) * nodes_; }
   void move(int rank, int from, int to);
-  /// What two items would cost more together on `p` and `q` than their rows say, because each of them takes the other to stay.
+  /// What two items would cost more together on `p` and `q` than their rows say, because each of them takes the other
+  /// to stay.
   [[nodiscard]] float bond(int a, int b, int p, int q) const;
   /// What a rank would cost with all of its neighbours as far away as nodes can be.
   [[nodiscard]] float dearest(int rank) const;

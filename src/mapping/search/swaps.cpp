@@ -24,12 +24,14 @@ Swaps::Swaps(const Model& model, const Domains& domains, const NearNodes& near, 
 int Swaps::partner(int rank) {
   const int degree = model_.degree(rank);
   const std::uint64_t dice = random_.next() >> 20;
-  if (degree == 0 || (dice & 15) == 0) return seats_.item_at[random_.below(static_cast<std::uint32_t>(seats_.item_at.size()))];
+  if (degree == 0 || (dice & 15) == 0)
+    return seats_.item_at[random_.below(static_cast<std::uint32_t>(seats_.item_at.size()))];
   const Model::Edge& e = model_.begin(rank)[random_.below(static_cast<std::uint32_t>(degree))];
   const int slot = seats_.slot_of[at(e.to)];
   if ((dice & 0x30) == 0) {
     const int reach = 1 << (1 + ((dice >> 6) & 3));
-    const int p = position_[at(slot)] + static_cast<int>(random_.below(static_cast<std::uint32_t>(2 * reach + 1))) - reach;
+    const int p =
+        position_[at(slot)] + static_cast<int>(random_.below(static_cast<std::uint32_t>(2 * reach + 1))) - reach;
     return seats_.item_at[at(order_[at(std::clamp(p, 0, static_cast<int>(order_.size()) - 1))])];
   }
   int node = model_.node(slot);

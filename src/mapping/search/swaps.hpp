@@ -17,8 +17,8 @@ class Swaps {
 
   void set(const Model::Placement& placement) { seats_.set(placement); }
   [[nodiscard]] const Model::Placement& placement() const { return seats_.slot_of; }
-  /// Takes the best exchange of every rank into its neighbours' nodes, or within its own alone, until none helps, or `until`
-  /// (thread_seconds()).
+  /// Takes the best exchange of every rank into its neighbours' nodes, or within its own alone, until none helps, or
+  /// `until` (thread_seconds()).
   void descend(double until, bool own_node_alone = false);
   /// Annealing from `hot` to `cold` microseconds, for `seconds`; keeps the best placement seen.
   void anneal(float hot, float cold, double until);
@@ -30,7 +30,8 @@ class Swaps {
   void neighbours(int rank, std::vector<int>& nodes) const;
   std::pair<int, int> improve(int rank, float least, const std::vector<int>& nodes);
   [[nodiscard]] bool may(int a, int b) const {
-    return model_.allowed(a, seats_.slot_of[static_cast<std::size_t>(b)]) && model_.allowed(b, seats_.slot_of[static_cast<std::size_t>(a)]);
+    return model_.allowed(a, seats_.slot_of[static_cast<std::size_t>(b)]) &&
+           model_.allowed(b, seats_.slot_of[static_cast<std::size_t>(a)]);
   }
 
   const Model& model_;

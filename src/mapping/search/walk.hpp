@@ -11,8 +11,8 @@
 
 namespace antiphon::mapping {
 
-/// What searches by exchanges have in common: who sits where, the order in which ranks are looked at, how it cools down, and the
-/// lowest point on the way.
+/// What searches by exchanges have in common: who sits where, the order in which ranks are looked at, how it cools
+/// down, and the lowest point on the way.
 
 /// Items (ranks, and after them empty places) and their slots.
 struct Seats {
@@ -22,7 +22,8 @@ struct Seats {
   void set(const Model::Placement& placement) {
     slot_of = placement;
     item_at.resize(placement.size());
-    for (std::size_t i = 0; i < placement.size(); ++i) item_at[static_cast<std::size_t>(placement[i])] = static_cast<int>(i);
+    for (std::size_t i = 0; i < placement.size(); ++i)
+      item_at[static_cast<std::size_t>(placement[i])] = static_cast<int>(i);
   }
   void exchange(int a, int b) {
     int& of_a = slot_of[static_cast<std::size_t>(a)];
@@ -47,9 +48,9 @@ float mean_rise(int steps, Step step) {
   return worse > 0 ? sum / static_cast<float>(worse) : 0;
 }
 
-/// Looks at all ranks in an order by chance, and again at those whose surroundings have changed, until nothing changes any more or
-/// `until` (thread_seconds()). `improve(rank, least)`: makes the best exchange of the rank that costs less than `least`, a negative
-/// number, and returns the two items, or {−1, −1} where there is none.
+/// Looks at all ranks in an order by chance, and again at those whose surroundings have changed, until nothing changes
+/// any more or `until` (thread_seconds()). `improve(rank, least)`: makes the best exchange of the rank that costs less
+/// than `least`, a negative number, and returns the two items, or {−1, −1} where there is none.
 template <class Improve>
 void look_at_all(const Model& model, const Seats& seats, Random& random, double until, Improve improve) {
   std::vector<int> queue(static_cast<std::size_t>(model.ranks()));
@@ -86,7 +87,8 @@ void look_at_all(const Model& model, const Seats& seats, Random& random, double 
 /// From `hot` to `cold` by equal ratios, from now `until` (thread_seconds()).
 class Cooling {
  public:
-  Cooling(float hot, float cold, double until) : hot_(hot), cold_(cold), begin_(thread_seconds()), until_(until), temperature_(hot) {}
+  Cooling(float hot, float cold, double until)
+      : hot_(hot), cold_(cold), begin_(thread_seconds()), until_(until), temperature_(hot) {}
   /// Looks at the clock; false: the time is over.
   bool goes_on() {
     const double now = thread_seconds();

@@ -26,7 +26,8 @@ float price_of_entering(int over) { return static_cast<float>(std::max(0, 2 * ov
 }  // namespace
 
 Wander::Wander(const Model& model, ShareCosts& costs, Random& random, const Model::Placement& begin)
-    : model_(model), costs_(costs), random_(random), enter_(at(model.nodes())), leave_(at(model.nodes())), gap_(at(model.ranks()), unknown) {
+    : model_(model), costs_(costs), random_(random), enter_(at(model.nodes())), leave_(at(model.nodes())),
+      gap_(at(model.ranks()), unknown) {
   for (int n = 0; n < model.nodes(); ++n) over_.push_back(-model.slots_of(n));
   for (int r = 0; r < model.ranks(); ++r) {
     node_of_.push_back(model.node(begin[at(r)]));
@@ -61,8 +62,9 @@ float Wander::gap(int rank) {
   return gap;
 }
 
-/// One of the other nodes where the rank costs less than `limit` with its place, all with equal chances; −1: there is none. Only nodes
-/// near some neighbour count: those where a rank would be alone are so many that it would hardly ever go anywhere else.
+/// One of the other nodes where the rank costs less than `limit` with its place, all with equal chances; −1: there is
+/// none. Only nodes near some neighbour count: those where a rank would be alone are so many that it would hardly ever
+/// go anywhere else.
 int Wander::any_below(int rank, float limit) {
   const float* row = costs_.row(rank);
   const float most = alone_[at(rank)];

@@ -35,7 +35,8 @@ class Filling {
 class Unscheduled {
  public:
   Unscheduled(std::vector<PatternMessage> sorted, int size)
-      : messages_(std::move(sorted)), next_(messages_.size() + 1), gone_(messages_.size()), of_phase_(static_cast<std::size_t>(size)), size_(size) {
+      : messages_(std::move(sorted)), next_(messages_.size() + 1), gone_(messages_.size()),
+        of_phase_(static_cast<std::size_t>(size)), size_(size) {
     for (std::size_t i = 0; i < next_.size(); ++i) next_[i] = i + 1;
     for (std::size_t i = 0; i < messages_.size(); ++i) of_phase_[phase_of(messages_[i])].push_back(i);
   }
@@ -64,7 +65,9 @@ class Unscheduled {
   }
 
  private:
-  [[nodiscard]] std::size_t phase_of(const PatternMessage& m) const { return static_cast<std::size_t>((m.to - m.from + size_) % size_); }
+  [[nodiscard]] std::size_t phase_of(const PatternMessage& m) const {
+    return static_cast<std::size_t>((m.to - m.from + size_) % size_);
+  }
 
   std::vector<PatternMessage> messages_;
   std::vector<std::size_t> next_;  ///< skips what is gone
@@ -74,11 +77,13 @@ class Unscheduled {
   std::size_t first_ = 0;
 };
 
-/// Paper 1, Figure 4: each phase begins with those messages of the all-to-all phase {j → j + i} of the largest message that are
-/// still to be scheduled, and is filled by size as in greedy. At most size − 1 phases (one rank a node); the right phases for
-/// what is nearly an all-to-all. The threshold, as in greedy, ends it with one phase of small messages.
+/// Paper 1, Figure 4: each phase begins with those messages of the all-to-all phase {j → j + i} of the largest message
+/// that are still to be scheduled, and is filled by size as in greedy. At most size − 1 phases (one rank a node); the
+/// right phases for what is nearly an all-to-all. The threshold, as in greedy, ends it with one phase of small
+/// messages.
 ///
-/// Knows nothing of uplinks. O(messages · phases) at worst, O(messages) for a dense pattern, whose phases are full at once.
+/// Knows nothing of uplinks. O(messages · phases) at worst, O(messages) for a dense pattern, whose phases are full at
+/// once.
 Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_bytes) {
   const Ports ports(fabric, pattern.size);
   Phases result{pattern.size, "all_to_all", {}};
@@ -103,6 +108,7 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler all_to_all{"all_to_all", "by the phases of an all-to-all, then largest first (paper 1)", nullptr, build};
+extern const Scheduler all_to_all{"all_to_all", "by the phases of an all-to-all, then largest first (paper 1)", nullptr,
+                                  build};
 
 }  // namespace antiphon::schedulers_in

@@ -19,7 +19,8 @@ class Links {
   Links(const Ports& ports, const std::vector<PatternMessage>& messages)
       : nodes_(ports.nodes()), switches_(ports.switches()), left_s_(static_cast<std::size_t>(2 * (nodes_ + switches_))),
         free_(left_s_.size(), 1) {
-    for (std::size_t i = static_cast<std::size_t>(2 * nodes_); i < free_.size(); ++i) free_[i] = ports.uplink_messages();
+    for (std::size_t i = static_cast<std::size_t>(2 * nodes_); i < free_.size(); ++i)
+      free_[i] = ports.uplink_messages();
     for (const PatternMessage& m : messages) {
       of_.push_back(links_of(ports.of(m.from, m.to)));
       for (std::size_t k = 0; k < of_.back().size(); ++k) {
@@ -30,7 +31,8 @@ class Links {
   }
 
   [[nodiscard]] bool free(std::size_t message) const {
-    return std::all_of(of_[message].begin(), of_[message].end(), [this](int link) { return link < 0 || free_[index(link)] > 0; });
+    return std::all_of(of_[message].begin(), of_[message].end(),
+                       [this](int link) { return link < 0 || free_[index(link)] > 0; });
   }
   void take(std::size_t message) {
     for (const int link : of_[message]) {
@@ -74,8 +76,8 @@ class Links {
   std::vector<std::array<int, 4>> of_;
 };
 
-/// The messages in the order in which they begin on an ideal network where each, as soon as its links are free, begins before
-/// those that are less urgent.
+/// The messages in the order in which they begin on an ideal network where each, as soon as its links are free, begins
+/// before those that are less urgent.
 std::vector<std::size_t> order_of(const Ports& ports, const std::vector<PatternMessage>& messages) {
   Links links(ports, messages);
   std::vector<std::size_t> waiting(messages.size()), order;
@@ -129,10 +131,10 @@ std::vector<std::size_t> order_of(const Ports& ports, const std::vector<PatternM
   return order;
 }
 
-/// Open-shop list scheduling: whenever links come free, the message begins next whose busiest link has the most left to carry.
-/// Nothing says that phases end together: what counts is the order at each port, which tokens and grants keep. A phase is
-/// then how deep in these orders a message lies. Within a few per cent of the lower bound where messages are many and none
-/// dominates. O(messages · ranks).
+/// Open-shop list scheduling: whenever links come free, the message begins next whose busiest link has the most left to
+/// carry. Nothing says that phases end together: what counts is the order at each port, which tokens and grants keep. A
+/// phase is then how deep in these orders a message lies. Within a few per cent of the lower bound where messages are
+/// many and none dominates. O(messages · ranks).
 Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_bytes) {
   const Ports ports(fabric, pattern.size);
   std::vector<PatternMessage> messages;
@@ -155,6 +157,7 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler critical_first{"critical_first", "whenever links come free, the message of the most loaded link", worth, build};
+extern const Scheduler critical_first{"critical_first", "whenever links come free, the message of the most loaded link",
+                                      worth, build};
 
 }  // namespace antiphon::schedulers_in

@@ -11,10 +11,10 @@ namespace {
 
 constexpr int none = -1;
 
-/// Colours the edges of a bipartite multigraph (senders, receivers) one by one, with as few colours as the largest degree where all
-/// edges are of one class, by König's theorem: where the free colours of both ends differ, two colours change places along a
-/// path. An edge of a class keeps to the colours that its class was allowed; where a path would take it beyond, the new edge
-/// gets a colour of its own instead.
+/// Colours the edges of a bipartite multigraph (senders, receivers) one by one, with as few colours as the largest
+/// degree where all edges are of one class, by König's theorem: where the free colours of both ends differ, two colours
+/// change places along a path. An edge of a class keeps to the colours that its class was allowed; where a path would
+/// take it beyond, the new edge gets a colour of its own instead.
 class Colouring {
  public:
   Colouring(int nodes, int degree)
@@ -22,7 +22,8 @@ class Colouring {
         edge_(static_cast<std::size_t>(2 * nodes) * static_cast<std::size_t>(colours_), none),
         free_(static_cast<std::size_t>(2 * nodes) * words_, ~std::uint64_t{0}), nodes_(nodes) {}
 
-  /// From now on this many colours may be used; never fewer than before, nor than the largest degree of what will be there.
+  /// From now on this many colours may be used; never fewer than before, nor than the largest degree of what will be
+  /// there.
   void allow(int limit) { limit_ = std::max(limit_, limit); }
   /// Colours one more edge.
   void add(int from, int to) {
@@ -46,9 +47,12 @@ class Colouring {
   struct Ends {
     int out, in;
   };
-  [[nodiscard]] std::uint64_t word(int node, std::size_t w) const { return free_[static_cast<std::size_t>(node) * words_ + w]; }
+  [[nodiscard]] std::uint64_t word(int node, std::size_t w) const {
+    return free_[static_cast<std::size_t>(node) * words_ + w];
+  }
   int& edge(int node, int colour) {
-    return edge_[static_cast<std::size_t>(node) * static_cast<std::size_t>(colours_) + static_cast<std::size_t>(colour)];
+    return edge_[static_cast<std::size_t>(node) * static_cast<std::size_t>(colours_) +
+                 static_cast<std::size_t>(colour)];
   }
   void mark(int node, int colour, bool is_free) {
     std::uint64_t& bits = free_[static_cast<std::size_t>(node) * words_ + static_cast<std::size_t>(colour) / 64];
@@ -75,8 +79,8 @@ class Colouring {
     }
   }
 
-  /// Frees `wanted` at a node that has `spare` free, by exchanging both along the path of these colours that begins there.
-  /// Returns it, or none where that would take an edge beyond its class's colours.
+  /// Frees `wanted` at a node that has `spare` free, by exchanging both along the path of these colours that begins
+  /// there. Returns it, or none where that would take an edge beyond its class's colours.
   int freed(int node, int wanted, int spare) {
     path_.clear();
     const int larger = std::max(wanted, spare);
@@ -113,10 +117,12 @@ class Colouring {
 /// The most messages into or out of one node, counted as they come.
 class Degrees {
  public:
-  explicit Degrees(const Ports& ports) : ports_(ports), out_(static_cast<std::size_t>(ports.nodes())), in_(out_.size()) {}
+  explicit Degrees(const Ports& ports)
+      : ports_(ports), out_(static_cast<std::size_t>(ports.nodes())), in_(out_.size()) {}
   int add(const PatternMessage& m) {
     const Ports::Use use = ports_.of(m.from, m.to);
-    return most_ = std::max({most_, ++out_[static_cast<std::size_t>(use.out)], ++in_[static_cast<std::size_t>(use.in)]});
+    return most_ =
+               std::max({most_, ++out_[static_cast<std::size_t>(use.out)], ++in_[static_cast<std::size_t>(use.in)]});
   }
   [[nodiscard]] int most() const { return most_; }
 
@@ -126,8 +132,9 @@ class Degrees {
   int most_ = 0;
 };
 
-/// Colours messages, which are sorted by falling size, class by class: sizes within a factor of 1.5 are one class, and a class
-/// may use only as many colours as it and all larger messages need. So long messages get as few phases as they can have.
+/// Colours messages, which are sorted by falling size, class by class: sizes within a factor of 1.5 are one class, and
+/// a class may use only as many colours as it and all larger messages need. So long messages get as few phases as they
+/// can have.
 std::vector<int> coloured(const Ports& ports, const std::vector<PatternMessage>& messages) {
   Degrees all(ports);
   for (const PatternMessage& m : messages) all.add(m);
@@ -145,8 +152,8 @@ std::vector<int> coloured(const Ports& ports, const std::vector<PatternMessage>&
   return colouring.colours();
 }
 
-/// Like largest_first, but within a class of messages in the order of all-to-all phases, where hardly any colours have to
-/// change places: for patterns of very many messages.
+/// Like largest_first, but within a class of messages in the order of all-to-all phases, where hardly any colours have
+/// to change places: for patterns of very many messages.
 void sort_many(std::vector<PatternMessage>& messages, int size) {
   const auto distance = [size](const PatternMessage& m) { return (m.to - m.from + size) % size; };
   std::stable_sort(messages.begin(), messages.end(), [&](const auto& a, const auto& b) {
@@ -154,9 +161,9 @@ void sort_many(std::vector<PatternMessage>& messages, int size) {
   });
 }
 
-/// As few phases with long messages as the most long ones of one node; where all are of about one size, that is the least number of
-/// phases there can be. Good where messages are of a few sizes, and where a barrier between phases costs.
-/// O(messages · ranks) at worst.
+/// As few phases with long messages as the most long ones of one node; where all are of about one size, that is the
+/// least number of phases there can be. Good where messages are of a few sizes, and where a barrier between phases
+/// costs. O(messages · ranks) at worst.
 Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_bytes) {
   const Ports ports(fabric, pattern.size);
   std::vector<PatternMessage> messages;
@@ -182,6 +189,7 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler edge_colouring{"edge_colouring", "as few phases as possible, long messages first: even phases", nullptr, build};
+extern const Scheduler edge_colouring{"edge_colouring", "as few phases as possible, long messages first: even phases",
+                                      nullptr, build};
 
 }  // namespace antiphon::schedulers_in

@@ -14,12 +14,13 @@ constexpr int none = -1;
 
 bool worth(const Pattern& pattern, const Fabric&) { return pattern.messages.size() <= most_messages; }
 
-/// What is left to send between nodes, in quanta, and a matching of senders with receivers that is kept from phase to phase.
+/// What is left to send between nodes, in quanta, and a matching of senders with receivers that is kept from phase to
+/// phase.
 class Remaining {
  public:
   explicit Remaining(const Ports& ports, const std::vector<PatternMessage>& messages)
-      : nodes_(ports.nodes()), load_(static_cast<std::size_t>(2 * nodes_)), partner_(load_.size(), none), chosen_(load_.size(), 0),
-        edges_(load_.size()) {
+      : nodes_(ports.nodes()), load_(static_cast<std::size_t>(2 * nodes_)), partner_(load_.size(), none),
+        chosen_(load_.size(), 0), edges_(load_.size()) {
     for (std::size_t i = 0; i < messages.size(); ++i) {
       const Ports::Use use = ports.of(messages[i].from, messages[i].to);
       const std::int64_t quanta = (messages[i].bytes + quantum_bytes - 1) / quantum_bytes;
@@ -32,14 +33,15 @@ class Remaining {
     }
     // Largest first: what is matched once goes on for long.
     for (auto& edges : edges_) {
-      std::stable_sort(edges.begin(), edges.end(), [this](std::size_t a, std::size_t b) { return quanta_[a] > quanta_[b]; });
+      std::stable_sort(edges.begin(), edges.end(),
+                       [this](std::size_t a, std::size_t b) { return quanta_[a] > quanta_[b]; });
     }
   }
 
   [[nodiscard]] std::int64_t most() const { return *std::max_element(load_.begin(), load_.end()); }
 
-  /// Completes the matching, the most loaded nodes first: a node that is matched stays so, hence all that have no time to lose
-  /// are in it.
+  /// Completes the matching, the most loaded nodes first: a node that is matched stays so, hence all that have no time
+  /// to lose are in it.
   void match() {
     std::vector<int> order(load_.size());
     std::iota(order.begin(), order.end(), 0);
@@ -86,8 +88,8 @@ class Remaining {
     chosen_[index(a)] = chosen_[index(b)] = message;
   }
 
-  /// Matches `node` by an alternating path that ends at a free node of the other side, or takes the place of a node of its own
-  /// side with a smaller load.
+  /// Matches `node` by an alternating path that ends at a free node of the other side, or takes the place of a node of
+  /// its own side with a smaller load.
   bool augment(int node, std::int64_t load) {
     for (const std::size_t message : edges_[index(node)]) {
       if (quanta_[message] == 0) continue;
@@ -128,7 +130,8 @@ class Remaining {
 /// Collects parts by phase. A part that goes on with what both its ports did last makes that one longer instead.
 class Collected {
  public:
-  Collected(const Ports& ports, Phases& result) : ports_(ports), result_(result), out_(static_cast<std::size_t>(ports.nodes())), in_(out_.size()) {}
+  Collected(const Ports& ports, Phases& result)
+      : ports_(ports), result_(result), out_(static_cast<std::size_t>(ports.nodes())), in_(out_.size()) {}
 
   void add(const PatternMessage& m, std::int64_t offset, std::int64_t bytes, std::size_t phase) {
     const Ports::Use use = ports_.of(m.from, m.to);
@@ -156,10 +159,11 @@ class Collected {
   std::vector<Place> out_, in_;
 };
 
-/// Preemptive open shop (Gonzalez and Sahni 1976; the decomposition of Birkhoff and von Neumann): messages are split so that the
-/// phases' lengths add up to the lower bound, the most bytes into or out of one node. Each phase matches senders with receivers
-/// such that every node without time to lose takes part, and goes on until one of its messages ends or another node runs out
-/// of slack; what goes on over several phases is one part. At most messages + 2 · nodes phases.
+/// Preemptive open shop (Gonzalez and Sahni 1976; the decomposition of Birkhoff and von Neumann): messages are split so
+/// that the phases' lengths add up to the lower bound, the most bytes into or out of one node. Each phase matches
+/// senders with receivers such that every node without time to lose takes part, and goes on until one of its messages
+/// ends or another node runs out of slack; what goes on over several phases is one part. At most messages + 2 · nodes
+/// phases.
 Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_bytes) {
   const Ports ports(fabric, pattern.size);
   std::vector<PatternMessage> messages;

@@ -7,10 +7,10 @@ namespace {
 
 bool worth(const Pattern& pattern, const Fabric& fabric) { return lower_bound(pattern, fabric).uplink_bytes > 0; }
 
-/// For switches joined by links that are no faster than what is behind them (paper 1's machine has two such switches; the paper
-/// assumes that the link between them is never the limit). An uplink takes part in a phase like a port, with as many messages
-/// as it carries at full rate. Messages between switches are placed first, largest first, since an uplink is what is scarce;
-/// those within a switch fill the gaps.
+/// For switches joined by links that are no faster than what is behind them (paper 1's machine has two such switches;
+/// the paper assumes that the link between them is never the limit). An uplink takes part in a phase like a port, with
+/// as many messages as it carries at full rate. Messages between switches are placed first, largest first, since an
+/// uplink is what is scarce; those within a switch fill the gaps.
 Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_bytes) {
   const Ports ports(fabric, pattern.size);
   FirstFit fit(pattern, fabric, true);
@@ -27,6 +27,7 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler uplink_first{"uplink_first", "several switches: uplinks take part in phases as ports do", worth, build};
+extern const Scheduler uplink_first{"uplink_first", "several switches: uplinks take part in phases as ports do", worth,
+                                    build};
 
 }  // namespace antiphon::schedulers_in

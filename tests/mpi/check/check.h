@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks every collective on a real MPI library. What a buffer must hold afterwards is computed here, byte by byte, with the
- * gaps of datatypes and guards around it; no result is compared with another collective's. */
+/* Checks every collective on a real MPI library. What a buffer must hold afterwards is computed here, byte by byte,
+ * with the gaps of datatypes and guards around it; no result is compared with another collective's. */
 #pragma once
 
 #include <mpi.h>

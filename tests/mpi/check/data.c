@@ -13,7 +13,8 @@ Type types[MAX_TYPES];
 int type_count;
 const Type *int_type, *double_type;
 
-static Type* add_type(const char* name, MPI_Datatype type, const char* kinds, const MPI_Aint* offsets, MPI_Aint extent) {
+static Type* add_type(const char* name, MPI_Datatype type, const char* kinds, const MPI_Aint* offsets,
+                      MPI_Aint extent) {
   Type* t = &types[type_count++];
   memset(t, 0, sizeof *t);
   t->name = name;
@@ -50,7 +51,8 @@ void make_types(void) {
   commit(&type);
   add_type("resized", type, "dd", (MPI_Aint[]){0, 8}, 24);
 
-  MPI_Type_create_struct(3, (int[]){1, 1, 1}, (MPI_Aint[]){0, 8, 16}, (MPI_Datatype[]){MPI_BYTE, MPI_DOUBLE, MPI_INT}, &inner);
+  MPI_Type_create_struct(3, (int[]){1, 1, 1}, (MPI_Aint[]){0, 8, 16}, (MPI_Datatype[]){MPI_BYTE, MPI_DOUBLE, MPI_INT},
+                         &inner);
   MPI_Type_create_resized(inner, 0, 24, &type);
   MPI_Type_free(&inner);
   commit(&type);
@@ -123,8 +125,9 @@ void keep(Buffer* buffer) { memcpy(buffer->wanted_memory, buffer->memory, buffer
 
 static void report(const Case* c, const char* collective, const char* text) {
   if (failed++ > 20) return; /* the first ones tell */
-  printf("FAILED rank %d of %d on %s: MPI_%s%s, send %ld × %s, receive %ld × %s, root %d%s: %s\n", c->rank, c->size, c->comm_name,
-         collective, c->large ? "_c" : "", c->sn, c->st->name, c->rn, c->rt->name, c->root, c->in_place ? ", in place" : "", text);
+  printf("FAILED rank %d of %d on %s: MPI_%s%s, send %ld × %s, receive %ld × %s, root %d%s: %s\n", c->rank, c->size,
+         c->comm_name, collective, c->large ? "_c" : "", c->sn, c->st->name, c->rn, c->rt->name, c->root,
+         c->in_place ? ", in place" : "", text);
   fflush(stdout);
 }
 
@@ -133,8 +136,8 @@ static int same(const Case* c, const char* collective, const char* which, const 
   if (b == NULL || memcmp(b->memory, b->wanted_memory, b->bytes) == 0) return 1;
   size_t i = 0;
   while (b->memory[i] == b->wanted_memory[i]) i++;
-  snprintf(text, sizeof text, "%s buffer, byte %ld of %zu (guards of %d): is %02x, must be %02x", which, (long)i, b->bytes, GUARD_BYTES,
-           b->memory[i] & 255, b->wanted_memory[i] & 255);
+  snprintf(text, sizeof text, "%s buffer, byte %ld of %zu (guards of %d): is %02x, must be %02x", which, (long)i,
+           b->bytes, GUARD_BYTES, b->memory[i] & 255, b->wanted_memory[i] & 255);
   report(c, collective, text);
   return 0;
 }
@@ -177,8 +180,8 @@ int library_fails(const Case* c, const char* collective) {
   if (strcmp(collective, "reduce") == 0) {
     return mpich == 400 && c->in_place && c->root != 0 && c->sn >= 1000; /* segmentation fault */
   }
-  /* Packed data that is received as doubles with gaps: the shared memory transport cuts inside a double ("Receiving data with
-   * a datatype whose signature does not match", "Message truncated"). */
+  /* Packed data that is received as doubles with gaps: the shared memory transport cuts inside a double ("Receiving
+   * data with a datatype whose signature does not match", "Message truncated"). */
   int cut = c->rn >= 1000 && c->rt->leaves > 1 && strchr(c->rt->kinds, 'd') != NULL && c->size > 1;
   if (strcmp(collective, "gather") == 0) return cut && mpich >= 400 && mpich <= 500;
   if (strcmp(collective, "scatter") == 0) return cut && mpich == 400;

@@ -17,7 +17,8 @@ typedef struct {
   long bytes;
 } Blocks;
 
-static const Type byte_type = {.name = "blocks", .extent = 1, .first = 0, .end = 1, .leaves = 1, .kinds = "b", .max_elements = 1L << 40};
+static const Type byte_type = {
+    .name = "blocks", .extent = 1, .first = 0, .end = 1, .leaves = 1, .kinds = "b", .max_elements = 1L << 40};
 
 static void add(Blocks* b, int rank, int mark) {
   b->ranks[b->count] = rank;
@@ -44,7 +45,8 @@ static int count_between(int source, int target, int n, int mirrored) {
 static void place(Blocks* b, int own, int sends, int n, int shift, int mirrored, const Type* all) {
   b->bytes = 0;
   for (int k = b->count - 1; k >= 0; k--) {
-    int other = b->ranks[k] == MPI_PROC_NULL ? own : b->ranks[k], source = sends ? own : other, target = sends ? other : own;
+    int other = b->ranks[k] == MPI_PROC_NULL ? own : b->ranks[k], source = sends ? own : other,
+        target = sends ? other : own;
     b->t[k] = all != NULL ? all : type_between(source, target, shift, mirrored);
     b->types[k] = b->t[k]->type;
     b->counts[k] = count_between(source, target, n, mirrored);
@@ -53,7 +55,8 @@ static void place(Blocks* b, int own, int sends, int n, int shift, int mirrored,
     b->bytes = (b->bytes + extent - 1) / extent * extent; /* vector collectives count in extents */
     b->places[k] = b->bytes - (all != NULL ? 0 : b->t[k]->first);
     b->displs[k] = all != NULL ? (int)(b->bytes / extent) : (int)b->places[k];
-    if (b->counts[k] > 0) b->bytes += (b->counts[k] - 1) * extent + b->t[k]->end - (all != NULL ? 0 : b->t[k]->first) + 8;
+    if (b->counts[k] > 0)
+      b->bytes += (b->counts[k] - 1) * extent + b->t[k]->end - (all != NULL ? 0 : b->t[k]->first) + 8;
   }
 }
 
@@ -65,8 +68,16 @@ static void write_blocks(char* at, const Blocks* b, int own, int sends) {
   }
 }
 
-typedef enum { ALLTOALLW, NEIGHBOR_ALLGATHER, NEIGHBOR_ALLGATHERV, NEIGHBOR_ALLTOALL, NEIGHBOR_ALLTOALLV, NEIGHBOR_ALLTOALLW } Function;
-static const char* const names[] = {"Alltoallw", "Neighbor_allgather", "Neighbor_allgatherv", "Neighbor_alltoall", "Neighbor_alltoallv", "Neighbor_alltoallw"};
+typedef enum {
+  ALLTOALLW,
+  NEIGHBOR_ALLGATHER,
+  NEIGHBOR_ALLGATHERV,
+  NEIGHBOR_ALLTOALL,
+  NEIGHBOR_ALLTOALLV,
+  NEIGHBOR_ALLTOALLW
+} Function;
+static const char* const names[] = {"Alltoallw",         "Neighbor_allgather", "Neighbor_allgatherv",
+                                    "Neighbor_alltoall", "Neighbor_alltoallv", "Neighbor_alltoallw"};
 
 static int call(Function f, const Case* c, const void* from, const Blocks* s, void* to, const Blocks* r) {
   MPI_Datatype st = c->st->type, rt = c->rt->type;
@@ -88,12 +99,15 @@ static int call(Function f, const Case* c, const void* from, const Blocks* s, vo
   }
 #endif
   switch (f) {
-    case ALLTOALLW: return MPI_Alltoallw(from, s->counts, s->displs, s->types, to, r->counts, r->displs, r->types, c->comm);
+    case ALLTOALLW:
+      return MPI_Alltoallw(from, s->counts, s->displs, s->types, to, r->counts, r->displs, r->types, c->comm);
     case NEIGHBOR_ALLGATHER: return MPI_Neighbor_allgather(from, sn, st, to, rn, rt, c->comm);
     case NEIGHBOR_ALLGATHERV: return MPI_Neighbor_allgatherv(from, sn, st, to, r->counts, r->displs, rt, c->comm);
     case NEIGHBOR_ALLTOALL: return MPI_Neighbor_alltoall(from, sn, st, to, rn, rt, c->comm);
-    case NEIGHBOR_ALLTOALLV: return MPI_Neighbor_alltoallv(from, s->counts, s->displs, st, to, r->counts, r->displs, rt, c->comm);
-    default: return MPI_Neighbor_alltoallw(from, s->counts, s->places, s->types, to, r->counts, r->places, r->types, c->comm);
+    case NEIGHBOR_ALLTOALLV:
+      return MPI_Neighbor_alltoallv(from, s->counts, s->displs, st, to, r->counts, r->displs, rt, c->comm);
+    default:
+      return MPI_Neighbor_alltoallw(from, s->counts, s->places, s->types, to, r->counts, r->places, r->types, c->comm);
   }
 }
 
@@ -121,7 +135,8 @@ static void regular(Case* c, Function f, Blocks* s, Blocks* r, int n, const Type
   c->sn = c->rn = n;
   Buffer from = new_buffer(t, (long)n * out), to = new_buffer(t, (long)(n + 1) * r->count);
   for (int k = 0; k < out; k++) {
-    if (same || s->ranks[k] != MPI_PROC_NULL) fill(from.at + k * n * t->extent, t, n, c->rank + (same ? 0 : 100 * s->marks[k]), same ? 0 : s->ranks[k]);
+    if (same || s->ranks[k] != MPI_PROC_NULL)
+      fill(from.at + k * n * t->extent, t, n, c->rank + (same ? 0 : 100 * s->marks[k]), same ? 0 : s->ranks[k]);
   }
   keep(&from);
   for (int k = 0; k < r->count; k++) {
@@ -166,7 +181,8 @@ static void check_neighbourhood(MPI_Comm comm, const char* name, const Blocks* s
           regular(&c, f, &out, &in, counts[n], &types[t]);
         }
         Blocks out = *s, in = *r;
-        if (types[t].first >= 0 && types[t].max_elements > 100000) irregular(&c, NEIGHBOR_ALLTOALLV, &out, &in, counts[n], &types[t]);
+        if (types[t].first >= 0 && types[t].max_elements > 100000)
+          irregular(&c, NEIGHBOR_ALLTOALLV, &out, &in, counts[n], &types[t]);
       }
       Blocks out = *s, in = *r;
       irregular(&c, NEIGHBOR_ALLTOALLW, &out, &in, counts[n], NULL);
@@ -185,7 +201,8 @@ static void check_graph(int size, int rank, int twice) {
     }
   }
   int weights[MAX_BLOCKS] = {0};
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, r.count, r.ranks, weights, s.count, s.ranks, weights, MPI_INFO_NULL, 0, &comm);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, r.count, r.ranks, weights, s.count, s.ranks, weights, MPI_INFO_NULL, 0,
+                                 &comm);
   check_neighbourhood(comm, twice ? "a graph with double edges" : "a graph", &s, &r);
   MPI_Comm_free(&comm);
 }
@@ -196,7 +213,8 @@ static void check_grid(int size, int periodic) {
   MPI_Comm comm;
   if (size < 6) dims[1] = 1;
   MPI_Dims_create(size, 2, dims);
-  if (periodic && dims[0] < 3) return; /* both neighbours are one rank, or oneself: libraries differ in the order of its blocks */
+  if (periodic && dims[0] < 3)
+    return; /* both neighbours are one rank, or oneself: libraries differ in the order of its blocks */
   MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 1, &comm);
   MPI_Comm_rank(comm, &rank);
   for (int d = 0; d < 2; d++) {

@@ -1,17 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check_collectives [--quick] [COLLECTIVE|barrier|intercommunicators|bottom|wildcards|threads|errors|communicators=N …] */
+/* check_collectives [--quick] [COLLECTIVE|barrier|intercommunicators|bottom|wildcards|threads|errors|communicators=N …]
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
 
-static const char* const collectives[] = {"bcast",     "scatter",   "scatterv",       "gather",               "gatherv",
-                                          "allgather", "allgatherv", "alltoall",      "alltoallv",            "reduce",
-                                          "allreduce", "reduce_scatter", "reduce_scatter_block", "scan",      "exscan", "alltoallw"};
-static const char* const everything[] = {"barrier",     "bcast",         "scatter", "scatterv", "gather", "gatherv", "allgather",
-                                         "allgatherv",  "alltoall",      "alltoallv", "reduce", "allreduce", "reduce_scatter",
-                                         "reduce_scatter_block", "scan", "exscan", "alltoallw", "neighbours", "intercommunicators", "bottom", "wildcards",
-                                         "threads", "communicators=40", "errors"};
+static const char* const collectives[] = {"bcast",
+                                          "scatter",
+                                          "scatterv",
+                                          "gather",
+                                          "gatherv",
+                                          "allgather",
+                                          "allgatherv",
+                                          "alltoall",
+                                          "alltoallv",
+                                          "reduce",
+                                          "allreduce",
+                                          "reduce_scatter",
+                                          "reduce_scatter_block",
+                                          "scan",
+                                          "exscan",
+                                          "alltoallw"};
+static const char* const everything[] = {"barrier",
+                                         "bcast",
+                                         "scatter",
+                                         "scatterv",
+                                         "gather",
+                                         "gatherv",
+                                         "allgather",
+                                         "allgatherv",
+                                         "alltoall",
+                                         "alltoallv",
+                                         "reduce",
+                                         "allreduce",
+                                         "reduce_scatter",
+                                         "reduce_scatter_block",
+                                         "scan",
+                                         "exscan",
+                                         "alltoallw",
+                                         "neighbours",
+                                         "intercommunicators",
+                                         "bottom",
+                                         "wildcards",
+                                         "threads",
+                                         "communicators=40",
+                                         "errors"};
 
 static void on(const char* collective, MPI_Comm comm, const char* name, int large, int thorough) {
   if (strcmp(collective, "alltoallw") == 0) {

@@ -62,7 +62,8 @@ static void bcast(const Case* c) {
   Buffer b = new_buffer(t, n);
   if (c->rank == c->root) fill(b.at, t, n, c->root, 0);
   fill(b.wanted, t, n, c->root, 0);
-  int result = CALL(MPI_Bcast(b.at, (int)n, t->type, c->root, c->comm), MPI_Bcast_c(b.at, n, t->type, c->root, c->comm));
+  int result =
+      CALL(MPI_Bcast(b.at, (int)n, t->type, c->root, c->comm), MPI_Bcast_c(b.at, n, t->type, c->root, c->comm));
   judge(c, "Bcast", result, NULL, &b);
   free_buffer(&b);
 }
@@ -111,16 +112,18 @@ static void gatherv(const Case* c) {
   Buffer s = new_buffer(c->st, sn), r = new_buffer(c->rt, is_root ? l.total : 0);
   fill(s.at, c->st, sn, c->rank, c->root);
   keep(&s);
-  for (int i = 0; is_root && i < c->size; i++) fill(r.wanted + l.displs[i] * c->rt->extent, c->rt, l.counts[i], i, c->root);
+  for (int i = 0; is_root && i < c->size; i++)
+    fill(r.wanted + l.displs[i] * c->rt->extent, c->rt, l.counts[i], i, c->root);
   if (skip_send) fill(r.at + l.displs[c->rank] * c->rt->extent, c->rt, l.counts[c->rank], c->rank, c->root);
   void *from = skip_send ? MPI_IN_PLACE : s.at, *to = is_root ? r.at : NULL;
   MPI_Datatype rt = is_root ? c->rt->type : MPI_DATATYPE_NULL;
 #if LARGE_COUNTS
   LargeLayout ll = enlarge(&l);
 #endif
-  int result = CALL(
-      MPI_Gatherv(from, (int)sn, c->st->type, to, is_root ? l.counts : NULL, is_root ? l.displs : NULL, rt, c->root, c->comm),
-      MPI_Gatherv_c(from, sn, c->st->type, to, is_root ? ll.counts : NULL, is_root ? ll.displs : NULL, rt, c->root, c->comm));
+  int result = CALL(MPI_Gatherv(from, (int)sn, c->st->type, to, is_root ? l.counts : NULL, is_root ? l.displs : NULL,
+                                rt, c->root, c->comm),
+                    MPI_Gatherv_c(from, sn, c->st->type, to, is_root ? ll.counts : NULL, is_root ? ll.displs : NULL, rt,
+                                  c->root, c->comm));
   judge(c, "Gatherv", result, &s, &r);
   free_buffer(&s);
   free_buffer(&r);
@@ -140,9 +143,10 @@ static void scatterv(const Case* c) {
 #if LARGE_COUNTS
   LargeLayout ll = enlarge(&l);
 #endif
-  int result = CALL(
-      MPI_Scatterv(from, is_root ? l.counts : NULL, is_root ? l.displs : NULL, st, to, (int)rn, c->rt->type, c->root, c->comm),
-      MPI_Scatterv_c(from, is_root ? ll.counts : NULL, is_root ? ll.displs : NULL, st, to, rn, c->rt->type, c->root, c->comm));
+  int result = CALL(MPI_Scatterv(from, is_root ? l.counts : NULL, is_root ? l.displs : NULL, st, to, (int)rn,
+                                 c->rt->type, c->root, c->comm),
+                    MPI_Scatterv_c(from, is_root ? ll.counts : NULL, is_root ? ll.displs : NULL, st, to, rn,
+                                   c->rt->type, c->root, c->comm));
   judge(c, "Scatterv", result, &s, &r);
   free_buffer(&s);
   free_buffer(&r);
@@ -224,9 +228,9 @@ static void alltoallv(const Case* c) {
 #if LARGE_COUNTS
   LargeLayout sll = enlarge(&sl), rll = enlarge(&rl);
 #endif
-  int result =
-      CALL(MPI_Alltoallv(from, sl.counts, sl.displs, c->st->type, r.at, rl.counts, rl.displs, c->rt->type, c->comm),
-           MPI_Alltoallv_c(from, sll.counts, sll.displs, c->st->type, r.at, rll.counts, rll.displs, c->rt->type, c->comm));
+  int result = CALL(
+      MPI_Alltoallv(from, sl.counts, sl.displs, c->st->type, r.at, rl.counts, rl.displs, c->rt->type, c->comm),
+      MPI_Alltoallv_c(from, sll.counts, sll.displs, c->st->type, r.at, rll.counts, rll.displs, c->rt->type, c->comm));
   judge(c, "Alltoallv", result, &s, &r);
   free_buffer(&s);
   free_buffer(&r);
@@ -236,9 +240,9 @@ static const struct {
   const char* name;
   void (*run)(const Case*);
   int rooted;
-} movements[] = {{"bcast", bcast, 1},         {"gather", gather, 1},         {"scatter", scatter, 1},
-                 {"gatherv", gatherv, 1},     {"scatterv", scatterv, 1},     {"allgather", allgather, 0},
-                 {"allgatherv", allgatherv, 0}, {"alltoall", alltoall, 0},   {"alltoallv", alltoallv, 0}};
+} movements[] = {{"bcast", bcast, 1},           {"gather", gather, 1},     {"scatter", scatter, 1},
+                 {"gatherv", gatherv, 1},       {"scatterv", scatterv, 1}, {"allgather", allgather, 0},
+                 {"allgatherv", allgatherv, 0}, {"alltoall", alltoall, 0}, {"alltoallv", alltoallv, 0}};
 
 /* The same data as ints on one side: 0 no, 1 at the receivers, 2 at the senders. */
 static int with_ints(Case* c, const Type* t, long n, int side) {
@@ -268,7 +272,8 @@ void check_movement(const char* collective, MPI_Comm comm, const char* comm_name
         for (int side = 0; side < 3; side++) {
           if (!with_ints(&c, &types[t], counts[n], side) || (side > 0 && n > 3)) continue;
           for (c.in_place = 0; c.in_place < 2; c.in_place++) {
-            for (c.root = 0; c.root < (movements[m].rooted ? c.size : 1); c.root += thorough ? root_step(c.size) : c.size) {
+            for (c.root = 0; c.root < (movements[m].rooted ? c.size : 1);
+                 c.root += thorough ? root_step(c.size) : c.size) {
               if (!library_fails(&c, collective)) movements[m].run(&c);
             }
           }

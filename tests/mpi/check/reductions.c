@@ -80,7 +80,8 @@ static void make_operations(void) {
 static Pair contribution(const Operation* o, int rank, long i) {
   unsigned long h = (unsigned long)(i + 1) * 2654435761ul + (unsigned long)(rank + 1) * 40503ul * 65537ul;
   h ^= h >> 13;
-  return (Pair){(long)(h % (unsigned long)o->limit), o->combine == least_where ? rank : (long)((h >> 7) % (unsigned long)o->limit)};
+  return (Pair){(long)(h % (unsigned long)o->limit),
+                o->combine == least_where ? rank : (long)((h >> 7) % (unsigned long)o->limit)};
 }
 
 static void store(const Operation* o, char* at, long i, Pair x) {
@@ -139,7 +140,8 @@ static int call(const Case* c, const char* collective, const Operation* o, const
   MPI_Datatype t = o->layout.type;
   int n = (int)c->sn;
   if (strcmp(collective, "reduce") == 0)
-    return CALL(MPI_Reduce(from, to, n, t, o->op, c->root, c->comm), MPI_Reduce_c(from, to, n, t, o->op, c->root, c->comm));
+    return CALL(MPI_Reduce(from, to, n, t, o->op, c->root, c->comm),
+                MPI_Reduce_c(from, to, n, t, o->op, c->root, c->comm));
   if (strcmp(collective, "allreduce") == 0)
     return CALL(MPI_Allreduce(from, to, n, t, o->op, c->comm), MPI_Allreduce_c(from, to, n, t, o->op, c->comm));
   if (strcmp(collective, "scan") == 0)
@@ -147,14 +149,16 @@ static int call(const Case* c, const char* collective, const Operation* o, const
   if (strcmp(collective, "exscan") == 0)
     return CALL(MPI_Exscan(from, to, n, t, o->op, c->comm), MPI_Exscan_c(from, to, n, t, o->op, c->comm));
   if (strcmp(collective, "reduce_scatter_block") == 0)
-    return CALL(MPI_Reduce_scatter_block(from, to, n, t, o->op, c->comm), MPI_Reduce_scatter_block_c(from, to, n, t, o->op, c->comm));
+    return CALL(MPI_Reduce_scatter_block(from, to, n, t, o->op, c->comm),
+                MPI_Reduce_scatter_block_c(from, to, n, t, o->op, c->comm));
   return call_reduce_scatter(c, o, from, to, p);
 }
 
 /* What may be in a buffer is not said: nothing to compare there. */
 static void unspecified(const Case* c, const Operation* o, Buffer* b, long begin, long n) {
   (void)c;
-  if (n > 0) memcpy(b->wanted + begin * o->layout.extent, b->at + begin * o->layout.extent, (size_t)(n * o->layout.extent));
+  if (n > 0)
+    memcpy(b->wanted + begin * o->layout.extent, b->at + begin * o->layout.extent, (size_t)(n * o->layout.extent));
 }
 
 static void reduction(const Case* c, const char* collective, const Operation* o) {
@@ -178,7 +182,9 @@ static void reduction(const Case* c, const char* collective, const Operation* o)
   free_buffer(&r);
 }
 
-int is_reduction(const char* collective) { return strstr(collective, "reduce") != NULL || strstr(collective, "scan") != NULL; }
+int is_reduction(const char* collective) {
+  return strstr(collective, "reduce") != NULL || strstr(collective, "scan") != NULL;
+}
 
 void check_reduction(const char* collective, MPI_Comm comm, const char* comm_name, int large, int thorough) {
   static const long counts[] = {0, 1, 3, 17, 1000, 8192};

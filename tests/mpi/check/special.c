@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What surrounds plain calls: intercommunicators, absolute addresses, other traffic, communicators' lives, errors, threads. */
+/* What surrounds plain calls: intercommunicators, absolute addresses, other traffic, communicators' lives, errors,
+ * threads. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
@@ -38,7 +39,8 @@ void check_intercommunicators(void) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size < 2) return;
-  int low = rank < size / 2, others = low ? size - size / 2 : size / 2, first = low ? size / 2 : 0, mine = low ? 0 : size / 2;
+  int low = rank < size / 2, others = low ? size - size / 2 : size / 2, first = low ? size / 2 : 0,
+      mine = low ? 0 : size / 2;
   MPI_Comm_split(MPI_COMM_WORLD, low, rank, &half);
   MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, first, 5, &inter);
   for (int repetition = 0; repetition < 3; repetition++) {
@@ -56,7 +58,8 @@ void check_intercommunicators(void) {
     int out[MAX_RANKS];
     for (int i = 0; i < others; i++) out[i] = rank * 100 + first + i;
     MPI_Alltoall(out, 1, MPI_INT, all, 1, MPI_INT, inter);
-    for (int i = 0; i < others; i++) judge_value("alltoall over an intercommunicator", all[i], (first + i) * 100 + rank);
+    for (int i = 0; i < others; i++)
+      judge_value("alltoall over an intercommunicator", all[i], (first + i) * 100 + rank);
     (void)mine;
   }
   MPI_Comm_free(&inter);
@@ -126,7 +129,8 @@ static void use(MPI_Comm comm) {
   for (int i = 0; i < size; i++) judge_value("alltoall on a new communicator", all[i], i * 64 + rank);
 }
 
-/* A library has only some thousand communicators at a time (MPICH 2,048): what is not freed with its communicator ends that. */
+/* A library has only some thousand communicators at a time (MPICH 2,048): what is not freed with its communicator ends
+ * that. */
 void check_communicators(int repetitions) {
   MPI_Comm comm, child;
   int rank;
@@ -184,8 +188,8 @@ static void say(const char* what, int result) {
   if (rank == 0) printf("error class of %s: %d\n", what, error_class);
 }
 
-/* Mistakes that every rank makes and notices by itself. (Not all libraries look at the counts of reductions and of vector
- * collectives.) */
+/* Mistakes that every rank makes and notices by itself. (Not all libraries look at the counts of reductions and of
+ * vector collectives.) */
 void print_error_classes(void) {
   int a[MAX_RANKS] = {0}, b[MAX_RANKS] = {0}, size;
   double x = 0, y = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Levels 1 to 3 of the C API, and persistent collectives beside everything else that a program does: compiled [levels|persistent|exchanges|kinds].
- * Prints "fine" on rank 0. */
+/* Levels 1 to 3 of the C API, and persistent collectives beside everything else that a program does: compiled
+ * [levels|persistent|exchanges|kinds]. Prints "fine" on rank 0. */
 #include <mpi.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,7 +21,9 @@ static int bytes(int from, int to) {
   return mix % 4 == 0 ? 0 : mix % 4 == 1 ? (int)(mix % 90) : (int)(mix % BLOCK);
 }
 
-static unsigned char content(int from, int to, int turn, int i) { return (unsigned char)(from * 31 + to * 7 + turn * 3 + i * 13 + i / 256); }
+static unsigned char content(int from, int to, int turn, int i) {
+  return (unsigned char)(from * 31 + to * 7 + turn * 3 + i * 13 + i / 256);
+}
 
 typedef struct {
   int out[MOST], to[MOST], in[MOST], from[MOST];
@@ -56,7 +58,8 @@ static void judge(const Exchange* e, int turn, const char* what) {
 
 static void transmit(Exchange* e, antiphon_schedule schedule, int turn, const char* what) {
   fill(e, turn);
-  int rc = antiphon_alltoallv_data_trans2(e->send, e->out, e->to, MPI_BYTE, e->recv, e->in, e->from, MPI_BYTE, schedule);
+  int rc =
+      antiphon_alltoallv_data_trans2(e->send, e->out, e->to, MPI_BYTE, e->recv, e->in, e->from, MPI_BYTE, schedule);
   expect(rc == ANTIPHON_OK, what);
   judge(e, turn, what);
 }
@@ -89,7 +92,8 @@ static void levels(void) {
   expect(rc == ANTIPHON_BAD_PATTERN, "counts that were not scheduled");
   parts[0].from = size;
   antiphon_schedule bad;
-  expect(antiphon_alltoallv_control3(parts, count, MPI_COMM_WORLD, &bad) == ANTIPHON_BAD_PATTERN && bad == NULL, "bad phases");
+  expect(antiphon_alltoallv_control3(parts, count, MPI_COMM_WORLD, &bad) == ANTIPHON_BAD_PATTERN && bad == NULL,
+         "bad phases");
   antiphon_schedule_free(&one);
   antiphon_schedule_free(&two);
   antiphon_schedule_free(&three);
@@ -101,10 +105,12 @@ static void levels(void) {
 
 static MPI_Request alltoallv_init(Exchange* e) {
   MPI_Request r = MPI_REQUEST_NULL;
-  int rc = antiphon_alltoallv_init(e->send, e->out, e->to, MPI_BYTE, e->recv, e->in, e->from, MPI_BYTE, MPI_COMM_WORLD, &r);
+  int rc =
+      antiphon_alltoallv_init(e->send, e->out, e->to, MPI_BYTE, e->recv, e->in, e->from, MPI_BYTE, MPI_COMM_WORLD, &r);
 #ifdef HAVE_INIT
   if (rc == ANTIPHON_BAD_COMM || rc == ANTIPHON_ABSENT) {
-    MPI_Alltoallv_init(e->send, e->out, e->to, MPI_BYTE, e->recv, e->in, e->from, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL, &r);
+    MPI_Alltoallv_init(e->send, e->out, e->to, MPI_BYTE, e->recv, e->in, e->from, MPI_BYTE, MPI_COMM_WORLD,
+                       MPI_INFO_NULL, &r);
     rc = ANTIPHON_OK;
   }
 #endif
@@ -122,16 +128,16 @@ static void others_wait(MPI_Request* r, int way) {
       if (rank == last) MPI_Send(&x, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
       if (rank == 0) MPI_Recv(&y, 1, MPI_INT, last, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE), expect(y == 17, "message");
       break;
-    case 1: /* a collective */
-      MPI_Barrier(MPI_COMM_WORLD);
-      break;
+    case 1: /* a collective */ MPI_Barrier(MPI_COMM_WORLD); break;
     case 2: /* a synchronous message to it */
       if (rank == 0) MPI_Ssend(&x, 1, MPI_INT, last, 6, MPI_COMM_WORLD);
       if (rank == last) MPI_Recv(&y, 1, MPI_INT, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       break;
     case 3: /* probing */
       if (rank == last) MPI_Send(&x, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
-      if (rank == 0) MPI_Probe(last, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_Recv(&y, 1, MPI_INT, last, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      if (rank == 0)
+        MPI_Probe(last, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+            MPI_Recv(&y, 1, MPI_INT, last, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       break;
     default: /* a reduction in between, on all */
       MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -158,7 +164,8 @@ static void persistent(void) {
       MPI_Startall(4, r);
     }
     if (turn == 2) {
-      for (int done = 0; done < 4; done++) MPI_Waitany(4, r, &index, MPI_STATUS_IGNORE), expect(index >= 0 && index < 4, "Waitany");
+      for (int done = 0; done < 4; done++)
+        MPI_Waitany(4, r, &index, MPI_STATUS_IGNORE), expect(index >= 0 && index < 4, "Waitany");
       MPI_Waitany(4, r, &index, MPI_STATUS_IGNORE);
       expect(index == MPI_UNDEFINED, "Waitany without active requests");
     } else if (turn == 3) {
@@ -220,7 +227,9 @@ static void all_kinds(void) {
     for (int i = 0; i < N; i += 7) {
       expect(bc[i] == i * turn, "Bcast_init");
       expect(sum[i] == 1000 * ranks + size * (i + turn), "Allreduce_init");
-      expect(all[(size - 1) * N + i] == (size - 1) * 1000 + i + turn && va[(size - 1) * N + i] == (size - 1) * 1000 + i + turn, "Allgather(v)_init");
+      expect(all[(size - 1) * N + i] == (size - 1) * 1000 + i + turn &&
+                 va[(size - 1) * N + i] == (size - 1) * 1000 + i + turn,
+             "Allgather(v)_init");
       expect(sc[i] == rank * N + i + turn, "Scatter_init");
       expect(rank != 0 || ga[(size - 1) * N + i] == (size - 1) * 1000 + i + turn, "Gatherv_init");
       expect(part[i] == 1000 * ranks + size * (rank * N + i + turn), "Reduce_scatter_block_init");
@@ -231,8 +240,8 @@ static void all_kinds(void) {
 }
 #endif
 
-/* Exchanges with types for each block, and with the neighbours of a ring, all started together. With the C API their types and
- * arrays are gone by then; Open MPI 5.0's own keep using both. */
+/* Exchanges with types for each block, and with the neighbours of a ring, all started together. With the C API their
+ * types and arrays are gone by then; Open MPI 5.0's own keep using both. */
 enum { ROWS = 900, W = 0, NV, NW, NA, NG, NGV, EXCHANGES };
 typedef struct {
   int one_way[ROWS], column[ROWS][2], all[MOST][ROWS];
@@ -297,7 +306,8 @@ static void exchanges(int use_library) {
   exchange_inits(ring, use_library, r);
   for (int turn = 0; turn < 4; turn++) {
     memset(got, 0, sizeof got);
-    for (int i = 0; i < ROWS; i++) sent.one_way[i] = cell(rank, turn, i), sent.column[i][0] = cell(rank, turn, i) + 500000000;
+    for (int i = 0; i < ROWS; i++)
+      sent.one_way[i] = cell(rank, turn, i), sent.column[i][0] = cell(rank, turn, i) + 500000000;
     for (int i = 0; i < EXCHANGES; i++)
       if (r[i] != MPI_REQUEST_NULL) MPI_Start(&r[i]);
     if (turn == 2) { /* blocking calls of the same communicators beside them */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A little unstructured solver: halo [STEPS [ODD]]. Ranks average their cells with those that others have for them, by MPI_Alltoallv with
- * the same counts in every step; but in step ODD rank 0 has more for rank 1, which the other ranks cannot know. Prints a checksum, which
- * does not depend on who moved the data. */
+/* A little unstructured solver: halo [STEPS [ODD]]. Ranks average their cells with those that others have for them, by
+ * MPI_Alltoallv with the same counts in every step; but in step ODD rank 0 has more for rank 1, which the other ranks
+ * cannot know. Prints a checksum, which does not depend on who moved the data. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   int steps = argc > 1 ? atoi(argv[1]) : 10, odd = argc > 2 ? atoi(argv[2]) : -1, in = 0;
-  double *cells = malloc(CELLS * sizeof *cells), *halo = calloc((size_t)CELLS * (size_t)size, sizeof *halo), sum = 0, all = 0;
+  double *cells = malloc(CELLS * sizeof *cells), *halo = calloc((size_t)CELLS * (size_t)size, sizeof *halo), sum = 0,
+         all = 0;
   for (int i = 0; i < CELLS; i++) cells[i] = rank * 1e-3 + i * 1e-5;
   for (int step = 0; step < steps; step++) {
     in = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages between a job and one that it spawned, which may run without Antiphon, and within each: "verified" if all arrive as they were sent.
+// Messages between a job and one that it spawned, which may run without Antiphon, and within each: "verified" if all
+// arrive as they were sent.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
         out[i] = 1 + 1e-7 * ((i * 7919) % 8191) + 1e-9 * m + rank;
         want[i] = 1 + 1e-7 * ((i * 7919) % 8191) + 1e-9 * m + (1 - rank);
       }
-      MPI_Sendrecv(out, values, MPI_DOUBLE, 1 - rank, c, in, values, MPI_DOUBLE, 1 - rank, c, comms[c], MPI_STATUS_IGNORE);
+      MPI_Sendrecv(out, values, MPI_DOUBLE, 1 - rank, c, in, values, MPI_DOUBLE, 1 - rank, c, comms[c],
+                   MPI_STATUS_IGNORE);
       wrong += memcmp(in, want, sizeof in) != 0;
     }
   }

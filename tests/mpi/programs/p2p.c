@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every way to send and every way to receive, sizes around the threshold, several kinds of data and datatypes: what arrives, its
-// status, and what must not be touched. Says "N cases, M failed". Arguments: [random seed].
+// Every way to send and every way to receive, sizes around the threshold, several kinds of data and datatypes: what
+// arrives, its status, and what must not be touched. Says "N cases, M failed". Arguments: [random seed].
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,10 +9,12 @@
 
 enum { most_bytes = 300000, guard = 64, kinds = 7, type_count = 5, send_count = 12, recv_count = 12 };
 static const int sizes[] = {0, 8, 56, 64, 72, 120, 1016, 1024, 1032, 4096, 16384, 65536, 262144};
-static const char* const send_names[] = {"send",       "ssend",          "bsend",    "rsend",     "isend",   "issend", "ibsend", "irsend",
+static const char* const send_names[] = {"send",       "ssend",          "bsend",       "rsend",
+                                         "isend",      "issend",         "ibsend",      "irsend",
                                          "persistent", "sendrecv (out)", "freed isend", "persistent ssend"};
-static const char* const recv_names[] = {"recv",    "irecv+wait", "irecv+test", "waitall", "waitany",     "waitsome/testsome",
-                                         "persistent", "probe",   "iprobe",     "mprobe",  "improbe+imrecv", "get_status"};
+static const char* const recv_names[] = {
+    "recv",       "irecv+wait", "irecv+test", "waitall", "waitany",        "waitsome/testsome",
+    "persistent", "probe",      "iprobe",     "mprobe",  "improbe+imrecv", "get_status"};
 static int rank, cases, failed, token;
 static MPI_Comm comm;
 static unsigned char *out, *in, *want;
@@ -28,10 +30,12 @@ static uint64_t next_random(void) {
 
 static void fail(const char* what, int send, int recv, int kind, int type, int bytes) {
   if (++failed > 30) return;
-  printf("rank %d: %s: %s -> %s, data %d, %s, %d bytes\n", rank, what, send_names[send], recv_names[recv], kind, type_names[type], bytes);
+  printf("rank %d: %s: %s -> %s, data %d, %s, %d bytes\n", rank, what, send_names[send], recv_names[recv], kind,
+         type_names[type], bytes);
 }
 
-/// Data that is: smooth, constant, random, the same random as last time, beginning with either mark of a frame, small integers.
+/// Data that is: smooth, constant, random, the same random as last time, beginning with either mark of a frame, small
+/// integers.
 static void make(unsigned char* at, int bytes, int kind, int salt) {
   double* d = (double*)at;
   if (kind == 3) state = 1234567;
@@ -216,7 +220,8 @@ static void one_case(int send, int recv, int kind, int type, int bytes, int wild
   } else if (rank == 1) {
     if (is_ready) {  // posted first
       MPI_Request request;
-      MPI_Irecv(in, elements(type, room), types[type], wild ? MPI_ANY_SOURCE : 0, wild ? MPI_ANY_TAG : tag, comm, &request);
+      MPI_Irecv(in, elements(type, room), types[type], wild ? MPI_ANY_SOURCE : 0, wild ? MPI_ANY_TAG : tag, comm,
+                &request);
       MPI_Send(&token, 0, MPI_INT, 0, 9998, comm);
       MPI_Wait(&request, &status);
     } else {
@@ -248,7 +253,8 @@ int main(int argc, char** argv) {
           if (dense == 0 && (turn++ % 7) != 0) continue;
           const int bytes = sizes[s];
           if (bytes > 20000 && (send + recv + kind) % 5 != 0) continue;
-          one_case(send, recv, kind, (send + 3 * recv + kind + s) % type_count, bytes, (send + recv + s) % 3 == 0, (kind + s) % 2);
+          one_case(send, recv, kind, (send + 3 * recv + kind + s) % type_count, bytes, (send + recv + s) % 3 == 0,
+                   (kind + s) % 2);
         }
       }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Point-to-point messages where order, errors or company matter: later receives completed first, truncation, cancellation, other kinds of
-// requests in the same call, intercommunicators, messages to oneself, freed receives, threads. Says "verified" or what is wrong.
+// Point-to-point messages where order, errors or company matter: later receives completed first, truncation,
+// cancellation, other kinds of requests in the same call, intercommunicators, messages to oneself, freed receives,
+// threads. Says "verified" or what is wrong.
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -39,7 +40,8 @@ static void later_first(void) {
       }
       MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
     } else if (rank == 1) {
-      for (int k = 0; k < 4; ++k) MPI_Irecv(v + k * n, n, MPI_DOUBLE, k % 2 ? MPI_ANY_SOURCE : 0, k % 3 ? 5 : MPI_ANY_TAG, MPI_COMM_WORLD, &r[k]);
+      for (int k = 0; k < 4; ++k)
+        MPI_Irecv(v + k * n, n, MPI_DOUBLE, k % 2 ? MPI_ANY_SOURCE : 0, k % 3 ? 5 : MPI_ANY_TAG, MPI_COMM_WORLD, &r[k]);
       MPI_Wait(&r[3], MPI_STATUS_IGNORE);
       expect(same(v + 3 * n, n, 4 * round + 3, 0), "last one first", round);
       int index = 0;
@@ -92,8 +94,9 @@ static void truncation(void) {
   MPI_Comm_free(&comm);
 }
 
-/// Of a row of messages that can be predicted from each other one is lost, by a receive that is too short for it even when it has been made
-/// small. Once its sender has heard from the receiver, all others arrive. Those that are on their way may fail, but only then say so.
+/// Of a row of messages that can be predicted from each other one is lost, by a receive that is too short for it even
+/// when it has been made small. Once its sender has heard from the receiver, all others arrive. Those that are on their
+/// way may fail, but only then say so.
 static void lost_messages(void) {
   double v[n], w[n];
   MPI_Comm comm;
@@ -141,7 +144,8 @@ static void receive_shared(int kind, double* w, int tag, MPI_Request* r) {
   MPI_Irecv(w, n, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD, r);
 }
 
-/// As measurements of rates do: many receives under way into one buffer, whose contents nobody looks at. All of them succeed.
+/// As measurements of rates do: many receives under way into one buffer, whose contents nobody looks at. All of them
+/// succeed.
 static void one_buffer(int kind) {
   enum { window = 32 };
   double* v = malloc(window * n * sizeof *v);
@@ -153,7 +157,8 @@ static void one_buffer(int kind) {
       if (rank == 0) MPI_Isend(v + k * n, n, MPI_DOUBLE, 1, 18, MPI_COMM_WORLD, &r[k]);
       if (rank == 1) receive_shared(kind, w, 18, &r[k]);
     }
-    for (int k = 0, index = 0; rank < 2 && round % 2 && k < window / 2; ++k) MPI_Waitany(window, r, &index, MPI_STATUS_IGNORE);
+    for (int k = 0, index = 0; rank < 2 && round % 2 && k < window / 2; ++k)
+      MPI_Waitany(window, r, &index, MPI_STATUS_IGNORE);
     if (rank < 2) MPI_Waitall(window, r, MPI_STATUSES_IGNORE);
     for (int k = 0; rank == 1 && kind == started && k < window; ++k) MPI_Request_free(&r[k]);
     if (rank == 0) MPI_Send(v, n, MPI_DOUBLE, 1, 18, MPI_COMM_WORLD);
@@ -343,8 +348,8 @@ static void* in_thread(void* which) {
   return NULL;
 }
 
-/// All threads receive into one buffer, whose contents nobody looks at, what all of them send on one channel; each message resembles
-/// those before it. All receives succeed, whichever thread completes which of them first.
+/// All threads receive into one buffer, whose contents nobody looks at, what all of them send on one channel; each
+/// message resembles those before it. All receives succeed, whichever thread completes which of them first.
 static void* sharing_thread(void* shared) {
   enum { window = 8 };
   double* v = malloc(window * n * sizeof *v);

@@ -14,19 +14,21 @@ static int out[MOST], in[MOST], to[MOST], from[MOST];
 static int bytes(int kind, int source, int target, int turn) {
   unsigned mix = (unsigned)(source * 7919 + target * 104729 + kind * 31);
   switch (kind) {
-    case 0: return 1 + (int)(mix % 50);                                     /* short */
-    case 1: return 20000;                                                   /* uniform */
-    case 2: return target < 2 ? 300000 : 0;                                 /* hot spots, and many zero rows of receives */
-    case 3: return source == 0 ? 150000 : 0;                                /* one sends to all; the others to nobody */
-    case 4: return (target - source + size) % size <= 1 ? 70001 : 0;        /* banded, and to oneself */
-    case 5: return mix % 3 == 0 ? (int)(mix % 100003) : (int)(mix % 3) * 100; /* random, short and long */
-    case 6: return source == target ? 50000 : 0;                            /* oneself alone */
+    case 0: return 1 + (int)(mix % 50);                              /* short */
+    case 1: return 20000;                                            /* uniform */
+    case 2: return target < 2 ? 300000 : 0;                          /* hot spots, and many zero rows of receives */
+    case 3: return source == 0 ? 150000 : 0;                         /* one sends to all; the others to nobody */
+    case 4: return (target - source + size) % size <= 1 ? 70001 : 0; /* banded, and to oneself */
+    case 5: return mix % 3 == 0 ? (int)(mix % 100003) : (int)(mix % 3) * 100;             /* random, short and long */
+    case 6: return source == target ? 50000 : 0;                                          /* oneself alone */
     case 7: return (source + turn) % 3 == 0 && target == size - 1 ? 40000 + turn : 16384; /* changes on some ranks */
-    default: return 0;                                                      /* nothing */
+    default: return 0;                                                                    /* nothing */
   }
 }
 
-static unsigned char content(int source, int target, int i) { return (unsigned char)(source * 31 + target * 7 + i * 13 + i / 256); }
+static unsigned char content(int source, int target, int i) {
+  return (unsigned char)(source * 31 + target * 7 + i * 13 + i / 256);
+}
 
 static void check(const char* what, int kind, const unsigned char* got) {
   for (int s = 0; s < size; s++) {
@@ -35,7 +37,8 @@ static void check(const char* what, int kind, const unsigned char* got) {
       if (wrong++ < 3) printf("wrong: %s pattern %d rank %d from %d byte %d\n", what, kind, rank, s, i);
       return;
     }
-    if (got[from[s] + in[s]] != 0xA5 && wrong++ < 3) printf("wrong: %s pattern %d rank %d writes behind %d's block\n", what, kind, rank, s);
+    if (got[from[s] + in[s]] != 0xA5 && wrong++ < 3)
+      printf("wrong: %s pattern %d rank %d writes behind %d's block\n", what, kind, rank, s);
   }
 }
 

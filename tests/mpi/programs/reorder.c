@@ -7,12 +7,12 @@
 
 static int old_rank, size, failures;
 
-#define CHECK(condition)                                                           \
-  do {                                                                             \
-    if (!(condition)) {                                                            \
-      printf("rank %d, line %d: %s\n", old_rank, __LINE__, #condition);            \
-      ++failures;                                                                  \
-    }                                                                              \
+#define CHECK(condition)                                                \
+  do {                                                                  \
+    if (!(condition)) {                                                 \
+      printf("rank %d, line %d: %s\n", old_rank, __LINE__, #condition); \
+      ++failures;                                                       \
+    }                                                                   \
   } while (0)
 
 static int copied(MPI_Comm comm, int key, void* extra, void* in, void* out, int* flag) {
@@ -98,7 +98,8 @@ static void graph(void) {
   free(edges);
 }
 
-/* Rank r sends to r + 1 with weight 10 r + 1, and rank 0 also to all others; the last sends nothing in the weighted one. */
+/* Rank r sends to r + 1 with weight 10 r + 1, and rank 0 also to all others; the last sends nothing in the weighted
+ * one. */
 static int targets_of(int rank, int weighted, int* targets, int* weights) {
   int n = 0;
   if (weighted && rank == size - 1) return 0;
@@ -134,7 +135,8 @@ static void check_neighbours(MPI_Comm comm, int weighted, int ordered) {
   CHECK(!has_weights == !weighted);
   CHECK(in == sources_of(rank, weighted, lists[0], lists[1]));
   CHECK(out == targets_of(rank, weighted, lists[2], lists[3]));
-  MPI_Dist_graph_neighbors(comm, in, lists[4], weighted ? lists[5] : MPI_UNWEIGHTED, out, lists[6], weighted ? lists[7] : MPI_UNWEIGHTED);
+  MPI_Dist_graph_neighbors(comm, in, lists[4], weighted ? lists[5] : MPI_UNWEIGHTED, out, lists[6],
+                           weighted ? lists[7] : MPI_UNWEIGHTED);
   if (!ordered) {
     const int sorted[8] = {in, in, out, out, in, in, out, out};
     for (int i = 0; i < 8; ++i) qsort(lists[i], (size_t)sorted[i], sizeof(int), compare);
@@ -158,8 +160,8 @@ static void adjacent(int weighted) {
   const int* in_weights = weighted ? (in ? lists[1] : MPI_WEIGHTS_EMPTY) : MPI_UNWEIGHTED;
   const int* out_weights = weighted ? (out ? lists[3] : MPI_WEIGHTS_EMPTY) : MPI_UNWEIGHTED;
   MPI_Comm comm;
-  CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in, lists[0], in_weights, out, lists[2], out_weights, MPI_INFO_NULL, 1, &comm) ==
-        MPI_SUCCESS);
+  CHECK(MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, in, lists[0], in_weights, out, lists[2], out_weights,
+                                       MPI_INFO_NULL, 1, &comm) == MPI_SUCCESS);
   show(weighted ? "adjacent_weighted" : "adjacent", comm);
   check_neighbours(comm, weighted, 1);
   MPI_Comm_free(&comm);
@@ -173,8 +175,8 @@ static void distributed(int weighted) {
   for (int i = 0; i < 2; ++i) lists[i] = calloc((size_t)size * 2, sizeof(int));
   const int degree = targets_of(source, weighted, lists[0], lists[1]);
   MPI_Comm comm;
-  CHECK(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &source, &degree, lists[0], weighted ? lists[1] : MPI_UNWEIGHTED, MPI_INFO_NULL, 1,
-                              &comm) == MPI_SUCCESS);
+  CHECK(MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &source, &degree, lists[0], weighted ? lists[1] : MPI_UNWEIGHTED,
+                              MPI_INFO_NULL, 1, &comm) == MPI_SUCCESS);
   show(weighted ? "distributed_weighted" : "distributed", comm);
   check_neighbours(comm, weighted, 0);
   MPI_Comm_free(&comm);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Persistent messages of one tag, long and short ones and such to nobody, all started by one call: they must match in the order in which the
-// library starts them, in which they stand. "verified" where they do.
+// Persistent messages of one tag, long and short ones and such to nobody, all started by one call: they must match in
+// the order in which the library starts them, in which they stand. "verified" where they do.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
