@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "antiphon/ethernet.hpp"
 #include "comm_state.hpp"
 #include "persistent.hpp"
 #include "world.hpp"
@@ -140,9 +141,9 @@ bool is_short(const Pattern& pattern, const Fabric& fabric) {
 
 Fabric fabric_of(MPI_Comm comm, int size) {
   Fabric fabric;
-  constexpr double payload_share = 1448.0 / 1514 / 8;  // of an Ethernet link's bits
+  constexpr double payload_bytes_per_bit = ethernet::payload_share / 8;
   if (world.settings.link_bits_per_s > 0)
-    fabric.link_bytes_per_s = payload_share * static_cast<double>(world.settings.link_bits_per_s);
+    fabric.link_bytes_per_s = payload_bytes_per_bit * static_cast<double>(world.settings.link_bits_per_s);
   if (world.settings.credit_bytes > 0) fabric.port_buffer_bytes = world.settings.credit_bytes / 2;
   MPI_Group group = MPI_GROUP_NULL;
   PMPI_Comm_group(comm, &group);

@@ -18,6 +18,7 @@
 
 #include "../compression/message.hpp"
 #include "antiphon/codec.hpp"
+#include "antiphon/ethernet.hpp"
 
 namespace {
 
@@ -33,6 +34,7 @@ struct Settings {
 
 /// 0: the message as it is.
 constexpr std::size_t plain = 0;
+constexpr std::size_t one_frame = ethernet::payload_bytes;
 constexpr std::size_t most_messages = 8;
 
 Settings parse(int argc, char** argv) {
@@ -134,7 +136,8 @@ class Way {
 
 /// Times of all messages; the first round makes plans and is not counted.
 int measure(const Settings& s, const std::vector<std::vector<std::byte>>& messages, int rank) {
-  const std::vector<std::size_t> sizes{plain, s.bytes, 1448, 2896, 16 << 10, 32 << 10, 64 << 10, 256 << 10};
+  const std::vector<std::size_t> sizes{plain,    s.bytes,  one_frame, 2 * one_frame,
+                                       16 << 10, 32 << 10, 64 << 10,  256 << 10};
   std::vector<Way> ways;
   for (const std::size_t bytes : sizes) ways.emplace_back(s, bytes);
   std::vector<std::vector<double>> times_s(ways.size());

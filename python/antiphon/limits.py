@@ -23,7 +23,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-#: TCP's payload over the bytes that count on a link at full frames (1448 of 1514; the lab's links count the same).
+#: A full Ethernet frame counts 1514 bytes on a link (and in the lab's token buckets) and carries 1448 bytes for TCP:
+#: its headers take 66 (Ethernet 14, IP 20, TCP 20 and 12 for timestamps).
 PAYLOAD_SHARE = 1448 / 1514
 
 

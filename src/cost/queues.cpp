@@ -3,15 +3,17 @@
 
 #include <algorithm>
 
+#include "antiphon/ethernet.hpp"
+
 namespace antiphon {
 
 namespace {
 
 /// Three acknowledgements of later packets tell TCP of a lost one.
-constexpr double least_window_bytes = 4 * 1448;
+constexpr double least_window_bytes = 4 * ethernet::payload_bytes;
 /// A connection that rested begins with so much (RFC 6928): what is not longer leaves at once, whatever was lost
 /// before.
-constexpr double initial_window_bytes = 10 * 1448;
+constexpr double initial_window_bytes = 10 * ethernet::payload_bytes;
 
 }  // namespace
 

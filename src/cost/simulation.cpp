@@ -6,14 +6,15 @@
 #include <limits>
 
 #include "antiphon/error.hpp"
+#include "antiphon/ethernet.hpp"
 
 namespace antiphon {
 
 namespace {
 
-/// In a stream short messages fill packets together; one that is alone has headers to itself (Ethernet 14, IP 20, TCP
-/// with timestamps 32). Their time is in L already, but a bucket counts them: here as bytes of payload.
-constexpr double own_header_bytes = 66 * 1448.0 / 1514;
+/// In a stream short messages fill packets together; one that is alone has headers to itself. Their time is in L
+/// already, but a bucket counts them: here as bytes of payload.
+constexpr double own_header_bytes = ethernet::header_bytes * ethernet::payload_share;
 
 /// Multicasts match by themselves.
 int multicast_tag(int tag) { return tag ^ (1 << 30); }

@@ -2,17 +2,14 @@
 // What messages cost processors.
 #include <algorithm>
 
+#include "antiphon/ethernet.hpp"
 #include "cost/simulation.hpp"
 
 namespace antiphon {
 
 namespace {
 
-/// Of Ethernet, with TCP's timestamps in their headers.
-double packets(std::int64_t bytes) {
-  constexpr std::int64_t payload_bytes = 1448;
-  return static_cast<double>(bytes / payload_bytes + 1);
-}
+double packets(std::int64_t bytes) { return static_cast<double>(bytes / ethernet::payload_bytes + 1); }
 
 }  // namespace
 

@@ -2,14 +2,9 @@
 #include "mapping/fill.hpp"
 
 #include "antiphon/error.hpp"
+#include "antiphon/index.hpp"
 
 namespace antiphon::mapping {
-
-namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-}  // namespace
 
 Places::Places(const Task& task) : task_(task), taken_(at(task.slots().count())) {
   assignment_.slot_of_rank.assign(at(task.ranks()), -1);

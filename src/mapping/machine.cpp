@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "antiphon/error.hpp"
+#include "antiphon/index.hpp"
 #include "antiphon/mapping.hpp"
 
 namespace antiphon::mapping {
@@ -10,8 +11,6 @@ namespace antiphon::mapping {
 namespace {
 
 constexpr Distance nowhere{};
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Where nothing was measured within a node: shared memory, as fast as copying twice.
 Distance guessed_within_node(const Profile& profile) {

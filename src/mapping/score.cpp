@@ -3,14 +3,13 @@
 // link.
 #include <algorithm>
 
+#include "antiphon/index.hpp"
 #include "antiphon/mapping.hpp"
 #include "mapping/links.hpp"
 
 namespace antiphon::mapping {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Calls take(from rank, to rank, messages, bytes) for every entry.
 template <class Take>

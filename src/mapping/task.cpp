@@ -2,14 +2,13 @@
 #include <algorithm>
 
 #include "antiphon/error.hpp"
+#include "antiphon/index.hpp"
 #include "antiphon/mapping.hpp"
 #include "mapping/fill.hpp"
 
 namespace antiphon::mapping {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 int places(const Machine& machine, const Constraints& constraints, int node, bool shared) {
   const int all = machine.cores(node) * (shared ? constraints.ranks_per_core : 1);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "antiphon/index.hpp"
 #include "antiphon/problem.hpp"
 
 namespace antiphon {
@@ -15,7 +16,7 @@ class SubtreeBlocks {
   explicit SubtreeBlocks(const Problem& p);
 
   /// Of the places first…last−1.
-  [[nodiscard]] std::int64_t bytes(int first, int last) const { return at_[index(last)] - at_[index(first)]; }
+  [[nodiscard]] std::int64_t bytes(int first, int last) const { return at_[at(last)] - at_[at(first)]; }
   /// The blocks first…last−1 within memory that holds those from `base` on.
   [[nodiscard]] Range of(const Range& memory, int base, int first, int last) const {
     return memory.sub(bytes(base, first), bytes(first, last));
@@ -27,8 +28,6 @@ class SubtreeBlocks {
   [[nodiscard]] bool in_rank_order() const { return in_rank_order_; }
 
  private:
-  [[nodiscard]] static std::size_t index(int place) { return static_cast<std::size_t>(place); }
-
   std::vector<std::int64_t> at_;
   bool in_rank_order_;
   int wrap_;  ///< the place of rank 0

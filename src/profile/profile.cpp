@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "antiphon/error.hpp"
+#include "antiphon/ethernet.hpp"
 #include "antiphon/profile.hpp"
 
 namespace antiphon {
@@ -59,8 +60,7 @@ double Profile::port_bytes_per_s() const {
 }
 
 Profile Profile::guess(int nodes, int ranks_per_node, double link_bits_per_s) {
-  // A TCP segment's payload of a full Ethernet frame.
-  const double rate = link_bits_per_s / 8 * 1448 / 1514;
+  const double rate = link_bits_per_s / 8 * ethernet::payload_bytes / ethernet::full_frame_bytes;
   Profile profile;
   profile.first_guess = true;
   profile.machine.name = "guessed from the links' rate";

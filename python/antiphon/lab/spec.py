@@ -10,11 +10,10 @@ from typing import Any
 
 from antiphon.errors import AntiphonError
 from antiphon.lab.units import format_rate, format_size, parse_rate, parse_size
+from antiphon.limits import PAYLOAD_SHARE
 
 MAX_NODES = 200  # addresses of one /24, and what one machine can reasonably carry
 MAX_RANKS_PER_NODE = 256
-# Payload of a full Ethernet frame (with TCP timestamps) over the bytes that tbf counts for it.
-TCP_PAYLOAD_SHARE = 1448 / 1514
 _FAST_BITS_PER_S = 500_000_000
 LOSS_PROTOCOLS = ("tcp", "udp", "both")
 
@@ -91,7 +90,7 @@ class ClusterSpec:
     @property
     def limit_bits_per_s(self) -> int:
         """Payload that TCP can carry over one node's link."""
-        return int(self.rate_bits_per_s * TCP_PAYLOAD_SHARE)
+        return int(self.rate_bits_per_s * PAYLOAD_SHARE)
 
     def node_name(self, number: int) -> str:
         return f"node{number:02d}"

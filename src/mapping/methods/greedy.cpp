@@ -2,14 +2,13 @@
 #include <algorithm>
 #include <queue>
 
+#include "antiphon/index.hpp"
 #include "mapping/fill.hpp"
 #include "mapping/search/model.hpp"
 
 namespace antiphon::mapping::methods_in {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// The rank that exchanges most with those that are placed goes next, to the free place that is cheapest for it; the
 /// first one is that with the most traffic of all. O(ranks · (nodes + log ranks) · degree).

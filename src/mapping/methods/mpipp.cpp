@@ -2,14 +2,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "antiphon/index.hpp"
 #include "mapping/search/model.hpp"
 #include "mapping/search/random.hpp"
 
 namespace antiphon::mapping::methods_in {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// The heuristic k-way graph partitioning of MPIPP (Chen et al., ICS 2006), which paper 2, Section 3 uses: from a
 /// random placement, the exchange of two ranks that gains most is made, gain or loss, and both are locked, until all

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "antiphon/index.hpp"
 #include "mapping/fill.hpp"
 #include "mapping/scotch_library.hpp"
 #include "mapping/search/domains.hpp"
@@ -9,8 +10,6 @@
 namespace antiphon::mapping::methods_in {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Scotch's graph mapping (dual recursive bipartitioning). It takes one weight an edge and one distance a pair, and
 /// fills its terminals only nearly evenly: edges get what their messages cost between the farthest nodes, and what is

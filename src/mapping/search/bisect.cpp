@@ -6,14 +6,14 @@
 #include <numeric>
 #include <queue>
 
+#include "antiphon/index.hpp"
+
 namespace antiphon::mapping {
 
 namespace {
 
 constexpr int coarse_enough = 48;
 constexpr int max_passes = 8;
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 bool is_fixed(const CutGraph& g, int v) { return !g.fixed.empty() && g.fixed[at(v)] >= 0; }
 

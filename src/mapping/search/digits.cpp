@@ -5,6 +5,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "antiphon/index.hpp"
 #include "mapping/fill.hpp"
 
 namespace antiphon::mapping {
@@ -15,8 +16,6 @@ namespace {
 constexpr std::size_t enough_edges = 30'000;
 /// A stride counts if it carries so much of the traffic.
 constexpr double enough_share = 0.01;
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 std::vector<int> primes_of(int n) {
   std::vector<int> primes;

@@ -5,6 +5,7 @@
 #include <deque>
 #include <numeric>
 
+#include "antiphon/index.hpp"
 #include "mapping/search/bisect.hpp"
 
 namespace antiphon::mapping {
@@ -13,8 +14,6 @@ namespace {
 
 /// Neighbours of a node that a measured machine is halved by.
 constexpr int nearest_count = 10;
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Pairs (node list, domain) are worked on level by level, so that children come behind all domains of the level above.
 struct Work {

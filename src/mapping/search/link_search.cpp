@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "antiphon/index.hpp"
 #include "mapping/links.hpp"
 #include "mapping/search/walk.hpp"
 
 namespace antiphon::mapping {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// So many exchanges ago: an exchange is made if it is no worse than what was then (late acceptance).
 constexpr std::size_t memory = 400;

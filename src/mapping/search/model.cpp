@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "antiphon/index.hpp"
+
 namespace antiphon::mapping {
 
 namespace {
@@ -13,8 +15,6 @@ constexpr double microseconds = 1e6;
 constexpr int max_full_slots = 768;
 /// Beyond, the switches are asked each time.
 constexpr int max_table_nodes = 6000;
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "antiphon/index.hpp"
+
 namespace antiphon::mapping {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Traffic between groups of ranks, a group being what is on one node.
 class Groups {

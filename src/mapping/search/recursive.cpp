@@ -3,14 +3,13 @@
 
 #include <algorithm>
 
+#include "antiphon/index.hpp"
 #include "mapping/fill.hpp"
 #include "mapping/search/bisect.hpp"
 
 namespace antiphon::mapping {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 using Pair = Model::Pair;
 

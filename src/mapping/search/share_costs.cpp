@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "antiphon/index.hpp"
 #include "mapping/search/rows.hpp"
 
 namespace antiphon::mapping {
@@ -13,8 +14,6 @@ namespace {
 
 /// Of the table of ranks and nodes.
 constexpr std::size_t most_entries = std::size_t{1} << 24;
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "antiphon/index.hpp"
+
 namespace antiphon::mapping {
 
 namespace {
 
 /// A rank tries at most so many of its neighbours' nodes in one go.
 constexpr std::size_t most_nodes = 24;
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "antiphon/index.hpp"
 #include "mapping/search/rows.hpp"
 #include "mapping/search/walk.hpp"
 
@@ -17,8 +18,6 @@ constexpr float never = 1e30F;
 /// Draws from an exponential distribution end here.
 constexpr float least_chance = 1e-7F;
 constexpr float most_temperatures = 16.2F;
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// The price of a node grows with the square of what it has too many.
 float price_of_entering(int over) { return static_cast<float>(std::max(0, 2 * over + 1)); }

@@ -3,6 +3,7 @@
 #include <array>
 #include <queue>
 
+#include "antiphon/index.hpp"
 #include "phases/ports.hpp"
 
 namespace antiphon::schedulers_in {
@@ -25,35 +26,35 @@ class Links {
       of_.push_back(links_of(ports.of(m.from, m.to)));
       for (std::size_t k = 0; k < of_.back().size(); ++k) {
         if (of_.back()[k] < 0) continue;
-        left_s_[index(of_.back()[k])] += seconds(ports, m, k);
+        left_s_[at(of_.back()[k])] += seconds(ports, m, k);
       }
     }
   }
 
   [[nodiscard]] bool free(std::size_t message) const {
     return std::all_of(of_[message].begin(), of_[message].end(),
-                       [this](int link) { return link < 0 || free_[index(link)] > 0; });
+                       [this](int link) { return link < 0 || free_[at(link)] > 0; });
   }
   void take(std::size_t message) {
     for (const int link : of_[message]) {
-      if (link >= 0) --free_[index(link)];
+      if (link >= 0) --free_[at(link)];
     }
   }
   void give_back(std::size_t message) {
     for (const int link : of_[message]) {
-      if (link >= 0) ++free_[index(link)];
+      if (link >= 0) ++free_[at(link)];
     }
   }
   void carried(const Ports& ports, const PatternMessage& m, std::size_t message) {
     for (std::size_t k = 0; k < of_[message].size(); ++k) {
-      if (of_[message][k] >= 0) left_s_[index(of_[message][k])] -= seconds(ports, m, k);
+      if (of_[message][k] >= 0) left_s_[at(of_[message][k])] -= seconds(ports, m, k);
     }
   }
   /// How long the busiest of a message's links will still be busy.
   [[nodiscard]] double urgency(std::size_t message) const {
     double most = 0;
     for (const int link : of_[message]) {
-      if (link >= 0) most = std::max(most, left_s_[index(link)]);
+      if (link >= 0) most = std::max(most, left_s_[at(link)]);
     }
     return most;
   }
@@ -61,7 +62,6 @@ class Links {
   [[nodiscard]] std::size_t count() const { return free_.size(); }
 
  private:
-  [[nodiscard]] static std::size_t index(int link) { return static_cast<std::size_t>(link); }
   [[nodiscard]] static double seconds(const Ports& ports, const PatternMessage& m, std::size_t k) {
     return static_cast<double>(m.bytes) * (k < 2 ? ports.seconds_per_byte() : ports.uplink_seconds_per_byte());
   }

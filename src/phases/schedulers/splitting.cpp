@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "antiphon/index.hpp"
 #include "phases/ports.hpp"
 
 namespace antiphon::schedulers_in {
@@ -27,8 +28,8 @@ class Remaining {
       quanta_.push_back(quanta);
       ends_.push_back({use.out, nodes_ + use.in});
       for (const int end : ends_.back()) {
-        load_[index(end)] += quanta;
-        edges_[index(end)].push_back(i);
+        load_[at(end)] += quanta;
+        edges_[at(end)].push_back(i);
       }
     }
     // Largest first: what is matched once goes on for long.
@@ -45,11 +46,11 @@ class Remaining {
   void match() {
     std::vector<int> order(load_.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [this](int a, int b) { return load_[index(a)] > load_[index(b)]; });
+    std::stable_sort(order.begin(), order.end(), [this](int a, int b) { return load_[at(a)] > load_[at(b)]; });
     for (const int node : order) {
-      if (load_[index(node)] == 0 || partner_[index(node)] != none) continue;
+      if (load_[at(node)] == 0 || partner_[at(node)] != none) continue;
       seen_.assign(load_.size(), false);
-      augment(node, load_[index(node)]);
+      augment(node, load_[at(node)]);
     }
   }
 
@@ -67,43 +68,41 @@ class Remaining {
   template <typename Take>
   void advance(std::int64_t duration, Take take) {
     for (int out = 0; out < nodes_; ++out) {
-      const int in = partner_[index(out)];
+      const int in = partner_[at(out)];
       if (in == none) continue;
-      const std::size_t message = chosen_[index(out)];
+      const std::size_t message = chosen_[at(out)];
       const std::int64_t quanta = std::min(duration, quanta_[message]);
       take(message, quanta);
       quanta_[message] -= quanta;
-      for (const int end : {out, in}) load_[index(end)] -= quanta;
-      if (quanta_[message] == 0) partner_[index(out)] = partner_[index(in)] = none;
+      for (const int end : {out, in}) load_[at(end)] -= quanta;
+      if (quanta_[message] == 0) partner_[at(out)] = partner_[at(in)] = none;
     }
   }
 
  private:
-  [[nodiscard]] static std::size_t index(int node) { return static_cast<std::size_t>(node); }
-
   void join(std::size_t message) {
     const auto [a, b] = ends_[message];
-    partner_[index(a)] = b;
-    partner_[index(b)] = a;
-    chosen_[index(a)] = chosen_[index(b)] = message;
+    partner_[at(a)] = b;
+    partner_[at(b)] = a;
+    chosen_[at(a)] = chosen_[at(b)] = message;
   }
 
   /// Matches `node` by an alternating path that ends at a free node of the other side, or takes the place of a node of
   /// its own side with a smaller load.
   bool augment(int node, std::int64_t load) {
-    for (const std::size_t message : edges_[index(node)]) {
+    for (const std::size_t message : edges_[at(node)]) {
       if (quanta_[message] == 0) continue;
       const auto [a, b] = ends_[message];
       const int other = a == node ? b : a;
-      if (seen_[index(other)]) continue;
-      seen_[index(other)] = true;
-      const int rival = partner_[index(other)];
+      if (seen_[at(other)]) continue;
+      seen_[at(other)] = true;
+      const int rival = partner_[at(other)];
       if (rival == none || augment(rival, load)) {
         join(message);
         return true;
       }
-      if (load_[index(rival)] < load) {
-        partner_[index(rival)] = none;
+      if (load_[at(rival)] < load) {
+        partner_[at(rival)] = none;
         join(message);
         return true;
       }
