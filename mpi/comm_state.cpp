@@ -297,7 +297,9 @@ void CommState::use_groups(Plan& plan) {
 int CommState::share_counts(Problem& problem, const Choice& choice) {
   if (!choice.algorithm->multicasts) return mpi::share_counts(problem, own_comm());
   return mpi::share_counts(problem, [&](std::int64_t* sizes) {
-    static const Choice bcast = parse_choice(Collective::bcast, "multicast");
+    static const Algorithm* const multicast =
+        find_algorithm(Collective::bcast, [](const Algorithm& a) { return a.multicasts; });
+    static const Choice bcast{multicast, resolve_parameters(*multicast, {})};
     Problem all{Collective::bcast, rank_, size_, problem.root, static_cast<std::int64_t>(sizeof *sizes) * size_};
     Binding binding;
     binding.base[static_cast<std::size_t>(Space::output)] = reinterpret_cast<std::byte*>(sizes);
@@ -341,8 +343,10 @@ const Call* CommState::as_exchange(const Call& call) {
 }
 
 const Choice& credit_choice() {
+  static const Algorithm* const credit =
+      find_algorithm(Collective::alltoallv, [](const Algorithm& a) { return a.credit == CreditWay::free; });
   static const Choice choice =
-      parse_choice(Collective::alltoallv, "credit" + credit_parameters(world.settings.credit_bytes));
+      parse_choice(Collective::alltoallv, std::string(credit->name) + credit_parameters(world.settings.credit_bytes));
   return choice;
 }
 

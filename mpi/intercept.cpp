@@ -47,9 +47,8 @@ bool run_exchange(const Call& call, const Description& d, const Problem& problem
 
 /// Alltoallv in rotated phases, by Antiphon's own choice.
 bool rotates(const Choice& choice, const CommState& state) {
-  static const Algorithm* const rotated = find_algorithm(Collective::alltoallv, "rotated");
   const auto mode = state.override_of(Collective::alltoallv).mode;
-  return choice.algorithm == rotated && !encodes(choice) &&
+  return choice.algorithm->credit == CreditWay::in_step && !encodes(choice) &&
          (mode == Override::Mode::automatic || mode == Override::Mode::own);
 }
 

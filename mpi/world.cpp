@@ -114,11 +114,12 @@ Override parse_override(Collective collective, std::string_view text) {
   if (text == "auto") return {Override::Mode::automatic, {}};
   if (text == "library" || text == "off") return {Override::Mode::library, {}};
   if (text == "on") return {Override::Mode::own, {}};
-  // Without parameters: as Antiphon itself would use it.
-  if (collective == Collective::alltoallv && text == "credit") {
-    return {Override::Mode::fixed, parse_choice(collective, "credit" + credit_parameters(world.settings.credit_bytes))};
+  Choice choice = parse_choice(collective, text);
+  // The protocol without parameters means: with those that Antiphon itself would choose.
+  if (choice.algorithm != nullptr && choice.algorithm->credit == CreditWay::free && text == choice.algorithm->name) {
+    choice = parse_choice(collective, std::string(text) + credit_parameters(world.settings.credit_bytes));
   }
-  return {Override::Mode::fixed, parse_choice(collective, text)};
+  return {Override::Mode::fixed, choice};
 }
 
 std::string library_version() {

@@ -24,22 +24,30 @@ enum class Knowledge : std::uint8_t {
   all_counts,  ///< scatterv, gatherv: every rank has the root's counts (they are exchanged first)
 };
 
+/// Whether the credit protocol (antiphon/credit.hpp) may carry out an alltoallv over MPI in place of its schedule.
+enum class CreditWay : std::uint8_t {
+  none,     ///< no: the schedule is carried out
+  free,     ///< the algorithm is the protocol itself; its schedule serves only drawing and costing
+  in_step,  ///< the algorithm's phases are steps that the protocol can take in step
+};
+
 /// One algorithm for one collective. Each lives in src/collectives/<collective>/<name>.cpp as the constant
 /// antiphon::<collective>_algorithms::<name>; the registry is generated from those paths.
 struct Algorithm {
   Collective collective;
   std::string_view name;
   std::string_view summary;  ///< one line: what it does and when it is good
-  std::span<const Parameter> parameters;
+  std::span<const Parameter> parameters = {};
   /// Whether it can solve this problem. Looks only at what all ranks know to be equal (size, root, bytes where all
   /// ranks have the same, element_bytes, commutative, parameters). nullptr: always.
-  bool (*supports)(const Problem&);
+  bool (*supports)(const Problem&) = nullptr;
   /// Rank p.rank's part. Callers use build_schedule(), which knows what all algorithms have in common.
   Schedule (*build)(const Problem& p);
   Knowledge knowledge = Knowledge::local;
   /// Whether it is only worth while where multicasts are one message on the wire. Such an algorithm is used only where
   /// that is so, or was asked for.
   bool multicasts = false;
+  CreditWay credit = CreditWay::none;
 };
 
 /// All algorithms, sorted by collective and name.
@@ -48,6 +56,8 @@ std::span<const Algorithm* const> algorithms();
 std::vector<const Algorithm*> algorithms_for(Collective collective);
 /// nullptr if there is none of that name.
 const Algorithm* find_algorithm(Collective collective, std::string_view name);
+/// The first of the collective's algorithms that is `wanted`; nullptr if there is none.
+const Algorithm* find_algorithm(Collective collective, bool (*wanted)(const Algorithm&));
 
 /// A parameter that every algorithm has besides its own: messages of at least so many bytes travel encoded; 0, or
 /// absent: none.

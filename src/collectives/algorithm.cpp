@@ -24,6 +24,13 @@ const Algorithm* find_algorithm(Collective collective, std::string_view wanted) 
   return nullptr;
 }
 
+const Algorithm* find_algorithm(Collective collective, bool (*wanted)(const Algorithm&)) {
+  for (const Algorithm* a : algorithms()) {
+    if (a->collective == collective && wanted(*a)) return a;
+  }
+  return nullptr;
+}
+
 Parameters resolve_parameters(const Algorithm& algorithm, const Parameters& given) {
   Parameters resolved;
   for (const Parameter& p : algorithm.parameters) resolved.push_back({std::string(p.name), p.default_value});

@@ -37,11 +37,13 @@ Schedule build(const Problem& p) {
 }  // namespace
 
 extern const Algorithm credit{
-    Collective::alltoallv,
-    "credit",
-    "receivers grant credit in bytes, senders serve any grant; any sizes, best for irregular ones",
-    parameters,
-    consistent,
-    build};
+    .collective = Collective::alltoallv,
+    .name = "credit",
+    .summary = "receivers grant credit in bytes, senders serve any grant; any sizes, best for irregular ones",
+    .parameters = parameters,
+    .supports = consistent,
+    .build = build,
+    .credit = CreditWay::free,
+};
 
 }  // namespace antiphon::alltoallv_algorithms

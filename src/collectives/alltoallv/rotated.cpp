@@ -34,11 +34,13 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm rotated{Collective::alltoallv,
-                               "rotated",
-                               "rotated pairwise phases in lock-step pieces; blocks of about equal length",
-                               parameters,
-                               nullptr,
-                               build};
+extern const Algorithm rotated{
+    .collective = Collective::alltoallv,
+    .name = "rotated",
+    .summary = "rotated pairwise phases in lock-step pieces; blocks of about equal length",
+    .parameters = parameters,
+    .build = build,
+    .credit = CreditWay::in_step,
+};
 
 }  // namespace antiphon::alltoallv_algorithms
