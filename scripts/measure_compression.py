@@ -27,6 +27,7 @@ from rich.table import Table
 from antiphon import launch, mpi, places
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.lab import Lab, load_cluster
+from antiphon.packed import read_text
 
 #: Name: program and its arguments. Sizes are such that a run takes a few seconds on 16 nodes with Fast Ethernet.
 CASES = {
@@ -144,7 +145,7 @@ def rows_of(files: Sequence[Path]) -> dict[tuple[str, str, str], dict[str, list[
     """Times per step by (cluster, MPI, case) and mode; under "rate", what compression reached."""
     table: dict[tuple[str, str, str], dict[str, list[float]]] = {}
     for file in files:
-        for line in file.read_text(encoding="utf-8").splitlines():
+        for line in read_text(file).splitlines():
             record = json.loads(line)
             row = table.setdefault((record["cluster"], record["mpi"], record["case"]), {})
             for run in record["runs"]:

@@ -12,6 +12,8 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+from antiphon.packed import read_text
+
 Cell = dict[str, dict[str, object]]
 Rows = dict[tuple[str, int, str], Cell]
 
@@ -30,7 +32,7 @@ def bytes_text(count: int) -> str:
 def read(path: str) -> tuple[str, Rows]:
     cells: Rows = defaultdict(dict)
     mpi = ""
-    for row in json.loads(Path(path).read_text(encoding="utf-8"))["results"]:
+    for row in json.loads(read_text(Path(path)))["results"]:
         cells[row["collective"], row["bytes"], row["mode"]][row["contender"]] = row
         mpi = row["mpi"]
     return mpi, cells

@@ -15,6 +15,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from antiphon.packed import read_text
+
 #: By pattern and machine.
 Cells = dict[tuple[str, str], dict[str, Any]]
 
@@ -22,7 +24,7 @@ Cells = dict[tuple[str, str], dict[str, Any]]
 def read(files: list[Path]) -> dict[int, Cells]:
     """By ranks: of each instance `cyclic`, and by method `cost` and `cpu_seconds`."""
     by_ranks: dict[int, Cells] = defaultdict(lambda: defaultdict(lambda: {"cost": {}, "cpu_seconds": {}}))
-    for row in (json.loads(line) for file in files for line in file.read_text().splitlines()):
+    for row in (json.loads(line) for file in files for line in read_text(file).splitlines()):
         cell = by_ranks[row["ranks"]][row["pattern"], row["machine"]]
         if "cyclic" in row:
             cell["cyclic"] = row["cyclic"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from antiphon import core
+from antiphon import core, packed
 from antiphon.errors import AntiphonError
 
 #: Reductions are predicted for doubles where the size allows it.
@@ -75,13 +75,15 @@ class Sweep:
         return runs
 
 
-def read_profile(path: Path | None) -> str | None:
-    """The text of a profile that the core can read; an error names the field that is wrong."""
+def read_profile(path: Path | None, *, packed_too: bool = False) -> str | None:
+    """The text of a profile that the core can read; an error names the field that is wrong.
+
+    `packed_too`: it may be compressed, as samples are. A preload object reads plain profiles only."""
     if path is None:
         return None
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = packed.read_text(path) if packed_too else path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
         raise AntiphonError(f"--profile {path}: {getattr(error, 'strerror', None) or error}") from error
     try:
         core.query("profile", text=text)

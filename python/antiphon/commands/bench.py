@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from antiphon import benchmark, codec_tables, core, output, places, tables
+from antiphon import benchmark, codec_tables, core, output, packed, places, tables
 from antiphon import mpi as mpis
 from antiphon.commands import _bench_patterns, _options
 from antiphon.errors import EXIT_FAILURE, AntiphonError
@@ -324,7 +324,7 @@ def _overhead(args: argparse.Namespace, place: places.Place, found: list[mpis.Mp
 
 def _read_results(file: Path) -> list[dict[str, Any]]:
     try:
-        return list(json.loads(file.read_text(encoding="utf-8"))["results"])
+        return list(json.loads(packed.read_text(file))["results"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise AntiphonError(f"--results {file}: not results of `antiphon bench --json` ({error})") from None
 
@@ -342,7 +342,8 @@ def _predicted(args: argparse.Namespace, measured: list[list[dict[str, Any]]]) -
         raise AntiphonError(
             f"--predict: {len(paths)} profiles for {len(measured)} files of results", hint="give one, or one for each"
         )
-    profiles = [str(model.read_profile(path)) for path in paths] * (len(measured) if len(paths) == 1 else 1)
+    profiles = [str(model.read_profile(path, packed_too=True)) for path in paths]
+    profiles *= len(measured) if len(paths) == 1 else 1
     measured = validation.without_older(measured)
     rows = [row for part in measured for row in part]
     compared = validation.Comparison(

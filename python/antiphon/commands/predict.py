@@ -90,7 +90,8 @@ def _machine(args: argparse.Namespace) -> model.Machine:
         rate = parse_rate(args.link_rate or DEFAULT_RATE)
     except ValueError as error:
         raise AntiphonError(f"--link-rate: {error}") from None
-    return model.Machine(args.ranks, max(1, args.ranks_per_node), model.read_profile(args.profile), rate)
+    profile = model.read_profile(args.profile, packed_too=True)
+    return model.Machine(args.ranks, max(1, args.ranks_per_node), profile, rate)
 
 
 def _size(text: str, option: str) -> int:

@@ -8,7 +8,6 @@ Pages are made of the blocks in antiphon.report.page, so that no kind has to kno
 
 from __future__ import annotations
 
-import gzip
 import importlib
 import json
 import pkgutil
@@ -19,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from antiphon.errors import AntiphonError
+from antiphon.packed import unpack
 from antiphon.report import kinds
 from antiphon.report.page import Page
 
@@ -53,10 +53,10 @@ def read(path: Path, machine: Path | None = None, placement: Path | None = None)
         raw = path.read_bytes()
         if raw.startswith((b"\x89ATR", b"PK\x03\x04")):
             return Recorded(path, "trace" if raw.startswith(b"\x89") else "traffic", machine, placement)
-        return json.loads(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+        return json.loads(unpack(raw))
     except OSError as error:
         raise AntiphonError(f"{path}: {error.strerror}") from error
-    except (EOFError, ValueError) as error:
+    except ValueError as error:
         raise AntiphonError(
             f"{path}: is not a whole JSON document ({error})",
             hint="reports are made of what `antiphon probe`, `trace`, `traffic`, `bench --json` … wrote",
