@@ -24,9 +24,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from antiphon import launch, mpi, places
+from antiphon import mpi
+from antiphon.bench import places
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.lab import Lab, load_cluster
+from antiphon.mpi import launch
 from antiphon.packed import read_text
 
 #: Name: program and its arguments. Sizes are such that a run takes a few seconds on 16 nodes with Fast Ethernet.

@@ -16,10 +16,10 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from antiphon import benchmark
+from antiphon.bench import benchmark
+from antiphon.bench.places import InLab
 from antiphon.lab import Lab, load_cluster
 from antiphon.mpi import Mpi, by_name
-from antiphon.places import InLab
 
 TCP = ("RetransSegs", "TCPTimeouts", "TCPFastRetrans", "TCPLossProbes", "TCPLossProbeRecovery")
 

@@ -23,10 +23,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from antiphon import benchmark
+from antiphon.bench import benchmark
+from antiphon.bench.places import InLab
 from antiphon.lab import Lab, load_cluster
 from antiphon.mpi import Mpi, by_name
-from antiphon.places import InLab
 
 #: What the kernel keeps until tcpdump reads it, in KiB: a quarter of a million packets.
 _KEPT_KIB = 65536

@@ -13,11 +13,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from antiphon import benchmark, tables
+from antiphon.bench import benchmark
+from antiphon.bench.places import InLab
 from antiphon.lab import Lab, RunResult, load_cluster
 from antiphon.mpi import by_name
+from antiphon.output import tables
 from antiphon.placement.document import Node, Placement
-from antiphon.places import InLab
 
 
 class DealtLab(Lab):

@@ -19,10 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from antiphon import launch
 from antiphon.lab import Lab, load_cluster
 from antiphon.lab.spec import Loss
-from antiphon.mpi import Mpi, by_name
+from antiphon.mpi import Mpi, by_name, launch
 
 PROGRAM = Path(__file__).parents[2] / "tests" / "lab" / "multicast.c"
 TIMEOUT_S = 170

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from common import PLACEMENTS, Setting, append, lines_of
 
-from antiphon import launch
+from antiphon.bench.places import program
 from antiphon.lab import Lab, load_cluster
-from antiphon.mpi import Mpi
-from antiphon.placement import Placement, sources
-from antiphon.placement.scoring import Arrangement, Scorer, Wishes
-from antiphon.placement.tables import to_json
-from antiphon.places import program
+from antiphon.mapping import sources
+from antiphon.mapping.scoring import Arrangement, Scorer, Wishes
+from antiphon.mapping.tables import to_json
+from antiphon.mpi import Mpi, launch
+from antiphon.placement import Placement
 
 LIMIT_S = 16.0
 #: What a run is thought to take before one was seen.

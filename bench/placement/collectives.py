@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 from common import AGAIN, Setting, append, lines_of
 
+from antiphon.bench.places import program
+from antiphon.bench.verify import call_for
 from antiphon.lab import Lab, load_cluster
-from antiphon.placement import machine
-from antiphon.placement.compute import compute
-from antiphon.placement.scoring import Wishes
-from antiphon.places import program
+from antiphon.mapping import machine
+from antiphon.mapping.compute import compute
+from antiphon.mapping.scoring import Wishes
 from antiphon.traffic import Traffic, libraries
 from antiphon.traffic.decompose import Decomposer
 from antiphon.traffic.edges import Array
 from antiphon.traffic.graph import Made, Part
 from antiphon.traffic.libraries import Call
-from antiphon.traffic.verify import call_for
 
 #: By number of ranks: collective and bytes (of a block, or of the whole message for those that have one).
 CASES: dict[int, tuple[tuple[str, int], ...]] = {

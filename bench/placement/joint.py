@@ -12,8 +12,8 @@ import numpy as np
 from collectives import block, measure_cells, world_ranks
 from common import Setting, lines_of
 
-from antiphon import launch
 from antiphon.lab import load_cluster
+from antiphon.mpi import launch
 from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
 from antiphon.traffic.joint import Optimiser, State
 

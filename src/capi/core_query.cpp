@@ -17,7 +17,7 @@ char* copied(const std::string& text) noexcept {
 
 }  // namespace
 
-/// Answers a request {"request": "algorithms", …} (python/antiphon/core.py knows them all) by {"ok": true, …} or
+/// Answers a request {"request": "algorithms", …} (python/antiphon/core knows them all) by {"ok": true, …} or
 /// {"ok": false, "error": "…"}. The caller hands the answer to antiphon_core_free. nullptr only where memory is
 /// exhausted.
 extern "C" __attribute__((visibility("default"))) char* antiphon_core_query(const char* request_json) noexcept {

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import launch
-from antiphon.mpi import Mpi, discover
-from antiphon.places import program
+from antiphon.bench.places import program
+from antiphon.mpi import Mpi, discover, launch
 
 WHEELS = [
     mpi

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import core, launch
+from antiphon import core
 from antiphon.commands.bench import split_algorithms
-from antiphon.mpi import Mpi, discover
+from antiphon.mpi import Mpi, discover, launch
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
 

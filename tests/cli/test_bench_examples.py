@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import demonstration
+from antiphon.bench import demonstration
+from antiphon.bench.places import Here, program
 from antiphon.mpi import Mpi, discover
-from antiphon.places import Here, program
 
 WHEELS = [
     mpi

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import codec_bench, messages
-from antiphon.launch import Settings
+from antiphon.bench import codec_bench
+from antiphon.bench.places import Here, program
+from antiphon.codec import messages
 from antiphon.mpi import Mpi, discover
-from antiphon.places import Here, program
+from antiphon.mpi.launch import Settings
 
 PREFIX = Path(sys.prefix).resolve()
 WHEELS = [m for m in discover() if m.prefix.is_relative_to(PREFIX) and m.launcher and m.abi != "mpiabi"]

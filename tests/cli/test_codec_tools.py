@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import messages
-from antiphon.messages import Message
+from antiphon.codec import messages
+from antiphon.codec.messages import Message
 
 Antiphon = Callable[..., "subprocess.CompletedProcess[str]"]
 OURS = {"antiphon", "spatial", "temporal", "dfcm", "copy"}

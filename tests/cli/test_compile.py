@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import cli, repeating
+from antiphon import cli
+from antiphon.patterns import repeating
 from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
-from antiphon.trace_writer import encode
+from antiphon.trace.writer import encode
 
 WORLD = Communicator(1, "MPI_COMM_WORLD", (0, 1, 2))
 #: The same members again, and two of them in another order.

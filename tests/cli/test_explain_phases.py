@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import cli, compiled, patterns
+from antiphon import cli, patterns
+from antiphon.patterns import compiled
 
 FIGURE_3 = [[0, 1, 1048576], [1, 3, 1048576], [0, 2, 10240], [2, 3, 100], [1, 5, 100], [2, 1, 100]]
 

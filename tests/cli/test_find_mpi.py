@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import elf
 from antiphon.errors import AntiphonError
-from antiphon.mpi import by_name, discover
-from antiphon.program import find_mpi, uses
+from antiphon.mpi import by_name, discover, elf
+from antiphon.mpi.program import find_mpi, uses
 
 needs_mpi4py = pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from antiphon.bench.places import Here, program
 from antiphon.mpi import Mpi, discover
-from antiphon.places import Here, program
 
 PREFIX = Path(sys.prefix).resolve()
 WHEELS = [m for m in discover() if m.prefix.is_relative_to(PREFIX) and m.launcher and m.abi != "mpiabi"]

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from antiphon.launch import read_hostfile
+from antiphon.mpi.launch import read_hostfile
 from antiphon.placement import Placement
 from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
-from antiphon.trace_writer import encode
+from antiphon.trace.writer import encode
 
 RANKS = 8
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import core, model, validation
+from antiphon import core, model
+from antiphon.bench import validation
 
 ROOT = Path(__file__).resolve().parents[2]
 PROFILE = ROOT / "tests/fuzz/corpus/profile/two_switches.json"

@@ -15,7 +15,7 @@ import pytest
 from antiphon import report
 from antiphon.commands import _traffic_verify
 from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
-from antiphon.trace_writer import encode
+from antiphon.trace.writer import encode
 
 DATA = Path(__file__).parent.parent / "data"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")

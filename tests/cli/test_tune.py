@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import limits
+from antiphon.model import limits
 from antiphon.tune import document
 
 Antiphon = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from work import BUILD, HERE, LOGS, step
 
-from antiphon import launch, mpi
+from antiphon import mpi
 from antiphon.errors import AntiphonError
+from antiphon.mpi import launch
 
 #: MPICH's ranks spin without yielding, and through shared memory nothing can make them: with more ranks than cores its
 #: suites take hours. Through sockets, they sleep for a moment when there is nothing to receive (idle.c).

@@ -18,8 +18,9 @@ import outcome
 from outcome import Comparison
 from work import RESULTS, RUNS, say
 
-from antiphon import launch, output
+from antiphon import output
 from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE, AntiphonError
+from antiphon.mpi import launch
 
 PARTS = ("mpi4py", "mpich", "programs")
 LIBRARIES = {

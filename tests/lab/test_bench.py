@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.lab import state
-from antiphon.limits import PAYLOAD_SHARE
+from antiphon.model.limits import PAYLOAD_SHARE
 
 CLUSTER = 'name = "three"\nnodes = 3\nrate = "100mbit"\n'
 

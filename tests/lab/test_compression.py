@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from antiphon import launch
 from antiphon.lab import Lab, load_cluster
-from antiphon.mpi import discover
+from antiphon.mpi import discover, launch
 
 CALLS = 40
 PROGRAM = r"""

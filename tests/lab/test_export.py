@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from antiphon import places
+from antiphon.bench import places
 from antiphon.exporters import Options, mpich_json, openmpi_rules
 from antiphon.lab import ClusterSpec, Lab
 from antiphon.mpi import by_name

@@ -17,10 +17,9 @@ from typing import Any
 
 import pytest
 
-from antiphon import launch
 from antiphon.lab import ClusterSpec, Lab, network
 from antiphon.lab.spec import Loss
-from antiphon.mpi import Mpi, discover
+from antiphon.mpi import Mpi, discover, launch
 
 LIBRARIES = [mpi for mpi in discover() if mpi.prefix.parent.name == "mpi" and mpi.abi == mpi.family]
 FORCE = ";".join(

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import launch
+from antiphon.bench.places import program
 from antiphon.lab import ClusterSpec, Lab
-from antiphon.mpi import Mpi, by_name, discover
+from antiphon.mpi import Mpi, by_name, discover, launch
 from antiphon.placement import Node, Placement
-from antiphon.places import program
 
 LIBRARIES = [mpi for mpi in discover() if mpi.launcher is not None and mpi.abi == mpi.family]
 SAY = 'echo "rank ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} on $(hostname)"'

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from antiphon import profile
-from antiphon.limits import PAYLOAD_SHARE
+from antiphon.model.limits import PAYLOAD_SHARE
 
 SLOW = bool(os.environ.get("ANTIPHON_SLOW"))
 

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from antiphon import launch
-from antiphon.mpi import ABIS, Mpi, discover
+from antiphon.mpi import ABIS, Mpi, discover, launch
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[1] / "examples"

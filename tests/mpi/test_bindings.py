@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from antiphon import launch
-from antiphon.mpi import Mpi
+from antiphon.mpi import Mpi, launch
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -12,7 +12,7 @@ import pytest
 
 from antiphon.mpi import Mpi
 from antiphon.trace import Trace
-from antiphon.trace_writer import join_parts
+from antiphon.trace.writer import join_parts
 
 HERE = Path(__file__).resolve().parent
 PATTERNS = HERE / "programs" / "patterns.c"

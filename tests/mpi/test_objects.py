@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import launch
+from antiphon.mpi import launch
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "include" / "antiphon.h"

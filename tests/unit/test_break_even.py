@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.break_even import Gain, least_rate, verdict
+from antiphon.codec.break_even import Gain, least_rate, verdict
 
 #: 1 MB that becomes half as long, at 1 GB/s in and 2 GB/s out.
 HALF = Gain(1_000_000, 500_000, 1e-3, 0.5e-3)

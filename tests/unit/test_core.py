@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import __version__, core, elf
+from antiphon import __version__, core
 from antiphon.errors import AntiphonError
+from antiphon.mpi import elf
 
 ETHERNET = 100_000_000
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.demonstration import EXAMPLES, Comparison, parse_report, usual_ranks
+from antiphon.bench.demonstration import EXAMPLES, Comparison, parse_report, usual_ranks
 from antiphon.errors import AntiphonError
-from antiphon.limits import Network
+from antiphon.model.limits import Network
 
 OUTPUT = """integer_sort class W: 10 rounds of 1048576 keys up to 65535 on 4 ranks
 phases (mean over ranks): count 0.0100 s, allreduce 0.2000 s, alltoallv 1.5000 s, rank 0.0300 s

@@ -10,7 +10,7 @@ import pytest
 from antiphon.errors import AntiphonError
 from antiphon.lab import ClusterSpec, Loss, cluster_names, load_cluster
 from antiphon.lab.clusters import spec_from_dict
-from antiphon.lab.units import format_rate, format_size, parse_rate, parse_size
+from antiphon.units import format_rate, format_size, parse_rate, parse_size
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
+from antiphon.bench.places import lab_network
 from antiphon.lab import load_cluster
-from antiphon.limits import PAYLOAD_SHARE, Network, Uplink, limit_s, node_bytes
-from antiphon.places import lab_network
+from antiphon.model.limits import PAYLOAD_SHARE, Network, Uplink, limit_s, node_bytes
 
 KIB = 1024
 

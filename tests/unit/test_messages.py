@@ -9,9 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from antiphon import messages, trace_sizes
+from antiphon.bench import trace_sizes
+from antiphon.codec import messages
+from antiphon.codec.messages import Message
 from antiphon.errors import AntiphonError
-from antiphon.messages import Message
 
 
 def npy(descr: str, shape: str, data: bytes, version: int = 1) -> bytes:

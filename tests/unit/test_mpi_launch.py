@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import launch
 from antiphon.errors import AntiphonError
-from antiphon.launch import Settings, launch_command, rank_environment, read_hostfile, srun_command
-from antiphon.mpi import Mpi
+from antiphon.mpi import Mpi, launch
+from antiphon.mpi.launch import Settings, launch_command, rank_environment, read_hostfile, srun_command
 
 OPEN_MPI = Mpi(
     family="openmpi", abi="openmpi", name="Open MPI", version="5.0.11", vendor="", soname="libmpi.so.40",

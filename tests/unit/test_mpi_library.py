@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import elf, mpi
+from antiphon import mpi
 from antiphon.errors import AntiphonError
-from antiphon.mpi import Mpi, abi_of, is_libmpi
+from antiphon.mpi import Mpi, abi_of, elf, is_libmpi
 
 
 @pytest.mark.parametrize(("soname", "abi"), [

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from antiphon import launchers
 from antiphon.errors import AntiphonError
-from antiphon.placement import Node, Placement, machine
-from antiphon.placement.compute import Result, compute
-from antiphon.placement.scoring import Arrangement, Wishes
-from antiphon.placement.stages import MOST_CALLS, regular_orders, sampled
-from antiphon.placement.timeouts import Timeouts
+from antiphon.mapping import machine
+from antiphon.mapping.compute import Result, compute
+from antiphon.mapping.scoring import Arrangement, Wishes
+from antiphon.mapping.stages import MOST_CALLS, regular_orders, sampled
+from antiphon.mapping.timeouts import Timeouts
+from antiphon.placement import Node, Placement, launchers
 from antiphon.traffic import libraries
 from antiphon.traffic.decompose import Decomposer
 from antiphon.traffic.edges import Edges

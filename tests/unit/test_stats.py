@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from antiphon.stats import geometric_mean, median_ranks, summarize
+from antiphon.bench.stats import geometric_mean, median_ranks, summarize
 
 
 @pytest.mark.parametrize(

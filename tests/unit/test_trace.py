@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.trace import MAGIC, Call, Communicator, RankTrace, Shape, Trace, TraceError
-from antiphon.trace_summary import summarise
-from antiphon.trace_writer import encode, join_parts, varint
+from antiphon.trace.summary import summarise
+from antiphon.trace.writer import encode, join_parts, varint
 
 FUNCTIONS = ("MPI_Alltoallv", "MPI_Bcast", "MPI_Isend", "MPI_Waitall")
 

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import comparison, core, limits
+from antiphon import core
 from antiphon import profile as profiles
-from antiphon.benchmark import Cell, CellPlan, Measurement
+from antiphon.bench.benchmark import Cell, CellPlan, Measurement
 from antiphon.errors import AntiphonError
-from antiphon.explanation import Call
+from antiphon.explain import comparison
+from antiphon.explain.explanation import Call
+from antiphon.model import limits
 from antiphon.tune import contenders, decide, document, grid, library, predictors
 from antiphon.tune.grid import Point
 from antiphon.tune.state import State

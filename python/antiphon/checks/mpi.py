@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from antiphon import launch
 from antiphon.checks import FAIL, OK, WARN, Check, check
 from antiphon.errors import AntiphonError
-from antiphon.mpi import Mpi
+from antiphon.mpi import Mpi, launch
 
 TIMEOUT_S = 60
 RANKS = 2

@@ -7,10 +7,12 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from antiphon import benchmark, output, pattern_benchmark, patterns, places, tables
+from antiphon import output, patterns
+from antiphon.bench import benchmark, pattern_benchmark, places
+from antiphon.bench.pattern_benchmark import Measurement, Plan, Results
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi
-from antiphon.pattern_benchmark import Measurement, Plan, Results
+from antiphon.output import tables
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

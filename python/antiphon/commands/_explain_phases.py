@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from antiphon import compiled, output, patterns
-from antiphon.compiled import Bound, Compiled
+from antiphon import output, patterns
 from antiphon.draw import gantt
 from antiphon.errors import AntiphonError
-from antiphon.tables import bytes_text, new_table, print_wide, ratio_text, time_text
+from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
+from antiphon.patterns import compiled
+from antiphon.patterns.compiled import Bound, Compiled
 
 MAX_SHOWN_PHASES = 40
 
@@ -65,8 +66,8 @@ def _plan(path: Path, fabric: dict[str, Any]) -> list[tuple[Compiled, Bound]]:
 
 
 def _fabric(args: argparse.Namespace, link_bits_per_s: int) -> dict[str, Any]:
-    from antiphon.lab.units import parse_rate
-    from antiphon.limits import PAYLOAD_SHARE
+    from antiphon.model.limits import PAYLOAD_SHARE
+    from antiphon.units import parse_rate
 
     fabric: dict[str, Any] = {}
     if link_bits_per_s:

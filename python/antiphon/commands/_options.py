@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from antiphon.launch import Settings
+from antiphon.mpi.launch import Settings
 
 
 def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rate: str | None) -> None:

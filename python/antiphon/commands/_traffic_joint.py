@@ -7,8 +7,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from antiphon import output, tables
+from antiphon import output
 from antiphon.errors import AntiphonError
+from antiphon.output import tables
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

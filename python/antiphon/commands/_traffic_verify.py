@@ -6,9 +6,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from antiphon import mpi, output, tables
+from antiphon import mpi, output
 from antiphon.commands import _options
 from antiphon.errors import AntiphonError
+from antiphon.output import tables
 
 DEFAULT_SIZES = "8k,64k"
 
@@ -25,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measures, prints; exit code 1 if any link is off by more than the tolerance."""
+    from antiphon.bench import verify
     from antiphon.commands.bench import _size, open_place
-    from antiphon.traffic import verify
     from antiphon.traffic.of_trace import COLLECTIVES
 
     chosen = mpi.by_name(args.mpi) if args.mpi else next(iter(mpi.discover()), None)

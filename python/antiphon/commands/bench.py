@@ -28,10 +28,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from antiphon import benchmark, codec_tables, core, output, packed, places, tables
+from antiphon import core, output, packed
 from antiphon import mpi as mpis
+from antiphon.bench import benchmark, codec_tables, places
 from antiphon.commands import _bench_patterns, _options
 from antiphon.errors import EXIT_FAILURE, AntiphonError
+from antiphon.output import tables
 
 #: What is measured unless something is named: those that real programs use most.
 USUAL = (
@@ -204,7 +206,7 @@ def make_plan(args: argparse.Namespace) -> benchmark.Plan:
 
 
 def _size(text: str) -> int:
-    from antiphon.lab.units import parse_size
+    from antiphon.units import parse_size
 
     try:
         return 0 if text.strip() == "0" else parse_size(text)
@@ -257,7 +259,7 @@ def open_place(args: argparse.Namespace) -> Iterator[places.Place]:
 
 
 def _rate(text: str) -> float:
-    from antiphon.lab.units import parse_rate
+    from antiphon.units import parse_rate
 
     try:
         return parse_rate(f"{text}bit" if text.isdigit() else text)
@@ -331,7 +333,8 @@ def _read_results(file: Path) -> list[dict[str, Any]]:
 
 def _predicted(args: argparse.Namespace, measured: list[list[dict[str, Any]]]) -> int:
     """`measured`: files of results, all of one profile's machine or each of its own."""
-    from antiphon import model, validation
+    from antiphon import model
+    from antiphon.bench import validation
 
     paths: list[Path] = args.predict or []
     if not paths or not any(measured):

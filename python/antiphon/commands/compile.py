@@ -17,9 +17,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from antiphon import compiled, output, repeating
+from antiphon import output
 from antiphon.errors import AntiphonError
-from antiphon.tables import bytes_text, new_table, print_wide, ratio_text, time_text
+from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
+from antiphon.patterns import compiled, repeating
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,8 +64,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _link_bytes_per_s(text: str) -> int:
-    from antiphon.lab.units import parse_rate
-    from antiphon.limits import PAYLOAD_SHARE
+    from antiphon.model.limits import PAYLOAD_SHARE
+    from antiphon.units import parse_rate
 
     try:
         return int(parse_rate(f"{text}bit" if text.isdigit() else text) * PAYLOAD_SHARE / 8)

@@ -18,10 +18,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from antiphon import break_even, codec_bench, messages, output, tables
-from antiphon.break_even import Gain
-from antiphon.codec_bench import Cell
+from antiphon import output
+from antiphon.bench import codec_bench
+from antiphon.bench.codec_bench import Cell
+from antiphon.codec import break_even, messages
+from antiphon.codec.break_even import Gain
 from antiphon.errors import EXIT_FAILURE, AntiphonError
+from antiphon.output import tables
 
 #: Antiphon's own, which `antiphon run --compress` uses.
 OURS = "antiphon"
@@ -80,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _network(args: argparse.Namespace) -> float | None:
     """Bytes a second for one rank; None where it was not said."""
-    from antiphon.lab.units import parse_rate, parse_size
+    from antiphon.units import parse_rate, parse_size
 
     try:
         args.message_bytes = parse_size(str(args.message_bytes))
@@ -211,7 +214,7 @@ def _bits(bytes_per_s: float) -> str:
 
 
 def _of_trace(args: argparse.Namespace, bytes_per_s: float | None) -> int:
-    from antiphon import trace_sizes
+    from antiphon.bench import trace_sizes
 
     if bytes_per_s is None:
         raise AntiphonError("a trace has sizes only: the network must be known", hint="give --link-rate or --profile")

@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from antiphon import mpi as mpis
-from antiphon import output, tables
-from antiphon.demonstration import EXAMPLES, Demonstration, usual_ranks
+from antiphon import output
+from antiphon.bench.demonstration import EXAMPLES, Demonstration, usual_ranks
+from antiphon.bench.places import Here, InLab, Place
 from antiphon.errors import AntiphonError
-from antiphon.places import Here, InLab, Place
+from antiphon.output import tables
 
 if TYPE_CHECKING:
     from rich.table import Table

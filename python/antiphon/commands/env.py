@@ -18,9 +18,9 @@ import sys
 from antiphon import output
 from antiphon.commands import _options
 from antiphon.errors import AntiphonError
-from antiphon.launch import checked_for_slurm, rank_environment
 from antiphon.mpi import Mpi, by_name
-from antiphon.program import find_mpi
+from antiphon.mpi.launch import checked_for_slurm, rank_environment
+from antiphon.mpi.program import find_mpi
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,13 +17,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from antiphon import core, limits, model, output
+from antiphon import core, model, output
 from antiphon.commands import _explain_phases
-from antiphon.comparison import DISAGREE, Comparison, compare
 from antiphon.draw import rounds
 from antiphon.errors import AntiphonError
-from antiphon.explanation import MAX_DRAWN_RANKS, MAX_REPLAYED_RANKS, Call, Cost, Explanation, explain
-from antiphon.tables import bytes_text, new_table, print_wide, ratio_text, time_text
+from antiphon.explain.comparison import DISAGREE, Comparison, compare
+from antiphon.explain.explanation import MAX_DRAWN_RANKS, MAX_REPLAYED_RANKS, Call, Cost, Explanation, explain
+from antiphon.model import limits
+from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -123,7 +124,7 @@ def _element_bytes(args: argparse.Namespace, collective: core.Collective) -> int
 
 
 def _size(text: str) -> int:
-    from antiphon.lab.units import parse_size
+    from antiphon.units import parse_size
 
     try:
         return 0 if text.strip() == "0" else parse_size(text)
@@ -132,7 +133,7 @@ def _size(text: str) -> int:
 
 
 def _rate(text: str) -> int:
-    from antiphon.lab.units import parse_rate
+    from antiphon.units import parse_rate
 
     try:
         return 0 if text == "unknown" else parse_rate(f"{text}bit" if text.isdigit() else text)
@@ -174,7 +175,7 @@ def _show(explanation: Explanation, assumed: bool) -> None:
 
 
 def _heading(call: Call, assumed: bool) -> str:
-    from antiphon.lab.units import format_rate
+    from antiphon.units import format_rate
 
     size = "" if call.collective == "barrier" else f" of {bytes_text(call.bytes)}"
     rate = f"{format_rate(call.link_bits_per_s)} links" if call.link_bits_per_s else "links of unknown rate"

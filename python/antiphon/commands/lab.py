@@ -140,8 +140,8 @@ def _up(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     from antiphon.lab import Lab
+    from antiphon.mpi.program import find_mpi
     from antiphon.placement import Placement
-    from antiphon.program import find_mpi
 
     mpi = find_mpi(args.program, args.mpi)
     env = _rank_env(args, mpi)
@@ -178,7 +178,7 @@ def _say(text: str) -> None:
 
 def _rank_env(args: argparse.Namespace, mpi: Mpi) -> dict[str, str]:
     """What ranks get and the launcher does not."""
-    from antiphon.launch import rank_environment
+    from antiphon.mpi.launch import rank_environment
 
     if not args.plain:
         return rank_environment(mpi, _options.settings(args), os.environ)

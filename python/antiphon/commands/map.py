@@ -19,9 +19,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from antiphon import core, launchers, output
+from antiphon import core, output
 from antiphon.errors import AntiphonError
-from antiphon.placement import Placement
+from antiphon.placement import Placement, launchers
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +69,7 @@ def add_wishes(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Computes, shows and writes."""
-    from antiphon.placement import sources
+    from antiphon.mapping import sources
 
     if args.list:
         return _list(args.json)
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     result = sources.place(
         sources_of(args, args.traffic, args.machine or Path("machine.json"), args.hostfile), wishes_of(args)
     )
-    from antiphon.placement import tables
+    from antiphon.mapping import tables
 
     if args.json:
         output.print_json(tables.to_json(result))
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
 
 def sources_of(args: argparse.Namespace, traffic: Path, machine: Path, hostfile: Path | None) -> Any:
     """What the placement is computed from."""
-    from antiphon.placement.sources import Sources
+    from antiphon.mapping.sources import Sources
 
     return Sources(
         traffic,
@@ -117,8 +117,8 @@ def sources_of(args: argparse.Namespace, traffic: Path, machine: Path, hostfile:
 
 def wishes_of(args: argparse.Namespace) -> Any:
     """How ranks are to be placed."""
-    from antiphon.placement import sources
-    from antiphon.placement.scoring import Wishes
+    from antiphon.mapping import sources
+    from antiphon.mapping.scoring import Wishes
 
     known = {m["name"]: m["unavailable"] for m in core.query("mapping_methods")["methods"]}
     if args.method not in known:

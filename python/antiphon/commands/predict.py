@@ -14,9 +14,10 @@ import argparse
 import dataclasses
 from pathlib import Path
 
-from antiphon import core, limits, model, output
+from antiphon import core, model, output
 from antiphon.errors import AntiphonError
-from antiphon.tables import bytes_text, new_table, print_wide, ratio_text, time_text
+from antiphon.model import limits
+from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 
 DEFAULT_RATE = "1gbit"
 #: So many ranks, over all parameters that are tried, are evaluated for each algorithm.
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _machine(args: argparse.Namespace) -> model.Machine:
-    from antiphon.lab.units import parse_rate
+    from antiphon.units import parse_rate
 
     known = {c.name for c in core.collectives()}
     if args.collective not in known:
@@ -95,7 +96,7 @@ def _machine(args: argparse.Namespace) -> model.Machine:
 
 
 def _size(text: str, option: str) -> int:
-    from antiphon.lab.units import parse_size
+    from antiphon.units import parse_size
 
     try:
         return 0 if text.strip() == "0" else parse_size(text)

@@ -18,10 +18,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from antiphon import launch, output, places, profile, tables
 from antiphon import mpi as mpis
+from antiphon import output, profile
+from antiphon.bench import places
 from antiphon.commands import _options, bench
 from antiphon.errors import AntiphonError
+from antiphon.mpi import launch
+from antiphon.output import tables
 from antiphon.probe import recording
 from antiphon.probe.session import Event, Session
 

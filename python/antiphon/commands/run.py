@@ -25,9 +25,9 @@ from antiphon import model, output, profile
 from antiphon.commands import _options
 from antiphon.commands import map as map_command
 from antiphon.errors import AntiphonError
-from antiphon.launch import Launch, launch_command, rank_environment, read_hostfile, srun_command
 from antiphon.mpi import Mpi
-from antiphon.program import find_mpi
+from antiphon.mpi.launch import Launch, launch_command, rank_environment, read_hostfile, srun_command
+from antiphon.mpi.program import find_mpi
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +85,7 @@ def prepare(args: argparse.Namespace) -> Launch:
 
 def _apply(args: argparse.Namespace) -> None:
     """Has a placement made from the trace, for the nodes of --hostfile or of the profile."""
-    from antiphon.placement import sources, tables
+    from antiphon.mapping import sources, tables
 
     if args.profile is None or args.placement is not None:
         raise AntiphonError("--apply takes the machine from --profile, and makes the placement itself",
@@ -105,8 +105,7 @@ def _apply(args: argparse.Namespace) -> None:
 
 def _placed(args: argparse.Namespace, mpi: Mpi, argv: list[str], env: dict[str, str], extra: list[str]) -> Launch:
     """The launch that puts each rank where the placement wants it."""
-    from antiphon import launchers
-    from antiphon.placement import Placement, launching
+    from antiphon.placement import Placement, launchers, launching
 
     by_srun = args.n is None and bool(os.environ.get("SLURM_JOB_ID"))
     launcher = "slurm" if by_srun else launchers.of_mpi(mpi)

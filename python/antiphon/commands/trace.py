@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     if args.recover is not None:
         return recover(args.recover)
     if args.show is not None:
-        from antiphon import trace_summary
+        from antiphon.trace import summary as trace_summary
 
         rows = trace_summary.summarise(args.show)
         output.print_json(rows) if args.json else trace_summary.print_summary(rows)
@@ -80,7 +80,7 @@ def record(args: argparse.Namespace) -> int:
 
 def after(path: Path, code: int) -> int:
     """Says what became of the trace."""
-    from antiphon.trace_writer import join_parts, parts_of
+    from antiphon.trace.writer import join_parts, parts_of
 
     code = 128 - code if code < 0 else code
     if path.is_file():
@@ -97,7 +97,7 @@ def after(path: Path, code: int) -> int:
 
 def recover(path: Path) -> int:
     """Joins the parts of a trace that was not written."""
-    from antiphon.trace_writer import join_parts
+    from antiphon.trace.writer import join_parts
 
     if path.exists():
         raise AntiphonError(f"{path} is there already", hint="--recover is for a trace that was never written")

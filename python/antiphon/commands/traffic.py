@@ -97,7 +97,7 @@ def _libraries(as_json: bool) -> int:
 
 
 def _show(found: Any, path: Path) -> None:
-    from antiphon import tables
+    from antiphon.output import tables
 
     where = f"{found.ranks} ranks on {len(set(found.header.get('nodes', [])))} nodes"
     output.stdout().print(

@@ -20,11 +20,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from antiphon import benchmark, core, output, places, tables
+from antiphon import core, output
 from antiphon import mpi as mpis
 from antiphon import profile as profiles
+from antiphon.bench import benchmark, places
 from antiphon.commands import _options, bench
 from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, AntiphonError
+from antiphon.output import tables
 from antiphon.tune import document, driver, grid, predictors
 from antiphon.tune.state import State
 

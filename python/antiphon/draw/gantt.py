@@ -7,10 +7,10 @@ import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from antiphon.tables import bytes_text, time_text
+from antiphon.output.tables import bytes_text, time_text
 
 if TYPE_CHECKING:
-    from antiphon.compiled import TimedPart
+    from antiphon.patterns.compiled import TimedPart
 
 #: Rows beyond these are left out in the terminal.
 MAX_ROWS = 32

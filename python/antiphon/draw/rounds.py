@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from antiphon.tables import bytes_text
+from antiphon.output.tables import bytes_text
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from antiphon.knowledge import Algorithm, Decision, Knowledge
+from antiphon.exporters._knowledge import Algorithm, Decision, Knowledge
 
 #: Numbers of collectives in rules files.
 COLLECTIVES = {

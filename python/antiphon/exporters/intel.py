@@ -12,10 +12,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from antiphon import knowledge
 from antiphon.errors import AntiphonError
 from antiphon.exporters import Exported, Options, version_of
-from antiphon.knowledge import Decision
+from antiphon.exporters import _knowledge as knowledge
+from antiphon.exporters._knowledge import Decision
 
 SUMMARY = "Intel MPI 2019 to 2021.12: I_MPI_ADJUST variables"
 

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from antiphon import knowledge
 from antiphon.errors import AntiphonError
 from antiphon.exporters import Exported, Options, version_of
 from antiphon.exporters import _csel as csel
+from antiphon.exporters import _knowledge as knowledge
 from antiphon.exporters._csel import Tree
-from antiphon.knowledge import Algorithm, Decision
+from antiphon.exporters._knowledge import Algorithm, Decision
 
 SUMMARY = "MPICH 4.2 to 5.0: collective selection tree"
 

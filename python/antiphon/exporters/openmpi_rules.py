@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from antiphon import knowledge
 from antiphon.errors import AntiphonError
 from antiphon.exporters import Exported, Options, version_of
+from antiphon.exporters import _knowledge as knowledge
 from antiphon.exporters import _openmpi as openmpi
 from antiphon.exporters._openmpi import CommRules, MessageRule
 

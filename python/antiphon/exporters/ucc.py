@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from antiphon import knowledge
 from antiphon.errors import AntiphonError
 from antiphon.exporters import Exported, Options
-from antiphon.knowledge import Decision
+from antiphon.exporters import _knowledge as knowledge
+from antiphon.exporters._knowledge import Decision
 
 SUMMARY = "UCC: UCC_TL_UCP_TUNE"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from antiphon.errors import AntiphonError
 from antiphon.lab.spec import ClusterSpec, Loss, Switch, Uplink, link_defaults
-from antiphon.lab.units import parse_rate, parse_size
+from antiphon.units import parse_rate, parse_size
 
 try:
     import tomllib

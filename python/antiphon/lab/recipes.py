@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from antiphon import launchers
 from antiphon.errors import AntiphonError
+from antiphon.placement import launchers
 from antiphon.placement.document import Placement
 
 MAPPINGS = ("node", "slot")

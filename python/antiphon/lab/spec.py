@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from antiphon.errors import AntiphonError
-from antiphon.lab.units import format_rate, format_size, parse_rate, parse_size
-from antiphon.limits import PAYLOAD_SHARE
+from antiphon.model.limits import PAYLOAD_SHARE
+from antiphon.units import format_rate, format_size, parse_rate, parse_size
 
 MAX_NODES = 200  # addresses of one /24, and what one machine can reasonably carry
 MAX_RANKS_PER_NODE = 256

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from antiphon import launchers, output
+from antiphon import output
 from antiphon.errors import AntiphonError
+from antiphon.placement import launchers
 from antiphon.placement.document import Placement
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon import stats
+from antiphon.bench import stats
 from antiphon.probe.session import Event, of_kind
 
 QUANTITIES = {"round": "round_ns", "os": "os_ns", "g": "g_ns", "or": "or_ns"}

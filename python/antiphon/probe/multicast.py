@@ -7,10 +7,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from antiphon import benchmark
+from antiphon.bench import benchmark
+from antiphon.bench.places import Place
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi
-from antiphon.places import Place
 
 CHOICE = "multicast"
 SIZES = (8, 1024, 4096, 16384, 65536, 262144)

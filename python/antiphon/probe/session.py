@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from antiphon.bench.places import Place, failure, program
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.mpi import Mpi
-from antiphon.places import Place, failure, program
 
 Event = dict[str, Any]
 Pair = tuple[int, int]

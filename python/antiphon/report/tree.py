@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from antiphon.output.tables import bytes_text
 from antiphon.report.heat import colour
-from antiphon.tables import bytes_text
 
 NODE_WIDTH, NODE_HEIGHT, GAP, LEVEL = 58, 26, 8, 104
 MOST_DRAWN = 20

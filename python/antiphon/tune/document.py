@@ -9,7 +9,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from antiphon import __version__, limits, profile
+from antiphon import __version__, profile
+from antiphon.model import limits
 
 RULES_VERSION = 1
 

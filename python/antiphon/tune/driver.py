@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from antiphon import benchmark, limits
-from antiphon.benchmark import Cell, CellPlan, Measurement
+from antiphon.bench import benchmark
+from antiphon.bench.benchmark import Cell, CellPlan, Measurement
+from antiphon.bench.places import Place
+from antiphon.model import limits
 from antiphon.mpi import Mpi
-from antiphon.places import Place
 from antiphon.tune import contenders, decide, document, grid, library
 from antiphon.tune.contenders import Machine, Predictor
 from antiphon.tune.grid import Grid, Point
@@ -253,7 +254,7 @@ def _telling(measurements: Sequence[Measurement]) -> list[Measurement]:
 
 def not_covered(wanted: Grid, state: State, here: Surroundings) -> list[str]:
     """What the rules rest on no measurement for, for people."""
-    from antiphon.tables import bytes_text
+    from antiphon.output.tables import bytes_text
 
     def named(points: Iterable[Point]) -> str:
         by_collective: dict[str, list[str]] = {}

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from antiphon import limits
+from antiphon.model import limits
 
 #: What is tuned unless something is named.
 MAIN = (

@@ -6,8 +6,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 
-from antiphon import core, limits
+from antiphon import core
 from antiphon.core import CoreError
+from antiphon.model import limits
 from antiphon.tune.contenders import Machine, Predictor
 from antiphon.tune.grid import Point
 

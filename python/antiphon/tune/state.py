@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from antiphon.benchmark import Measurement
+from antiphon.bench.benchmark import Measurement
 from antiphon.errors import AntiphonError
 
 FORMAT = "antiphon-tune-state"

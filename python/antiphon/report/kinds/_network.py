@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import core, profile
+from antiphon.output.tables import bytes_text, ratio_text, time_text
 from antiphon.report import tree
 from antiphon.report.page import Block, Drawing, Section, Table, Text
-from antiphon.tables import bytes_text, ratio_text, time_text
 from antiphon.traffic import Traffic
 
 MOST_LINKS = 24

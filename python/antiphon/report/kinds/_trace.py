@@ -7,10 +7,10 @@ from collections import defaultdict
 
 import numpy as np
 
+from antiphon.output.tables import bytes_text, time_text
 from antiphon.report.page import Chart, Section, Series, Table
-from antiphon.tables import bytes_text, time_text
 from antiphon.trace import Trace
-from antiphon.trace_summary import functions
+from antiphon.trace.summary import functions
 
 SLICES = 120
 MOST_FUNCTIONS = 7

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from antiphon import stats
+from antiphon.bench import stats
+from antiphon.output.tables import bytes_text, ratio_text, time_text
 from antiphon.report.page import Block, Chart, Page, Section, Series, Table
-from antiphon.tables import bytes_text, ratio_text, time_text
 
 
 def accepts(document: Any) -> bool:

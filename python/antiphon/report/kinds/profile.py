@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import profile
+from antiphon.output.tables import bytes_text, ratio_text, time_text
 from antiphon.report import tree
 from antiphon.report.page import Block, Chart, Drawing, HeatMap, Page, Section, Series, Table, Text
-from antiphon.tables import bytes_text, ratio_text, time_text
 
 CURVES = (
     ("g_s", "g(m), the gap between messages"),

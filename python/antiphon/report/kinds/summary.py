@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from antiphon.output.tables import bytes_text, time_text
 from antiphon.report.page import Page, Section, Table, Text
-from antiphon.tables import bytes_text, time_text
 
 
 def accepts(document: Any) -> bool:

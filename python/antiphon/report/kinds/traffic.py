@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from antiphon.output.tables import bytes_text, time_text
 from antiphon.report import Recorded
 from antiphon.report.kinds import _network, _trace
 from antiphon.report.page import Block, HeatMap, Page, Section, Table, Text
-from antiphon.tables import bytes_text, time_text
 from antiphon.traffic import Edges, Part, Traffic
 from antiphon.traffic.edges import Array
 

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the example programs without and with Antiphon by turns, and reads what they say of themselves."""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from antiphon.bench.places import Place, failure, program
+from antiphon.errors import EXIT_FAILURE, AntiphonError
+from antiphon.model import limits
+from antiphon.mpi import Mpi
+
+#: The longest that one run may take.
+RUN_TIMEOUT_S = 120.0
+
+
+@dataclass(frozen=True)
+class Example:
+    """A program and the class of its problem."""
+
+    name: str
+    problem: str
+    title: str
+
+    @property
+    def label(self) -> str:
+        return f"{self.title}, class {self.problem}"
+
+
+EXAMPLES = (
+    Example("integer_sort", "W", "integer sort"),
+    Example("integer_sort", "A", "integer sort"),
+    Example("fft3d", "S", "3-D FFT"),
+    Example("fft3d", "W", "3-D FFT"),
+)
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Calls of one collective, as the program announces them."""
+
+    calls: int
+    collective: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a program printed: its time, the time in each phase (mean over ranks), its collective calls."""
+
+    time_s: float
+    phases_s: Mapping[str, float]
+    traffic: tuple[Traffic, ...]
+
+
+@dataclass
+class Comparison:
+    """All runs of one example."""
+
+    example: Example
+    plain: list[Report] = field(default_factory=list)
+    antiphon: list[Report] = field(default_factory=list)
+    #: What Antiphon used most of the time for a collective.
+    used: dict[str, str] = field(default_factory=dict)
+
+    def time_s(self, which: str) -> float:
+        """Median time of "plain" or "antiphon"."""
+        return statistics.median(report.time_s for report in getattr(self, which))
+
+    def phase_s(self, which: str, phase: str) -> float:
+        """Median time in a phase; the phase "" is all that is no collective."""
+        collectives = set(self.collectives)
+        return statistics.median(
+            report.phases_s.get(phase, 0.0)
+            if phase
+            else sum(seconds for name, seconds in report.phases_s.items() if name not in collectives)
+            for report in getattr(self, which)
+        )
+
+    @property
+    def collectives(self) -> list[str]:
+        return list(dict.fromkeys(part.collective for part in self.plain[0].traffic))
+
+    @property
+    def speed_up(self) -> float:
+        return self.time_s("plain") / self.time_s("antiphon")
+
+    def limit_s(self, network: limits.Network | None, collective: str | None = None) -> float | None:
+        """The least time that the links allow for the calls of one collective, or of all."""
+        if network is None:
+            return None
+        return sum(
+            part.calls * (limits.limit_s(part.collective, part.bytes, network) or 0.0)
+            for part in self.plain[0].traffic
+            if collective in (None, part.collective)
+        )
+
+    def to_json(self, network: limits.Network | None) -> dict[str, Any]:
+        """Times of all runs, and the medians by phase."""
+        phases = [*self.collectives, ""]
+        return {
+            "program": self.example.name,
+            "class": self.example.problem,
+            "speed_up": self.speed_up,
+            "plain_s": self.time_s("plain"),
+            "antiphon_s": self.time_s("antiphon"),
+            "limit_s": self.limit_s(network),
+            "plain_samples": [report.time_s for report in self.plain],
+            "antiphon_samples": [report.time_s for report in self.antiphon],
+            "phases": [
+                {
+                    "phase": phase or "computing",
+                    "plain_s": self.phase_s("plain", phase),
+                    "antiphon_s": self.phase_s("antiphon", phase),
+                    "used": self.used.get(phase),
+                    "limit_s": self.limit_s(network, phase) if phase else None,
+                }
+                for phase in phases
+            ],
+        }
+
+
+def parse_report(text: str) -> Report:
+    """Reads a program's output; an error if it found its own result wrong."""
+    lines = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    phases = next((value for key, value in lines.items() if key.startswith("phases")), "")
+    if lines.get("result") != "verified":
+        raise AntiphonError(
+            f"the program's result is {lines.get('result', 'missing')!r}:\n{text.strip()}", exit_code=EXIT_FAILURE
+        )
+    return Report(
+        float(lines["time"].removesuffix(" s")),
+        {name: float(seconds) for name, seconds in re.findall(r"(\w+) ([\d.]+) s", phases)},
+        tuple(
+            Traffic(int(n), name, int(size)) for n, name, size in re.findall(r"(\d+) x (\w+) (\d+) B", lines["traffic"])
+        ),
+    )
+
+
+def usual_ranks(ranks: int) -> int:
+    """The transform's planes must be shared out evenly: the next lower power of two, at most 32."""
+    return min(32, 1 << (ranks.bit_length() - 1))
+
+
+class Demonstration:
+    """The runs of all examples with one MPI in one place."""
+
+    def __init__(self, place: Place, mpi: Mpi, ranks: int, on_run: Callable[[str], None]) -> None:
+        self._place = place
+        self._mpi = mpi
+        self._ranks = ranks
+        self._on_run = on_run
+        self.comparisons = [Comparison(example) for example in EXAMPLES]
+        self.network = place.network([rank * place.nodes_for(ranks) // ranks for rank in range(ranks)])
+
+    def round(self) -> None:
+        """One run of each example without Antiphon, and one with it, by turns."""
+        for comparison in self.comparisons:
+            self._on_run(f"{comparison.example.label}: plain {self._mpi.name}")
+            comparison.plain.append(self._run(comparison.example, None))
+            self._on_run(f"{comparison.example.label}: with Antiphon")
+            with tempfile.TemporaryDirectory(prefix="antiphon-demo-") as folder:
+                summary = Path(folder) / "summary.json"
+                comparison.antiphon.append(self._run(comparison.example, summary))
+                comparison.used.update(most_used(summary))
+
+    def _run(self, example: Example, summary: Path | None) -> Report:
+        lines: list[str] = []
+        argv = [str(program(f"demo-{example.name}", self._mpi.abi)), example.problem]
+        env = {"ANTIPHON_SUMMARY": str(summary)} if summary else {}
+        ended = self._place.run(
+            self._mpi,
+            self._ranks,
+            argv,
+            preload=summary is not None,
+            env=env,
+            on_line=lines.append,
+            timeout_s=RUN_TIMEOUT_S,
+        )
+        if ended.exit_code != 0:
+            raise failure(f"{example.label} {'with Antiphon' if summary else 'without Antiphon'}", ended)
+        return parse_report("\n".join(lines))
+
+
+def most_used(summary: Path) -> dict[str, str]:
+    """For each collective what most of its time was spent in, from the file that the preload object wrote."""
+    try:
+        rows = json.loads(summary.read_text(encoding="utf-8"))["collectives"]
+    except (OSError, ValueError, KeyError) as error:
+        raise AntiphonError(
+            f"Antiphon wrote no summary to {summary}: {error}",
+            exit_code=EXIT_FAILURE,
+            hint="`antiphon doctor` checks the preload objects",
+        ) from None
+    return {row["collective"]: row["algorithm"] for row in sorted(rows, key=lambda row: row["time_s"])}

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where measured programs run: this machine, the nodes of a hostfile, or a lab."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from antiphon.errors import EXIT_FAILURE, AntiphonError
+from antiphon.model import limits
+from antiphon.mpi import Mpi, launch
+
+if TYPE_CHECKING:
+    from antiphon.lab import ClusterSpec, Lab, Uplink
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended."""
+
+    exit_code: int
+    stderr: str
+    timed_out: bool = False
+
+
+class Place(Protocol):
+    """Somewhere MPI programs can run."""
+
+    def describe(self) -> str:
+        """For a table's title."""
+
+    def transport(self, mpi: Mpi) -> str:
+        """What messages travel through."""
+
+    def network(self, node_of_rank: Sequence[int]) -> limits.Network | None:
+        """Its links; None where their rate is not known."""
+
+    def nodes_for(self, ranks: int) -> int:
+        """How many nodes that many ranks will be on."""
+
+    def run(
+        self,
+        mpi: Mpi,
+        n: int | None,
+        argv: Sequence[str],
+        *,
+        preload: bool,
+        env: Mapping[str, str],
+        on_line: Callable[[str], None],
+        timeout_s: float,
+    ) -> Ended:
+        """Runs a program, with Antiphon's preload object or without."""
+
+
+@dataclass(frozen=True)
+class Here:
+    """This machine, or the nodes of a hostfile."""
+
+    hostfile: Path | None = None
+    link_bits_per_s: float | None = None
+    launcher_args: Sequence[str] = ()
+
+    def describe(self) -> str:
+        return f"hosts of {self.hostfile}" if self.hostfile else "this machine"
+
+    def transport(self, mpi: Mpi) -> str:
+        return mpi.transport()
+
+    def network(self, node_of_rank: Sequence[int]) -> limits.Network | None:
+        if self.link_bits_per_s is None or len(set(node_of_rank)) < 2:
+            return None
+        return limits.Network(node_of_rank, self.link_bits_per_s * limits.PAYLOAD_SHARE)
+
+    def nodes_for(self, ranks: int) -> int:
+        return len(launch.read_hostfile(self.hostfile)) if self.hostfile else 1
+
+    def run(
+        self,
+        mpi: Mpi,
+        n: int | None,
+        argv: Sequence[str],
+        *,
+        preload: bool,
+        env: Mapping[str, str],
+        on_line: Callable[[str], None],
+        timeout_s: float,
+    ) -> Ended:
+        rank_env = {
+            "LD_LIBRARY_PATH": ":".join(filter(None, [str(mpi.libmpi.parent), os.environ.get("LD_LIBRARY_PATH")]))
+        }
+        if preload:
+            rank_env = launch.rank_environment(mpi, launch.Settings(), os.environ) | rank_env
+        if self.link_bits_per_s is not None:
+            rank_env["ANTIPHON_LINK_BITS_PER_S"] = str(int(self.link_bits_per_s))
+        crowded = self.hostfile is None and (n or 0) > len(os.sched_getaffinity(0))
+        if crowded and mpi.family == "openmpi":  # ranks that wait must let others run
+            rank_env["OMPI_MCA_mpi_yield_when_idle"] = "1"
+        command = launch.launch_command(
+            mpi,
+            n,
+            argv,
+            rank_env | dict(env),
+            self.hostfile,
+            self.launcher_args,
+            oversubscribe=crowded,
+            as_root=os.geteuid() == 0,
+        )
+        return _run_here(command, on_line, timeout_s)
+
+
+def _run_here(command: Sequence[str], on_line: Callable[[str], None], timeout_s: float) -> Ended:
+    """Runs a launcher, its standard error in a file; ends it after the time, or when we are interrupted."""
+    with tempfile.TemporaryFile("w+", errors="replace") as errors:
+        with subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True
+        ) as process:
+            timer = _Deadline(process, timeout_s)
+            try:
+                assert process.stdout is not None
+                for line in process.stdout:
+                    on_line(line.rstrip("\n"))
+                code = process.wait()
+            finally:
+                timer.cancel()
+                if process.poll() is None:
+                    process.terminate()
+        errors.seek(0)
+        return Ended(code, errors.read(), timer.expired)
+
+
+class _Deadline:
+    """Ends a process after a time."""
+
+    def __init__(self, process: subprocess.Popen[str], timeout_s: float) -> None:
+        self.expired = False
+        self._process = process
+        self._timer = threading.Timer(timeout_s, self._expire)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _expire(self) -> None:
+        self.expired = True
+        self._process.terminate()
+
+    def cancel(self) -> None:
+        self._timer.cancel()
+
+
+class InLab:
+    """The nodes of an emulated cluster."""
+
+    def __init__(self, lab: Lab, map_by: str = "slot", transport: str | None = None) -> None:
+        self.lab = lab
+        self._map_by = map_by
+        self._transport = transport
+
+    def describe(self) -> str:
+        return f"lab {self.lab.spec.name}: {self.lab.spec.summary()}"
+
+    def transport(self, mpi: Mpi) -> str:
+        from antiphon.lab import recipes
+
+        return recipes.choose_transport(mpi, self._transport)
+
+    def network(self, node_of_rank: Sequence[int]) -> limits.Network | None:
+        return lab_network(self.lab.spec, node_of_rank)
+
+    def nodes_for(self, ranks: int) -> int:
+        return min(ranks, int(self.lab.spec.nodes))
+
+    def run(
+        self,
+        mpi: Mpi,
+        n: int | None,
+        argv: Sequence[str],
+        *,
+        preload: bool,
+        env: Mapping[str, str],
+        on_line: Callable[[str], None],
+        timeout_s: float,
+    ) -> Ended:
+        settings = {key: value for key, value in os.environ.items() if key == "ANTIPHON" or key.startswith("ANTIPHON_")}
+        settings.pop("ANTIPHON_LINK_BITS_PER_S", None)
+        result = self.lab.mpirun(
+            mpi,
+            n,
+            argv,
+            env={**settings, **env} if preload else env,
+            preload=[launch.preload_object(mpi.abi)] if preload else [],
+            timeout_s=timeout_s,
+            on_stdout=on_line,
+            map_by=self._map_by,
+            transport=self._transport,
+        )
+        return Ended(result.exit_code, result.stderr, result.timed_out)
+
+
+def lab_network(spec: ClusterSpec, node_of_rank: Sequence[int]) -> limits.Network:
+    """The links of an emulated cluster. Nodes are numbered by their first rank, which is the lab's order too."""
+    uplinks = [
+        limits.Uplink(_nodes_behind(spec, uplink), uplink.rate_bits_per_s * limits.PAYLOAD_SHARE)
+        for uplink in spec.uplinks
+    ]
+    return limits.Network(node_of_rank, spec.rate_bits_per_s * limits.PAYLOAD_SHARE, uplinks)
+
+
+def _nodes_behind(spec: ClusterSpec, uplink: Uplink) -> frozenset[int]:
+    """Nodes (from 0) on the first switch's side of an uplink; switches form a tree."""
+    reached, frontier = {uplink.between[0]}, [uplink.between[0]]
+    while frontier:
+        here = frontier.pop()
+        for other in spec.uplinks:
+            if other is not uplink and here in other.between:
+                beyond = other.between[1] if other.between[0] == here else other.between[0]
+                if beyond not in reached:
+                    reached.add(beyond)
+                    frontier.append(beyond)
+    names = [switch.name for switch in spec.switches]
+    return frozenset(n - 1 for n in range(1, spec.nodes + 1) if names[spec.switch_of(n)] in reached)
+
+
+def program(name: str, abi: str) -> Path:
+    """A program of this installation that was built for an ABI: "bench", or "demo-NAME"."""
+    path = launch.lib_dir() / f"antiphon-{name}-{abi}"
+    if not path.is_file():
+        raise AntiphonError(
+            f"the program {path} is missing",
+            hint="in a source tree `make setup` builds it; else install Antiphon again with pip",
+        )
+    return path
+
+
+def failure(what: str, ended: Ended) -> AntiphonError:
+    """The error for a program that failed, with the end of what it said."""
+    how = "took too long" if ended.timed_out else f"failed with exit code {ended.exit_code}"
+    tail = "\n  ".join(ended.stderr.strip().splitlines()[-12:])
+    return AntiphonError(
+        f"{what} {how}" + (f":\n  {tail}" if tail else ""),
+        exit_code=EXIT_FAILURE,
+        hint="`antiphon doctor` checks MPI and the launcher",
+    )

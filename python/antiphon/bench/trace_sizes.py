@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a trace tells of compression: sizes of messages, and how well each would have to compress to gain."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from antiphon import output
+from antiphon.bench import codec_bench
+from antiphon.codec import break_even
+from antiphon.errors import AntiphonError
+from antiphon.output import tables
+
+#: Point-to-point calls that send, and collectives whose blocks would be encoded.
+SENDING = re.compile(
+    r"MPI_(I?[bsr]?send|Send|Sendrecv(_replace)?|Alltoallv?|Allgatherv?|Bcast|Scatterv?|Gatherv?)(_c)?$", re.IGNORECASE
+)
+#: Sizes are put together by powers of four from here.
+FIRST_CLASS_BYTES = 1024
+CLASSES = 7
+#: What stands for the user's messages when the speed of the codec is measured.
+STAND_IN = "heat"
+
+
+@dataclass(frozen=True)
+class SizeClass:
+    """All messages of at least so many bytes, and less than four times that."""
+
+    least_bytes: int
+    messages: int
+    bytes: int
+    #: The rate from which they gain, one after the other; None: at no rate.
+    least_rate: float | None
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Encoding and decoding together: seconds a message and seconds a byte (l0' and l1' of the paper)."""
+
+    fixed_s: float
+    per_byte_s: float
+
+
+def sizes(calls: Iterable[Any]) -> Iterator[int]:
+    """Bytes of each message that calls of a trace send."""
+    for call in calls:
+        if not SENDING.match(call.function):
+            continue
+        blocks = call.shape.send_bytes()
+        if blocks is not None:
+            yield from blocks
+        elif call.shape.send_count is not None and call.shape.send_size is not None:
+            yield call.shape.send_count * call.shape.send_size
+
+
+def classes(all_sizes: Iterable[int], bytes_per_s: float, speed: Speed) -> list[SizeClass]:
+    """By size; the first class has all that is too short to be compressed."""
+    counts: Counter[int] = Counter()
+    volume: Counter[int] = Counter()
+    for size in all_sizes:
+        number = 0
+        while number < CLASSES and size >= FIRST_CLASS_BYTES * 4**number:
+            number += 1
+        counts[number] += 1
+        volume[number] += size
+    found = []
+    for number in sorted(counts):
+        least = FIRST_CLASS_BYTES * 4 ** (number - 1) if number else 0
+        mean = volume[number] / counts[number]
+        rate = break_even.least_rate(mean, bytes_per_s, speed.fixed_s, speed.per_byte_s) if number and mean else None
+        found.append(SizeClass(least, counts[number], volume[number], rate))
+    return found
+
+
+def measured_speed() -> Speed:
+    """Of Antiphon's own choice on this machine: a line through two sizes."""
+    short, long = 1024, 65536
+    results = codec_bench.run(codec_bench.Plan((), (STAND_IN,), (short, long), ("warm",), ("antiphon",), budget_s=0.2))
+    times = {cell.bytes: (cell.encode_least_s + cell.decode_least_s) / cell.messages for cell in results.cells}
+    if times.keys() != {short, long}:
+        raise AntiphonError("the codec's speed could not be measured here")
+    per_byte_s = max(0.0, (times[long] - times[short]) / (long - short))
+    return Speed(max(0.0, times[short] - per_byte_s * short), per_byte_s)
+
+
+def report(path: Path, bytes_per_s: float, as_json: bool) -> int:
+    """Reads the trace and prints."""
+    try:
+        from antiphon.trace import Trace
+    except ImportError:
+        raise AntiphonError(
+            "this installation reads no traces", hint="give FILEs of messages: `antiphon run --capture`"
+        ) from None
+    trace = Trace.load(path)
+    speed = measured_speed()
+    found = classes((size for rank in trace.ranks for size in sizes(rank.calls)), bytes_per_s, speed)
+    if as_json:
+        output.print_json(
+            {
+                "bytes_per_s": bytes_per_s,
+                "fixed_s": speed.fixed_s,
+                "per_byte_s": speed.per_byte_s,
+                "classes": [asdict(one) for one in found],
+            }
+        )
+        return 0
+    _show(path, found, speed)
+    return 0
+
+
+def _show(path: Path, found: Sequence[SizeClass], speed: Speed) -> None:
+    total = sum(one.bytes for one in found)
+    table = tables.new_table(f"{path}: what its messages must reach to gain")
+    for heading in ("messages of", "number", "bytes", "share", "rate from which they gain"):
+        table.add_column(heading, justify="left" if heading == "messages of" else "right")
+    for one in found:
+        name = (
+            f"{tables.bytes_text(one.least_bytes)} …"
+            if one.least_bytes
+            else f"below {tables.bytes_text(FIRST_CLASS_BYTES)}"
+        )
+        needed = (
+            "not compressed"
+            if not one.least_bytes
+            else "none is enough"
+            if one.least_rate is None
+            else f"{one.least_rate:.3f}"
+        )
+        table.add_row(
+            name, str(one.messages), tables.bytes_text(one.bytes), f"{100 * one.bytes / max(total, 1):.0f} %", needed
+        )
+    tables.print_wide(table)
+    output.stdout().print(
+        f"Here coding takes {tables.time_text(speed.fixed_s)} a message and does "
+        f"{1e-9 / max(speed.per_byte_s, 1e-15):.2f} GB/s, both ways together. A trace has no contents: what rate your "
+        "messages do reach, files of them tell (`antiphon compress-test FILE`).",
+        soft_wrap=True,
+    )

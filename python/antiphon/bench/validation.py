@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predictions next to measurements: how far off is the model, and would its choices have been right?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from antiphon import model, output
+from antiphon.errors import AntiphonError
+from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
+from antiphon.traffic import libraries
+
+#: A pick this much slower than the best one is as good.
+AS_GOOD = 1.1
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One algorithm in one cell of a benchmark."""
+
+    collective: str
+    bytes: int
+    ranks: int
+    mpi: str
+    mode: str
+    choice: str
+    measured_s: float
+    predicted_s: float
+
+    @property
+    def error(self) -> float:
+        """Of the prediction, relative: 0.1 is 10 % too long."""
+        return self.predicted_s / self.measured_s - 1
+
+    @property
+    def cell(self) -> tuple[str, str, int, int, str]:
+        return self.mpi, self.collective, self.ranks, self.bytes, self.mode
+
+
+@dataclass(frozen=True)
+class Pick:
+    """The model's choice in a cell, and the best one's."""
+
+    cell: tuple[str, str, int, int, str]
+    picked: Compared
+    best: Compared
+
+    @property
+    def ratio(self) -> float:
+        return self.picked.measured_s / self.best.measured_s
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All cells."""
+
+    entries: Sequence[Compared]
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [vars(e) | {"error": e.error} for e in self.entries]
+
+    def picks(self) -> list[Pick]:
+        """Of every cell in which there was something to choose."""
+        cells: dict[tuple[str, str, int, int, str], list[Compared]] = defaultdict(list)
+        for entry in self.entries:
+            cells[entry.cell].append(entry)
+        return [
+            Pick(cell, min(found, key=lambda e: e.predicted_s), min(found, key=lambda e: e.measured_s))
+            for cell, found in cells.items()
+            if len(found) > 1
+        ]
+
+    def by(self, key: str) -> Mapping[Any, list[Compared]]:
+        """Grouped by one of Compared's fields."""
+        groups: dict[Any, list[Compared]] = defaultdict(list)
+        for entry in self.entries:
+            groups[getattr(entry, key)].append(entry)
+        return dict(sorted(groups.items()))
+
+
+def without_older(measured: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[Any]]:
+    """Of several files' results: a cell that is in more than one is left in the last of them."""
+
+    def cell(row: Mapping[str, Any]) -> tuple[Any, ...]:
+        return tuple(row[key] for key in ("mpi", "collective", "ranks", "bytes", "mode"))
+
+    last = {cell(row): i for i, rows in enumerate(measured) for row in rows}
+    return [[row for row in rows if last[cell(row)] == i] for i, rows in enumerate(measured)]
+
+
+def compare(rows: Iterable[Mapping[str, Any]], profile: str) -> Comparison:
+    """Predicts every algorithm of the benchmark's results; what the library did itself is left out."""
+    entries = []
+    for row in rows:
+        if row["chosen"] == "library" or not row["contender"].startswith("antiphon:"):
+            continue
+        machine = model.Machine(row["ranks"], _ranks_per_node(row), profile)
+        sweep = model.predict(
+            row["collective"], [row["bytes"]], machine, choices=[row["chosen"]], barrier=_barrier(row)
+        )
+        found = sweep.sizes[row["bytes"]]
+        if found:
+            entries.append(
+                Compared(
+                    row["collective"],
+                    row["bytes"],
+                    row["ranks"],
+                    row["mpi"],
+                    row["mode"],
+                    row["chosen"],
+                    row["median_s"],
+                    found[0].seconds,
+                )
+            )
+    if not entries:
+        raise AntiphonError("no algorithm of Antiphon's is among the results", hint="measure with --algorithms all")
+    return Comparison(entries)
+
+
+def _barrier(row: Mapping[str, Any]) -> list[dict[str, str]] | None:
+    return libraries.barrier(row["mpi"], row["ranks"], _ranks_per_node(row)) if row["mode"] == "sync" else None
+
+
+def _ranks_per_node(row: Mapping[str, Any]) -> int:
+    return -(-int(row["ranks"]) // int(row["nodes"]))
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The value that `share` of all values do not exceed."""
+    ordered = sorted(values)
+    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+
+
+def summary_lines(comparison: Comparison) -> list[str]:
+    """What the goals ask: errors and picks."""
+    errors = [abs(e.error) for e in comparison.entries]
+    lines = [
+        f"{len(errors)} predictions: median error {quantile(errors, 0.5):.1%}, "
+        f"90th percentile {quantile(errors, 0.9):.1%}"
+    ]
+    picks = comparison.picks()
+    if picks:
+        good = sum(p.ratio <= AS_GOOD for p in picks)
+        worst = max(picks, key=lambda p: p.ratio)
+        lines.append(
+            f"the model's pick is within {AS_GOOD - 1:.0%} of the best in {good} of {len(picks)} cells "
+            f"({good / len(picks):.0%}); worst {ratio_text(worst.ratio)}: {worst.picked.choice} instead of "
+            f"{worst.best.choice}, {_cell_text(worst.picked)}"
+        )
+    return lines
+
+
+def show(comparison: Comparison) -> None:
+    """Tables by collective, size and ranks, then the summary."""
+    for key, heading in (("collective", "collective"), ("bytes", "bytes"), ("ranks", "ranks")):
+        table = new_table()
+        table.add_column(heading)
+        for name in ("predictions", "median error", "90 %", "worst"):
+            table.add_column(name, justify="right")
+        for value, entries in comparison.by(key).items():
+            errors = [abs(e.error) for e in entries]
+            label = bytes_text(value) if key == "bytes" else str(value)
+            table.add_row(
+                label,
+                str(len(errors)),
+                f"{quantile(errors, 0.5):.1%}",
+                f"{quantile(errors, 0.9):.1%}",
+                f"{max(errors):.0%}",
+            )
+        print_wide(table)
+    _show_worst(comparison)
+    for line in summary_lines(comparison):
+        output.stdout().print(line, soft_wrap=True)
+
+
+def _show_worst(comparison: Comparison, count: int = 12) -> None:
+    table = new_table("farthest off")
+    for heading in ("where", "algorithm", "measured", "predicted", "error"):
+        table.add_column(heading, justify="left" if heading in ("where", "algorithm") else "right")
+    for e in sorted(comparison.entries, key=lambda e: -abs(e.error))[:count]:
+        table.add_row(_cell_text(e), e.choice, time_text(e.measured_s), time_text(e.predicted_s), f"{e.error:+.0%}")
+    print_wide(table)
+
+
+def _cell_text(e: Compared) -> str:
+    return f"{e.collective} {bytes_text(e.bytes)}, {e.ranks} ranks, {e.mpi}"
+
+
+def draw(comparison: Comparison, path: Path) -> None:
+    """Predicted over measured times, a colour a collective."""
+    from antiphon.draw import curves
+
+    groups = {
+        name: [(e.measured_s, e.predicted_s) for e in found] for name, found in comparison.by("collective").items()
+    }
+    curves.scatter_svg(f"{len(comparison.entries)} predictions; lines at 0, ±10 % and ±25 %", groups, path)

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What would be used for a collective call, why, and what that sends: the content of `antiphon explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from antiphon import core
+from antiphon.errors import AntiphonError
+from antiphon.model import limits
+
+#: Above this, only the choice is explained: replaying all ranks takes too long.
+MAX_REPLAYED_RANKS = 1024
+#: Up to this, single messages are looked at (drawn) and alternatives are replayed too.
+MAX_DRAWN_RANKS = 64
+
+
+@dataclass(frozen=True)
+class Call:
+    """The collective call that is to be explained."""
+
+    collective: str
+    ranks: int
+    ranks_per_node: int
+    bytes: int
+    root: int = 0
+    element_bytes: int = 1
+    commutative: bool = True
+    #: 0: unknown.
+    link_bits_per_s: int = 0
+    #: Whose collectives are the alternative; "": not said.
+    mpi: str = ""
+
+    @property
+    def nodes(self) -> int:
+        return -(-self.ranks // self.ranks_per_node)
+
+    def question(self) -> core.Question:
+        """What the rules may look at: sizes that ranks cannot know alike are left out."""
+        unknown = self.collective in ("alltoallv", "scatterv", "gatherv")
+        return core.Question(
+            self.collective, self.ranks, self.nodes, min(self.ranks_per_node, self.ranks),
+            None if unknown else self.bytes, self.element_bytes, self.commutative, self.link_bits_per_s, mpi=self.mpi,
+        )  # fmt: skip
+
+    def case(self, algorithm: str) -> core.Case:
+        return core.Case(
+            self.collective, algorithm, self.ranks, self.bytes, self.root, self.element_bytes, self.commutative
+        )
+
+    def limit_bytes(self) -> float:
+        """What must go over the busiest node's link, whatever the algorithm."""
+        places = [rank // self.ranks_per_node for rank in range(self.ranks)]
+        return limits.node_bytes(self.collective, self.bytes, places, self.root)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an algorithm's schedules send."""
+
+    algorithm: str
+    #: Rounds of whole messages, each port sending and receiving one at a time.
+    rounds: core.Replay
+    #: The same in pieces, where time is the bytes that pass through a node's port.
+    wire: core.Replay
+
+    @property
+    def busiest_link_bytes(self) -> int:
+        return max((max(node) for node in self.wire.nodes), default=0)
+
+    @property
+    def tokens(self) -> int:
+        return sum(r.tokens for r in self.rounds.rounds)
+
+    def ratio(self, limit_bytes: float) -> float | None:
+        """Time on an ideal wire, times the limit."""
+        return self.wire.end / limit_bytes if limit_bytes else None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The answer."""
+
+    call: Call
+    #: What the rules say, or what was asked for.
+    choice: core.Choice
+    asked: bool
+    #: The algorithm that is shown: the choice, or Antiphon's own where the choice is the library.
+    shown: core.Choice
+    #: None where there are too many ranks.
+    cost: Cost | None
+    #: The other algorithms that could do it, with their default parameters.
+    alternatives: Sequence[str]
+    alternative_costs: Sequence[Cost]
+
+    def to_json(self) -> dict[str, Any]:
+        limit = self.call.limit_bytes()
+        return {
+            "question": asdict(self.call) | {"nodes": self.call.nodes},
+            "choice": asdict(self.choice),
+            "shown": self.shown.choice,
+            "limit_bytes": limit,
+            "cost": _cost_json(self.cost, limit) | _messages_json(self.cost) if self.cost else None,
+            "alternatives": [_cost_json(c, limit) for c in self.alternative_costs]
+            or [{"algorithm": name} for name in self.alternatives],
+        }
+
+
+def explain(call: Call, algorithm: str | None = None, profile: str | None = None) -> Explanation:
+    """Answers for `call`, with `algorithm` (NAME[:PARAMETER=VALUE,…]) instead of the rules' choice if given."""
+    question = call.question()
+    if algorithm is not None and algorithm != "library":
+        choice = shown = _asked(call, algorithm)
+    else:
+        choice = core.parse(call.collective, algorithm) if algorithm else core.choose(question, profile)
+        shown = choice if choice.algorithm else core.choose(question, profile, own=True)
+    supported = core.supported(question)
+    others = [name for name in supported if name != shown.algorithm]
+    if shown.algorithm is None or call.ranks > MAX_REPLAYED_RANKS:
+        return Explanation(call, choice, algorithm is not None, shown, None, others, ())
+    replayed = others if call.ranks <= MAX_DRAWN_RANKS else ()
+    costs = [cost_of(call, name, transfers=False) for name in replayed]
+    return Explanation(call, choice, algorithm is not None, shown, cost_of(call, shown.choice), others, costs)
+
+
+def cost_of(call: Call, algorithm: str, transfers: bool = True) -> Cost:
+    """Replays the algorithm's schedules, with the single messages if there are few ranks."""
+    case = call.case(algorithm)
+    wanted = transfers and call.ranks <= MAX_DRAWN_RANKS
+    rounds = core.replay(case, "rounds", call.ranks_per_node, wanted)
+    return Cost(algorithm, rounds, core.replay(case, "bytes", call.ranks_per_node, wanted))
+
+
+def _asked(call: Call, algorithm: str) -> core.Choice:
+    name = algorithm.partition(":")[0]
+    known = [a.name for a in core.algorithms(call.collective)]
+    if name not in known:
+        raise AntiphonError(
+            f"{call.collective} has no algorithm {name!r}",
+            hint=f"there are: {', '.join(known) or 'none yet'}, and library (`antiphon bench --list` describes them)",
+        )
+    if name not in core.supported(call.question()):
+        raise AntiphonError(
+            f"{call.collective}:{name} cannot solve this call ({call.ranks} ranks, {call.bytes} bytes"
+            f"{'' if call.commutative else ', operands in order'})",
+            hint=f"these can: {', '.join(core.supported(call.question()))}",
+        )
+    return core.parse(call.collective, algorithm)
+
+
+def _cost_json(cost: Cost, limit_bytes: float) -> dict[str, Any]:
+    return {
+        "algorithm": cost.algorithm,
+        "rounds": cost.rounds.end,
+        "busiest_link_bytes": cost.busiest_link_bytes,
+        "wire_bytes": cost.wire.end,
+        "wire_over_limit": cost.ratio(limit_bytes),
+        "scratch_bytes": cost.wire.scratch_bytes,
+    }
+
+
+def _messages_json(cost: Cost) -> dict[str, Any]:
+    return {
+        "ranks": [r._asdict() for r in cost.wire.ranks],
+        "by_round": [r._asdict() for r in cost.rounds.rounds],
+        "messages": [
+            {"round": t.begin + 1, "from": t.source, "to": t.target, "bytes": t.bytes} for t in cost.rounds.transfers
+        ],
+    }

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a profile knows about algorithms that other software can run, as `antiphon export` needs it.
+
+Two sources: the library's own algorithms (`antiphon tune --for-export`), exact for that library; and Antiphon's
+measured schedules, for readers whose algorithms of the same kind were not measured themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon.bench import stats
+from antiphon.errors import AntiphonError
+from antiphon.tune import decide
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A choice in a reader's or in Antiphon's terms."""
+
+    name: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> Algorithm:
+        """NAME[:PARAMETER=VALUE,…]"""
+        name, _, rest = text.partition(":")
+        return cls(name, dict(pair.split("=", 1) for pair in rest.split(",") if "=" in pair))
+
+    def number(self, parameter: str, otherwise: int = 0) -> int:
+        return int(self.parameters.get(parameter, otherwise))
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One collective, a span of ranks and of sizes (bytes as Antiphon counts them; `high` None: and above)."""
+
+    collective: str
+    #: Where it was measured, and the span that it speaks for.
+    ranks: int
+    ranks_low: int
+    ranks_high: int
+    bytes_low: int
+    bytes_high: int | None
+    #: None: what the reader would do by itself.
+    algorithm: Algorithm | None
+    #: The sizes in the span that were measured, and how many times faster than the default each was (least of the
+    #: modes).
+    measured: Mapping[int, float]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Decisions of one library or of Antiphon, and where they were measured."""
+
+    #: "openmpi", "mpich"
+    family: str
+    #: "5.0.11"
+    version: str
+    label: str
+    nodes: int
+    ranks_per_node: int
+    decisions: Sequence[Decision]
+
+
+def of_library(profile: Mapping[str, Any], family: str) -> Knowledge:
+    """The library's own algorithms. Each cell's best is taken beyond noise only, as in tuning."""
+    evidence = _evidence(profile, family, "export")
+    if evidence is None:
+        raise AntiphonError(
+            f"the profile has no measurements of {family}'s own algorithms",
+            hint=f"`antiphon tune --for-export --mpi {family} --profile …` makes them",
+        )
+    return _knowledge(evidence, lambda name: Algorithm.parse(name.partition(":")[2]))
+
+
+def of_antiphon(profile: Mapping[str, Any], known: Mapping[str, Mapping[str, str]]) -> Knowledge:
+    """Antiphon's schedules of the kinds that a reader has too: {collective: {our algorithm: the reader's}}."""
+    evidence = _evidence(profile, None, "decisions")
+    if evidence is None:
+        raise AntiphonError("the profile has no decisions of a tuning", hint="`antiphon tune --profile …` makes them")
+
+    def translate(row: Mapping[str, Any]) -> bool:
+        chosen = Algorithm.parse(row["chosen"]).name
+        return row["contender"] == decide.LIBRARY or chosen in known.get(row["collective"], {})
+
+    rows = [row for row in evidence["cells"] if translate(row)]
+    return _knowledge({**evidence, "cells": rows}, Algorithm.parse)
+
+
+def _evidence(profile: Mapping[str, Any], family: str | None, purpose: str) -> Mapping[str, Any] | None:
+    """The last evidence of that kind; Antiphon's own schedules are the same under every library."""
+    kept = [
+        e
+        for e in profile.get("measurements", {}).get("tune", [])
+        if e.get("purpose") == purpose and family in (None, e.get("mpi"))
+    ]
+    return kept[-1] if kept else None
+
+
+def _knowledge(evidence: Mapping[str, Any], algorithm_of: Any) -> Knowledge:
+    verdicts = [
+        v for v in (decide.verdict(key, cell) for key, cell in _cells(evidence["cells"]).items()) if v is not None
+    ]
+    return Knowledge(
+        evidence["mpi"],
+        evidence["version"],
+        evidence["library"],
+        evidence["nodes"],
+        evidence["ranks_per_node"],
+        list(_decisions(verdicts, algorithm_of)),
+    )
+
+
+def _cells(rows: Iterable[Mapping[str, Any]]) -> dict[decide.Key, decide.Cell]:
+    cells: dict[decide.Key, decide.Cell] = {}
+    for row in rows:
+        name = row["contender"] if row["contender"].partition(":")[0] == decide.LIBRARY else row["chosen"]
+        cell = cells.setdefault((row["collective"], row["bytes"], row["ranks"]), decide.Cell())
+        median, low, high = row["median_s"], row["ci_low_s"], row["ci_high_s"]
+        cell.by_choice[name][row["mode"]] = stats.Summary(median, low, high, low, high, row["samples"])
+    return cells
+
+
+def _decisions(verdicts: Sequence[decide.Verdict], algorithm_of: Any) -> Iterable[Decision]:
+    for place, span in decide.all_spans(verdicts):
+        algorithm = None if span.choice == decide.LIBRARY else algorithm_of(span.choice)
+        gained = {v.bytes: min(v.faster[span.choice].values()) if algorithm else 1.0 for v in span.verdicts}
+        yield Decision(
+            span.verdicts[0].collective, place.ranks, place.low, place.high, span.low, span.high, algorithm, gained
+        )

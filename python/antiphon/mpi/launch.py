@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command lines and the environment that start an MPI program under Antiphon."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from antiphon.errors import AntiphonError
+from antiphon.mpi import Mpi
+
+FORCE = re.compile(r"^(\*|\w+):\w+(:\w+=[^,;:=]+(,\w+=[^,;:=]+)*)?$")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user asks of Antiphon for one run; becomes ANTIPHON_* variables of the ranks."""
+
+    off: bool = False
+    profile: Path | None = None
+    force: str | None = None
+    summary: str | None = None
+    plan: Path | None = None
+    #: Where each rank keeps the messages that it sends.
+    capture: Path | None = None
+    #: auto, on or off; force for tests.
+    compress: str | None = None
+    #: Topology constructors may order ranks anew.
+    reorder: bool = False
+    #: Where ranks are to be; the run checks it, and ends if it must be so.
+    placement: Path | None = None
+    placement_strict: bool = False
+
+    def variables(self) -> dict[str, str]:
+        """The variables that the preload object reads (see docs/guides/run.md)."""
+        variables = {}
+        if self.off:
+            variables["ANTIPHON"] = "off"
+        if self.profile is not None:
+            if not self.profile.is_file():
+                raise AntiphonError(f"--profile {self.profile}: no such file",
+                                    hint="leave it away to use the built-in rules")  # fmt: skip
+            variables["ANTIPHON_PROFILE"] = str(self.profile.absolute())
+        if self.plan is not None:
+            if not self.plan.is_file():
+                raise AntiphonError(f"--plan {self.plan}: no such file",
+                                    hint="`antiphon compile` writes plans from a trace or from patterns")  # fmt: skip
+            variables["ANTIPHON_PLAN"] = str(self.plan.absolute())
+        if self.force:
+            _check_force(self.force)
+            variables["ANTIPHON_FORCE"] = self.force
+        if self.summary:
+            variables["ANTIPHON_SUMMARY"] = "1" if self.summary == "1" else str(Path(self.summary).absolute())
+        if self.capture:
+            variables["ANTIPHON_CAPTURE"] = str(self.capture.absolute())
+        if self.compress:
+            variables["ANTIPHON_COMPRESS"] = self.compress
+        if self.reorder:
+            variables["ANTIPHON_REORDER"] = "1"
+        if self.placement is not None:
+            variables["ANTIPHON_PLACEMENT"] = str(self.placement.absolute())
+        if self.placement_strict:
+            variables["ANTIPHON_PLACEMENT_STRICT"] = "1"
+        return variables
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A launcher's command line, and what it needs in its own environment besides what is there."""
+
+    command: list[str]
+    env: dict[str, str] = field(default_factory=dict)
+
+    def shell_line(self) -> str:
+        """The launch as one line that a shell understands."""
+        return " ".join([*(f"{key}={shlex.quote(value)}" for key, value in self.env.items()), shlex.join(self.command)])
+
+
+def _check_force(spec: str) -> None:
+    for part in filter(None, spec.split(";")):
+        if not FORCE.match(part.strip()):
+            raise AntiphonError(
+                f"--force: {part!r} is not COLLECTIVE:ALGORITHM or COLLECTIVE:ALGORITHM:NAME=VALUE,…",
+                hint="for example 'alltoall:rotated:piece_bytes=16384,window=2;bcast:chain', or '*:on'; "
+                "`antiphon bench --list` shows the algorithms",
+            )
+
+
+def lib_dir() -> Path:
+    """Where the preload objects are: inside the package, or where ANTIPHON_LIB_DIR says (a build tree)."""
+    override = os.environ.get("ANTIPHON_LIB_DIR")
+    return Path(override).absolute() if override else Path(__file__).resolve().parent.parent / "lib"
+
+
+def preload_object(abi: str) -> Path:
+    """The preload object for an ABI; an error if this installation has none."""
+    path = lib_dir() / f"libantiphon-{abi}.so"
+    if not path.is_file():
+        raise AntiphonError(
+            f"the preload object for the ABI {abi} is missing: {path}",
+            hint="in a source tree `make setup` builds it; else install Antiphon again with pip",
+        )
+    if re.search(r"[:\s]", str(path)):
+        raise AntiphonError(
+            f"{path} cannot be preloaded: LD_PRELOAD has no way to write blanks or colons in a path",
+            hint="install Antiphon into a directory without them",
+        )
+    return path
+
+
+def rank_environment(mpi: Mpi, settings: Settings, env: Mapping[str, str]) -> dict[str, str]:
+    """The variables that every rank needs, also those on other nodes."""
+    preload = [str(preload_object(mpi.abi))]
+    if mpi.late:
+        # Opened late, and privately, by the program: the preload object must find MPI's symbols before that.
+        preload.append(str(mpi.libmpi))
+    if env.get("LD_PRELOAD"):
+        preload.append(env["LD_PRELOAD"])
+    variables = {"LD_PRELOAD": ":".join(preload)}
+    if mpi.redirect:
+        folders = [str(mpi.libmpi.parent), env.get("LD_LIBRARY_PATH", "")]
+        variables["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
+    ours = (key for key in env if (key == "ANTIPHON" or key.startswith("ANTIPHON_")) and key != "ANTIPHON_LIB_DIR")
+    variables |= {key: env[key] for key in ours}
+    return variables | settings.variables()
+
+
+def launch_command(
+    mpi: Mpi,
+    n: int | None,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    hostfile: Path | None = None,
+    extra: Sequence[str] = (),
+    *,
+    oversubscribe: bool = False,
+    as_root: bool = False,
+) -> list[str]:
+    """The command line of `mpi`'s own launcher that starts `argv` on `n` ranks, with `env` set for the ranks only.
+
+    Without `n` Open MPI takes all slots there are; Hydra takes one rank, or all slots of the hostfile.
+    """
+    if mpi.launcher is None:
+        raise AntiphonError(
+            f"no mpirun of {mpi.label} was found near {mpi.libmpi}",
+            hint="put its bin directory on the PATH or give it with --mpi PATH; under Slurm leave -n away to use srun",
+        )
+    command = [str(mpi.launcher)]
+    if mpi.family == "openmpi":
+        command += ["--allow-run-as-root"] * as_root + ["--oversubscribe"] * oversubscribe
+        command += ["-n", str(n)] if n else []
+        command += _open_mpi_hosts(hostfile) if hostfile else []
+        for key, value in env.items():
+            command += ["-x", f"{key}={value}"]
+    else:
+        command += ["-n", str(n or (sum(slots for _, slots in read_hostfile(hostfile)) if hostfile else 1))]
+        command += _hydra_hosts(hostfile) if hostfile else []
+        for key, value in env.items():
+            command += ["-genv", key, value]
+    return [*command, *extra, *argv]
+
+
+def srun_command(n: int | None, argv: Sequence[str], env: Mapping[str, str], extra: Sequence[str] = ()) -> Launch:
+    """The same by Slurm's srun. Only what srun itself must not see goes to --export: its values cannot hold commas."""
+    linker = {key: value for key, value in env.items() if key.startswith("LD_")}
+    exports = ",".join(["ALL", *(f"{key}={value}" for key, value in checked_for_slurm(linker).items())])
+    command = ["srun", *(["-n", str(n)] if n else []), f"--export={exports}", *extra, *argv]
+    return Launch(command, {key: value for key, value in env.items() if key not in linker})
+
+
+def checked_for_slurm(env: Mapping[str, str]) -> Mapping[str, str]:
+    """`env` if all its values can be written in --export, else an error."""
+    for key, value in env.items():
+        if "," in value:
+            raise AntiphonError(f"Slurm's --export cannot hold the comma in {key}={value}",
+                                hint=f"export {key} in the job script instead")  # fmt: skip
+    return env
+
+
+def read_hostfile(path: Path) -> list[tuple[str, int]]:
+    """Hosts and their slots from a file in Open MPI's (`node slots=4`) or MPICH's (`node:4`) form."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise AntiphonError(f"--hostfile {path}: {error.strerror}") from error
+    hosts = []
+    for number, line in enumerate(lines, start=1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        host, _, count = words[0].partition(":")
+        slots = next((word[len("slots=") :] for word in words[1:] if word.startswith("slots=")), count or "1")
+        if not slots.isdigit() or int(slots) == 0:
+            hint = "write `node slots=4` or `node:4`"
+            raise AntiphonError(f"{path}:{number}: {slots!r} is not a number of slots", hint=hint)
+        hosts.append((host, int(slots)))
+    if not hosts:
+        raise AntiphonError(f"--hostfile {path}: names no host", hint="one line per node: `node slots=4` or `node:4`")
+    return hosts
+
+
+def _open_mpi_hosts(path: Path) -> list[str]:
+    hosts = read_hostfile(path)
+    if re.search(r"^\s*[^#\s]+:\d+\s*($|#)", path.read_text(encoding="utf-8"), re.MULTILINE):
+        return ["--host", ",".join(f"{host}:{slots}" for host, slots in hosts)]
+    return ["--hostfile", str(path)]
+
+
+def _hydra_hosts(path: Path) -> list[str]:
+    hosts = read_hostfile(path)
+    if "slots=" in path.read_text(encoding="utf-8"):
+        return ["-hosts", ",".join(f"{host}:{slots}" for host, slots in hosts)]
+    return ["-f", str(path)]

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which MPI library a program uses: compiled programs by their ELF file, Python programs by asking their Python."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from antiphon import mpi
+from antiphon.errors import AntiphonError
+from antiphon.mpi import Mpi, elf
+
+CHOOSE = "name the MPI with --mpi openmpi, --mpi mpich or --mpi PATH"
+PYTHON = re.compile(r"(python|pypy)[\d.]*$")
+
+#: Run by the program's Python: imports mpi4py as the program will, but without MPI_Init, and tells what got loaded.
+ASK_MPI4PY = """
+import sys
+try:
+    import mpi4py
+except ImportError:
+    sys.exit(3)
+mpi4py.rc.initialize = mpi4py.rc.finalize = False
+try:
+    from mpi4py import MPI
+except Exception as error:
+    sys.exit(str(error).splitlines()[-1] if str(error) else type(error).__name__)
+with open("/proc/self/maps") as maps:
+    print("\\n".join(sorted({line.split(None, 5)[5].rstrip("\\n") for line in maps if "/" in line})))
+"""
+
+
+@dataclass(frozen=True)
+class Uses:
+    """The libmpi of a program: `soname`, and the file where it is found; `late`: the program opens it at run time."""
+
+    soname: str
+    libmpi: Path | None
+    late: bool = False
+
+
+def locate(program: str) -> Path:
+    """The file of PROGRAM, found as a shell finds it; an error that says what is wrong with it otherwise."""
+    found = shutil.which(program)
+    if found:
+        return Path(os.path.abspath(found))
+    path = Path(program)
+    if path.is_dir():
+        raise AntiphonError(f"{program} is a directory, not a program")
+    if path.is_file() and "/" in program:
+        hint = f"python3 {program}" if path.suffix == ".py" else f"chmod +x {program}"
+        raise AntiphonError(f"{program} is not executable", hint=f"try `{hint}`")
+    if path.is_file():
+        raise AntiphonError(f"{program}: no such program on the PATH", hint=f"for the file here, write ./{program}")
+    where = "no such file" if "/" in program else "no such program on the PATH"
+    raise AntiphonError(f"{program}: {where}", hint="check the name; options of antiphon go before the program")
+
+
+def uses(file: Path, env: Mapping[str, str], preload: Path | None = None) -> Uses | None:
+    """The MPI library of a program file, or None if that cannot be told. `preload`: a libmpi that will be preloaded."""
+    python = python_of(file)
+    if python is not None:
+        return _uses_of_python(python, env, preload)
+    file = interpreter_of(file)
+    found = elf.find_dependency(file, mpi.is_libmpi, env)
+    if found is None and elf.defines(file, "MPI_Init"):
+        raise AntiphonError(
+            f"{file} has MPI linked in statically: there is nothing to preload under",
+            hint="link it to the MPI library dynamically (leave -static and libmpi.a away)",
+        )
+    return Uses(found.soname, found.path) if found else None
+
+
+def interpreter_of(file: Path) -> Path:
+    """The program that runs `file`: what its `#!` line names, or the file itself."""
+    with file.open("rb") as stream:
+        line = stream.readline(512)
+    if not line.startswith(b"#!"):
+        return file
+    words = shlex.split(line[2:].decode("utf-8", "replace"))
+    if words and Path(words[0]).name == "env":
+        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    found = shutil.which(words[0]) if words else None
+    if not found:
+        raise AntiphonError(f"{file}: its interpreter {words[0] if words else ''!r} was not found",
+                            hint="correct its first line (#!)")  # fmt: skip
+    return Path(os.path.abspath(found))
+
+
+def python_of(file: Path) -> Path | None:
+    """The Python that runs `file`, if one does. A shell script named python is a version manager's, and is asked."""
+    return next((path for path in (file, interpreter_of(file)) if PYTHON.match(path.name)), None)
+
+
+def _uses_of_python(python: Path, env: Mapping[str, str], preload: Path | None) -> Uses | None:
+    asked = {**env, "LD_PRELOAD": str(preload)} if preload else dict(env)
+    command = [python, "-c", ASK_MPI4PY]
+    result = subprocess.run(command, capture_output=True, text=True, env=asked, timeout=60, check=False)
+    if result.returncode == 3:
+        return None
+    if result.returncode != 0:
+        reason = (result.stderr.strip().splitlines() or [f"exit code {result.returncode}"])[-1]
+        raise AntiphonError(
+            f"mpi4py of {python} cannot load an MPI library: {reason}",
+            hint=f"{CHOOSE}, or set LD_LIBRARY_PATH to the library's directory",
+        )
+    # A library that is preloaded is in memory in any case: what counts is one that the extension module needs.
+    loaded = [Path(line) for line in result.stdout.splitlines()]
+    extension = next((path for path in loaded if path.parent.name == "mpi4py" and path.name.startswith("MPI.")), None)
+    needed = elf.find_dependency(extension, mpi.is_libmpi, env) if extension else None
+    for path in loaded:
+        file = elf.read(path) if "libmpi" in path.name else None
+        if file and mpi.is_libmpi(file.soname) and (needed is None or needed.soname == file.soname):
+            named = path.parent / file.soname
+            return Uses(file.soname, named if named.exists() else path, late=True)
+    return None
+
+
+def find_mpi(program: str, choice: str | None = None, env: Mapping[str, str] | None = None) -> Mpi:
+    """The MPI that `program` is to be run with: its own, or the one that `choice` (`--mpi`) names."""
+    env = os.environ if env is None else env
+    file = locate(program)
+    if choice is not None:
+        return _chosen(file, choice, env)
+    try:
+        used = uses(file, env)
+    except AntiphonError as error:
+        return _any_for_python(file, env, error)
+    if used is None:
+        hint = f"if it does use MPI (opened at run time, or by a program that it starts), {CHOOSE}"
+        raise AntiphonError(f"{program}: {_no_mpi(file)}", hint=hint)
+    if mpi.abi_of(used.soname) is None:
+        raise mpi.unsupported(used.soname, program)
+    if used.libmpi is not None:
+        return replace(mpi.identify(used.libmpi), late=used.late)
+    for candidate in mpi.discover(env):
+        if candidate.soname == used.soname:
+            return replace(candidate, redirect=True, late=used.late)
+    raise AntiphonError(
+        f"{program} needs {used.soname}, which is not found on this machine",
+        hint="load the MPI's environment module, set LD_LIBRARY_PATH, or give its prefix with --mpi PATH",
+    )
+
+
+def _any_for_python(file: Path, env: Mapping[str, str], error: AntiphonError) -> Mpi:
+    """mpi4py found no library by itself: the first one that works with it when preloaded."""
+    for candidate in mpi.discover(env) if python_of(file) else []:
+        with contextlib.suppress(AntiphonError):
+            used = uses(file, env, preload=candidate.libmpi)
+            if used and used.soname == candidate.soname:
+                return replace(candidate, late=True, redirect=True)
+    raise error
+
+
+def _chosen(file: Path, choice: str, env: Mapping[str, str]) -> Mpi:
+    python = python_of(file)
+    if python is not None:
+        chosen = mpi.by_name(choice, env)
+        used = uses(file, env, preload=chosen.libmpi)
+        if used and used.soname != chosen.soname:
+            raise AntiphonError(
+                f"mpi4py of {python} is built for {used.soname}, but --mpi {choice} is {chosen.label} "
+                f"({chosen.soname})",
+                hint="choose an MPI with that ABI, or install mpi4py for the other (PyPI's wheel works with both)",
+            )
+        return replace(chosen, late=True, redirect=True)
+    used = uses(file, env)
+    chosen = mpi.by_name(choice, env, soname=used.soname if used else None)
+    other = used is None or used.libmpi is None or used.libmpi.resolve() != chosen.libmpi.resolve()
+    return replace(chosen, redirect=other, late=used is None)
+
+
+def _no_mpi(file: Path) -> str:
+    python, interpreter = python_of(file), interpreter_of(file)
+    if python is not None:
+        return f"{python} has no mpi4py"
+    if interpreter != file:
+        return f"a script of {interpreter.name}; its MPI cannot be told from the script"
+    return "is not linked to an MPI library"

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slurm: a list of nodes in the order of tasks, for the distribution `arbitrary`."""
+
+from __future__ import annotations
+
+from antiphon.placement.document import Placement
+from antiphon.placement.launchers import Written
+
+SUMMARY = "Slurm: SLURM_HOSTFILE, for --distribution=arbitrary"
+
+
+def write(placement: Placement) -> Written:
+    """One node a line; srun takes as many lines as there are tasks."""
+    left_out = []
+    if len(set(placement.core_of_rank)) > 1:
+        left_out.append("which core of its node a task is on: Slurm binds tasks of all nodes alike")
+    return Written(
+        "".join(f"{host}\n" for host in placement.hosts),
+        ["--distribution=arbitrary"],
+        {"SLURM_HOSTFILE": "FILE"},
+        command="srun",
+        left_out=left_out,
+    )
