@@ -31,8 +31,9 @@ enum class CreditWay : std::uint8_t {
   in_step,  ///< the algorithm's phases are steps that the protocol can take in step
 };
 
-/// One algorithm for one collective. Each lives in src/collectives/<collective>/<name>.cpp as the constant
-/// antiphon::<collective>_algorithms::<name>; the registry is generated from those paths.
+/// One algorithm for one collective: the constant antiphon::<collective>_algorithms::<name>, defined in
+/// src/collectives/<collective>/<name>.cpp. One that serves several collectives is defined once for each of them in
+/// src/collectives/<collective>+<collective>/<name>.cpp. The registry is generated from those paths.
 struct Algorithm {
   Collective collective;
   std::string_view name;

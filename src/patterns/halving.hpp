@@ -60,7 +60,7 @@ struct Halved {
 enum class HalvingOrder : std::uint8_t {
   near_first,  ///< partners 1, 2, 4… places away: keeps the order of operands; the part kept is not that of the rank's
                ///< place
-  far_first,  ///< partners P/2, P/4… away: place i keeps block i; needs a commutative operation
+  far_first,   ///< partners P/2, P/4… away: place i keeps block i; needs a commutative operation
 };
 
 /// Recursive halving among the acting ranks: in each step the partners each send the half of what they have that the

@@ -29,15 +29,4 @@ OpId multicast_from(Schedule& s, const Problem& p, int group, int from, const Ra
 void multicast_allgather(Schedule& s, const Problem& p, std::span<const Range> blocks, Dep own, int senders, Cut cut,
                          std::span<const OpId> free = {});
 
-/// allgather, allgatherv: parameters senders, segment_bytes, window.
-Schedule allgather_multicast(const Problem& p);
-
-/// scatter, scatterv: the root's blocks as one message (paper 1, §4.1: "aggregated"), of which each rank keeps its own.
-/// `members`: all ranks that are to hear it, in ascending order, the root among them. Parameters segment_bytes, window.
-Schedule scatter_multicast(const Problem& p, std::vector<std::int32_t> members);
-
-/// reduce_scatter, reduce_scatter_block: reduced to rank 0, and an aggregated scatter of the sums. Parameters radix,
-/// segment_bytes, window.
-Schedule reduce_scatter_multicast(const Problem& p);
-
 }  // namespace antiphon

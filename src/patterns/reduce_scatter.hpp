@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "antiphon/problem.hpp"
+#include "patterns/halving.hpp"
 
 namespace antiphon {
 
-// Algorithms of both reduce_scatter and reduce_scatter_block; their files in src/collectives tell what they are and
-// when they are good.
+/// Copies `result`, which is there after `since`, to the output. In place the output overlaps the input, so that the
+/// copy also waits for `readers`, the operations that still read the input.
+void copy_to_output(Schedule& s, const Problem& p, const Range& result, OpId since, const std::vector<OpId>& readers);
 
-/// Parameters segment_bytes, window. Commutative operations.
-Schedule reduce_scatter_ring(const Problem& p);
-/// Parameters piece_bytes, window, sync, token_bytes.
-Schedule reduce_scatter_pairwise(const Problem& p);
-/// Parameters piece_bytes, window. Commutative operations.
-Schedule reduce_scatter_halving(const Problem& p);
-/// Parameters piece_bytes, window. Any operation.
-Schedule reduce_scatter_butterfly(const Problem& p);
+/// An acting rank (see Folding) has `kept` its own block and that of the rank for which it acts: sends the latter.
+/// Returns where its own block is.
+Range give_pair_its_block(Schedule& s, const Problem& p, const Partial& kept, const Cut& cut);
 
 }  // namespace antiphon

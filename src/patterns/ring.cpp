@@ -16,11 +16,11 @@ constexpr int tags = 500;
 int gather_tag(int step) { return step % tags; }
 int reduce_tag(int step) { return tags + step % tags; }
 
-/// The receives and the sends, each one stream.
-struct Streams {
+/// The receives and the sends of a rank.
+struct RingLanes {
   Cut recv_cut, send_cut;
   Lane received, sent;
-  explicit Streams(const Cut& cut)
+  explicit RingLanes(const Cut& cut)
       : recv_cut{cut.piece_bytes, 2 * cut.window}, send_cut(cut), received(recv_cut), sent(send_cut) {}
 };
 
@@ -28,20 +28,20 @@ struct Streams {
 
 std::vector<OpId> ring_allgather(Schedule& s, const Ring& ring, std::span<const Range> blocks, Dep own,
                                  std::span<const OpId> busy) {
-  Streams streams(ring.cut);
+  RingLanes lanes(ring.cut);
   std::vector<OpId> arrival(blocks.size(), no_op);
   Dep have = own;
   for (int step = 1; step < ring.size; ++step) {
     const std::size_t out = ring.wrap(ring.rank - step + 1);
     const std::size_t in = ring.wrap(ring.rank - step);
     if (blocks[in].bytes > 0) {
-      arrival[in] = s.recv(ring.prev(), blocks[in], {}, streams.recv_cut, gather_tag(step));
+      arrival[in] = s.recv(ring.prev(), blocks[in], {}, lanes.recv_cut, gather_tag(step));
       if (!busy.empty() && busy[in] != no_op) s.after(pipelined(busy[in]));
-      streams.received.append(s);
+      lanes.received.append(s);
     }
     if (blocks[out].bytes > 0) {
-      s.send(ring.next(), blocks[out], {have}, streams.send_cut, gather_tag(step));
-      streams.sent.append(s);
+      s.send(ring.next(), blocks[out], {have}, lanes.send_cut, gather_tag(step));
+      lanes.sent.append(s);
     }
     have = pipelined(arrival[in]);
   }
@@ -51,7 +51,7 @@ std::vector<OpId> ring_allgather(Schedule& s, const Ring& ring, std::span<const 
 RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperands& memory, OpId ready) {
   // A slot is in use from the receive to the end of the send one step later: a third one is always free.
   constexpr std::size_t slots = 3;
-  Streams streams(ring.cut);
+  RingLanes lanes(ring.cut);
   std::vector<Range> slot;
   std::int64_t longest = 0;
   for (const Range& r : memory.operands) longest = std::max(longest, r.bytes);
@@ -76,15 +76,15 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
     if (operand.bytes > 0) {
       received =
           s.recv(ring.prev(), land, {in_slot && slot_free[index] != no_op ? pipelined(slot_free[index]) : Dep(no_op)},
-                 streams.recv_cut, reduce_tag(step));
+                 lanes.recv_cut, reduce_tag(step));
       // The block before may have been shorter than the one before that: that one must have left the slot as a whole.
       if (in_slot) s.after(slot_settled[index]);
-      streams.received.append(s);
+      lanes.received.append(s);
     }
     if (have.bytes > 0) {
       const OpId sent =
-          s.send(ring.next(), have, {step == 1 ? Dep(ready) : pipelined(reduced)}, streams.send_cut, reduce_tag(step));
-      streams.sent.append(s);
+          s.send(ring.next(), have, {step == 1 ? Dep(ready) : pipelined(reduced)}, lanes.send_cut, reduce_tag(step));
+      lanes.sent.append(s);
       // With landings the block's memory is free when it is sent; with slots its operand was free when it was reduced.
       if (step == 1 || !memory.landing.empty()) done.last_use[out] = sent;
       const std::size_t left = static_cast<std::size_t>(step - 1) % slots;

@@ -3,11 +3,39 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
+#include <vector>
 
+#include "antiphon/index.hpp"
 #include "patterns/cut.hpp"
-#include "patterns/tree.hpp"
 
 namespace antiphon {
+
+namespace {
+
+/// Where the blocks of a rooted collective are when those of a subtree (a run of places relative to the root) lie one
+/// after the other.
+class SubtreeBlocks {
+ public:
+  explicit SubtreeBlocks(const Problem& p);
+
+  /// Of the places first…last−1.
+  [[nodiscard]] std::int64_t bytes(int first, int last) const { return at_[at(last)] - at_[at(first)]; }
+  /// The blocks first…last−1 within memory that holds those from `base` on.
+  [[nodiscard]] Range of(const Range& memory, int base, int first, int last) const {
+    return memory.sub(bytes(base, first), bytes(first, last));
+  }
+  /// A message of these blocks from or to the root, as the runs that lie together in the root's memory: where blocks of
+  /// one size are in rank order, the one subtree that reaches past the last rank is two runs.
+  [[nodiscard]] std::vector<std::pair<int, int>> runs_at_root(int first, int last) const;
+  /// Blocks of one size, in rank order in the root's memory: messages can use that memory itself.
+  [[nodiscard]] bool in_rank_order() const { return in_rank_order_; }
+
+ private:
+  std::vector<std::int64_t> at_;
+  bool in_rank_order_;
+  int wrap_;  ///< the place of rank 0
+};
 
 SubtreeBlocks::SubtreeBlocks(const Problem& p)
     : at_{0}, in_rank_order_(!is_irregular(p.collective)), wrap_(p.size - p.root) {
@@ -23,8 +51,6 @@ std::vector<std::pair<int, int>> SubtreeBlocks::runs_at_root(int first, int last
   if (in_rank_order_ && first < wrap_ && wrap_ < last) return {{first, wrap_}, {wrap_, last}};
   return {{first, last}};
 }
-
-namespace {
 
 /// What both directions have in common.
 class SubtreeMessages {
@@ -167,17 +193,8 @@ class SubtreeMessages {
 
 }  // namespace
 
-Schedule scatter_binomial(const Problem& p) {
-  return SubtreeMessages(p, binomial_tree(p.relative(p.rank), p.size)).scatter();
-}
-Schedule gather_binomial(const Problem& p) {
-  return SubtreeMessages(p, binomial_tree(p.relative(p.rank), p.size)).gather();
-}
-Schedule scatter_binary(const Problem& p) {
-  return SubtreeMessages(p, binary_tree(p.relative(p.rank), p.size)).scatter();
-}
-Schedule gather_binary(const Problem& p) {
-  return SubtreeMessages(p, binary_tree(p.relative(p.rank), p.size)).gather();
-}
+Schedule scatter_subtrees(const Problem& p, Tree tree) { return SubtreeMessages(p, std::move(tree)).scatter(); }
+
+Schedule gather_subtrees(const Problem& p, Tree tree) { return SubtreeMessages(p, std::move(tree)).gather(); }
 
 }  // namespace antiphon

@@ -66,11 +66,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm gather_bcast{Collective::allgather,
-                                    "gather_bcast",
-                                    "up a k-nomial tree and down again; fewest messages, a few bytes",
-                                    parameters,
-                                    nullptr,
-                                    build};
+extern const Algorithm gather_bcast{
+    .collective = Collective::allgather,
+    .name = "gather_bcast",
+    .summary = "up a k-nomial tree and down again; fewest messages, a few bytes",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::allgather_algorithms

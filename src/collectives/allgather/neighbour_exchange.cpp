@@ -50,11 +50,12 @@ bool supports_problem(const Problem& p) { return p.size % 2 == 0 || p.size == 1;
 }  // namespace
 
 extern const Algorithm neighbour_exchange{
-    Collective::allgather,
-    "neighbour_exchange",
-    "neighbours on either side exchange in turns; even numbers of ranks, medium blocks",
-    parameters,
-    supports_problem,
-    build};
+    .collective = Collective::allgather,
+    .name = "neighbour_exchange",
+    .summary = "neighbours on either side exchange in turns; even numbers of ranks, medium blocks",
+    .parameters = parameters,
+    .supports = supports_problem,
+    .build = build,
+};
 
 }  // namespace antiphon::allgather_algorithms

@@ -33,11 +33,13 @@ bool supports_problem(const Problem& p) { return std::has_single_bit(static_cast
 
 }  // namespace
 
-extern const Algorithm recursive_doubling{Collective::allgather,
-                                          "recursive_doubling",
-                                          "pairs exchange all they have; powers of two, short and medium blocks",
-                                          parameters,
-                                          supports_problem,
-                                          build};
+extern const Algorithm recursive_doubling{
+    .collective = Collective::allgather,
+    .name = "recursive_doubling",
+    .summary = "pairs exchange all they have; powers of two, short and medium blocks",
+    .parameters = parameters,
+    .supports = supports_problem,
+    .build = build,
+};
 
 }  // namespace antiphon::allgather_algorithms

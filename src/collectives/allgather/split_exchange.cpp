@@ -71,11 +71,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm split_exchange{Collective::allgather,
-                                      "split_exchange",
-                                      "blocks split between pair and co-pair, in opposite directions; medium blocks",
-                                      parameters,
-                                      nullptr,
-                                      build};
+extern const Algorithm split_exchange{
+    .collective = Collective::allgather,
+    .name = "split_exchange",
+    .summary = "blocks split between pair and co-pair, in opposite directions; medium blocks",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::allgather_algorithms

@@ -39,13 +39,13 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm multicast{Collective::allreduce,
-                                 "multicast",
-                                 "reduced up a tree, one multicast down; short vectors, any operation",
-                                 parameters,
-                                 nullptr,
-                                 build,
-                                 Knowledge::local,
-                                 true};
+extern const Algorithm multicast{
+    .collective = Collective::allreduce,
+    .name = "multicast",
+    .summary = "reduced up a tree, one multicast down; short vectors, any operation",
+    .parameters = parameters,
+    .build = build,
+    .multicasts = true,
+};
 
 }  // namespace antiphon::allreduce_algorithms

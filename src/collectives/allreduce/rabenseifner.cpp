@@ -70,11 +70,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm rabenseifner{Collective::allreduce,
-                                    "rabenseifner",
-                                    "recursive halving, then doubling; medium and long vectors, any operation",
-                                    parameters,
-                                    nullptr,
-                                    build};
+extern const Algorithm rabenseifner{
+    .collective = Collective::allreduce,
+    .name = "rabenseifner",
+    .summary = "recursive halving, then doubling; medium and long vectors, any operation",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::allreduce_algorithms

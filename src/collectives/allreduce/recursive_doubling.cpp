@@ -49,11 +49,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm recursive_doubling{Collective::allreduce,
-                                          "recursive_doubling",
-                                          "partners exchange partial results; short vectors, any operation",
-                                          parameters,
-                                          nullptr,
-                                          build};
+extern const Algorithm recursive_doubling{
+    .collective = Collective::allreduce,
+    .name = "recursive_doubling",
+    .summary = "partners exchange partial results; short vectors, any operation",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::allreduce_algorithms

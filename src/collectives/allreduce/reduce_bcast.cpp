@@ -38,11 +38,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm reduce_bcast{Collective::allreduce,
-                                    "reduce_bcast",
-                                    "reduced up a tree or chain and sent down again in segments; any operation",
-                                    parameters,
-                                    nullptr,
-                                    build};
+extern const Algorithm reduce_bcast{
+    .collective = Collective::allreduce,
+    .name = "reduce_bcast",
+    .summary = "reduced up a tree or chain and sent down again in segments; any operation",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::allreduce_algorithms

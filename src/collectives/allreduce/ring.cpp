@@ -33,7 +33,12 @@ bool supports_problem(const Problem& p) { return p.commutative; }
 }  // namespace
 
 extern const Algorithm ring{
-    Collective::allreduce, "ring", "blocks reduced and passed on round the ring in segments; long vectors", parameters,
-    supports_problem,      build};
+    .collective = Collective::allreduce,
+    .name = "ring",
+    .summary = "blocks reduced and passed on round the ring in segments; long vectors",
+    .parameters = parameters,
+    .supports = supports_problem,
+    .build = build,
+};
 
 }  // namespace antiphon::allreduce_algorithms

@@ -34,13 +34,14 @@ bool supports_problem(const Problem& p) { return p.commutative; }
 
 }  // namespace
 
-extern const Algorithm ring_multicast{Collective::allreduce,
-                                      "ring_multicast",
-                                      "blocks reduced round the ring, then multicast; long vectors",
-                                      parameters,
-                                      supports_problem,
-                                      build,
-                                      Knowledge::local,
-                                      true};
+extern const Algorithm ring_multicast{
+    .collective = Collective::allreduce,
+    .name = "ring_multicast",
+    .summary = "blocks reduced round the ring, then multicast; long vectors",
+    .parameters = parameters,
+    .supports = supports_problem,
+    .build = build,
+    .multicasts = true,
+};
 
 }  // namespace antiphon::allreduce_algorithms

@@ -118,7 +118,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm bruck{Collective::alltoall, "bruck", "blocks travel together, digit by digit; short blocks",
-                             parameters,           nullptr, build};
+extern const Algorithm bruck{
+    .collective = Collective::alltoall,
+    .name = "bruck",
+    .summary = "blocks travel together, digit by digit; short blocks",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::alltoall_algorithms

@@ -78,11 +78,13 @@ bool supports_problem(const Problem& p) { return p.size <= most_ranks; }
 
 }  // namespace
 
-extern const Algorithm central{Collective::alltoall,
-                               "central",
-                               "up a k-nomial tree, sorted by rank 0, and down again; fewest messages, a few bytes",
-                               parameters,
-                               supports_problem,
-                               build};
+extern const Algorithm central{
+    .collective = Collective::alltoall,
+    .name = "central",
+    .summary = "up a k-nomial tree, sorted by rank 0, and down again; fewest messages, a few bytes",
+    .parameters = parameters,
+    .supports = supports_problem,
+    .build = build,
+};
 
 }  // namespace antiphon::alltoall_algorithms

@@ -51,7 +51,11 @@ bool supports_problem(const Problem& p) { return std::has_single_bit(static_cast
 }  // namespace
 
 extern const Algorithm hypercube{
-    Collective::alltoall, "hypercube", "partners exchange all that has to cross; powers of two, short blocks", {},
-    supports_problem,     build};
+    .collective = Collective::alltoall,
+    .name = "hypercube",
+    .summary = "partners exchange all that has to cross; powers of two, short blocks",
+    .supports = supports_problem,
+    .build = build,
+};
 
 }  // namespace antiphon::alltoall_algorithms

@@ -23,11 +23,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm tokens{Collective::alltoallv,
-                              "tokens",
-                              "receivers grant long blocks piece by piece; skewed sizes and hot spots",
-                              parameters,
-                              nullptr,
-                              build};
+extern const Algorithm tokens{
+    .collective = Collective::alltoallv,
+    .name = "tokens",
+    .summary = "receivers grant long blocks piece by piece; skewed sizes and hot spots",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::alltoallv_algorithms

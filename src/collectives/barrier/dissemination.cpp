@@ -17,6 +17,10 @@ Schedule build(const Problem& p) {
 }  // namespace
 
 extern const Algorithm dissemination{
-    Collective::barrier, "dissemination", "tokens at doubling distances", {}, nullptr, build};
+    .collective = Collective::barrier,
+    .name = "dissemination",
+    .summary = "tokens at doubling distances",
+    .build = build,
+};
 
 }  // namespace antiphon::barrier_algorithms

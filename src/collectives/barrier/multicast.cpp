@@ -34,8 +34,13 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm multicast{Collective::barrier, "multicast", "tokens up a k-nomial tree, one multicast to go on",
-                                 parameters,          nullptr,     build,
-                                 Knowledge::local,    true};
+extern const Algorithm multicast{
+    .collective = Collective::barrier,
+    .name = "multicast",
+    .summary = "tokens up a k-nomial tree, one multicast to go on",
+    .parameters = parameters,
+    .build = build,
+    .multicasts = true,
+};
 
 }  // namespace antiphon::barrier_algorithms

@@ -30,6 +30,10 @@ Schedule build(const Problem& p) {
 }  // namespace
 
 extern const Algorithm recursive_doubling{
-    Collective::barrier, "recursive_doubling", "tokens between partners at doubling distances", {}, nullptr, build};
+    .collective = Collective::barrier,
+    .name = "recursive_doubling",
+    .summary = "tokens between partners at doubling distances",
+    .build = build,
+};
 
 }  // namespace antiphon::barrier_algorithms

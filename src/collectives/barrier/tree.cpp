@@ -29,7 +29,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm tree{Collective::barrier, "tree",  "tokens up and down a k-nomial tree; fewest messages",
-                            parameters,          nullptr, build};
+extern const Algorithm tree{
+    .collective = Collective::barrier,
+    .name = "tree",
+    .summary = "tokens up and down a k-nomial tree; fewest messages",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::barrier_algorithms

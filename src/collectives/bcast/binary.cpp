@@ -22,7 +22,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm binary{Collective::bcast, "binary", "segments down a binary tree; medium messages, many ranks",
-                              parameters,        nullptr,  build};
+extern const Algorithm binary{
+    .collective = Collective::bcast,
+    .name = "binary",
+    .summary = "segments down a binary tree; medium messages, many ranks",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::bcast_algorithms

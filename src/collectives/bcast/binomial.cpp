@@ -24,7 +24,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm binomial{Collective::bcast, "binomial", "a binomial tree; short messages, any number of ranks",
-                                parameters,        nullptr,    build};
+extern const Algorithm binomial{
+    .collective = Collective::bcast,
+    .name = "binomial",
+    .summary = "a binomial tree; short messages, any number of ranks",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::bcast_algorithms

@@ -25,7 +25,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm chain{Collective::bcast, "chain", "segments flow along a chain of all ranks; long messages",
-                             parameters,        nullptr, build};
+extern const Algorithm chain{
+    .collective = Collective::bcast,
+    .name = "chain",
+    .summary = "segments flow along a chain of all ranks; long messages",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::bcast_algorithms

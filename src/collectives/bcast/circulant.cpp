@@ -39,11 +39,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm circulant{Collective::bcast,
-                                 "circulant",
-                                 "blocks in the fewest possible rounds on a circulant graph; medium and long messages",
-                                 parameters,
-                                 nullptr,
-                                 build};
+extern const Algorithm circulant{
+    .collective = Collective::bcast,
+    .name = "circulant",
+    .summary = "blocks in the fewest possible rounds on a circulant graph; medium and long messages",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::bcast_algorithms

@@ -22,7 +22,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm flat{Collective::bcast, "flat",  "the root sends to everybody; few ranks, short messages",
-                            parameters,        nullptr, build};
+extern const Algorithm flat{
+    .collective = Collective::bcast,
+    .name = "flat",
+    .summary = "the root sends to everybody; few ranks, short messages",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::bcast_algorithms

@@ -24,7 +24,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm kary{Collective::bcast, "kary",  "segments down a tree filled level by level; medium messages",
-                            parameters,        nullptr, build};
+extern const Algorithm kary{
+    .collective = Collective::bcast,
+    .name = "kary",
+    .summary = "segments down a tree filled level by level; medium messages",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::bcast_algorithms

@@ -31,7 +31,11 @@ Schedule build(const Problem& p) {
 }  // namespace
 
 extern const Algorithm knomial{
-    Collective::bcast, "knomial", "a tree whose ranks tell several others a round; short messages, any number of ranks",
-    parameters,        nullptr,   build};
+    .collective = Collective::bcast,
+    .name = "knomial",
+    .summary = "a tree whose ranks tell several others a round; short messages, any number of ranks",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::bcast_algorithms

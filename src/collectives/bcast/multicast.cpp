@@ -23,8 +23,13 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm multicast{Collective::bcast, "multicast", "one multicast; any size, the more ranks the better",
-                                 parameters,        nullptr,     build,
-                                 Knowledge::local,  true};
+extern const Algorithm multicast{
+    .collective = Collective::bcast,
+    .name = "multicast",
+    .summary = "one multicast; any size, the more ranks the better",
+    .parameters = parameters,
+    .build = build,
+    .multicasts = true,
+};
 
 }  // namespace antiphon::bcast_algorithms

@@ -4,7 +4,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/broadcast.hpp"
 #include "patterns/cut.hpp"
-#include "patterns/stream.hpp"
+#include "patterns/message_sequence.hpp"
 
 namespace antiphon::bcast_algorithms {
 
@@ -29,7 +29,7 @@ Schedule build(const Problem& p) {
   const bool shadow = place >= half;
   const bool shadowed = !shadow && place + half < p.size;
   const Tree tree = binomial_tree(core, half);
-  Stream to_shadow(cut, 2);
+  MessageSequence to_shadow(cut, 2);
 
   OpId have = no_op;  // all of [have_first, have_last)
   const auto pass_on = [&](int first, int last, OpId arrival) {
@@ -66,11 +66,11 @@ Schedule build(const Problem& p) {
 }  // namespace
 
 extern const Algorithm scatter_allgather_recursive_doubling{
-    Collective::bcast,
-    "scatter_allgather_recursive_doubling",
-    "blocks are scattered, then gathered by recursive doubling; medium messages",
-    parameters,
-    nullptr,
-    build};
+    .collective = Collective::bcast,
+    .name = "scatter_allgather_recursive_doubling",
+    .summary = "blocks are scattered, then gathered by recursive doubling; medium messages",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::bcast_algorithms

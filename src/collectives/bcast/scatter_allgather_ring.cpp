@@ -56,11 +56,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm scatter_allgather_ring{Collective::bcast,
-                                              "scatter_allgather_ring",
-                                              "blocks are scattered, then travel round a ring; long messages",
-                                              parameters,
-                                              nullptr,
-                                              build};
+extern const Algorithm scatter_allgather_ring{
+    .collective = Collective::bcast,
+    .name = "scatter_allgather_ring",
+    .summary = "blocks are scattered, then travel round a ring; long messages",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::bcast_algorithms

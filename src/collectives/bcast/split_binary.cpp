@@ -51,7 +51,11 @@ Schedule build(const Problem& p) {
 }  // namespace
 
 extern const Algorithm split_binary{
-    Collective::bcast, "split_binary", "halves down the halves of a binary tree, then exchanged; medium messages",
-    parameters,        nullptr,        build};
+    .collective = Collective::bcast,
+    .name = "split_binary",
+    .summary = "halves down the halves of a binary tree, then exchanged; medium messages",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::bcast_algorithms

@@ -36,7 +36,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm chain{Collective::exscan, "chain", "segments flow along a chain of all ranks; long messages",
-                             parameters,         nullptr, build};
+extern const Algorithm chain{
+    .collective = Collective::exscan,
+    .name = "chain",
+    .summary = "segments flow along a chain of all ranks; long messages",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::exscan_algorithms

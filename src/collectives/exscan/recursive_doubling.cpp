@@ -48,11 +48,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm recursive_doubling{Collective::exscan,
-                                          "recursive_doubling",
-                                          "results at doubling distances; short messages",
-                                          parameters,
-                                          nullptr,
-                                          build};
+extern const Algorithm recursive_doubling{
+    .collective = Collective::exscan,
+    .name = "recursive_doubling",
+    .summary = "results at doubling distances; short messages",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::exscan_algorithms

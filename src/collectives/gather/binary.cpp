@@ -15,11 +15,16 @@ constexpr Parameter parameters[] = {
 /// Up a binary tree: a rank collects the blocks of its two halves and passes them on in one message. No rank hears from
 /// more than two, so calls back to back follow each other more closely than up a binomial tree, and alone take about as
 /// long. Cost (pLogP): ⌈log2 P⌉ (L + 2 g(0)) + g(m) + g(2 m) + … + g(m P/2). A few bytes.
-Schedule build(const Problem& p) { return gather_binary(p); }
+Schedule build(const Problem& p) { return gather_subtrees(p, binary_tree(p.relative(p.rank), p.size)); }
 
 }  // namespace
 
-extern const Algorithm binary{Collective::gather, "binary", "blocks of whole subtrees up a binary tree; a few bytes",
-                              parameters,         nullptr,  build};
+extern const Algorithm binary{
+    .collective = Collective::gather,
+    .name = "binary",
+    .summary = "blocks of whole subtrees up a binary tree; a few bytes",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::gather_algorithms

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "antiphon/algorithm.hpp"
+#include "patterns/message_sequence.hpp"
 #include "patterns/slots.hpp"
-#include "patterns/stream.hpp"
 
 namespace antiphon::gather_algorithms {
 
@@ -21,8 +21,8 @@ Schedule build(const Problem& p) {
   const int place = p.relative(p.rank);
   const int nearer = p.absolute(place - 1 + p.size);
   const int farther = p.absolute(place + 1);
-  Stream in(cut);
-  Stream out(cut);
+  MessageSequence in(cut);
+  MessageSequence out(cut);
   if (place > 0) out.send(s, nearer, p.whole_input());
   Slots slots(s, place > 0 ? p.size - place - 1 : 0, p.bytes, cut);
   for (int from = place + 1; from < p.size; ++from) {
@@ -40,7 +40,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm chain{Collective::gather, "chain", "blocks flow along a chain to the root; long blocks",
-                             parameters,         nullptr, build};
+extern const Algorithm chain{
+    .collective = Collective::gather,
+    .name = "chain",
+    .summary = "blocks flow along a chain to the root; long blocks",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::gather_algorithms

@@ -46,7 +46,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm binomial{Collective::reduce, "binomial", "a binomial tree; short messages, any number of ranks",
-                                parameters,         nullptr,    build};
+extern const Algorithm binomial{
+    .collective = Collective::reduce,
+    .name = "binomial",
+    .summary = "a binomial tree; short messages, any number of ranks",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::reduce_algorithms

@@ -46,7 +46,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm chain{Collective::reduce, "chain", "segments flow along a chain of all ranks; long messages",
-                             parameters,         nullptr, build};
+extern const Algorithm chain{
+    .collective = Collective::reduce,
+    .name = "chain",
+    .summary = "segments flow along a chain of all ranks; long messages",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::reduce_algorithms

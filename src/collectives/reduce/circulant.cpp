@@ -94,11 +94,13 @@ bool supports(const Problem& p) { return p.commutative; }
 
 }  // namespace
 
-extern const Algorithm circulant{Collective::reduce,
-                                 "circulant",
-                                 "blocks in the fewest possible rounds on a circulant graph; medium and long messages",
-                                 parameters,
-                                 supports,
-                                 build};
+extern const Algorithm circulant{
+    .collective = Collective::reduce,
+    .name = "circulant",
+    .summary = "blocks in the fewest possible rounds on a circulant graph; medium and long messages",
+    .parameters = parameters,
+    .supports = supports,
+    .build = build,
+};
 
 }  // namespace antiphon::reduce_algorithms

@@ -48,7 +48,11 @@ Schedule build(const Problem& p) {
 }  // namespace
 
 extern const Algorithm in_order_binary{
-    Collective::reduce, "in_order_binary", "segments up a binary tree in rank order; medium messages, many ranks",
-    parameters,         nullptr,           build};
+    .collective = Collective::reduce,
+    .name = "in_order_binary",
+    .summary = "segments up a binary tree in rank order; medium messages, many ranks",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::reduce_algorithms

@@ -42,7 +42,12 @@ bool supports_problem(const Problem& p) { return p.commutative; }
 }  // namespace
 
 extern const Algorithm kary{
-    Collective::reduce, "kary",           "segments up a tree filled level by level; medium messages",
-    parameters,         supports_problem, build};
+    .collective = Collective::reduce,
+    .name = "kary",
+    .summary = "segments up a tree filled level by level; medium messages",
+    .parameters = parameters,
+    .supports = supports_problem,
+    .build = build,
+};
 
 }  // namespace antiphon::reduce_algorithms

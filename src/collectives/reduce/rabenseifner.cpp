@@ -135,7 +135,11 @@ Schedule build(const Problem& p) { return Halving(p).build(); }
 }  // namespace
 
 extern const Algorithm rabenseifner{
-    Collective::reduce, "rabenseifner", "reduce-scatter by halving, then a gather; long messages",
-    parameters,         nullptr,        build};
+    .collective = Collective::reduce,
+    .name = "rabenseifner",
+    .summary = "reduce-scatter by halving, then a gather; long messages",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::reduce_algorithms

@@ -55,11 +55,11 @@ Schedule build(const Problem& p) {
 }  // namespace
 
 extern const Algorithm reduce_scatter{
-    Collective::reduce_scatter_block,
-    "reduce_scatter",
-    "reduced up a k-nomial tree, scattered down again; fewest messages, any operation",
-    parameters,
-    nullptr,
-    build};
+    .collective = Collective::reduce_scatter_block,
+    .name = "reduce_scatter",
+    .summary = "reduced up a k-nomial tree, scattered down again; fewest messages, any operation",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::reduce_scatter_block_algorithms

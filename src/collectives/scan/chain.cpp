@@ -28,7 +28,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm chain{Collective::scan, "chain", "segments flow along a chain of all ranks; long messages",
-                             parameters,       nullptr, build};
+extern const Algorithm chain{
+    .collective = Collective::scan,
+    .name = "chain",
+    .summary = "segments flow along a chain of all ranks; long messages",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::scan_algorithms

@@ -34,11 +34,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm recursive_doubling{Collective::scan,
-                                          "recursive_doubling",
-                                          "results at doubling distances; short messages",
-                                          parameters,
-                                          nullptr,
-                                          build};
+extern const Algorithm recursive_doubling{
+    .collective = Collective::scan,
+    .name = "recursive_doubling",
+    .summary = "results at doubling distances; short messages",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::scan_algorithms

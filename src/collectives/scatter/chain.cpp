@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "antiphon/algorithm.hpp"
+#include "patterns/message_sequence.hpp"
 #include "patterns/slots.hpp"
-#include "patterns/stream.hpp"
 
 namespace antiphon::scatter_algorithms {
 
@@ -21,8 +21,8 @@ Schedule build(const Problem& p) {
   const int place = p.relative(p.rank);
   const int nearer = p.absolute(place - 1 + p.size);
   const int farther = p.absolute(place + 1);
-  Stream in(cut);
-  Stream out(cut);
+  MessageSequence in(cut);
+  MessageSequence out(cut);
   Slots slots(s, place > 0 ? p.size - place - 1 : 0, p.bytes, cut);
   for (int to = p.size - 1; to > place; --to) {
     if (place == 0) {
@@ -40,7 +40,12 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm chain{Collective::scatter, "chain", "blocks flow along a chain from the root; long blocks",
-                             parameters,          nullptr, build};
+extern const Algorithm chain{
+    .collective = Collective::scatter,
+    .name = "chain",
+    .summary = "blocks flow along a chain from the root; long blocks",
+    .parameters = parameters,
+    .build = build,
+};
 
 }  // namespace antiphon::scatter_algorithms

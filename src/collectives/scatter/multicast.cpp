@@ -2,7 +2,7 @@
 #include <numeric>
 
 #include "antiphon/algorithm.hpp"
-#include "patterns/multicast.hpp"
+#include "patterns/scatter_multicast.hpp"
 
 namespace antiphon::scatter_algorithms {
 
@@ -26,8 +26,12 @@ Schedule build(const Problem& p) {
 }  // namespace
 
 extern const Algorithm multicast{
-    Collective::scatter, "multicast", "all blocks in one multicast, each rank keeps its own; short blocks",
-    parameters,          nullptr,     build,
-    Knowledge::local,    true};
+    .collective = Collective::scatter,
+    .name = "multicast",
+    .summary = "all blocks in one multicast, each rank keeps its own; short blocks",
+    .parameters = parameters,
+    .build = build,
+    .multicasts = true,
+};
 
 }  // namespace antiphon::scatter_algorithms

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "patterns/multicast.hpp"
 #include "antiphon/algorithm.hpp"
+#include "patterns/scatter_multicast.hpp"
 
 namespace antiphon::scatterv_algorithms {
 
@@ -30,13 +30,14 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm multicast{Collective::scatterv,
-                                 "multicast",
-                                 "all blocks in one multicast to all, or to those who get something; short blocks",
-                                 parameters,
-                                 nullptr,
-                                 build,
-                                 Knowledge::all_counts,
-                                 true};
+extern const Algorithm multicast{
+    .collective = Collective::scatterv,
+    .name = "multicast",
+    .summary = "all blocks in one multicast to all, or to those who get something; short blocks",
+    .parameters = parameters,
+    .build = build,
+    .knowledge = Knowledge::all_counts,
+    .multicasts = true,
+};
 
 }  // namespace antiphon::scatterv_algorithms

@@ -8,12 +8,12 @@
 
 namespace antiphon {
 
-/// Several messages between the same two ranks in one direction, as one stream: the next begins while the last pieces
-/// of the one before are under way, and at most about a window of pieces is under way in all. Both sides make the same
-/// stream (same messages in the same order, same cut); messages match by tags that repeat only after `depth` messages.
-class Stream {
+/// Several messages between the same two ranks in one direction, without gaps: the next begins while the last pieces of
+/// the one before are under way, and at most about a window of pieces is under way in all. Both sides make the same
+/// sequence (messages in the same order, with the same cut); messages match by tags that repeat after `depth` messages.
+class MessageSequence {
  public:
-  explicit Stream(Cut cut, int first_tag = 0) : cut_(cut), first_tag_(first_tag) { recent_.fill(no_op); }
+  explicit MessageSequence(Cut cut, int first_tag = 0) : cut_(cut), first_tag_(first_tag) { recent_.fill(no_op); }
 
   OpId send(Schedule& s, int to_rank, const Range& from, Deps deps = {}) {
     return follow(s, s.send(to_rank, from, deps, cut_, tag()), from.bytes);

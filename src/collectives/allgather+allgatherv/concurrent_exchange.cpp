@@ -1,45 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "patterns/allgather.hpp"
-
 #include <algorithm>
 #include <bit>
 
+#include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
 #include "patterns/gathered.hpp"
-#include "patterns/ring.hpp"
 
 namespace antiphon {
 
-Schedule allgather_ring(const Problem& p) {
-  Schedule s;
-  std::vector<Range> blocks;
-  for (int i = 0; i < p.size; ++i) blocks.push_back(p.output_block(i));
-  const OpId own = s.copy(p.whole_input(), p.output_block(p.rank));
-  ring_allgather(s, {p.rank, p.size, cut_of(p)}, blocks, own);
-  return s;
-}
-
-Schedule allgather_bruck(const Problem& p) {
-  Schedule s;
-  const auto radix = static_cast<int>(p.parameter("radix"));
-  GatheredBlocks blocks(s, p, cut_of(p, "piece_bytes"));
-  std::vector<OpId> have{blocks.own()};
-  for (long long distance = 1; distance < p.size; distance *= radix) {
-    std::vector<OpId> arriving;
-    for (int digit = 1; digit < radix && digit * distance < p.size; ++digit) {
-      const int shift = static_cast<int>(digit * distance);
-      const int count = std::min(static_cast<int>(distance), p.size - shift);
-      const int from = (p.rank + shift) % p.size;
-      const auto received = blocks.recv(from, ring_runs(0, p.size, from, count), 0);
-      blocks.send((p.rank - shift + p.size) % p.size, ring_runs(0, p.size, p.rank, count), have, 0);
-      arriving.insert(arriving.end(), received.begin(), received.end());
-    }
-    have.insert(have.end(), arriving.begin(), arriving.end());
-  }
-  return s;
-}
-
 namespace {
+
+constexpr Parameter parameters[] = {
+    {"concurrency", 2, 1, 8, "groups, and so messages under way in each direction"},
+    {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece; 0 sends whole messages"},
+    {"window", 2, 1, 1024, "pieces of a message ahead of what comes in from the same group"},
+};
 
 /// P ranks in C groups of consecutive ranks, as even as possible.
 class Groups {
@@ -74,9 +49,13 @@ int source_place(const Groups& groups, int n, int place, int distance) {
   return groups.paired() ? place ^ distance : (place + distance) % n;
 }
 
-}  // namespace
-
-Schedule allgather_concurrent(const Problem& p) {
+/// Paper 4, §3.1: C groups. First every rank sends its block to its peer in each other group; then in each of log2(P/C)
+/// steps what it has of its own group to its pair and to the peers of its pair in the other groups, so C messages are
+/// under way in each direction. Groups of one power of two exchange in pairs; any other P has groups that differ by at
+/// most one rank, in which blocks go round as in the Bruck algorithm (a rank beyond a shorter group follows that
+/// group's first place). Cost: log2(P/C) (L + C·o) + (P−1) g(m). For networks and switches that carry several streams a
+/// port at once.
+Schedule build(const Problem& p) {
   Schedule s;
   const Groups groups(p.size, static_cast<int>(std::min<std::int64_t>(p.parameter("concurrency"), p.size)));
   const int mine = groups.group_of(p.rank);
@@ -105,5 +84,27 @@ Schedule allgather_concurrent(const Problem& p) {
   }
   return s;
 }
+
+}  // namespace
+
+namespace allgather_algorithms {
+extern const Algorithm concurrent_exchange{
+    .collective = Collective::allgather,
+    .name = "concurrent_exchange",
+    .summary = "exchanges in several groups at once (concurrency index); short and medium blocks",
+    .parameters = parameters,
+    .build = build,
+};
+}  // namespace allgather_algorithms
+
+namespace allgatherv_algorithms {
+extern const Algorithm concurrent_exchange{
+    .collective = Collective::allgatherv,
+    .name = "concurrent_exchange",
+    .summary = "exchanges in several groups at once (concurrency index); short and medium blocks",
+    .parameters = parameters,
+    .build = build,
+};
+}  // namespace allgatherv_algorithms
 
 }  // namespace antiphon

@@ -3,7 +3,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/phases.hpp"
 
-namespace antiphon::alltoall_algorithms {
+namespace antiphon {
 
 namespace {
 
@@ -15,9 +15,10 @@ constexpr Parameter parameters[] = {
 };
 
 /// Phases in which ranks exchange in pairs: rank XOR i if P is a power of two, else the rounds of a round-robin
-/// tournament (P−1 for even P, P for odd P, when each rank sits out once). As in `rotated`, pieces are in lock-step,
-/// here with the very rank they go to, so that either side of a pair holds back the other. Cost: (P−1)·m over one link,
-/// plus a latency per window.
+/// tournament (P−1 for even P; P for odd P, when each rank sits out once). As in `rotated`, pieces are in lock-step,
+/// here with the very rank to which they go, so that either side of a pair holds back the other; the longer of two
+/// unequal blocks goes on alone. Cost: (P−1)·m over one link, plus a latency per window. Unequal blocks: the largest of
+/// all sums over phases of the longer of both blocks.
 Schedule build(const Problem& p) {
   Schedule s;
   s.copy(p.input_block(p.rank), p.output_block(p.rank));
@@ -33,11 +34,24 @@ Schedule build(const Problem& p) {
 
 }  // namespace
 
-extern const Algorithm exchange_xor{Collective::alltoall,
-                                    "exchange_xor",
-                                    "exchanges in pairs, in lock-step pieces; XOR phases or a round-robin tournament",
-                                    parameters,
-                                    nullptr,
-                                    build};
+namespace alltoall_algorithms {
+extern const Algorithm exchange_xor{
+    .collective = Collective::alltoall,
+    .name = "exchange_xor",
+    .summary = "exchanges in pairs, in lock-step pieces; XOR phases or a round-robin tournament",
+    .parameters = parameters,
+    .build = build,
+};
+}  // namespace alltoall_algorithms
 
-}  // namespace antiphon::alltoall_algorithms
+namespace alltoallv_algorithms {
+extern const Algorithm exchange_xor{
+    .collective = Collective::alltoallv,
+    .name = "exchange_xor",
+    .summary = "exchanges in pairs, in lock-step pieces; blocks of about equal length",
+    .parameters = parameters,
+    .build = build,
+};
+}  // namespace alltoallv_algorithms
+
+}  // namespace antiphon

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "patterns/ring.hpp"
+#include "antiphon/algorithm.hpp"
+#include "patterns/cut.hpp"
+#include "patterns/reduce_scatter.hpp"
+
+namespace antiphon {
+
+namespace {
+
+constexpr Parameter parameters[] = {
+    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 passes on whole blocks"},
+    {"window", 8, 1, 1024, "segments under way to the next rank"},
+};
+
+/// A block is reduced on its way round the ring to its rank, segment by segment as it comes in; steps follow each other
+/// without a gap. Cost (pLogP): (P−1)(g(m) + reduce(segment)), plus the latency of a segment per step at worst. Each
+/// port carries one stream. Good for long blocks of about equal length; needs a commutative operation.
+Schedule build(const Problem& p) {
+  Schedule s;
+  std::vector<Range> operands;
+  for (int i = 0; i < p.size; ++i) operands.push_back(p.input_block(i));
+  if (p.size == 1) {
+    s.copy(operands[0], p.whole_output());
+    return s;
+  }
+  const Range result = p.in_place ? s.scratch(p.bytes) : p.whole_output();
+  const auto reduced = ring_reduce_scatter(s, {p.rank, p.size, cut_of(p)}, {operands, {}, result});
+  if (p.in_place) copy_to_output(s, p, result, reduced.result, reduced.last_use);
+  return s;
+}
+
+bool supports_problem(const Problem& p) { return p.commutative; }
+
+}  // namespace
+
+namespace reduce_scatter_algorithms {
+extern const Algorithm ring{
+    .collective = Collective::reduce_scatter,
+    .name = "ring",
+    .summary = "blocks reduced on their way round the ring; long blocks",
+    .parameters = parameters,
+    .supports = supports_problem,
+    .build = build,
+};
+}  // namespace reduce_scatter_algorithms
+
+namespace reduce_scatter_block_algorithms {
+extern const Algorithm ring{
+    .collective = Collective::reduce_scatter_block,
+    .name = "ring",
+    .summary = "blocks reduced on their way round the ring; long blocks",
+    .parameters = parameters,
+    .supports = supports_problem,
+    .build = build,
+};
+}  // namespace reduce_scatter_block_algorithms
+
+}  // namespace antiphon
