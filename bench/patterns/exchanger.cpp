@@ -9,7 +9,7 @@
 #include "../collectives/options.hpp"
 #include "antiphon.h"
 #include "antiphon/error.hpp"
-#include "executor.hpp"
+#include "run/executor.hpp"
 
 namespace bench {
 

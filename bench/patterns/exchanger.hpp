@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "exchange.hpp"
+#include "run/exchange.hpp"
 
 namespace bench {
 

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "compress/control.hpp"
-#include "multicast_lanes.hpp"
-#include "persistent.hpp"
-#include "summary.hpp"
+#include "entry/persistent.hpp"
+#include "multicast/lanes.hpp"
+#include "observe/summary.hpp"
 
 namespace antiphon::mpi {
 

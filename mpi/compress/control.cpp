@@ -12,8 +12,8 @@
 #include "compress/messages.hpp"
 #include "compress/outgoing.hpp"
 #include "compress/tracked.hpp"
-#include "watch.hpp"
-#include "world.hpp"
+#include "job/world.hpp"
+#include "observe/watch.hpp"
 
 namespace antiphon::mpi {
 

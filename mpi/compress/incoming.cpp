@@ -11,7 +11,7 @@
 #include "compress/cost.hpp"
 #include "compress/losses.hpp"
 #include "compress/mark.hpp"
-#include "settings.hpp"
+#include "job/settings.hpp"
 
 namespace antiphon::mpi {
 

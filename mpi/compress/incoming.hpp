@@ -8,8 +8,8 @@
 #include <list>
 #include <memory>
 
+#include "call/datatype.hpp"
 #include "compress/messages.hpp"
-#include "datatype.hpp"
 
 namespace antiphon::mpi {
 

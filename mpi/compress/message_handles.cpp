@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handles of messages that MPI_Mprobe took out of the library, in Fortran. MPICH's are numbers in both languages.
 #include "compress/framed.hpp"
-#include "library.hpp"
+#include "job/library.hpp"
 
 #if ANTIPHON_ABI_OPENMPI
 

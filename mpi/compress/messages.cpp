@@ -7,7 +7,7 @@
 #include <string>
 
 #include "compress/control.hpp"
-#include "world.hpp"
+#include "job/world.hpp"
 
 namespace antiphon::mpi {
 

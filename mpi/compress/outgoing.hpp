@@ -6,10 +6,10 @@
 
 #include <mutex>
 
+#include "call/datatype.hpp"
 #include "compress/mutex.hpp"
 #include "compress/native.hpp"
 #include "compress/pool.hpp"
-#include "datatype.hpp"
 
 namespace antiphon::mpi {
 

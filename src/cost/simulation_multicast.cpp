@@ -12,7 +12,7 @@ namespace antiphon {
 
 namespace {
 
-/// Sends of at most so many bytes are copied by the transport: the sender goes on (mpi/multicast_lanes.cpp).
+/// Sends of at most so many bytes are copied by the transport: the sender goes on (mpi/multicast/lanes.cpp).
 constexpr std::int64_t most_copied_bytes = 65536;
 
 int multicast_tag(int tag) { return tag ^ (1 << 30); }

@@ -92,7 +92,7 @@ void CostSimulation::count_packets(const Message& m, double now) {
 }
 
 /// A last look before the core is given away. Who waits for nothing but multicasts' packets then sleeps
-/// (mpi/executor.cpp).
+/// (mpi/run/executor.cpp).
 void CostSimulation::look(int rank, double now) {
   const auto r = static_cast<std::size_t>(rank);
   if (ready_[r] || !arrived_[r].empty()) return step(rank, now);

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(shutil.which("nm") is None, reason="needs binuti
 
 def names(file: str) -> set[str]:
     """The calls that a list names."""
-    lines = (ROOT / "mpi" / file).read_text().splitlines()
+    lines = (ROOT / "mpi" / "bindings" / file).read_text().splitlines()
     return {line.strip() for line in lines if line.strip() and not line.startswith("#")}
 
 

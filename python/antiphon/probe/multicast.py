@@ -21,7 +21,7 @@ TURNS = benchmark.Cell("allgather", 8, 0, ("throughput",), (f"{CHOICE}:senders=1
 TURNS_BUDGET_S = 0.5
 #: Fewer ranks on a core leave it idle between two messages.
 LEAST_RANKS_PER_CORE = 2
-#: What antiphon_chosen says of a choice whose group could not be opened (mpi/intercept.cpp).
+#: What antiphon_chosen says of a choice whose group could not be opened (mpi/entry/intercept.cpp).
 WITHOUT = " without multicast: "
 
 

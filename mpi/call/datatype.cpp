@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call/datatype.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+namespace antiphon::mpi {
+
+namespace {
+
+int keyval = MPI_KEYVAL_INVALID;
+/// A communicator whose errors are nobody's business. Set in prepare_datatypes(): not all libraries have constants for
+/// handles.
+MPI_Comm quiet;
+
+int delete_info(MPI_Datatype, int, void* value, void*) {
+  delete static_cast<TypeInfo*>(value);
+  return MPI_SUCCESS;
+}
+
+codec::Element element_of_named(MPI_Datatype type) {
+  if (type == MPI_DOUBLE || type == MPI_DOUBLE_PRECISION) return codec::Element::f64;
+  if (type == MPI_FLOAT || type == MPI_REAL) return codec::Element::f32;
+  if (type == MPI_INT || type == MPI_INTEGER || type == MPI_INT32_T) return codec::Element::i32;
+  if (type == MPI_LONG || type == MPI_INT64_T) return codec::Element::i64;
+  return codec::Element::unknown;
+}
+
+TypeInfo predefined_info(MPI_Datatype type) {
+  int size = 0;
+  MPI_Aint lb = 0;
+  MPI_Aint extent = 0;
+  PMPI_Type_size(type, &size);
+  PMPI_Type_get_extent(type, &lb, &extent);
+  return {size, extent, 0, extent, true, lb == 0 && size == extent, nullptr, element_of_named(type)};
+}
+
+/// Sizes alone do not tell: an indexed type may permute its elements without a gap. So only types made of nothing but
+/// dup and contiguous of predefined types count; all others are packed.
+bool layout_is_plain(MPI_Datatype type) {
+  Making making;
+  Parts parts;
+  if (!how_made(type, making)) return false;
+  if (making.combiner == MPI_COMBINER_NAMED) return predefined_info(type).contiguous;
+  const bool known = making.combiner == MPI_COMBINER_DUP || making.combiner == MPI_COMBINER_CONTIGUOUS;
+  if (!known || making.large || !parts_of(type, making, parts)) return false;
+  const bool plain = layout_is_plain(parts.base);
+  give_back(parts.base);
+  return plain;
+}
+
+/// Found where a type is made of one other, however often.
+codec::Element element_within(MPI_Datatype type) {
+  Making making;
+  Parts parts;
+  if (!how_made(type, making)) return codec::Element::unknown;
+  if (making.combiner == MPI_COMBINER_NAMED) return element_of_named(type);
+  if (making.large || making.types != 1 || !parts_of(type, making, parts)) return codec::Element::unknown;
+  const codec::Element element = element_within(parts.base);
+  give_back(parts.base);
+  return element;
+}
+
+void measure(MPI_Datatype type, TypeInfo& info) {
+  MPI_Count size = 0;
+  MPI_Aint lb = 0;
+  MPI_Aint extent = 0;
+  MPI_Aint true_lb = 0;
+  MPI_Aint true_extent = 0;
+  PMPI_Type_size_x(type, &size);
+  PMPI_Type_get_extent(type, &lb, &extent);
+  PMPI_Type_get_true_extent(type, &true_lb, &true_extent);
+  info.size_bytes = size;
+  info.extent_bytes = extent;
+  info.true_lb_bytes = true_lb;
+  info.true_extent_bytes = true_extent;
+}
+
+/// PMPI_Pack counts in int: so many elements at most go at once.
+std::int64_t chunk_elements(const TypeInfo& info) {
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+  return std::max<std::int64_t>(1, most_bytes / std::max<std::int64_t>(1, info.size_bytes));
+}
+
+/// Sends to nobody, for which no memory is read: the library says whether it would take this type in a message at all.
+bool committed(MPI_Datatype type) {
+  char nothing = 0;
+  return PMPI_Send(&nothing, 1, type, MPI_PROC_NULL, 0, quiet) == MPI_SUCCESS;
+}
+
+/// False, and nothing is kept, while the type is not committed.
+bool kept_info(MPI_Datatype type, TypeInfo& info) {
+  void* kept = nullptr;
+  int found = 0;
+  PMPI_Type_get_attr(type, keyval, static_cast<void*>(&kept), &found);
+  if (found == 0) {
+    if (!committed(type)) return false;
+    // Threads may meet a type for the first time at once; what one has set must not be replaced under another's eyes.
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    PMPI_Type_get_attr(type, keyval, static_cast<void*>(&kept), &found);
+    if (found == 0) {
+      auto* fresh = new TypeInfo;
+      measure(type, *fresh);
+      fresh->contiguous = layout_is_plain(type);
+      if (!fresh->contiguous) fresh->layout = layout_of(type);
+      fresh->element = element_within(type);
+      PMPI_Type_set_attr(type, keyval, fresh);
+      kept = fresh;
+    }
+  }
+  info = *static_cast<const TypeInfo*>(kept);
+  return true;
+}
+
+/// A library may refuse the null address that MPI_BOTTOM is, so elements there are described from another place.
+class FromBottom {
+ public:
+  FromBottom(int count, MPI_Datatype type) {
+    MPI_Aint anchor = 0;
+    PMPI_Get_address(&anchor_, &anchor);
+    MPI_Aint place = -anchor;
+    PMPI_Type_create_hindexed(1, &count, &place, type, &type_);
+    PMPI_Type_commit(&type_);
+  }
+  ~FromBottom() { PMPI_Type_free(&type_); }
+  FromBottom(const FromBottom&) = delete;
+  FromBottom& operator=(const FromBottom&) = delete;
+  [[nodiscard]] void* buffer() { return &anchor_; }
+  [[nodiscard]] MPI_Datatype type() const { return type_; }
+
+ private:
+  std::byte anchor_{};
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+int pack_some(const void* from, int count, MPI_Datatype type, std::byte* to, int bytes) {
+  int position = 0;
+  if (from != MPI_BOTTOM) return PMPI_Pack(from, count, type, to, bytes, &position, MPI_COMM_SELF);
+  FromBottom shifted(count, type);
+  return PMPI_Pack(shifted.buffer(), 1, shifted.type(), to, bytes, &position, MPI_COMM_SELF);
+}
+
+int unpack_some(const std::byte* from, int bytes, void* to, int count, MPI_Datatype type) {
+  int position = 0;
+  if (to != MPI_BOTTOM) return PMPI_Unpack(from, bytes, &position, to, count, type, MPI_COMM_SELF);
+  FromBottom shifted(count, type);
+  return PMPI_Unpack(from, bytes, &position, shifted.buffer(), 1, shifted.type(), MPI_COMM_SELF);
+}
+
+}  // namespace
+
+void prepare_datatypes() {
+  PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, delete_info, &keyval, nullptr);
+  PMPI_Comm_dup(MPI_COMM_SELF, &quiet);
+  PMPI_Comm_set_errhandler(quiet, MPI_ERRORS_RETURN);
+}
+
+void release_datatypes() {
+  PMPI_Type_free_keyval(&keyval);
+  PMPI_Comm_free(&quiet);
+}
+
+bool how_made(MPI_Datatype type, Making& m) {
+#if ANTIPHON_HAS_LARGE_COUNT
+  // For types made with large counts the older function is an error, which may end the program.
+  if (PMPI_Type_get_envelope_c != nullptr) {
+    MPI_Count integers = 0;
+    MPI_Count addresses = 0;
+    MPI_Count counts = 0;
+    MPI_Count types = 0;
+    if (PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &m.combiner) != MPI_SUCCESS)
+      return false;
+    m.integers = static_cast<int>(integers);
+    m.addresses = static_cast<int>(addresses);
+    m.types = static_cast<int>(types);
+    m.large = counts > 0;
+    return true;
+  }
+#endif
+  return PMPI_Type_get_envelope(type, &m.integers, &m.addresses, &m.types, &m.combiner) == MPI_SUCCESS;
+}
+
+bool parts_of(MPI_Datatype type, const Making& making, Parts& parts) {
+  parts.integers.resize(static_cast<std::size_t>(making.integers) + 1);
+  parts.addresses.resize(static_cast<std::size_t>(making.addresses) + 1);
+  return PMPI_Type_get_contents(type, making.integers, making.addresses, 1, parts.integers.data(),
+                                parts.addresses.data(), &parts.base) == MPI_SUCCESS;
+}
+
+void give_back(MPI_Datatype& part) {
+  Making making;
+  if (how_made(part, making) && making.combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&part);
+}
+
+bool inspect(MPI_Datatype type, TypeInfo& info) {
+  if (type == MPI_DATATYPE_NULL) return false;
+  Making making;
+  if (!how_made(type, making)) return false;
+  if (making.combiner == MPI_COMBINER_NAMED) {
+    info = predefined_info(type);
+    return true;
+  }
+  return kept_info(type, info);
+}
+
+int pack(const void* from, std::int64_t count, MPI_Datatype type, const TypeInfo& info, std::byte* to) {
+  if (info.layout && from != MPI_BOTTOM) {
+    gather(*info.layout, from, count, to);
+    return MPI_SUCCESS;
+  }
+  const std::int64_t step = chunk_elements(info);
+  for (std::int64_t i = 0; i < count; i += step) {
+    const auto n = static_cast<int>(std::min(step, count - i));
+    const auto bytes = static_cast<int>(n * info.size_bytes);
+    const int rc = pack_some(static_cast<const std::byte*>(from) + i * info.extent_bytes, n, type,
+                             to + i * info.size_bytes, bytes);
+    if (rc != MPI_SUCCESS) return rc;
+  }
+  return MPI_SUCCESS;
+}
+
+int unpack(const std::byte* from, void* to, std::int64_t count, MPI_Datatype type, const TypeInfo& info) {
+  if (info.layout && to != MPI_BOTTOM) {
+    scatter(*info.layout, from, count, to);
+    return MPI_SUCCESS;
+  }
+  const std::int64_t step = chunk_elements(info);
+  for (std::int64_t i = 0; i < count; i += step) {
+    const auto n = static_cast<int>(std::min(step, count - i));
+    const auto bytes = static_cast<int>(n * info.size_bytes);
+    const int rc =
+        unpack_some(from + i * info.size_bytes, bytes, static_cast<std::byte*>(to) + i * info.extent_bytes, n, type);
+    if (rc != MPI_SUCCESS) return rc;
+  }
+  return MPI_SUCCESS;
+}
+
+}  // namespace antiphon::mpi

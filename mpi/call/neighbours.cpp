@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call/neighbours.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "call/datatype.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+/// Names of Form, in its order, without the first.
+constexpr std::array<std::string_view, form_count - 1> form_names{"alltoallw",           "neighbor_allgather",
+                                                                  "neighbor_allgatherv", "neighbor_alltoall",
+                                                                  "neighbor_alltoallv",  "neighbor_alltoallw"};
+
+/// Blocks of a grid: for each dimension, the one from and to the lower neighbour, then the upper one's.
+NeighbourLists of_grid(MPI_Comm comm) {
+  NeighbourLists lists{.known = true};
+  int dimensions = 0;
+  PMPI_Cartdim_get(comm, &dimensions);
+  for (int d = 0; d < dimensions; ++d) {
+    int lower = MPI_PROC_NULL;
+    int upper = MPI_PROC_NULL;
+    PMPI_Cart_shift(comm, d, 1, &lower, &upper);
+    lists.sources.push_back(lower);
+    lists.sources.push_back(upper);
+  }
+  lists.destinations = lists.sources;
+  return lists;
+}
+
+NeighbourLists of_graph(MPI_Comm comm) {
+  NeighbourLists lists{.known = true};
+  int rank = 0;
+  int count = 0;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Graph_neighbors_count(comm, rank, &count);
+  lists.sources.resize(static_cast<std::size_t>(count));
+  PMPI_Graph_neighbors(comm, rank, count, lists.sources.data());
+  lists.destinations = lists.sources;
+  return lists;
+}
+
+NeighbourLists of_distributed_graph(MPI_Comm comm) {
+  NeighbourLists lists{.known = true};
+  int in = 0;
+  int out = 0;
+  int weighted = 0;
+  PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+  lists.sources.resize(static_cast<std::size_t>(in));
+  lists.destinations.resize(static_cast<std::size_t>(out));
+  // Room for weights, which a library writes wherever the graph has some.
+  std::vector<int> in_weights(lists.sources.size() + 1);
+  std::vector<int> out_weights(lists.destinations.size() + 1);
+  PMPI_Dist_graph_neighbors(comm, in, lists.sources.data(), in_weights.data(), out, lists.destinations.data(),
+                            out_weights.data());
+  return lists;
+}
+
+bool has_duplicates(std::vector<int> ranks) {
+  std::erase(ranks, MPI_PROC_NULL);
+  std::sort(ranks.begin(), ranks.end());
+  return std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
+}
+
+/// A block of one side of a call.
+struct Block {
+  std::int64_t count = 0;
+  std::int64_t place_bytes = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  std::int64_t size_bytes = 0;  ///< of an element
+};
+
+bool block_of(const Call& call, bool sends, std::int64_t k, Block& block) {
+  const Integers& counts = sends ? call.sendcounts : call.recvcounts;
+  const Integers& displs = sends ? call.senddispls : call.recvdispls;
+  block.type = has_types(call.form) ? (sends ? call.sendtypes : call.recvtypes)[k]
+               : sends              ? call.sendtype
+                                    : call.recvtype;
+  block.count = counts.present() ? counts[k] : sends ? call.sendcount : call.recvcount;
+  TypeInfo info;
+  if (!inspect(block.type, info)) return block.count == 0 && has_types(call.form);
+  block.size_bytes = info.size_bytes;
+  const bool same_for_all = sends && (call.form == Form::neighbor_allgather || call.form == Form::neighbor_allgatherv);
+  if (has_types(call.form)) block.place_bytes = displs[k];
+  else if (!same_for_all) block.place_bytes = (displs.present() ? displs[k] : k * block.count) * info.extent_bytes;
+  return true;
+}
+
+}  // namespace
+
+std::string_view kind_name(int kind) {
+  return kind < collective_count ? name(static_cast<Collective>(kind))
+                                 : form_names[static_cast<std::size_t>(kind - collective_count)];
+}
+
+NeighbourLists neighbours_of(MPI_Comm comm) {
+  int topology = MPI_UNDEFINED;
+  if (comm == MPI_COMM_NULL || PMPI_Topo_test(comm, &topology) != MPI_SUCCESS) return {};
+  if (topology == MPI_CART) return of_grid(comm);
+  if (topology == MPI_GRAPH) return of_graph(comm);
+  return topology == MPI_DIST_GRAPH ? of_distributed_graph(comm) : NeighbourLists{};
+}
+
+Neighbours::Neighbours(MPI_Comm comm) : lists_(neighbours_of(comm)) {
+  distinct_ = lists_.known && !has_duplicates(lists_.sources) && !has_duplicates(lists_.destinations);
+}
+
+void Neighbours::resize(Side& side, int size) {
+  const auto ranks = static_cast<std::size_t>(size);
+  side.counts.resize(ranks);
+  side.displs.resize(ranks);
+  side.types.resize(ranks, MPI_DATATYPE_NULL);
+}
+
+/// The same ranks each time: all others keep their empty blocks.
+bool Neighbours::fill(Side& side, const std::vector<int>& ranks, const Call& call, bool sends) {
+  for (std::size_t k = 0; k < ranks.size(); ++k) {
+    if (ranks[k] == MPI_PROC_NULL) continue;
+    Block block;
+    if (!block_of(call, sends, static_cast<std::int64_t>(k), block)) return false;
+    const auto rank = static_cast<std::size_t>(ranks[k]);
+    side.counts[rank] = block.count;
+    side.displs[rank] = block.place_bytes;
+    side.types[rank] = block.type;
+  }
+  return true;
+}
+
+const Call* Neighbours::spread(const Call& call, int size) {
+  if (!distinct_) return nullptr;
+  if (!spread_) {
+    resize(send_, size);
+    resize(recv_, size);
+    spread_ =
+        std::make_unique<Call>(Call{.collective = Collective::alltoallv, .form = Form::alltoallw, .comm = call.comm});
+    spread_->sendcounts = send_.counts.data();
+    spread_->senddispls = send_.displs.data();
+    spread_->sendtypes = send_.types.data();
+    spread_->recvcounts = recv_.counts.data();
+    spread_->recvdispls = recv_.displs.data();
+    spread_->recvtypes = recv_.types.data();
+  }
+  spread_->sendbuf = call.sendbuf;
+  spread_->recvbuf = call.recvbuf;
+  if (!fill(send_, lists_.destinations, call, true) || !fill(recv_, lists_.sources, call, false)) return nullptr;
+  return spread_.get();
+}
+
+bool bytes_by_rank(const Call& call, std::vector<std::int64_t>& to, std::vector<std::int64_t>& from) {
+  int size = 0;
+  PMPI_Comm_size(call.comm, &size);
+  NeighbourLists lists;
+  if (has_neighbours(call.form)) {
+    lists = neighbours_of(call.comm);
+  } else {
+    for (int r = 0; r < size; ++r) lists.sources.push_back(r);
+    lists.destinations = lists.sources;
+  }
+  const auto add = [&](std::vector<std::int64_t>& bytes, const std::vector<int>& ranks, bool sends) {
+    bytes.assign(static_cast<std::size_t>(size), 0);
+    for (std::size_t k = 0; k < ranks.size(); ++k) {
+      Block block;
+      if (ranks[k] == MPI_PROC_NULL) continue;
+      if (!block_of(call, sends, static_cast<std::int64_t>(k), block)) return false;
+      bytes[static_cast<std::size_t>(ranks[k])] += std::max<std::int64_t>(0, block.count) * block.size_bytes;
+    }
+    return true;
+  };
+  // In place, what goes to a rank is as much as what comes from it.
+  const bool in_place = call.sendbuf == MPI_IN_PLACE;
+  return add(from, lists.sources, false) && add(to, lists.destinations, !in_place);
+}
+
+}  // namespace antiphon::mpi

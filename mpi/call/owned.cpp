@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call/owned.hpp"
+
+#include "antiphon/error.hpp"
+
+namespace antiphon::mpi {
+
+OwnedCall::OwnedCall(const Call& given, int rank, int size) : call_(given) {
+  const bool scatters = given.collective == Collective::scatterv;
+  const bool gathers = given.collective == Collective::gatherv;
+  const bool sends = given.sendbuf != MPI_IN_PLACE && (!scatters || rank == given.root);
+  const bool receives = given.recvbuf != MPI_IN_PLACE && (!gathers || rank == given.root);
+  // A reduction's type is handed to the program's operation, which may know it by its handle: not a copy of it.
+  if (sends && !is_reduction(given.collective)) call_.sendtype = keep(given.sendtype);
+  if (receives) call_.recvtype = keep(given.recvtype);
+  call_.sendcounts = sends ? keep(given.sendcounts, size) : Integers{};
+  call_.senddispls = sends ? keep(given.senddispls, size) : Integers{};
+  call_.recvcounts = receives ? keep(given.recvcounts, size) : Integers{};
+  call_.recvdispls = receives ? keep(given.recvdispls, size) : Integers{};
+  call_.sendtypes = sends ? keep(given.sendtypes, call_.sendcounts, size) : nullptr;
+  call_.recvtypes = receives ? keep(given.recvtypes, call_.recvcounts, size) : nullptr;
+}
+
+OwnedCall::~OwnedCall() {
+  for (MPI_Datatype& type : types_) PMPI_Type_free(&type);
+}
+
+Integers OwnedCall::keep(const Integers& given, int size) {
+  if (!given.present()) return {};
+  auto& copy = numbers_.emplace_back(std::make_unique<long[]>(static_cast<std::size_t>(size)));
+  for (int i = 0; i < size; ++i) copy[static_cast<std::size_t>(i)] = given[i];
+  return {copy.get()};
+}
+
+MPI_Datatype OwnedCall::keep(MPI_Datatype type) {
+  TypeInfo info;
+  if (!inspect(type, info) || info.predefined) return type;
+  MPI_Datatype copy = MPI_DATATYPE_NULL;
+  if (PMPI_Type_dup(type, &copy) != MPI_SUCCESS) throw Error("a datatype cannot be kept");
+  types_.push_back(copy);
+  return copy;
+}
+
+const MPI_Datatype* OwnedCall::keep(const MPI_Datatype* types, const Integers& counts, int size) {
+  if (types == nullptr || !counts.present()) return types;
+  auto& list = lists_.emplace_back();
+  for (int i = 0; i < size; ++i) {
+    const bool as_before = i > 0 && counts[i] > 0 && counts[i - 1] > 0 && types[i] == types[i - 1];
+    // An empty block may have any type, or none.
+    list.push_back(counts[i] == 0 ? MPI_DATATYPE_NULL : as_before ? list.back() : keep(types[i]));
+  }
+  return list.data();
+}
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "entry/comm_state.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <new>
+
+#include "antiphon/credit.hpp"
+#include "call/describe.hpp"
+#include "compress/collectives.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+int keyval = MPI_KEYVAL_INVALID;
+/// Schedules kept with a communicator, and sizes decided for one collective of it: enough for a program's inner loop.
+constexpr std::size_t most_plans = 64;
+constexpr std::size_t most_decisions = 256;
+/// Scheduled patterns kept with a communicator: a program's step has a few.
+constexpr std::size_t most_compiled = 8;
+
+int delete_state(MPI_Comm, int, void* value, void*) {
+  delete static_cast<CommState*>(value);
+  return MPI_SUCCESS;
+}
+
+/// How long a rank in step bears that nothing moves: many times as long as what it may be ahead takes, a few messages
+/// of usual length.
+double patience_s(const CreditLimits& limits) {
+  constexpr double least_s = 1e-3;
+  constexpr double times = 16;
+  const double bits_per_s = static_cast<double>(std::max<std::int64_t>(world.settings.link_bits_per_s, 1'000'000));
+  return std::max(least_s, times * 8 * static_cast<double>(limits.sender_bytes) / bits_per_s);
+}
+
+CreditLimits limits_of(const Problem& p) {
+  return {.piece_bytes = p.parameter("piece_bytes"),
+          .credit_bytes = p.parameter("credit_bytes"),
+          .sender_bytes = p.parameter("sender_bytes"),
+          .short_bytes = p.parameter("short_bytes"),
+          .short_window_bytes = p.parameter("window_bytes")};
+}
+
+/// Equal in everything that a builder sees, but for the parameters.
+bool same_problem(const Problem& a, const Problem& b) {
+  return a.collective == b.collective && a.bytes == b.bytes && a.root == b.root && a.in_place == b.in_place &&
+         a.element_bytes == b.element_bytes && a.commutative == b.commutative && a.send_bytes == b.send_bytes &&
+         a.send_offsets == b.send_offsets && a.recv_bytes == b.recv_bytes && a.recv_offsets == b.recv_offsets;
+}
+
+}  // namespace
+
+void Arena::Free::operator()(std::byte* p) const { std::free(p); }
+
+std::byte* Arena::get(std::int64_t bytes) {
+  constexpr std::int64_t alignment = 64;
+  if (bytes > capacity_bytes_ || !memory_) {
+    const std::int64_t wanted = (std::max<std::int64_t>(bytes, alignment) + alignment - 1) / alignment * alignment;
+    memory_.reset();
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, static_cast<std::size_t>(wanted))));
+    capacity_bytes_ = memory_ ? wanted : 0;
+    if (!memory_) throw std::bad_alloc();
+  }
+  return memory_.get();
+}
+
+void CommState::prepare() { PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_state, &keyval, nullptr); }
+
+void CommState::release() {
+  if (keyval == MPI_KEYVAL_INVALID) return;
+  void* value = nullptr;
+  int found = 0;
+  PMPI_Comm_get_attr(MPI_COMM_WORLD, keyval, static_cast<void*>(&value), &found);
+  if (found != 0) PMPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
+  PMPI_Comm_free_keyval(&keyval);
+}
+
+CommState* CommState::of(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL) return nullptr;
+  void* value = nullptr;
+  int found = 0;
+  if (PMPI_Comm_get_attr(comm, keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS) return nullptr;
+  if (found == 0) {
+    auto fresh = std::make_unique<CommState>(comm);
+    value = fresh.get();
+    if (PMPI_Comm_set_attr(comm, keyval, fresh.get()) != MPI_SUCCESS) return nullptr;
+    static_cast<void>(fresh.release());  // delete_state() owns it from here
+  }
+  auto* state = static_cast<CommState*>(value);
+  return state->eligible_ ? state : nullptr;
+}
+
+CommState::CommState(MPI_Comm comm) : comm_(comm), overrides_(world.overrides) {
+  int inter = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  if (inter != 0) return;
+  PMPI_Comm_rank(comm, &rank_);
+  PMPI_Comm_size(comm, &size_);
+  eligible_ = size_ > 1 && belongs_to_world();
+}
+
+CommState::~CommState() {
+  if (groups_) groups_->close();
+  knowledge_.reset();
+  if (own_ != MPI_COMM_NULL) PMPI_Comm_free(&own_);
+}
+
+/// Finds the nodes on the way.
+bool CommState::belongs_to_world() {
+  MPI_Group group = MPI_GROUP_NULL;
+  PMPI_Comm_group(comm_, &group);
+  std::vector<int> here(static_cast<std::size_t>(size_));
+  std::vector<int> there(static_cast<std::size_t>(size_));
+  for (int i = 0; i < size_; ++i) here[static_cast<std::size_t>(i)] = i;
+  PMPI_Group_translate_ranks(group, size_, here.data(), world.group, there.data());
+  PMPI_Group_free(&group);
+  const auto node_of = [](int world_rank) { return world.node_of_rank[static_cast<std::size_t>(world_rank)]; };
+  std::map<int, int> ranks_on_node;
+  for (const int rank : there) {
+    if (rank == MPI_UNDEFINED) return false;
+    ++ranks_on_node[node_of(rank)];
+    node_of_rank_.push_back(node_of(rank));
+  }
+  nodes_ = static_cast<int>(ranks_on_node.size());
+  int runs = 1;
+  for (int i = 1; i < size_; ++i)
+    runs += node_of(there[static_cast<std::size_t>(i)]) != node_of(there[static_cast<std::size_t>(i) - 1]) ? 1 : 0;
+  blocked_ = runs == nodes_;
+  for (const auto& [node, ranks] : ranks_on_node) max_ranks_per_node_ = std::max(max_ranks_per_node_, ranks);
+  return true;
+}
+
+MPI_Comm CommState::own_comm() {
+  if (own_ == MPI_COMM_NULL) {
+    // Not a duplicate: that would call the copy functions of the program's attributes.
+    MPI_Group group = MPI_GROUP_NULL;
+    PMPI_Comm_group(comm_, &group);
+    PMPI_Comm_create(comm_, group, &own_);
+    PMPI_Group_free(&group);
+    PMPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN);
+  }
+  return own_;
+}
+
+void CommState::set_override(Collective collective, const Override& value) {
+  world.idle = false;
+  overrides_[static_cast<std::size_t>(collective)] = value;
+  on_trial_ = nullptr;
+  decisions_[static_cast<std::size_t>(collective)].clear();
+  used_[static_cast<std::size_t>(collective)] = nullptr;
+}
+
+Choice CommState::choose(Collective collective, const Question& question) const {
+  const Override& over = override_of(collective);
+  switch (over.mode) {
+    case Override::Mode::library: return {};
+    case Override::Mode::fixed: return over.choice;
+    case Override::Mode::own: return world.rules->choose_own(question);
+    case Override::Mode::automatic: break;
+  }
+  return world.rules->choose(question);
+}
+
+const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative,
+                                bool encodable) {
+  auto& known = decisions_[static_cast<std::size_t>(collective)];
+  for (const auto& d : known) {
+    if (d->bytes == bytes && d->element_bytes == element_bytes && d->commutative == commutative &&
+        d->encodable == encodable) {
+      return use(*d, collective);
+    }
+  }
+  if (known.size() >= most_decisions) {
+    used_[static_cast<std::size_t>(collective)] = nullptr;
+    on_trial_ = nullptr;
+    known.clear();
+  }
+  auto fresh = std::make_unique<Decision>();
+  fresh->bytes = bytes;
+  fresh->element_bytes = element_bytes;
+  fresh->commutative = commutative;
+  fresh->encodable = encodable;
+  Question question{.collective = collective,
+                    .ranks = size_,
+                    .nodes = nodes_,
+                    .max_ranks_per_node = max_ranks_per_node_,
+                    .bytes = bytes,
+                    .element_bytes = element_bytes,
+                    .commutative = commutative,
+                    .link_bits_per_s = world.settings.link_bits_per_s,
+                    .blocked = blocked_,
+                    .mpi = world.mpi};
+  fresh->choice = choose(collective, question);
+  if (!may_multicast(fresh->choice)) {
+    question.multicasts = false;
+    fresh->choice = choose(collective, question);
+  }
+  if (collective == Collective::alltoallv && override_of(collective).mode == Override::Mode::automatic &&
+      knowledge().planned()) {
+    if (fresh->choice.algorithm != credit_choice().algorithm) fresh->choice = credit_choice();
+    fresh->choice.reason = "the plan has patterns for so many ranks";
+  }
+  const bool multicasts = fresh->choice.algorithm != nullptr && fresh->choice.algorithm->multicasts;
+  // Not even all blocks together make a message that may be encoded: no call of it need be a trial.
+  const bool too_short = bytes > 0 && bytes * size_ < framing_state.threshold_bytes;
+  if (encodable && !too_short && !multicasts && override_of(collective).mode != Override::Mode::fixed) {
+    fresh->plain = fresh->choice;
+    encode_messages(fresh->choice, nodes_);
+    if (encodes(fresh->choice) && !framing_state.always) {
+      fresh->trial = std::make_unique<CodingTrial>();
+      fresh->plain_text = fresh->plain.to_string();
+    }
+  }
+  fresh->text = fresh->choice.to_string();
+  if (world.settings.verbose >= 2 && rank_ == 0) {
+    warn(std::string(name(collective)) + " of " + std::to_string(bytes) + " bytes on " + std::to_string(size_) +
+         " ranks: " + fresh->text + (fresh->choice.reason.empty() ? "" : " (" + fresh->choice.reason + ")"));
+  }
+  known.push_back(std::move(fresh));
+  return use(*known.back(), collective);
+}
+
+const Choice& CommState::use(Decision& decision, Collective collective) {
+  on_trial_ = decision.trial.get();
+  const bool plain = on_trial_ != nullptr && !on_trial_->begin();
+  note(collective, plain ? decision.plain_text : decision.text);
+  return plain ? decision.plain : decision.choice;
+}
+
+void CommState::carried_out() {
+  // The library's collectives wait in the library, where persistent operations that others wait for would not go on.
+  if (on_trial_ != nullptr) on_trial_->end(own_comm(), !has_operations());
+}
+
+Problem& CommState::blank_problem(Collective collective) {
+  Problem& p = problem_;
+  p.collective = collective;
+  p.rank = rank_;
+  p.size = size_;
+  p.root = 0;
+  p.bytes = 0;
+  p.element_bytes = 1;
+  p.commutative = true;
+  p.in_place = false;
+  for (auto* v : {&p.send_bytes, &p.send_offsets, &p.recv_bytes, &p.recv_offsets}) v->clear();
+  return p;
+}
+
+Plan* CommState::plan(const Problem& problem, const Choice& choice) {
+  for (const auto& p : plans_) {
+    if (p->algorithm == choice.algorithm && p->problem.parameters == choice.parameters &&
+        same_problem(p->problem, problem)) {
+      p->last_used = ++clock_;
+      return p.get();
+    }
+  }
+  auto fresh = std::make_unique<Plan>();
+  fresh->problem = problem;
+  fresh->problem.parameters = choice.parameters;
+  fresh->algorithm = choice.algorithm;
+  if (!supports(*choice.algorithm, fresh->problem)) return nullptr;
+  if (plans_.size() >= most_plans) {
+    const auto oldest = std::min_element(plans_.begin(), plans_.end(),
+                                         [](const auto& a, const auto& b) { return a->last_used < b->last_used; });
+    plans_.erase(oldest);
+  }
+  fresh->executor =
+      std::make_unique<Executor>(build_schedule(*choice.algorithm, fresh->problem), own_comm(), world.yields);
+  if (choice.algorithm->multicasts) use_groups(*fresh);
+  fresh->last_used = ++clock_;
+  plans_.push_back(std::move(fresh));
+  return plans_.back().get();
+}
+
+MulticastGroups& CommState::groups() {
+  if (!groups_) groups_ = std::make_unique<MulticastGroups>(own_comm(), rank_, node_of_rank_);
+  return *groups_;
+}
+
+bool CommState::may_multicast(const Choice& choice) {
+  if (choice.algorithm == nullptr || !choice.algorithm->multicasts) return true;
+  if (override_of(choice.algorithm->collective).mode == Override::Mode::fixed) return true;
+  return nodes_ > 1 && groups().work();
+}
+
+void CommState::use_groups(Plan& plan) {
+  std::int64_t senders = 1;
+  for (const ParameterValue& p : plan.problem.parameters) {
+    if (p.name == "senders") senders = p.value;
+    if (p.name == "members") plan.groups_for_one_call = p.value == 2;
+  }
+  plan.executor->use_groups(groups(), static_cast<int>(std::min<std::int64_t>(senders, size_)));
+}
+
+int CommState::share_counts(Problem& problem, const Choice& choice) {
+  if (!choice.algorithm->multicasts) return mpi::share_counts(problem, own_comm());
+  return mpi::share_counts(problem, [&](std::int64_t* sizes) {
+    static const Algorithm* const multicast =
+        find_algorithm(Collective::bcast, [](const Algorithm& a) { return a.multicasts; });
+    static const Choice bcast{multicast, resolve_parameters(*multicast, {})};
+    Problem all{Collective::bcast, rank_, size_, problem.root, static_cast<std::int64_t>(sizeof *sizes) * size_};
+    Binding binding;
+    binding.base[static_cast<std::size_t>(Space::output)] = reinterpret_cast<std::byte*>(sizes);
+    return plan(all, bcast)->executor->run(binding);
+  });
+}
+
+const Fabric& CommState::fabric() {
+  if (!fabric_) fabric_ = fabric_of(own_comm(), size_);
+  return *fabric_;
+}
+
+const CompiledPattern& CommState::compiled(const Pattern& pattern) {
+  const auto found =
+      std::find_if(compiled_.begin(), compiled_.end(), [&](const auto& one) { return one.first == pattern; });
+  if (found == compiled_.end()) {
+    compiled_.emplace_front(pattern, compile_pattern(pattern, fabric()));
+    if (compiled_.size() > most_compiled) compiled_.pop_back();
+  } else if (found != compiled_.begin()) {
+    auto one = std::move(*found);
+    compiled_.erase(found);
+    compiled_.push_front(std::move(one));
+  }
+  return compiled_.front().second;
+}
+
+PatternKnowledge& CommState::knowledge() {
+  if (!knowledge_) knowledge_ = std::make_unique<PatternKnowledge>(*this);
+  return *knowledge_;
+}
+
+const Call* CommState::as_exchange(const Call& call) {
+  if (!has_neighbours(call.form)) return &call;
+  if (!neighbours_) {
+    neighbours_ = std::make_unique<Neighbours>(comm_);
+    int distinct = neighbours_->distinct() ? 1 : 0;
+    PMPI_Allreduce(MPI_IN_PLACE, &distinct, 1, MPI_INT, MPI_MIN, own_comm());
+    distinct_neighbours_ = distinct != 0;
+  }
+  return distinct_neighbours_ ? neighbours_->spread(call, size_) : nullptr;
+}
+
+const Choice& credit_choice() {
+  static const Algorithm* const credit =
+      find_algorithm(Collective::alltoallv, [](const Algorithm& a) { return a.credit == CreditWay::free; });
+  static const Choice choice =
+      parse_choice(Collective::alltoallv, std::string(credit->name) + credit_parameters(world.settings.credit_bytes));
+  return choice;
+}
+
+std::unique_ptr<Exchange> CommState::make_exchange(const CreditLimits& limits, int first_tag) {
+  return std::make_unique<Exchange>(own_comm(), rank_, size_, limits, patience_s(limits), world.yields, first_tag);
+}
+
+std::unique_ptr<Exchange> CommState::make_exchange(int first_tag) {
+  constexpr int many_ranks = 4;  // share a node's port, as in the rules
+  Problem p;
+  p.parameters = credit_choice().parameters;
+  CreditLimits limits = limits_of(p);
+  if (max_ranks_per_node_ >= many_ranks) limits.sender_bytes = limits.piece_bytes;
+  return make_exchange(limits, first_tag);
+}
+
+Exchange* CommState::exchange(const Choice& choice, bool in_step) {
+  const Algorithm* const credit = credit_choice().algorithm;
+  // What is more than the algorithm's own parameters asks for encoded messages, which only schedules have.
+  if (!in_step && (choice.algorithm != credit || choice.parameters.size() > credit->parameters.size())) return nullptr;
+  if (!exchange_ || exchange_parameters_ != choice.parameters) {
+    Problem p;
+    p.parameters = in_step ? credit_choice().parameters : choice.parameters;
+    if (!supports(*credit, p)) return nullptr;  // then the schedule says that it does not either
+    CreditLimits limits = limits_of(p);
+    if (in_step) {  // pieces under way as in the phases
+      p.parameters = choice.parameters;
+      limits.sender_bytes = std::min(limits.credit_bytes, limits.piece_bytes * p.parameter("window"));
+    }
+    exchange_ = make_exchange(limits, Exchange::default_first_tag);
+    exchange_parameters_ = choice.parameters;
+  }
+  return exchange_.get();
+}
+
+}  // namespace antiphon::mpi

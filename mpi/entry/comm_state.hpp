@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Antiphon keeps with a communicator: what it knows of it, what was decided, and the schedules made for it.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "call/neighbours.hpp"
+#include "compress/trial.hpp"
+#include "entry/knowledge.hpp"
+#include "job/world.hpp"
+#include "multicast/groups.hpp"
+#include "run/exchange.hpp"
+#include "run/executor.hpp"
+
+namespace antiphon::mpi {
+
+/// Memory that grows and is kept, 64-byte aligned, not initialised.
+class Arena {
+ public:
+  /// At least `bytes`; what an earlier call returned is no longer valid.
+  std::byte* get(std::int64_t bytes);
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const;
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+  std::int64_t capacity_bytes_ = 0;
+};
+
+/// Memory of calls that run one after the other: data that does not lie plainly, packed, and schedules' scratch.
+struct Staging {
+  Arena input_staging, output_staging, scratch;
+};
+
+/// A schedule with the problem that it solves.
+struct Plan {
+  Problem problem;
+  const Algorithm* algorithm = nullptr;
+  std::unique_ptr<Executor> executor;
+  std::uint64_t last_used = 0;
+  /// The group that this plan's multicasts use was made for one call (scatterv:multicast with members=2).
+  bool groups_for_one_call = false;
+  /// For antiphon_chosen() and the summary, where multicasts had to be sent as messages to each receiver: why.
+  std::string without_groups;
+};
+
+/// Alltoallv under the credit protocol, with what the profile says of credit, or the defaults.
+const Choice& credit_choice();
+
+class CommState : public Staging {
+ public:
+  /// Looks at the communicator; no communication.
+  explicit CommState(MPI_Comm comm);
+  ~CommState();
+  CommState(const CommState&) = delete;
+  CommState& operator=(const CommState&) = delete;
+
+  /// The state of a communicator, made at its first call. Null where Antiphon must keep out: an intercommunicator, a
+  /// single rank, processes of other jobs.
+  static CommState* of(MPI_Comm comm);
+  static void prepare();
+  /// Frees the state of MPI_COMM_WORLD, then the means to keep any.
+  static void release();
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+
+  /// Numbers persistent operations in the order of their initialisation, which is the same on all ranks.
+  unsigned next_operation() {
+    world.idle = false;
+    return operations_++;
+  }
+  /// Whether there ever was one; the same on all ranks.
+  [[nodiscard]] bool has_operations() const { return operations_ > 0; }
+
+  /// What to use for this collective and these sizes; the same on every rank. Cached. `encodable`: the data may be
+  /// compressed.
+  const Choice& decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative,
+                       bool encodable);
+  void set_override(Collective collective, const Override& value);
+  [[nodiscard]] const Override& override_of(Collective collective) const {
+    return overrides_[static_cast<std::size_t>(collective)];
+  }
+
+  /// The call that the last decide() was for has been carried out: notes what encoding its messages did, where that is
+  /// on trial.
+  void carried_out();
+
+  /// Room to describe a call in, kept so that describing the next one allocates nothing. Reset, with the communicator's
+  /// part set.
+  Problem& blank_problem(Collective collective);
+  /// The plan for this problem (its parameters come from the choice), made if it is not there. Null, on every rank
+  /// alike, where the algorithm cannot solve it.
+  Plan* plan(const Problem& problem, const Choice& choice);
+  /// Where the choice is the credit protocol (which is no schedule): what runs it. Else null. `in_step`: the choice is
+  /// rotated phases, which the protocol does by keeping in step.
+  Exchange* exchange(const Choice& choice, bool in_step);
+  /// For exchanges in step of a schedule that all ranks have.
+  std::unique_ptr<Exchange> make_exchange(int first_tag = Exchange::default_first_tag);
+  /// The communicator's multicast groups.
+  MulticastGroups& groups();
+  /// Whether a choice that multicasts may be used: it was asked for, or the ranks hear each other's multicasts.
+  /// Collective the first time.
+  bool may_multicast(const Choice& choice);
+  /// scatterv, gatherv: the root tells all ranks the sizes of all blocks; by multicast, if that is how the data go.
+  int share_counts(Problem& problem, const Choice& choice);
+  /// A pattern of this communicator's ranks with its schedule: one of the last few, or made now.
+  const CompiledPattern& compiled(const Pattern& pattern);
+  [[nodiscard]] const Fabric& fabric();
+  /// What is known of the pattern of this communicator's Alltoallv.
+  PatternKnowledge& knowledge();
+
+  /// Whether nobody has said what to use for Alltoallv, and so those that are known to be short are the library's.
+  [[nodiscard]] bool leaves_short_exchanges() const {
+    return knowledge_ && override_of(Collective::alltoallv).mode == Override::Mode::automatic;
+  }
+
+  /// A neighbour collective as an alltoallw of all ranks; any other call as it is. Null, on every rank alike, where
+  /// some rank has a neighbour twice. The first call of this communicator asks all ranks.
+  const Call* as_exchange(const Call& call);
+
+  /// What the last call of each collective used, for antiphon_chosen().
+  void note(Collective collective, const std::string& used) { used_[static_cast<std::size_t>(collective)] = &used; }
+  [[nodiscard]] const std::string* used(Collective collective) const {
+    return used_[static_cast<std::size_t>(collective)];
+  }
+
+  /// The communicator of schedules' messages. Made at the first use, which is the same call on every rank.
+  MPI_Comm own_comm();
+
+ private:
+  struct Decision {
+    std::int64_t bytes = -2;
+    std::int64_t element_bytes = 0;
+    bool commutative = true;
+    bool encodable = true;
+    Choice choice;
+    std::string text;
+    /// Where encoding is on trial: what is done without.
+    std::unique_ptr<CodingTrial> trial;
+    Choice plain;
+    std::string plain_text;
+  };
+
+  [[nodiscard]] bool belongs_to_world();
+  const Choice& use(Decision& decision, Collective collective);
+  Choice choose(Collective collective, const Question& question) const;
+  void use_groups(Plan& plan);
+  std::unique_ptr<Exchange> make_exchange(const CreditLimits& limits, int first_tag);
+
+  MPI_Comm comm_;
+  MPI_Comm own_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 0;
+  int nodes_ = 1;
+  int max_ranks_per_node_ = 1;
+  bool blocked_ = true;  ///< each node's ranks follow one another
+  bool eligible_ = false;
+  Overrides overrides_;
+  std::array<std::vector<std::unique_ptr<Decision>>, collective_count> decisions_;
+  std::array<const std::string*, collective_count> used_{};
+  Problem problem_;
+  std::vector<std::unique_ptr<Plan>> plans_;
+  std::unique_ptr<Exchange> exchange_;
+  std::unique_ptr<PatternKnowledge> knowledge_;
+  std::optional<Fabric> fabric_;
+  std::deque<std::pair<Pattern, CompiledPattern>> compiled_;  ///< the last one first
+  std::unique_ptr<MulticastGroups> groups_;
+  std::vector<int> node_of_rank_;
+  std::unique_ptr<Neighbours> neighbours_;
+  bool distinct_neighbours_ = false;  ///< on all ranks
+  Parameters exchange_parameters_;
+  CodingTrial* on_trial_ = nullptr;  ///< of the last decision
+  std::uint64_t clock_ = 0;
+  unsigned operations_ = 0;
+};
+
+}  // namespace antiphon::mpi

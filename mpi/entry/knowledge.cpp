@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "entry/knowledge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+#include <utility>
+
+#include "antiphon/ethernet.hpp"
+#include "entry/comm_state.hpp"
+#include "entry/persistent.hpp"
+#include "job/world.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+const std::string by_plan = "credit as planned";
+const std::string not_as_planned = "credit not as planned";
+const std::string by_pattern = "credit with a known pattern";
+const std::string by_steps = "credit in step";
+const std::string by_credit = "credit";
+
+/// With more ranks the schedulers take longer than they can win, and so does the gathering.
+constexpr int most_ranks_to_gather = 64;
+/// What gathering may take of the time that all calls take, and how seldom it is done at most.
+constexpr double gathering_share = 0.005;
+constexpr std::uint64_t gather_every = 128;
+
+/// A pattern of less than that is not scheduled: all ranks send at once, and scheduling takes longer.
+constexpr std::int64_t least_bytes = 1 << 20;
+
+/// A pattern in which phases of rotation are as uneven as that, together so many times as long as the link needs, is
+/// scheduled before counts have come again, for a few ranks, where that does not take long.
+constexpr double uneven = 1.25;
+constexpr int few_ranks = 32;
+
+/// Those of which a gathering is under way.
+std::mutex unfinished_mutex;
+std::vector<PatternKnowledge*> unfinished;
+
+/// What goes into and out of every node of a short pattern, at most.
+constexpr std::int64_t short_bytes = 8192;
+
+/// After how many calls of this pattern all ranks gather again: the longer a call takes, the sooner. `useful`: what was
+/// gathered decides something; else it is only to be seen whether patterns have become others. The same on every rank.
+std::uint64_t calls_between(const Pattern& pattern, const Fabric& fabric, std::uint64_t calls, bool useful) {
+  const double call_s = lower_bound(pattern, fabric).seconds;
+  const double ranks = pattern.size;
+  const double gathering_s =
+      1e-9 * static_cast<double>(fabric.latency_ns) * std::log2(ranks) + 8 * ranks * ranks / fabric.link_bytes_per_s;
+  const double affordable = gathering_s / (gathering_share * std::max(call_s, 1e-9));
+  // Soon again where a communicator is young.
+  const auto most = std::min(gather_every, (useful ? 3 : 15) * calls);
+  return affordable < static_cast<double>(most) ? static_cast<std::uint64_t>(std::ceil(affordable)) : most;
+}
+
+/// Whether ranks that go through phases of rotation in step wait for each other: a phase is as long as its longest
+/// message.
+bool is_uneven(const Pattern& pattern, const Fabric& fabric) {
+  std::vector<std::int64_t> longest(static_cast<std::size_t>(pattern.size));
+  for (const PatternMessage& m : pattern.messages) {
+    std::int64_t& phase = longest[static_cast<std::size_t>((m.to - m.from + pattern.size) % pattern.size)];
+    phase = std::max(phase, m.bytes);
+  }
+  const auto together = static_cast<double>(std::accumulate(longest.begin(), longest.end(), std::int64_t{0}));
+  return together > uneven * static_cast<double>(lower_bound(pattern, fabric).node_bytes);
+}
+
+/// Whether phases are as even as ranks need who keep in step: together hardly longer than the busiest rank sends or
+/// receives, and the others about as busy. In uneven ones they wait for each other (measured: 1.5 to 1.75 times the
+/// limit, where ranks that are free, in the same order, take 1.07 to 1.12), and in step with others a rank that has far
+/// more to send than they have is held up by them (1.06, free 1.02).
+bool are_even(const Phases& phases) {
+  constexpr double most = 1.2;
+  constexpr double least_busy = 0.6;  ///< of the busiest rank's bytes, in the mean
+  std::vector<std::int64_t> out(static_cast<std::size_t>(phases.size));
+  std::vector<std::int64_t> in(out.size());
+  std::int64_t together = 0;
+  for (const PhaseOfParts& phase : phases.phases) {
+    std::int64_t longest = 0;
+    for (const Part& part : phase.parts) {
+      out[static_cast<std::size_t>(part.from)] += part.bytes;
+      in[static_cast<std::size_t>(part.to)] += part.bytes;
+      longest = std::max(longest, part.bytes);
+    }
+    together += longest;
+  }
+  std::int64_t busiest = 0;
+  std::int64_t all = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const std::int64_t busy = std::max(out[i], in[i]);
+    busiest = std::max(busiest, busy);
+    all += busy;
+  }
+  return static_cast<double>(together) <= most * static_cast<double>(busiest) &&
+         static_cast<double>(all) >= least_busy * static_cast<double>(busiest) * static_cast<double>(phases.size);
+}
+
+}  // namespace
+
+Advice::Advice(const CompiledPattern& compiled, int rank)
+    : send_bytes(static_cast<std::size_t>(compiled.phases.size)), recv_bytes(send_bytes.size()),
+      in_step(compiled.synchronisation != Synchronisation::none &&
+              compiled.synchronisation != Synchronisation::grants && are_even(compiled.phases)) {
+  for (const PhaseOfParts& phase : compiled.phases.phases) {
+    ExchangeStep step;
+    const auto take = [&](int& peer, std::int64_t& bytes, const Part& part, int other) {
+      if (bytes > 0) steps.push_back(std::exchange(step, {}));  // several that go together
+      peer = other;
+      bytes = part.bytes;
+    };
+    for (const Part& part : phase.parts) {
+      if (part.from == rank) {
+        send_bytes[static_cast<std::size_t>(part.to)] += part.bytes;
+        take(step.to, step.send_bytes, part, part.to);
+      }
+      if (part.to == rank) {
+        recv_bytes[static_cast<std::size_t>(part.from)] += part.bytes;
+        take(step.from, step.receive_bytes, part, part.from);
+      }
+    }
+    if (step != ExchangeStep{}) steps.push_back(step);
+  }
+  // Where a rank's counts are others after all, the ranks that keep to the schedule bear that for half a call.
+  patience_s = 0.5e-9 * static_cast<double>(compiled.expected_ns);
+}
+
+bool Advice::fits(const Problem& p) const {
+  const auto own = static_cast<std::size_t>(p.rank);
+  for (std::size_t i = 0; i < send_bytes.size(); ++i) {
+    if (i != own && (send_bytes[i] != p.send_bytes[i] || recv_bytes[i] != p.recv_bytes[i])) return false;
+  }
+  return true;
+}
+
+bool is_short(const Pattern& pattern, const Fabric& fabric) {
+  return lower_bound(pattern, fabric).node_bytes <= short_bytes;
+}
+
+Fabric fabric_of(MPI_Comm comm, int size) {
+  Fabric fabric;
+  constexpr double payload_bytes_per_bit = ethernet::payload_share / 8;
+  if (world.settings.link_bits_per_s > 0)
+    fabric.link_bytes_per_s = payload_bytes_per_bit * static_cast<double>(world.settings.link_bits_per_s);
+  if (world.settings.credit_bytes > 0) fabric.port_buffer_bytes = world.settings.credit_bytes / 2;
+  MPI_Group group = MPI_GROUP_NULL;
+  PMPI_Comm_group(comm, &group);
+  std::vector<int> here(static_cast<std::size_t>(size));
+  std::vector<int> there(here.size());
+  for (std::size_t i = 0; i < here.size(); ++i) here[i] = static_cast<int>(i);
+  PMPI_Group_translate_ranks(group, size, here.data(), world.group, there.data());
+  PMPI_Group_free(&group);
+  std::vector<int> nodes;
+  for (const int r : there) {
+    const int lowest = world.node_of_rank[static_cast<std::size_t>(r)];
+    const auto found = std::find(nodes.begin(), nodes.end(), lowest);
+    fabric.node_of_rank.push_back(static_cast<int>(found - nodes.begin()));
+    if (found == nodes.end()) nodes.push_back(lowest);
+  }
+  return fabric;
+}
+
+PatternKnowledge::PatternKnowledge(CommState& state) : state_(state), rank_(state.rank()), size_(state.size()) {
+  for (const CompiledPattern& pattern : world.plan.patterns) {
+    if (pattern.phases.size == size_) known_.push_back(std::make_unique<Advice>(pattern, rank_));
+  }
+  planned_ = known_.size();
+}
+
+const Advice* PatternKnowledge::find(const Problem& p) {
+  if (last_ < known_.size() && known_[last_]->fits(p)) return known_[last_].get();
+  for (std::size_t i = 0; i < known_.size(); ++i) {
+    if (!known_[i]->fits(p)) continue;
+    last_ = i;
+    return known_[i].get();
+  }
+  return nullptr;
+}
+
+void PatternKnowledge::before_call(const Problem& p) {
+  ++calls_;
+  used_ = nullptr;
+  const std::int64_t kept = p.send_bytes[static_cast<std::size_t>(rank_)];
+  most_sent_bytes_ = std::max(most_sent_bytes_, std::accumulate(p.send_bytes.begin(), p.send_bytes.end(), -kept));
+  // A plan that fits makes gathering needless, but whether it fits everywhere no rank knows: with a plan none gathers.
+  if (planned() || size_ > most_ranks_to_gather) return;
+  if (finish_gathering()) take_in();
+  if (calls_ != next_gathering_) return;
+  begin_gathering(p);
+  if ((calls_ == 1 || is_long_) && finish_gathering()) take_in();
+}
+
+Way PatternKnowledge::way(const Problem& p, bool in_step) {
+  // Only where counts do come again: scheduling takes about a millisecond, and longer for many ranks.
+  if (known_.size() == planned_ && (at_once_ || calls_ > gathered_before_) && is_long_ && was_gathered(p)) {
+    known_.push_back(std::make_unique<Advice>(state_.compiled(gathered_), rank_));
+  }
+  const Advice* const advice = known_.empty() ? nullptr : find(p);
+  if (planned()) world.count_planned(advice != nullptr);
+  if (advice != nullptr) {
+    used_ = planned() ? &by_plan : &by_pattern;
+    return advice->way();
+  }
+  if (counts_are_new(p)) stalled_ = false;
+  const bool steps = in_step && !stalled_;
+  used_ = planned() ? &not_as_planned : steps ? &by_steps : in_step ? &by_credit : nullptr;
+  return {{}, steps};
+}
+
+bool PatternKnowledge::was_gathered(const Problem& p) const {
+  const auto ranks = static_cast<std::size_t>(size_);
+  const auto own = static_cast<std::size_t>(rank_);
+  for (std::size_t i = 0; i < ranks; ++i) {
+    if (i != own && (table_[own * ranks + i] != p.send_bytes[i] || table_[i * ranks + own] != p.recv_bytes[i]))
+      return false;
+  }
+  return true;
+}
+
+/// Remembers them.
+bool PatternKnowledge::counts_are_new(const Problem& p) {
+  if (sent_ == p.send_bytes && received_ == p.recv_bytes) return false;
+  sent_ = p.send_bytes;
+  received_ = p.recv_bytes;
+  return true;
+}
+
+PatternKnowledge::~PatternKnowledge() { finish_gathering(); }
+
+void finish_gatherings() {
+  while (true) {
+    PatternKnowledge* one = nullptr;
+    {
+      const std::lock_guard lock(unfinished_mutex);
+      if (!unfinished.empty()) one = unfinished.back();
+    }
+    if (one == nullptr) return;
+    one->finish_gathering();
+  }
+}
+
+void PatternKnowledge::begin_gathering(const Problem& p) {
+  const auto ranks = static_cast<std::size_t>(size_);
+  coming_.resize(ranks * ranks);
+  // In the place of what a rank keeps, which is of no interest, it tells how much it has sent at most.
+  const auto row = coming_.begin() + static_cast<std::ptrdiff_t>(ranks) * rank_;
+  std::copy(p.send_bytes.begin(), p.send_bytes.end(), row);
+  row[rank_] = std::exchange(most_sent_bytes_, 0);
+  const int rc = PMPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, coming_.data(), size_, MPI_INT64_T,
+                                 state_.own_comm(), &gathering_);
+  if (rc != MPI_SUCCESS) return;
+  const std::lock_guard lock(unfinished_mutex);
+  unfinished.push_back(this);
+}
+
+/// Whether there was one, which is in table_ now.
+bool PatternKnowledge::finish_gathering() {
+  if (gathering_ == MPI_REQUEST_NULL) return false;
+  // Persistent operations, for which others may wait, go on meanwhile.
+  const int rc = persistent::active() ? persistent::wait_for(gathering_) : PMPI_Wait(&gathering_, MPI_STATUS_IGNORE);
+  gathering_ = MPI_REQUEST_NULL;
+  {
+    const std::lock_guard lock(unfinished_mutex);
+    std::erase(unfinished, this);
+  }
+  table_.swap(coming_);
+  return rc == MPI_SUCCESS;
+}
+
+void PatternKnowledge::take_in() {
+  const auto ranks = static_cast<std::size_t>(size_);
+  const Fabric& fabric = state_.fabric();
+  Pattern pattern = Pattern::of_counts(size_, table_);
+  const bool changed = pattern != gathered_;
+  const std::uint64_t gathered_for = next_gathering_;
+  is_short_ = is_short(pattern, fabric);
+  for (std::size_t i = 0; i < ranks; ++i) is_short_ = is_short_ && table_[i * ranks + i] <= short_bytes;
+  is_long_ = pattern.total_bytes() >= least_bytes;
+  at_once_ = is_long_ && size_ <= few_ranks && is_uneven(pattern, fabric);
+  // One that is worth it is gathered for each call as long as it is another one each time.
+  const bool again = at_once_ && changed && gathered_for > 1;
+  next_gathering_ += again ? 1 : calls_between(pattern, fabric, gathered_for, is_short_ || is_long_);
+  if (!changed) return;
+  gathered_before_ = gathered_for;
+  gathered_ = std::move(pattern);
+  known_.resize(planned_);
+}
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "entry/persistent.hpp"
+
+#include "compress/framed.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "antiphon/error.hpp"
+#include "call/describe.hpp"
+#include "call/owned.hpp"
+#include "entry/comm_state.hpp"
+#include "entry/knowledge.hpp"
+#include "job/world.hpp"
+#include "observe/watch.hpp"
+
+namespace antiphon::mpi::persistent {
+
+namespace {
+
+/// Tags above those of blocking calls' schedules: each operation has so many, from its number on.
+constexpr int first_tag = 32768;
+constexpr int tags_each = 64;
+/// Above this many ranks scheduling a pattern takes longer than users expect of an init call.
+constexpr int most_ranks_to_compile = 256;
+
+struct Operation {
+  OwnedCall owned;
+  const Call& call;
+  Description description;
+  Problem problem;
+  Staging staging;
+  std::unique_ptr<Executor> executor;
+  std::unique_ptr<Advice> advice;      ///< of an exchange of which all ranks know the pattern
+  std::unique_ptr<Exchange> exchange;  ///< runs that, instead of the executor
+  std::unique_ptr<Workspace> workspace;
+  int signal_tag = 0;
+  bool active = false;
+  bool orphan = false;  ///< freed while it was active
+  int rc = MPI_SUCCESS;
+
+  Operation(const Call& given, int rank, int size) : owned(given, rank, size), call(owned.get()) {}
+};
+
+std::recursive_mutex mutex;
+/// Never destroyed: a program that ends without MPI_Finalize leaves them to the system, and MPI alone.
+auto& operations = *new std::unordered_map<std::uintptr_t, std::unique_ptr<Operation>>;
+auto& orphans = *new std::vector<std::unique_ptr<Operation>>;
+std::vector<Operation*> started;
+MPI_Comm self;  ///< of one rank, for the messages that complete requests; set before the first operation
+bool have_self = false;
+int next_signal_tag = 0;
+
+std::uintptr_t key_of(MPI_Request request) {
+  std::uintptr_t key = 0;
+  static_assert(sizeof request <= sizeof key);
+  std::memcpy(&key, &request, sizeof request);
+  return key;
+}
+
+Operation* find(MPI_Request request) {
+  const auto found = operations.find(key_of(request));
+  return found == operations.end() ? nullptr : found->second.get();
+}
+
+/// The numbers of operations on a communicator are the same on all ranks, since they are initialised in the same order.
+/// False: this library has too few tags.
+bool take_tags(CommState& state, int& tag_base) {
+  int* upper = nullptr;
+  int found = 0;
+  PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&upper), &found);
+  const int room = found != 0 ? (*upper - first_tag) / tags_each : 0;
+  if (room < 2) return false;
+  tag_base = first_tag + static_cast<int>(state.next_operation() % static_cast<unsigned>(room)) * tags_each;
+  return true;
+}
+
+/// All ranks' counts: MPI_Alltoallv_init is level 1 of paper 1 (§4.2), with the control out of the loop.
+Pattern gather_pattern(const Problem& p, MPI_Comm comm) {
+  std::vector<std::int64_t> table(static_cast<std::size_t>(p.size) * static_cast<std::size_t>(p.size));
+  if (PMPI_Allgather(p.send_bytes.data(), p.size, MPI_INT64_T, table.data(), p.size, MPI_INT64_T, comm) !=
+      MPI_SUCCESS) {
+    throw Error("the counts cannot be gathered");
+  }
+  return Pattern::of_counts(p.size, table);
+}
+
+/// Whether an exchange is not for the library; the same on every rank.
+bool may_compile(const Call& call, CommState& state, bool always) {
+  return always || state.decide(call.collective, -1, 1, true, false).algorithm != nullptr;
+}
+
+/// False, on every rank alike: the library is to do it.
+bool plan(Operation& op, CommState& state, bool always) {
+  const Description& d = op.description;
+  const Choice& choice = state.decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
+  const bool compiles = d.collective == Collective::alltoallv && state.size() <= most_ranks_to_compile;
+  const bool automatic = !always && state.override_of(d.collective).mode == Override::Mode::automatic;
+  if (choice.algorithm == nullptr && !(always && compiles)) return false;
+  // Messages to a group match by their number: operations that are under way at the same time cannot share it.
+  if (choice.algorithm != nullptr && choice.algorithm->multicasts) return false;
+  op.problem = state.blank_problem(d.collective);
+  make_problem(op.call, d, state, op.problem);
+  Pattern pattern;
+  if (compiles) {
+    pattern = gather_pattern(op.problem, state.own_comm());
+    if (automatic && is_short(pattern, state.fabric())) return false;
+  }
+  int tag_base = 0;
+  if (!take_tags(state, tag_base)) return false;
+  if (compiles) {
+    op.advice = std::make_unique<Advice>(state.compiled(pattern), state.rank());
+    op.exchange = state.make_exchange(tag_base);
+    return true;
+  }
+  op.problem.parameters = choice.parameters;
+  if (!supports(*choice.algorithm, op.problem)) return false;
+  if (choice.algorithm->knowledge == Knowledge::all_counts) share_counts(op.problem, state.own_comm());
+  op.executor = std::make_unique<Executor>(build_schedule(*choice.algorithm, op.problem), state.own_comm(),
+                                           world.yields, tag_base);
+  return true;
+}
+
+int make_request(Operation& op, MPI_Request* request) {
+  if (!have_self) {
+    if (const int rc = PMPI_Comm_dup(MPI_COMM_SELF, &self); rc != MPI_SUCCESS) return rc;
+    have_self = true;
+  }
+  op.signal_tag = next_signal_tag++ % first_tag;
+  return PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, op.signal_tag, self, request);
+}
+
+void begin(Operation& op) {
+  op.active = true;
+  op.workspace = std::make_unique<Workspace>(op.call, op.description, op.problem, op.staging);
+  op.rc = op.workspace->prepare(op.exchange ? 0 : op.executor->schedule().scratch_bytes());
+  if (op.rc == MPI_SUCCESS) {
+    op.rc = op.exchange
+                ? op.exchange->begin(op.problem, op.workspace->input(), op.workspace->output(), op.advice->way())
+                : op.executor->begin(op.workspace->binding());
+  }
+  started.push_back(&op);
+  ++detail::active;
+}
+
+/// Goes on with one. True: it has come to its end, and whoever waits for its request finds it complete.
+bool step(Operation& op) {
+  if (op.rc == MPI_SUCCESS) op.rc = op.exchange ? op.exchange->advance() : op.executor->advance();
+  const bool done = op.exchange ? op.exchange->done() : op.executor->done();
+  if (op.rc == MPI_SUCCESS && !done) return false;
+  if (op.rc == MPI_SUCCESS) op.rc = op.workspace->finish();
+  if (op.rc != MPI_SUCCESS) PMPI_Comm_call_errhandler(op.call.comm, op.rc);
+  op.active = false;
+  --detail::active;
+  PMPI_Send(nullptr, 0, MPI_BYTE, 0, op.signal_tag, self);
+  return true;
+}
+
+/// Tries again and again, and goes on with schedules meanwhile. `attempt` sets its flag when it is through.
+template <class Attempt>
+int poll(Attempt&& attempt) {
+  while (true) {
+    progress();
+    int through = 0;
+    const int rc = attempt(&through);
+    if (rc != MPI_SUCCESS || through != 0) return rc;
+    if (world.yields) sched_yield();
+  }
+}
+
+int finish_request(MPI_Request& request, MPI_Status* status) {
+  return poll([&](int* through) { return PMPI_Test(&request, through, status); });
+}
+
+bool wait_for_requests(const P2pCall& c, int& result) {
+  auto* const requests = const_cast<MPI_Request*>(c.requests);
+  auto* const statuses = const_cast<MPI_Status*>(c.statuses);
+  auto* const index = const_cast<int*>(c.index);
+  auto* const done = const_cast<int*>(c.done);
+  switch (c.call) {
+    case P2p::wait:
+      result = poll(
+          [&](int* t) { return framing() ? framed::test(requests, t, statuses) : PMPI_Test(requests, t, statuses); });
+      return true;
+    case P2p::waitall:
+      result = poll([&](int* t) {
+        return framing() ? framed::testall(c.request_count, requests, t, statuses)
+                         : PMPI_Testall(c.request_count, requests, t, statuses);
+      });
+      return true;
+    case P2p::waitany:
+      result = poll([&](int* t) {
+        return framing() ? framed::testany(c.request_count, requests, index, t, statuses)
+                         : PMPI_Testany(c.request_count, requests, index, t, statuses);
+      });
+      return true;
+    case P2p::waitsome:
+      result = poll([&](int* t) {
+        auto* const indices = const_cast<int*>(c.indices);
+        const int rc = framing() ? framed::testsome(c.request_count, requests, done, indices, statuses)
+                                 : PMPI_Testsome(c.request_count, requests, done, indices, statuses);
+        *t = *done != 0;
+        return rc;
+      });
+      return true;
+    default: return false;
+  }
+}
+
+/// Blocking messages, as nonblocking ones that are waited for while schedules go on.
+bool wait_for_message(const P2pCall& c, int& result) {
+  auto* const status = const_cast<MPI_Status*>(c.statuses);
+  auto* const buffer = const_cast<void*>(c.buffer);
+  auto* const message = const_cast<MPI_Message*>(c.message);
+  const auto count = static_cast<int>(c.count);
+  if (count != c.count || c.recv_count != static_cast<int>(c.recv_count)) return false;
+  MPI_Request request = MPI_REQUEST_NULL;
+  switch (c.call) {
+    case P2p::send: result = PMPI_Isend(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
+    case P2p::ssend: result = PMPI_Issend(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
+    case P2p::rsend: result = PMPI_Irsend(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
+    case P2p::recv: result = PMPI_Irecv(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
+    case P2p::mrecv: result = PMPI_Imrecv(buffer, count, c.type, message, &request); break;
+    case P2p::probe: result = poll([&](int* t) { return PMPI_Iprobe(c.peer, c.tag, c.comm, t, status); }); return true;
+    case P2p::mprobe:
+      result = poll([&](int* t) { return PMPI_Improbe(c.peer, c.tag, c.comm, t, message, status); });
+      return true;
+    case P2p::sendrecv: {
+      MPI_Request sent = MPI_REQUEST_NULL;
+      result = PMPI_Irecv(const_cast<void*>(c.recv_buffer), static_cast<int>(c.recv_count), c.recv_type, c.source,
+                          c.recv_tag, c.comm, &request);
+      if (result == MPI_SUCCESS) result = PMPI_Isend(buffer, count, c.type, c.peer, c.tag, c.comm, &sent);
+      if (result == MPI_SUCCESS) result = finish_request(request, status);
+      if (result == MPI_SUCCESS) result = finish_request(sent, MPI_STATUS_IGNORE);
+      return true;
+    }
+    default: return false;
+  }
+  if (result == MPI_SUCCESS) result = finish_request(request, status == nullptr ? MPI_STATUS_IGNORE : status);
+  return true;
+}
+
+void free_request(MPI_Request request) {
+  const std::lock_guard lock(mutex);
+  const auto found = operations.find(key_of(request));
+  if (found == operations.end()) return;
+  // One that is active still comes to its end, as MPI wants it.
+  if (found->second->active) {
+    found->second->orphan = true;
+    orphans.push_back(std::move(found->second));
+  }
+  operations.erase(found);
+  --detail::existing;
+}
+
+}  // namespace
+
+bool init(const Call& call, MPI_Request* request, int& result, bool always) {
+  if (!world.active.load(std::memory_order_relaxed) || !world.restarts_requests) return false;
+  CommState* const state = CommState::of(call.comm);
+  if (state == nullptr) return false;
+  try {
+    const Call* const exchange =
+        has_neighbours(call.form) && !may_compile(call, *state, always) ? nullptr : state->as_exchange(call);
+    if (exchange == nullptr) return false;
+    auto op = std::make_unique<Operation>(*exchange, state->rank(), state->size());
+    if (!describe(op->call, *state, op->description) || !plan(*op, *state, always)) return false;
+    const std::lock_guard lock(mutex);
+    result = make_request(*op, request);
+    if (result != MPI_SUCCESS) return true;
+    operations[key_of(*request)] = std::move(op);
+    ++detail::existing;
+    watching::any.store(true, std::memory_order_relaxed);
+  } catch (const std::exception& e) {
+    warn(std::string(kind_name(kind_of(call))) + "_init: " + e.what());
+    result = PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
+    if (result == MPI_SUCCESS) result = MPI_ERR_NO_MEM;
+  }
+  return true;
+}
+
+bool handle(const P2pCall& c, int& result) {
+  switch (c.call) {
+    case P2p::start:
+    case P2p::startall: {
+      const std::lock_guard lock(mutex);
+      for (int i = 0; i < c.request_count; ++i) {
+        if (Operation* const op = find(c.requests[i]); op != nullptr && !op->active) begin(*op);
+      }
+      return false;  // the library starts the request itself
+    }
+    case P2p::request_free: free_request(*c.requests); return false;
+    default: break;
+  }
+  if (!active()) return false;
+  if (wait_for_requests(c, result) || wait_for_message(c, result)) return true;
+  progress();
+  return false;
+}
+
+void progress() {
+  const std::unique_lock lock(mutex, std::try_to_lock);
+  if (!lock) return;  // another thread is at it
+  for (std::size_t i = 0; i < started.size();) {
+    Operation* const op = started[i];
+    if (!step(*op)) {
+      ++i;
+      continue;
+    }
+    started.erase(started.begin() + static_cast<std::ptrdiff_t>(i));
+    if (op->orphan) std::erase_if(orphans, [&](const auto& orphan) { return orphan.get() == op; });
+  }
+}
+
+int wait_for(MPI_Request& request) { return finish_request(request, MPI_STATUS_IGNORE); }
+
+void release_all() {
+  const std::lock_guard lock(mutex);
+  operations.clear();
+  orphans.clear();
+  started.clear();
+  detail::existing = 0;
+  detail::active = 0;
+  if (have_self) PMPI_Comm_free(&self);
+  have_self = false;
+}
+
+}  // namespace antiphon::mpi::persistent

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/settings.hpp"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+namespace antiphon::mpi {
+
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::int64_t integer_variable(const char* name, std::int64_t otherwise) {
+  const std::string text = variable(name);
+  if (text.empty()) return otherwise;
+  char* end = nullptr;
+  const long long value = std::strtoll(text.c_str(), &end, 10);
+  if (*end == '\0' && value >= 0) return value;
+  warn(std::string(name) + "=" + text + " is not a number; ignored");
+  return otherwise;
+}
+
+double share_variable(const char* name) {
+  const std::string text = variable(name);
+  if (text.empty()) return 0;
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (*end == '\0' && value >= 0 && value < 1) return value;
+  warn(std::string(name) + "=" + text + " is not a share from 0 to 1; ignored");
+  return 0;
+}
+
+/// One of the words, or the first of them with a warning.
+std::string word_variable(const char* name, std::initializer_list<const char*> words) {
+  const std::string text = variable(name);
+  std::string known;
+  for (const char* word : words) {
+    if (text == word) return text;
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  }
+  if (!text.empty()) warn(std::string(name) + "=" + text + " is none of " + known + "; taken as " + *words.begin());
+  return *words.begin();
+}
+
+void read_multicast(Settings& s) {
+  s.multicast = word_variable("ANTIPHON_MULTICAST", {"auto", "off"});
+  s.multicast_interface = variable("ANTIPHON_MULTICAST_INTERFACE");
+  s.multicast_groups = static_cast<int>(integer_variable("ANTIPHON_MULTICAST_GROUPS", s.multicast_groups));
+  s.multicast_timeout_ms =
+      std::max<std::int64_t>(integer_variable("ANTIPHON_MULTICAST_TIMEOUT_MS", s.multicast_timeout_ms), 100);
+  s.multicast_strategy = word_variable("ANTIPHON_MULTICAST_STRATEGY", {"nack", "ack"});
+  s.multicast_keeper = integer_variable("ANTIPHON_MULTICAST_KEEPER", 1) != 0;
+  s.multicast_loss = share_variable("ANTIPHON_MULTICAST_LOSS");
+  s.multicast_seed = static_cast<std::uint64_t>(integer_variable("ANTIPHON_MULTICAST_SEED", 1));
+}
+
+std::string read_file(const std::string& path, const std::string& what) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    warn("cannot read the " + what + " " + path + "; running without it");
+    return "";
+  }
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// What is no Unicode is replaced: paths and files may hold anything.
+std::string text_of(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+/// Of a profile, what placing ranks needs.
+nlohmann::json machine_of(nlohmann::json profile) {
+  for (const char* part : {"decisions", "measurements", "codecs"}) profile.erase(part);
+  const auto topology = profile.find("topology");
+  if (topology != profile.end() && topology->is_object()) topology->erase("pairs");
+  return profile;
+}
+
+/// What a profile says that is needed here: whether codecs were measured, a node's rate and cores, and the bytes that
+/// may be under way to it.
+struct Measured {
+  bool codecs = false;
+  std::int64_t link_bits_per_s = 0;
+  std::int64_t credit_bytes = 0;
+  int cores_per_node = 0;
+  int nodes_sharing = 1;
+};
+
+int integer_of(const nlohmann::json& object, const char* key, int otherwise) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_integer() ? found->get<int>() : otherwise;
+}
+
+Measured measured_by(const nlohmann::json& document) {
+  Measured m;
+  const auto codecs = document.find("codecs");
+  m.codecs = codecs != document.end() && codecs->is_array() && !codecs->empty();
+  const auto contention = document.find("contention");
+  if (contention != document.end() && contention->is_object() && contention->contains("credit_bytes") &&
+      (*contention)["credit_bytes"].is_number_integer()) {
+    m.credit_bytes = std::max<std::int64_t>(0, (*contention)["credit_bytes"].get<std::int64_t>());
+  }
+  const auto processors = document.find("processors");
+  if (processors != document.end() && processors->is_object()) {
+    m.cores_per_node = integer_of(*processors, "cores_per_node", 0);
+    m.nodes_sharing = integer_of(*processors, "nodes_sharing", 1);
+  }
+  const auto topology = document.find("topology");
+  if (topology == document.end() || !topology->is_object() || !topology->contains("nodes")) return m;
+  for (const auto& node : (*topology)["nodes"]) {
+    if (!node.is_object() || !node.contains("port_bytes_per_s") || !node["port_bytes_per_s"].is_number()) continue;
+    const auto bits = static_cast<std::int64_t>(8 * node["port_bytes_per_s"].get<double>());
+    if (bits > 0) m.link_bits_per_s = m.link_bits_per_s == 0 ? bits : std::min(m.link_bits_per_s, bits);
+  }
+  return m;
+}
+
+/// Of a profile, what runs need: its measurements would make every start carry them to all ranks. A text that is no
+/// profile stays as it is, for whoever reads it to say what is wrong with it.
+Measured take_profile(Settings& s, std::string text) {
+  const auto document = nlohmann::json::parse(text, nullptr, false);
+  const bool is_object = document.is_object();
+  if (s.reorder) s.machine = is_object ? text_of(machine_of(document)) : text;
+  const bool decides = is_object && document.contains("decisions");
+  s.profile = decides ? text_of(nlohmann::json::object({{"decisions", document["decisions"]}})) : std::move(text);
+  return is_object ? measured_by(document) : Measured{};
+}
+
+/// "auto", the default with a profile, is "on" where the profile has measured codecs and links.
+std::string compress_mode(const Measured& measured) {
+  const std::string mode = variable("ANTIPHON_COMPRESS");
+  if (mode.empty() || mode == "auto") return measured.codecs && measured.link_bits_per_s > 0 ? "on" : "off";
+  if (mode == "1" || mode == "on") return "on";
+  if (mode == "0" || mode == "off") return "off";
+  if (mode == "force") return mode;
+  warn("ANTIPHON_COMPRESS=" + mode + " is none of auto, on and off; taken as off");
+  return "off";
+}
+
+/// The speed of the fastest wired interface that is up, in bits per second; 0 if none says. Virtual interfaces report a
+/// nominal speed that means nothing, so only those backed by a device count.
+std::int64_t system_link_bits_per_s() {
+  const std::string root = "/sys/class/net/";
+  std::int64_t best = 0;
+  DIR* directory = opendir(root.c_str());
+  if (directory == nullptr) return 0;
+  while (const dirent* entry = readdir(directory)) {
+    const std::string interface = root + entry->d_name;
+    std::ifstream speed_file(interface + "/speed");
+    long long mbit = 0;
+    DIR* device = opendir((interface + "/device").c_str());
+    if (device != nullptr && speed_file >> mbit && mbit > best / 1000000) best = mbit * 1000000;
+    if (device != nullptr) closedir(device);
+  }
+  closedir(directory);
+  return best;
+}
+
+}  // namespace
+
+void warn(const std::string& message) { std::fprintf(stderr, "antiphon: %s\n", message.c_str()); }
+
+Settings read_settings() {
+  Settings s;
+  const std::string mode = variable("ANTIPHON");
+  s.enabled = mode != "off" && mode != "0";
+  if (!mode.empty() && mode != "off" && mode != "on" && mode != "0" && mode != "1") {
+    warn("ANTIPHON=" + mode + " is neither on nor off; taken as on");
+  }
+  s.verbose = static_cast<int>(integer_variable("ANTIPHON_VERBOSE", 0));
+  s.force = variable("ANTIPHON_FORCE");
+  s.summary = variable("ANTIPHON_SUMMARY");
+  if (s.summary == "0") s.summary.clear();
+  s.reorder = integer_variable("ANTIPHON_REORDER", 0) != 0;
+  s.nodes = variable("ANTIPHON_NODES");
+  const std::string placement = variable("ANTIPHON_PLACEMENT");
+  if (!placement.empty()) s.placement = read_file(placement, "placement");
+  s.placement_strict = integer_variable("ANTIPHON_PLACEMENT_STRICT", 0) != 0;
+  const std::string profile = variable("ANTIPHON_PROFILE");
+  Measured measured;
+  if (!profile.empty()) measured = take_profile(s, read_file(profile, "profile"));
+  s.link_bits_per_s = integer_variable("ANTIPHON_LINK_BITS_PER_S", 0);
+  s.compress_link_bits_per_s = s.link_bits_per_s != 0 ? s.link_bits_per_s : measured.link_bits_per_s;
+  if (s.link_bits_per_s == 0) s.link_bits_per_s = system_link_bits_per_s();
+  s.credit_bytes = integer_variable("ANTIPHON_CREDIT_BYTES", measured.credit_bytes);
+  const std::string plan = variable("ANTIPHON_PLAN");
+  if (!plan.empty()) s.plan = read_file(plan, "plan");
+  s.trace = variable("ANTIPHON_TRACE");
+  s.trace_bytes = integer_variable("ANTIPHON_TRACE_BYTES", s.trace_bytes);
+  if (s.compress_link_bits_per_s == 0) s.compress_link_bits_per_s = s.link_bits_per_s;
+  s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;
+  s.compress = compress_mode(measured);
+  s.cores_per_node = measured.cores_per_node;
+  s.nodes_sharing = measured.nodes_sharing;
+  read_multicast(s);
+  s.compress_threshold_bytes = integer_variable("ANTIPHON_COMPRESS_MIN_BYTES", s.compress == "force" ? 64 : 1024);
+  s.compress_memory_bytes = integer_variable("ANTIPHON_COMPRESS_MEMORY_BYTES", s.compress_memory_bytes);
+  return s;
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Settings, enabled, verbose, force, summary, profile, link_bits_per_s, credit_bytes,
+                                   plan, trace, trace_bytes, compress, compress_link_bits_per_s, cores_per_node,
+                                   nodes_sharing, compress_threshold_bytes, compress_memory_bytes, reorder, machine,
+                                   nodes, placement, placement_strict, multicast, multicast_interface, multicast_groups,
+                                   multicast_timeout_ms, multicast_strategy, multicast_keeper, multicast_loss,
+                                   multicast_seed, yield)
+
+std::string serialize(const Settings& s) { return text_of(s); }
+
+Settings deserialize(const std::string& text) { return nlohmann::json::parse(text).get<Settings>(); }
+
+}  // namespace antiphon::mpi

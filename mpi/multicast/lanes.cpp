@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "multicast/lanes.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "job/settings.hpp"
+#include "job/world.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+/// Sends of at most so many bytes are copied, so that the sender needs not wait for the slowest member's
+/// acknowledgement.
+constexpr std::int64_t most_copied_bytes = 65536;
+/// Of senders that send at the same time, so many bytes together under way, for a port of a switch holds little more:
+/// where all meet, or where one that is faster than a link between switches meets that. Fast links need more, and have
+/// it: this is 0.5 ms at 1 Gb/s, about how long acknowledgements take.
+std::int64_t port_bytes() { return std::max<std::int64_t>(65536, world.settings.link_bits_per_s / 8 / 2000); }
+
+/// On one of several groups a rank sleeps no longer.
+constexpr std::int64_t several_patience_ns = 200'000;
+
+bool is_multicast(const Op& op) { return op.group >= 0; }
+
+/// Pieces of one operation that may be posted and not complete.
+std::size_t most_posted(const Op& op) {
+  const std::int64_t window =
+      op.cut.window > 0 ? std::min<std::int64_t>(op.cut.window, Progress::max_window) : Progress::max_window;
+  return static_cast<std::size_t>(std::min(op.pieces(), window));
+}
+
+}  // namespace
+
+MulticastLanes::MulticastLanes(const Schedule& schedule, int rank, MulticastGroups& groups, int senders)
+    : schedule_(schedule), rank_(rank), senders_(senders), parts_(schedule.ops().size(), MulticastPart::fan_out),
+      lane_of_(schedule.ops().size(), -1), states_(schedule.ops().size()), wanted_(schedule.ops().size()) {
+  for (const auto& members : schedule.groups()) groups_.push_back(&groups.of(members));
+  std::size_t most = 0;
+  for (OpId id = 0; id < schedule.ops().size(); ++id) {
+    const Op& op = schedule.ops()[id];
+    if (!is_multicast(op)) continue;
+    add_to_lane(id);
+    most += most_posted(op);
+    const std::size_t followers = group_of(id).roles().followers.size();
+    most_messages_ += most_posted(op) * (followers + 1);
+  }
+  ended_.reserve(most);
+  for (Lane& lane : lanes_) {
+    std::size_t room = 0;
+    for (const OpId id : lane.ops) room += most_posted(schedule.ops()[id]);
+    lane.posted.resize(std::max<std::size_t>(room, 1));
+  }
+}
+
+MulticastPart MulticastLanes::part_of(const Op& op) const {
+  const MulticastGroup& group = *groups_[static_cast<std::size_t>(op.group)];
+  if (!group.is_open()) return MulticastPart::fan_out;
+  const MulticastRoles& roles = group.roles();
+  if (op.kind == OpKind::multicast) return roles.leads ? MulticastPart::send : MulticastPart::hand_in;
+  if (!roles.leads) return MulticastPart::take;
+  return roles.leaders[static_cast<std::size_t>(roles.leader_index(op.peer))] == rank_ ? MulticastPart::relay
+                                                                                       : MulticastPart::receive;
+}
+
+void MulticastLanes::add_to_lane(OpId id) {
+  const Op& op = schedule_.ops()[id];
+  MulticastGroup& group = group_of(id);
+  const MulticastRoles& roles = group.roles();
+  if (!roles.leads) return;
+  const int sender = roles.leader_index(op.kind == OpKind::multicast ? rank_ : op.peer);
+  const bool own = roles.leaders[static_cast<std::size_t>(sender)] == rank_;
+  auto lane = std::find_if(lanes_.begin(), lanes_.end(),
+                           [&](const Lane& l) { return l.group == &group && l.sender == sender; });
+  if (lane == lanes_.end()) lane = lanes_.insert(lanes_.end(), {&group, sender, own, {}, 0, {}, 0, 0, 0});
+  lane->ops.push_back(id);
+  lane_of_[id] = static_cast<int>(lane - lanes_.begin());
+  states_[id].at.resize(most_posted(op));
+  if (!own && roles.followers.empty()) find_wanted(id);
+}
+
+/// Of a message that comes whole into scratch memory, what no operation reads needs not come: an aggregated scatter's
+/// receivers take only their own blocks.
+void MulticastLanes::find_wanted(OpId id) {
+  const Op& op = schedule_.ops()[id];
+  if (op.to.space != Space::scratch || op.pieces() != 1 || op.encoded || op.to.bytes == 0) return;
+  const std::int64_t begin = op.to.offset_bytes;
+  const std::int64_t end = begin + op.to.bytes;
+  std::vector<Range> read;
+  for (OpId other = id + 1; other < schedule_.ops().size(); ++other) {
+    const Op& reader = schedule_.ops()[other];
+    for (const Range& range : {reader.from, reader.kind == OpKind::reduce ? reader.to : Range{}}) {
+      if (range.space != Space::scratch || range.bytes == 0) continue;
+      const std::int64_t from = std::max(range.offset_bytes, begin);
+      const std::int64_t to = std::min(range.offset_bytes + range.bytes, end);
+      if (from < to) read.push_back({Space::scratch, from - begin, to - from});
+    }
+  }
+  std::int64_t bytes = 0;
+  std::sort(read.begin(), read.end(), [](const Range& a, const Range& b) { return a.offset_bytes < b.offset_bytes; });
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    bytes += read[i].bytes;
+    if (i > 0 && read[i - 1].offset_bytes + read[i - 1].bytes > read[i].offset_bytes) return;  // parts must lie apart
+  }
+  if (bytes == op.to.bytes) return;
+  parts_wanted_.reserve(std::max(parts_wanted_.capacity(), read.size()));
+  wanted_[id] = std::move(read);
+  if (wanted_[id].empty()) wanted_[id].push_back({Space::scratch, 0, 0});
+}
+
+void MulticastLanes::begin() {
+  for (MulticastGroup* group : groups_) group->open();
+  for (OpId id = 0; id < schedule_.ops().size(); ++id) {
+    const Op& op = schedule_.ops()[id];
+    if (!is_multicast(op)) continue;
+    parts_[id] = part_of(op);
+    states_[id].next_piece = 0;
+    states_[id].ready = 0;
+  }
+  for (Lane& lane : lanes_) lane.at = lane.first = lane.count = lane.seen = 0;
+  ended_.clear();
+  next_ended_ = 0;
+  posted_ = waiting_ = 0;
+}
+
+void MulticastLanes::ready(const Progress::Piece& piece, std::span<std::byte> at) {
+  Waiting& state = states_[piece.op];
+  state.ready |= std::uint64_t{1} << (piece.index - state.next_piece);
+  state.at[static_cast<std::size_t>(piece.index) % state.at.size()] = at;
+  ++waiting_;
+  flush(lanes_[static_cast<std::size_t>(lane_of_[piece.op])]);
+}
+
+void MulticastLanes::flush(Lane& lane) {
+  while (lane.at < lane.ops.size()) {
+    const OpId id = lane.ops[lane.at];
+    Waiting& state = states_[id];
+    if ((state.ready & 1) == 0) return;
+    const Progress::Piece piece{id, state.next_piece};
+    const auto at = state.at[static_cast<std::size_t>(piece.index) % state.at.size()];
+    lane.posted[(lane.first + lane.count++) % lane.posted.size()] = {piece, post(lane, piece, at)};
+    ++posted_;
+    --waiting_;
+    state.ready >>= 1;
+    if (++state.next_piece == schedule_.ops()[id].pieces()) ++lane.at;
+  }
+}
+
+multicast::Ticket MulticastLanes::post(Lane& lane, const Progress::Piece& piece, std::span<std::byte> at) {
+  multicast::Group& transport = lane.group->transport();
+  if (lane.own) {
+    multicast::SendOptions options;
+    options.copy = static_cast<std::int64_t>(at.size()) <= most_copied_bytes;
+    options.concurrent = std::min(senders_, transport.size());
+    options.window_packets =
+        std::max(4, static_cast<int>(port_bytes() / transport.payload_bytes()) / options.concurrent);
+    return transport.send(at, options);
+  }
+  const auto& wanted = wanted_[piece.op];
+  if (wanted.empty()) return transport.receive(lane.sender, at);
+  parts_wanted_.clear();
+  for (const Range& part : wanted) {
+    if (part.bytes > 0)
+      parts_wanted_.push_back({part.offset_bytes, at.subspan(static_cast<std::size_t>(part.offset_bytes),
+                                                             static_cast<std::size_t>(part.bytes))});
+  }
+  return transport.receive(lane.sender, static_cast<std::int64_t>(at.size()), parts_wanted_);
+}
+
+/// In the order in which they were posted: followers count on that, too.
+bool MulticastLanes::collect(Lane& lane) {
+  const std::uint64_t changes = lane.group->transport().changes();
+  if (changes == lane.seen) return false;
+  lane.seen = changes;
+  bool any = false;
+  while (lane.count > 0 && lane.group->transport().done(lane.posted[lane.first].ticket)) {
+    ended_.push_back(lane.posted[lane.first].piece);
+    lane.first = (lane.first + 1) % lane.posted.size();
+    --lane.count;
+    --posted_;
+    any = true;
+  }
+  return any;
+}
+
+bool MulticastLanes::poll(std::int64_t patience_ns) {
+  if (posted_ == 0) return false;
+  bool any = false;
+  for (int turn = 0; turn < 2 && !any; ++turn) {
+    for (Lane& lane : lanes_) {
+      if (lane.count > 0) any = collect(lane) || any;
+    }
+    if (any || turn > 0) break;
+    // A group has several lanes, but needs to be moved on once. While it sleeps on one the others are not looked at.
+    const MulticastGroup* moved = nullptr;
+    for (const Lane& lane : lanes_) {
+      if (lane.count > 0 && moved != nullptr && lane.group != moved)
+        patience_ns = std::min(patience_ns, several_patience_ns);
+      if (lane.count > 0) moved = lane.group;
+    }
+    moved = nullptr;
+    for (Lane& lane : lanes_) {
+      if (lane.count == 0 || lane.group == moved) continue;
+      lane.group->transport().progress(patience_ns);
+      moved = lane.group;
+    }
+  }
+  return any;
+}
+
+bool MulticastLanes::next(Progress::Piece& piece) {
+  if (next_ended_ == ended_.size()) {
+    ended_.clear();
+    next_ended_ = 0;
+    return false;
+  }
+  piece = ended_[next_ended_++];
+  return true;
+}
+
+const std::string* MulticastLanes::why_not() const {
+  const auto shut =
+      std::find_if(groups_.begin(), groups_.end(), [](const MulticastGroup* group) { return !group->is_open(); });
+  return shut == groups_.end() ? nullptr : &(*shut)->reason();
+}
+
+std::int64_t MulticastLanes::lost_after_ns() const { return world.settings.multicast_timeout_ms * 1'000'000; }
+
+std::string MulticastLanes::failure() const {
+  for (const Lane& lane : lanes_) {
+    if (lane.count == 0) continue;
+    if (const auto failure = lane.group->transport().failure()) return failure->text;
+  }
+  return "";
+}
+
+}  // namespace antiphon::mpi

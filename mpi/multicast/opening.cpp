@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "multicast/opening.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include "antiphon/error.hpp"
+#include "job/settings.hpp"
+#include "job/world.hpp"
+#include "observe/summary.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+/// Of messages about groups; schedules and the credit protocol use others.
+constexpr int opening_tag = 30010;
+/// Trial packets of each member: so many, spread over so long that a switch which takes its time to learn of a member
+/// sees some.
+constexpr std::uint32_t trial_packets = 12;
+constexpr int trial_packet_bytes = 128;
+constexpr std::int64_t trial_rate_bytes_per_s = 12 * 128 * 100;  // over 10 ms
+constexpr double trial_patience_s = 0.5;
+constexpr int trials = 3;
+
+std::vector<std::byte> bytes_of(const std::string& text) {
+  const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// A number that no other group open on any of its members has: the coordinator's rank in MPI_COMM_WORLD and a count of
+/// its own.
+std::uint64_t next_number(int world_rank) {
+  static std::atomic<std::uint64_t> count = 0;
+  return static_cast<std::uint64_t>(world_rank) << 32 | ++count;
+}
+
+}  // namespace
+
+MulticastOpening::MulticastOpening(MulticastGroup& group) : group_(group), roles_(group.roles()) {}
+
+bool MulticastOpening::coordinates() const { return group_.rank_ == roles_.members.front(); }
+
+void MulticastOpening::send(const Bytes& bytes, int member) {
+  failed_ = PMPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, member, opening_tag, group_.comm_) !=
+                MPI_SUCCESS ||
+            failed_;
+}
+
+MulticastOpening::Bytes MulticastOpening::receive(int member) {
+  MPI_Status status{};
+  int count = 0;
+  // MPICH's own PMPI_Probe keeps the core: where ranks share cores, each step of an opening then takes a turn of all of
+  // them.
+  for (int there = 0; there == 0 && !failed_;) {
+    failed_ = PMPI_Iprobe(member, opening_tag, group_.comm_, &there, &status) != MPI_SUCCESS;
+    if (there == 0) sched_yield();
+  }
+  if (failed_) return {};
+  PMPI_Get_count(&status, MPI_BYTE, &count);
+  Bytes bytes(static_cast<std::size_t>(count));
+  failed_ =
+      PMPI_Recv(bytes.data(), count, MPI_BYTE, member, opening_tag, group_.comm_, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+  return bytes;
+}
+
+std::vector<MulticastOpening::Bytes> MulticastOpening::gather(const Bytes& own) {
+  if (!coordinates()) {
+    send(own, roles_.members.front());
+    return {};
+  }
+  std::vector<Bytes> all{own};
+  for (std::size_t i = 1; i < roles_.members.size(); ++i) all.push_back(receive(roles_.members[i]));
+  return all;
+}
+
+MulticastOpening::Bytes MulticastOpening::share(Bytes bytes) {
+  if (!coordinates()) return receive(roles_.members.front());
+  for (std::size_t i = 1; i < roles_.members.size(); ++i) send(bytes, roles_.members[i]);
+  return bytes;
+}
+
+bool MulticastOpening::agree(const std::string& objection) {
+  Bytes verdict;
+  for (const Bytes& words : gather(bytes_of(objection))) {
+    if (verdict.empty()) verdict = words;
+  }
+  verdict = share(std::move(verdict));
+  if (failed_) verdict = bytes_of("MPI failed while its group was opened");
+  if (verdict.empty()) return true;
+  group_.reason_ = text_of(verdict);
+  return false;
+}
+
+void MulticastOpening::barrier() { agree(""); }
+
+void MulticastOpening::run() {
+  const std::string& mode = world.settings.multicast;
+  group_.refused_ = true;
+  if (mode == "off") {
+    group_.reason_ = "switched off (ANTIPHON_MULTICAST)";
+    return;
+  }
+  if (roles_.leaders.size() < 2) {
+    group_.reason_ = "all ranks are on one node";
+    return;
+  }
+  std::vector<std::vector<multicast::Address>> all;
+  if (!make_room()) {
+    group_.refused_ = false;  // there may be room another time
+    return;
+  }
+  if (!gather_addresses(all) || !join(all)) return;
+  const bool heard = group_.whole_ != nullptr && group_.whole_->is_open();
+  if (!heard && !all_hear_all()) {
+    group_.transport_.reset();
+    return;
+  }
+  group_.open_ = true;
+  group_.refused_ = false;
+  multicast_table::opened(group_);
+}
+
+/// Network cards know few groups (paper 1, §4.1). Where a member has as many as it may, all close the one whose last
+/// use is longest ago: one whose members are all here, for others cannot be asked.
+bool MulticastOpening::make_room() {
+  const bool full = roles_.leads && multicast_table::open_count() >= world.settings.multicast_groups;
+  bool any = false;
+  for (const Bytes& words : gather(Bytes(full ? 1 : 0))) any = any || !words.empty();
+  // To all: 0, or 1 and the number of the group to close, or 0 for none.
+  std::array<std::uint64_t, 3> order{any ? 1U : 0U, 0, 0};
+  if (coordinates()) {
+    if (any) {
+      MulticastGroup* const oldest = multicast_table::oldest_within(group_.world_members());
+      order[1] = oldest == nullptr ? 0 : oldest->number();
+    }
+    order[2] = next_number(group_.world_members().front());
+  }
+  const auto* const begin = reinterpret_cast<const std::byte*>(order.data());
+  const Bytes told = share({begin, begin + sizeof order});
+  if (failed_ || told.size() != sizeof order) return false;
+  std::memcpy(order.data(), told.data(), sizeof order);
+  group_.number_ = order[2];
+  if (order[0] == 0) return true;
+  if (order[1] != 0) {
+    if (MulticastGroup* const oldest = multicast_table::find(order[1])) {
+      oldest->close();
+      multicast_table::evicted();
+    }
+  }
+  const bool still = roles_.leads && multicast_table::open_count() >= world.settings.multicast_groups;
+  return agree(still ? "the budget of " + std::to_string(world.settings.multicast_groups) +
+                           " groups is used up, and no group of these ranks can be closed (ANTIPHON_MULTICAST_GROUPS)"
+                     : "");
+}
+
+bool MulticastOpening::gather_addresses(std::vector<std::vector<multicast::Address>>& all) {
+  Bytes own;
+  std::string objection;
+  if (roles_.leads) {
+    try {
+      const auto addresses = multicast::local_addresses(world.settings.multicast_interface);
+      const auto* const begin = reinterpret_cast<const std::byte*>(addresses.data());
+      own.assign(begin, begin + addresses.size() * sizeof(multicast::Address));
+      if (addresses.empty()) objection = "a node has no interface for multicast";
+    } catch (const std::exception& e) {
+      objection = e.what();
+    }
+  }
+  if (!agree(objection)) return false;
+  // All leaders' addresses, each list after its length.
+  Bytes packed;
+  const auto given = gather(own);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const auto index = static_cast<std::size_t>(roles_.leader_of[i]);
+    if (roles_.leaders[index] != roles_.members[i]) continue;
+    packed.push_back(static_cast<std::byte>(given[i].size() / sizeof(multicast::Address)));
+    packed.insert(packed.end(), given[i].begin(), given[i].end());
+  }
+  packed = share(std::move(packed));
+  for (std::size_t at = 0; at < packed.size();) {
+    const auto count = static_cast<std::size_t>(packed[at++]);
+    auto& list = all.emplace_back(count);
+    if (at + count * sizeof(multicast::Address) > packed.size()) return false;
+    std::memcpy(list.data(), packed.data() + at, count * sizeof(multicast::Address));
+    at += count * sizeof(multicast::Address);
+  }
+  return !failed_;
+}
+
+bool MulticastOpening::join(const std::vector<std::vector<multicast::Address>>& all) {
+  std::optional<multicast::Endpoint> endpoint;
+  std::string objection;
+  Bytes place;
+  const int index = roles_.leads ? roles_.leader_index(group_.rank_) : -1;
+  if (roles_.leads) {
+    try {
+      endpoint = multicast::Endpoint::open(multicast::choose_address(all, index));
+      const auto* const begin = reinterpret_cast<const std::byte*>(&endpoint->place());
+      place.assign(begin, begin + sizeof(multicast::Place));
+    } catch (const std::exception& e) {
+      objection = e.what();
+    }
+  }
+  if (!agree(objection)) return false;
+  const auto given = gather(place);
+  Bytes packed;
+  if (coordinates()) {
+    std::vector<multicast::Place> places;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      if (given[i].size() == sizeof(multicast::Place))
+        std::memcpy(&places.emplace_back(), given[i].data(), sizeof(multicast::Place));
+    }
+    try {
+      multicast::Options options;
+      if (world.settings.multicast_strategy == "ack") options.strategy = multicast::Strategy::ack;
+      options.lost_after_ns = world.settings.multicast_timeout_ms * 1'000'000;
+      packed = multicast::Description::create(places, options).pack();
+    } catch (const std::exception& e) {
+      objection = e.what();
+    }
+  }
+  if (!agree(objection)) return false;
+  packed = share(std::move(packed));
+  if (roles_.leads) {
+    try {
+      multicast::LocalOptions local;
+      local.keeper = world.settings.multicast_keeper;
+      local.faults.seed = world.settings.multicast_seed + static_cast<std::uint64_t>(index);
+      local.faults.loss = world.settings.multicast_loss;
+      group_.transport_ = std::make_unique<multicast::Group>(multicast::Description::unpack(packed), index,
+                                                             std::move(*endpoint), local);
+    } catch (const std::exception& e) {
+      objection = e.what();
+    }
+  }
+  if (agree(objection)) return true;
+  group_.transport_.reset();
+  return false;
+}
+
+std::string MulticastOpening::try_out(std::uint32_t run) {
+  if (!roles_.leads) return "";
+  multicast::Group& group = *group_.transport_;
+  std::vector<bool> heard(roles_.leaders.size());
+  heard[static_cast<std::size_t>(group.index())] = true;
+  group.probe(run, trial_packets, trial_packet_bytes, trial_rate_bytes_per_s);
+  const double give_up_s = now_s() + trial_patience_s;
+  while (now_s() < give_up_s && !group.failure()) {
+    group.progress(1'000'000);
+    for (const multicast::ProbeCount& count : group.probed(run)) {
+      if (count.received > 0 && count.sender >= 0) heard[static_cast<std::size_t>(count.sender)] = true;
+    }
+    if (group.probe_sent() && std::find(heard.begin(), heard.end(), false) == heard.end()) return "";
+  }
+  if (group.failure()) return group.failure()->text;
+  const auto missing = std::find(heard.begin(), heard.end(), false) - heard.begin();
+  return "rank " + std::to_string(group_.rank_) + " hears no multicast of rank " +
+         std::to_string(roles_.leaders[static_cast<std::size_t>(missing)]) +
+         " (a switch without an IGMP querier, a network that filters it, or another interface: "
+         "ANTIPHON_MULTICAST_INTERFACE)";
+}
+
+bool MulticastOpening::all_hear_all() {
+  for (std::uint32_t run = 1; run <= trials; ++run) {
+    if (agree(try_out(run))) return true;
+  }
+  return false;
+}
+
+}  // namespace antiphon::mpi

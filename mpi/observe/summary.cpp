@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/summary.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "compress/report.hpp"
+#include "job/world.hpp"
+#include "multicast/report.hpp"
+
+namespace antiphon::mpi {
+
+double now_s() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+namespace summary {
+
+namespace {
+
+struct SizeClass {
+  std::int64_t most_bytes;
+  const char* name;
+};
+constexpr std::array<SizeClass, 6> classes{{{256, "≤ 256 B"},
+                                            {4096, "≤ 4 KiB"},
+                                            {32768, "≤ 32 KiB"},
+                                            {262144, "≤ 256 KiB"},
+                                            {2097152, "≤ 2 MiB"},
+                                            {INT64_MAX, "> 2 MiB"}}};
+constexpr std::size_t cells = kind_count * classes.size();
+
+std::mutex mutex;
+std::array<double, cells> calls{};
+std::array<double, cells> bytes_moved{};
+std::array<double, cells> seconds{};
+/// What was used, and in how many calls: this rank's view.
+std::array<std::map<std::string, long>, cells> algorithms;
+
+std::size_t class_of(std::int64_t bytes) {
+  std::size_t i = 0;
+  while (bytes > classes[i].most_bytes) ++i;
+  return i;
+}
+
+/// "rotated, library (3 of 20)": most used first.
+std::string used_text(const std::map<std::string, long>& used) {
+  std::vector<std::pair<long, std::string>> order;
+  long all = 0;
+  for (const auto& [what, n] : used) {
+    order.emplace_back(n, what);
+    all += n;
+  }
+  std::sort(order.rbegin(), order.rend());
+  std::string text;
+  for (const auto& [n, what] : order) {
+    text += (text.empty() ? "" : ", ") + what;
+    if (order.size() > 1) text += " (" + std::to_string(n) + " of " + std::to_string(all) + ")";
+  }
+  return text;
+}
+
+nlohmann::json rows(const std::array<double, cells>& most_calls, const std::array<double, cells>& all_bytes,
+                    const std::array<double, cells>& all_seconds, const std::array<double, cells>& most_seconds,
+                    int ranks) {
+  auto list = nlohmann::json::array();
+  for (std::size_t i = 0; i < cells; ++i) {
+    if (most_calls[i] == 0) continue;
+    list.push_back({{"collective", kind_name(static_cast<int>(i / classes.size()))},
+                    {"size_class", classes[i % classes.size()].name},
+                    {"calls", static_cast<std::int64_t>(most_calls[i])},
+                    {"bytes", static_cast<std::int64_t>(all_bytes[i])},
+                    {"time_s", all_seconds[i] / ranks},
+                    {"max_time_s", most_seconds[i]},
+                    {"algorithm", algorithms[i].empty() ? "(other ranks)" : used_text(algorithms[i])}});
+  }
+  return list;
+}
+
+/// Alltoallv calls of all ranks that fitted the plan, and that did not.
+std::array<std::int64_t, 2> planned_calls{};
+
+nlohmann::json document(const nlohmann::json& list, int ranks) {
+  nlohmann::json all{{"version", 1}, {"ranks", ranks}, {"collectives", list}};
+  if (!world.settings.plan.empty())
+    all["plan"] = {{"matched_calls", planned_calls[0]}, {"other_calls", planned_calls[1]}};
+  return all;
+}
+
+void print_table(std::FILE* out, const nlohmann::json& list) {
+  if (!world.settings.plan.empty()) {
+    std::fprintf(out, "antiphon: %ld of %ld Alltoallv calls (of all ranks) were as the plan says\n",
+                 static_cast<long>(planned_calls[0]), static_cast<long>(planned_calls[0] + planned_calls[1]));
+  }
+  std::fprintf(out, "antiphon: collectives of this run (calls: most of any rank; time: mean over ranks)\n");
+  std::fprintf(out, "  %-21s %-11s %9s %14s %10s  %s\n", "collective", "bytes", "calls", "bytes in all", "time, s",
+               "algorithm");
+  for (const auto& row : list) {
+    const auto size_class = row.at("size_class").get<std::string>();
+    // "≤" is three bytes long and one column wide.
+    const int pad = size_class.rfind("≤", 0) == 0 ? 13 : 11;
+    std::fprintf(out, "  %-21s %-*s %9ld %14ld %10.4f  %s\n", row.at("collective").get<std::string>().c_str(), pad,
+                 size_class.c_str(), row.at("calls").get<long>(), row.at("bytes").get<long>(),
+                 row.at("time_s").get<double>(), row.at("algorithm").get<std::string>().c_str());
+  }
+}
+
+void print(const nlohmann::json& list, const nlohmann::json& compression, const nlohmann::json& multicast, int ranks) {
+  const std::string& where = world.settings.summary;
+  if (where == "1") {
+    print_table(stderr, list);
+    print_multicast(stderr, multicast);
+    return print_compression(stderr, compression);
+  }
+  if (where.size() > 5 && where.substr(where.size() - 5) == ".json") {
+    auto all = document(list, ranks);
+    all["compression"] = compression;
+    if (!multicast.is_null()) all["multicast"] = multicast;
+    // At once: processes that were spawned have a rank 0 of their own, with the same file.
+    const std::string part = where + '.' + std::to_string(getpid());
+    std::ofstream file(part);
+    file << all.dump(2) << '\n';
+    file.close();
+    if (!file || std::rename(part.c_str(), where.c_str()) != 0) {
+      static_cast<void>(std::remove(part.c_str()));
+      warn("cannot write the summary to " + where);
+    }
+    return;
+  }
+  std::FILE* file = std::fopen(where.c_str(), "w");
+  if (file == nullptr) return warn("cannot write the summary to " + where);
+  print_table(file, list);
+  print_multicast(file, multicast);
+  print_compression(file, compression);
+  std::fclose(file);
+}
+
+}  // namespace
+
+bool enabled() { return !world.settings.summary.empty(); }
+
+void count(int kind, std::int64_t bytes, double time_s, const std::string& used) {
+  const std::size_t cell = static_cast<std::size_t>(kind) * classes.size() + class_of(bytes);
+  const std::lock_guard lock(mutex);
+  calls[cell] += 1;
+  bytes_moved[cell] += static_cast<double>(bytes);
+  seconds[cell] += time_s;
+  ++algorithms[cell][used];
+}
+
+void write() {
+  int rank = 0;
+  int ranks = 1;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  std::array<double, cells> most_calls{};
+  std::array<double, cells> all_bytes{};
+  std::array<double, cells> all_seconds{};
+  std::array<double, cells> most_seconds{};
+  constexpr int n = static_cast<int>(cells);
+  PMPI_Reduce(calls.data(), most_calls.data(), n, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  PMPI_Reduce(bytes_moved.data(), all_bytes.data(), n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  PMPI_Reduce(seconds.data(), all_seconds.data(), n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  PMPI_Reduce(seconds.data(), most_seconds.data(), n, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  const std::array<std::int64_t, 2> own{world.planned_calls.load(), world.unplanned_calls.load()};
+  PMPI_Reduce(own.data(), planned_calls.data(), 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+  const auto compression = compression_rows();
+  const auto multicast = multicast_row();
+  if (rank == 0) print(rows(most_calls, all_bytes, all_seconds, most_seconds, ranks), compression, multicast, ranks);
+}
+
+}  // namespace summary
+}  // namespace antiphon::mpi

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/trace.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "antiphon.h"
+#include "call/datatype.hpp"
+#include "job/world.hpp"
+#include "observe/summary.hpp"
+#include "observe/trace_shape.hpp"
+#include "observe/trace_stream.hpp"
+
+namespace antiphon::mpi::trace {
+
+namespace {
+
+constexpr std::string_view magic{
+    "\x89"
+    "ATR\r\n\x1a\n",
+    8};
+constexpr std::uint64_t version = 1;
+constexpr std::uint64_t begin_key = 4;
+constexpr int length_tag = 1;
+constexpr int data_tag = 2;
+
+std::unique_ptr<Recorder> recorder;
+std::mutex mutex;
+MPI_Comm own = MPI_COMM_NULL;
+double zero_s = 0;
+int rank = 0;
+int size = 1;
+
+std::int64_t ns_since_zero(double at_s) { return static_cast<std::int64_t>((at_s - zero_s) * 1e9); }
+
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string program_name() {
+  char path[1024];
+  const auto length = readlink("/proc/self/exe", path, sizeof path);
+  return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "";
+}
+
+std::string now_text() {
+  const std::time_t now = std::time(nullptr);
+  char text[32] = "";
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+/// The names of nodes, in the order of their lowest ranks; all ranks call it.
+std::vector<std::string> node_names() {
+  constexpr int length = 64;
+  char own_name[length] = "";
+  host_name().copy(own_name, length - 1);
+  std::vector<char> all(static_cast<std::size_t>(size) * length);
+  PMPI_Allgather(own_name, length, MPI_CHAR, all.data(), length, MPI_CHAR, MPI_COMM_WORLD);
+  std::vector<std::string> names;
+  for (int r = 0; r < size; ++r) {
+    if (world.node_of_rank[static_cast<std::size_t>(r)] == r)
+      names.emplace_back(all.data() + static_cast<std::size_t>(r) * length);
+  }
+  return names;
+}
+
+/// The beginning of every file of this run. Nodes are numbered from 0 here.
+std::string preamble() {
+  std::vector<int> nodes;
+  int count = 0;
+  for (int r = 0; r < size; ++r) {
+    const int lowest = world.node_of_rank[static_cast<std::size_t>(r)];
+    nodes.push_back(lowest == r ? count++ : nodes[static_cast<std::size_t>(lowest)]);
+  }
+  const std::string mpi = library_version();
+  const auto number = [](int n) { return std::to_string(n); };
+  const nlohmann::json header{{"ranks", size},
+                              {"nodes", nodes},
+                              {"hosts", node_names()},
+                              {"mpi", mpi.substr(0, mpi.find_first_of("\n,"))},
+                              {"antiphon", number(ANTIPHON_VERSION_MAJOR) + "." + number(ANTIPHON_VERSION_MINOR) + "." +
+                                               number(ANTIPHON_VERSION_PATCH)},
+                              {"program", program_name()},
+                              {"started", now_text()},
+                              {"functions", function_names()}};
+  Encoder e;
+  e.append(magic);
+  e.varint(version);
+  e.text(header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return e.bytes();
+}
+
+std::string block_begin(int of_rank, std::uint64_t length) {
+  Encoder e;
+  e.varint(1 + static_cast<std::uint64_t>(of_rank));
+  e.varint(length);
+  return e.bytes();
+}
+
+void begin_entry() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  Encoder e;
+  e.varint(begin_key);
+  e.varint(static_cast<std::uint64_t>(now.tv_sec) * 1000000000u + static_cast<std::uint64_t>(now.tv_nsec));
+  recorder->entry(e.bytes());
+}
+
+/// One rank's block, in pieces that any library can send.
+constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 24;
+
+void send_stream(std::span<const std::byte> content) {
+  std::uint64_t length = content.size();
+  PMPI_Send(&length, 1, MPI_UINT64_T, 0, length_tag, own);
+  char go = 0;
+  PMPI_Recv(&go, 1, MPI_CHAR, 0, data_tag, own, MPI_STATUS_IGNORE);
+  for (std::uint64_t at = 0; at < length; at += piece_bytes) {
+    PMPI_Send(content.data() + at, static_cast<int>(std::min(piece_bytes, length - at)), MPI_BYTE, 0, data_tag, own);
+  }
+}
+
+bool receive_stream(int from, std::FILE* file) {
+  std::uint64_t length = 0;
+  PMPI_Recv(&length, 1, MPI_UINT64_T, from, length_tag, own, MPI_STATUS_IGNORE);
+  const std::string begin = block_begin(from, length);
+  bool good = file != nullptr && std::fwrite(begin.data(), 1, begin.size(), file) == begin.size();
+  const char go = 1;
+  PMPI_Send(&go, 1, MPI_CHAR, from, data_tag, own);
+  std::vector<std::byte> piece(std::min(piece_bytes, length));
+  for (std::uint64_t at = 0; at < length; at += piece_bytes) {
+    const std::size_t bytes = std::min(piece_bytes, length - at);
+    PMPI_Recv(piece.data(), static_cast<int>(bytes), MPI_BYTE, from, data_tag, own, MPI_STATUS_IGNORE);
+    good = good && std::fwrite(piece.data(), 1, bytes, file) == bytes;
+  }
+  return good;
+}
+
+/// Rank 0: its own block and everybody else's. False: the file is not complete.
+bool gather(const std::string& start) {
+  std::FILE* file = std::fopen(world.settings.trace.c_str(), "wb");
+  const auto write = [&](const void* data, std::size_t bytes) {
+    return file != nullptr && std::fwrite(data, 1, bytes, file) == bytes;
+  };
+  const auto content = recorder->stream().content();
+  const std::string begin = block_begin(0, content.size());
+  bool good =
+      write(start.data(), start.size()) && write(begin.data(), begin.size()) && write(content.data(), content.size());
+  for (int from = 1; from < size; ++from) good = receive_stream(from, file) && good;
+  good = write("", 1) && good;
+  return file != nullptr && std::fclose(file) == 0 && good;
+}
+
+std::string preamble_text;
+
+}  // namespace
+
+void start() {
+  if (world.settings.trace.empty()) return;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  PMPI_Comm_dup(MPI_COMM_WORLD, &own);
+  preamble_text = preamble();
+  const std::string part = world.settings.trace + ".rank" + std::to_string(rank);
+  recorder = std::make_unique<Recorder>(part, preamble_text + block_begin(rank, 0),
+                                        static_cast<std::size_t>(world.settings.trace_bytes));
+  if (!recorder->stream().on_file()) warn("trace: " + part + " cannot be made; if this rank dies, its calls are lost");
+  prepare_shapes();
+  PMPI_Barrier(MPI_COMM_WORLD);
+  zero_s = now_s();
+  begin_entry();
+  detail::recording = true;
+}
+
+void finish() {
+  if (!on()) return;
+  detail::recording = false;
+  release_shapes();
+  recorder->finish(ns_since_zero(now_s()));
+  int good = 1;
+  if (rank == 0) good = gather(preamble_text) ? 1 : 0;
+  else send_stream(recorder->stream().content());
+  PMPI_Bcast(&good, 1, MPI_INT, 0, own);
+  if (good != 0) recorder->stream().remove_file();
+  else if (rank == 0) {
+    warn("trace: " + world.settings.trace +
+         " cannot be written; each rank's part is beside it (hint: antiphon trace --recover FILE)");
+  }
+  unsigned long long dropped = recorder->dropped();
+  unsigned long long all = 0;
+  PMPI_Reduce(&dropped, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, own);
+  if (all > 0) {
+    warn("trace: " + std::to_string(all) + " calls were not recorded: the memory bound of " +
+         std::to_string(world.settings.trace_bytes) + " bytes a rank was reached (hint: raise ANTIPHON_TRACE_BYTES)");
+  }
+  recorder.reset();
+  PMPI_Comm_free(&own);
+}
+
+void record(const std::string& shape, const std::string& definitions, double began_s, double ended_s) {
+  const std::int64_t start_ns = ns_since_zero(began_s);
+  const std::lock_guard lock(mutex);
+  if (!recorder) return;
+  if (!definitions.empty()) recorder->entry(definitions);
+  recorder->call(shape, start_ns, static_cast<std::int64_t>((ended_s - began_s) * 1e9));
+}
+
+}  // namespace antiphon::mpi::trace

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records a run (docs/reference/trace.md): which calls, on which communicators, with how many bytes, when.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "call/call.hpp"
+
+namespace antiphon::mpi::trace {
+
+namespace detail {
+inline std::atomic<bool> recording{false};
+}
+
+/// Whether a trace is recorded.
+inline bool on() { return detail::recording.load(std::memory_order_relaxed); }
+
+/// Begins if the settings ask for it. Collective over MPI_COMM_WORLD.
+void start();
+/// Brings all ranks' streams together in one file, on rank 0. Collective over MPI_COMM_WORLD.
+void finish();
+
+/// A collective that took from `began_s` to now (now_s()). Thread-safe.
+void collective(const Call& call, double began_s, bool as_schedule, bool failed);
+
+}  // namespace antiphon::mpi::trace

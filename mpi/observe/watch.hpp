@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one place through which every point-to-point call goes while somebody wants to see it.
+//
+// While nobody does (neither compression nor a trace), p2p_watched() is one load, and the generated wrappers call the
+// library.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "call/p2p_calls.gen.hpp"
+#include "entry/persistent.hpp"
+
+namespace antiphon::mpi {
+
+/// A call as the program made it, in one form for all bindings. Fields that a call does not have keep their defaults.
+/// Pointers are the program's own: what they point to is what the call has made of it in P2pRecorder::after().
+struct P2pCall {
+  P2p call;
+  MPI_Comm comm = MPI_COMM_NULL;  ///< null for calls on requests and messages
+  int peer = MPI_PROC_NULL;       ///< destination; of calls that only receive or probe, the source
+  int tag = 0;
+  const void* buffer = nullptr;
+  std::int64_t count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  int source = MPI_PROC_NULL;  ///< this and the next four: the receiving half of sendrecv and its kin
+  int recv_tag = 0;
+  const void* recv_buffer = nullptr;
+  std::int64_t recv_count = 0;
+  MPI_Datatype recv_type = MPI_DATATYPE_NULL;
+  const MPI_Message* message = nullptr;
+  const int* flag = nullptr;
+  const int* index = nullptr;
+  const int* done = nullptr;  ///< waitsome, testsome: how many of `indices` hold
+  const int* indices = nullptr;
+  const MPI_Request* requests = nullptr;  ///< in before(): the program's handles; after(): what is left of them
+  int request_count = 0;
+  const MPI_Status* statuses =
+      nullptr;  ///< never MPI_STATUS(ES)_IGNORE: there is room even where the program wants none
+};
+
+/// What a trace recorder implements. Called by the thread that makes the call; calls of several threads overlap.
+class P2pRecorder {
+ public:
+  virtual ~P2pRecorder() = default;
+  virtual void before(const P2pCall& call) noexcept = 0;
+  virtual void after(const P2pCall& call, int result) noexcept = 0;
+};
+
+namespace watching {
+inline std::atomic<P2pRecorder*> recorder{nullptr};
+inline std::atomic<bool> any{false};
+inline std::atomic<bool> messages{false};
+}  // namespace watching
+
+/// A call may have left messages for the library to move on: begun, not waited for, or complete for the caller but
+/// still in its queues.
+inline void note_messages() {
+  if (!watching::messages.load(std::memory_order_relaxed)) watching::messages.store(true, std::memory_order_relaxed);
+}
+inline bool messages_noted() { return watching::messages.load(std::memory_order_relaxed); }
+
+/// Whether wrappers must do more than call the library.
+inline bool p2p_watched() { return watching::any.load(std::memory_order_relaxed); }
+
+/// Records every point-to-point call from now on; null: no longer. The recorder must outlive calls under way.
+void set_p2p_recorder(P2pRecorder* recorder);
+
+/// After framing has been switched on or off.
+void update_watching();
+
+/// Where statuses go: the program's own, or, where it ignores them, room that is thrown away.
+class StatusRoom {
+ public:
+  StatusRoom(MPI_Status* wanted, int count) : statuses_(wanted) {
+    if (wanted != MPI_STATUS_IGNORE && wanted != MPI_STATUSES_IGNORE) return;
+    statuses_ = few_.data();
+    if (count <= static_cast<int>(few_.size())) return;
+    many_.resize(static_cast<std::size_t>(count));
+    statuses_ = many_.data();
+  }
+  StatusRoom(const StatusRoom&) = delete;
+  StatusRoom& operator=(const StatusRoom&) = delete;
+  [[nodiscard]] MPI_Status* get() { return statuses_; }
+
+ private:
+  MPI_Status* statuses_;
+  std::array<MPI_Status, 8> few_;
+  std::vector<MPI_Status> many_;
+};
+
+/// Runs a call, and shows it to the recorder if there is one.
+template <class Run>
+int watch(const P2pCall& call, Run&& run) {
+  P2pRecorder* const recorder = watching::recorder.load(std::memory_order_acquire);
+  if (recorder != nullptr) recorder->before(call);
+  int result = MPI_SUCCESS;
+  if (!persistent::in_use() || !persistent::handle(call, result)) result = run();
+  if (recorder == nullptr) return result;
+  recorder->after(call, result);
+  return result;
+}
+
+}  // namespace antiphon::mpi
