@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a table of docs/measurements/ethernet-16.md from results of `antiphon bench --json`, one file a library.
 
-python scripts/paired_tables.py docs/measurements/sync-openmpi.json docs/measurements/sync-mpich.json
+python scripts/paired_tables.py bench/results/ethernet-16/ethernet-16-{openmpi,mpich}-sync.json.gz
 """
 
 from __future__ import annotations

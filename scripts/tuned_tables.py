@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the tables of docs/measurements/tuned.md from results of `antiphon bench --json`, one file a library.
 
-python scripts/tuned_tables.py docs/measurements/tuned-11-openmpi.json docs/measurements/tuned-11-mpich.json
+python scripts/tuned_tables.py bench/results/tuned/ethernet-16-{openmpi,mpich}.json.gz
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Broadcasts by multicast while links lose packets: every byte is compared, and the time of an operation told.
 
-  loss.py --mpi openmpi --operations 10000 --percent 0,0.1,1,5 -o docs/measurements/multicast-loss.jsonl
+  loss.py --mpi openmpi --operations 10000 --percent 0,0.1,1,5 -o loss.jsonl
 
 The packets are lost as they arrive at every third of a lab's nodes. Needs root, and an mpicc of that library.
 """

@@ -15,7 +15,7 @@ from antiphon.errors import AntiphonError
 from antiphon.tune import decide, modelled
 from antiphon.tune.grid import Point
 
-PROFILE = Path(__file__).parents[2] / "docs" / "measurements" / "model-profile-openmpi.json"
+PROFILE = Path(__file__).parents[1] / "data" / "ethernet-16-predicted.openmpi.json"
 
 
 @pytest.fixture(scope="module")

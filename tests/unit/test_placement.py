@@ -231,7 +231,7 @@ def test_of_block_and_cyclic_the_better_order_counts(collective: str, size: int,
     call = Call(collective, 64, size)
     done = Decomposer(libraries.load("openmpi-5.0-tuned")).decompose(call)
     part = Part(collective, done.edges, made=[Made(call, done.schedule, tuple(range(64)), 1)], calls=1)
-    profile = DATA.parents[1] / "docs/measurements/placement-two-racks.json"
+    profile = DATA / "two-racks-16x4-mapped.openmpi.json"
     where = machine.load(profile, message_bytes=size, cores_per_node=4)
     result = compute(lambda nodes: Traffic(64, [part]), where, Wishes(seconds=0.01))
     assert result.placement.node_of_rank == [r % step if step else r // 4 for r in range(64)]
