@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/exchange.hpp"
+#include "exchange.hpp"
 
 #include <algorithm>
 #include <limits>

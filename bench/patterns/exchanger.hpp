@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "run/exchange.hpp"
+#include "exchange.hpp"
 
 namespace bench {
 
