@@ -111,7 +111,7 @@ struct Scheduler {
   std::string_view summary;
   /// Whether it is worth asking: nullptr: always. Others cost too much time for large patterns, or are for some fabrics
   /// only.
-  bool (*worth)(const Pattern&, const Fabric&);
+  bool (*worth)(const Pattern&, const Fabric&) = nullptr;
   /// `small_bytes`: messages shorter than this may go together.
   Phases (*build)(const Pattern&, const Fabric&, std::int64_t small_bytes);
 };

@@ -38,9 +38,8 @@ std::vector<int> Circulant::receive_blocks(int place) const {
   std::uint64_t unused = (std::uint64_t{1} << (q_ + 1)) - 1 - (std::uint64_t{1} << base);
   const auto below = [&](int e) { return std::bit_width(unused & ((std::uint64_t{1} << e) - 1)) - 1; };
   const auto skip = [&](int k) { return skips_[static_cast<std::size_t>(k)]; };
-  // Round k brings the block of some place that is between skip[k] and skip[k+1] behind: the largest not yet brought,
-  // found by walking sums of descending skips (places are shifted by `size` so that nothing wraps), each place once at
-  // most.
+  // Round k brings the largest block, of those not yet brought, of a place between skip[k] and skip[k+1] behind. A walk
+  // over sums of descending skips finds it; places are shifted by `size` so that nothing wraps.
   std::vector<int> blocks;
   std::vector<int> path{q_};
   int sum = size_;

@@ -3,6 +3,8 @@
 
 #include <bit>
 
+#include "patterns/cut.hpp"
+
 namespace antiphon {
 
 namespace {
@@ -48,6 +50,10 @@ std::vector<OpId> add_barrier(Schedule& s, int rank, int size, std::span<const O
 PhasedExchange::PhasedExchange(Schedule& s, const Problem& p, const Cut& cut, Sync sync, std::int64_t token_bytes)
     : s_(s), rank_(p.rank), size_(p.size), cut_(cut), sync_(sync), token_bytes_(token_bytes),
       received_({cut.piece_bytes, ahead * cut.window}), sent_(cut) {}
+
+PhasedExchange::PhasedExchange(Schedule& s, const Problem& p)
+    : PhasedExchange(s, p, cut_of(p, "piece_bytes"), static_cast<Sync>(p.parameter("sync")),
+                     p.parameter("token_bytes")) {}
 
 void PhasedExchange::add_barrier_between_phases() {
   std::vector<OpId> entry(barrier_);

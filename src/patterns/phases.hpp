@@ -42,6 +42,8 @@ std::vector<OpId> add_barrier(Schedule& s, int rank, int size, std::span<const O
 /// its two sides, which wait for less.
 class PhasedExchange {
  public:
+  /// As the algorithm's parameters piece_bytes, window, sync and token_bytes say.
+  PhasedExchange(Schedule& s, const Problem& p);
   /// `token_bytes`: with Sync::tokens, messages longer than this ask for one.
   PhasedExchange(Schedule& s, const Problem& p, const Cut& cut, Sync sync, std::int64_t token_bytes);
 

@@ -2,6 +2,7 @@
 #include "patterns/ring.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "patterns/lane.hpp"
@@ -22,6 +23,37 @@ struct RingLanes {
   Lane received, sent;
   explicit RingLanes(const Cut& cut)
       : recv_cut{cut.piece_bytes, 2 * cut.window}, send_cut(cut), received(recv_cut), sent(send_cut) {}
+};
+
+/// Scratch for partial results, one slot a step. A slot is in use from the receive to the end of the send one step
+/// later, so that of three slots one is always free.
+class Slots {
+ public:
+  void allocate(Schedule& s, std::span<const Range> operands) {
+    std::int64_t longest = 0;
+    for (const Range& r : operands) longest = std::max(longest, r.bytes);
+    for (Slot& slot : slots_) slot.range = s.scratch(longest);
+  }
+  [[nodiscard]] Range range(int step, std::int64_t bytes) const { return at(step).range.sub(0, bytes); }
+  /// The send that leaves the slot piece by piece.
+  [[nodiscard]] Dep free(int step) const { return at(step).free == no_op ? Dep(no_op) : pipelined(at(step).free); }
+  /// The send before that, which must have left the slot as a whole: its block may have been the longer one.
+  [[nodiscard]] OpId settled(int step) const { return at(step).settled; }
+  /// `op` sends what came in the step before this one; in step 1 that is an operand, which is in no slot.
+  void sent(int step, OpId op) {
+    Slot& slot = slots_[static_cast<std::size_t>(step - 1) % slots_.size()];
+    slot.settled = std::exchange(slot.free, step > 1 ? op : no_op);
+  }
+
+ private:
+  struct Slot {
+    Range range;
+    OpId free = no_op;
+    OpId settled = no_op;
+  };
+  [[nodiscard]] const Slot& at(int step) const { return slots_[static_cast<std::size_t>(step) % slots_.size()]; }
+
+  std::array<Slot, 3> slots_;
 };
 
 }  // namespace
@@ -49,18 +81,11 @@ std::vector<OpId> ring_allgather(Schedule& s, const Ring& ring, std::span<const 
 }
 
 RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperands& memory, OpId ready) {
-  // A slot is in use from the receive to the end of the send one step later: a third one is always free.
-  constexpr std::size_t slots = 3;
   RingLanes lanes(ring.cut);
-  std::vector<Range> slot;
-  std::int64_t longest = 0;
-  for (const Range& r : memory.operands) longest = std::max(longest, r.bytes);
-  const bool result_is_operand = memory.result == memory.operands[ring.wrap(ring.rank)];
-  const bool needs_slots = memory.landing.empty() || result_is_operand;
-  for (std::size_t i = 0; needs_slots && i < slots; ++i) slot.push_back(s.scratch(longest));
-  std::vector<OpId> slot_free(slots, no_op);
-  std::vector<OpId> slot_settled(slots, no_op);
-
+  const std::size_t own = ring.wrap(ring.rank);
+  const bool result_is_operand = memory.result == memory.operands[own];
+  Slots slots;
+  if (memory.landing.empty() || result_is_operand) slots.allocate(s, memory.operands);
   RingReduced done{no_op, std::vector<OpId>(memory.operands.size(), no_op)};
   Range have = memory.operands[ring.wrap(ring.rank - 1)];
   OpId reduced = ready;
@@ -70,36 +95,29 @@ RingReduced ring_reduce_scatter(Schedule& s, const Ring& ring, const RingOperand
     const bool last = step == ring.size - 1;
     const Range operand = memory.operands[in];
     const bool in_slot = last ? result_is_operand : memory.landing.empty();
-    const std::size_t index = static_cast<std::size_t>(step) % slots;
-    const Range land = in_slot ? slot[index].sub(0, operand.bytes) : last ? memory.result : memory.landing[in];
+    const Range land = in_slot ? slots.range(step, operand.bytes) : last ? memory.result : memory.landing[in];
     OpId received = no_op;
     if (operand.bytes > 0) {
-      received =
-          s.recv(ring.prev(), land, {in_slot && slot_free[index] != no_op ? pipelined(slot_free[index]) : Dep(no_op)},
-                 lanes.recv_cut, reduce_tag(step));
-      // The block before may have been shorter than the one before that: that one must have left the slot as a whole.
-      if (in_slot) s.after(slot_settled[index]);
+      received = s.recv(ring.prev(), land, {in_slot ? slots.free(step) : no_op}, lanes.recv_cut, reduce_tag(step));
+      if (in_slot) s.after(slots.settled(step));
       lanes.received.append(s);
     }
     if (have.bytes > 0) {
-      const OpId sent =
-          s.send(ring.next(), have, {step == 1 ? Dep(ready) : pipelined(reduced)}, lanes.send_cut, reduce_tag(step));
+      const Dep before = step == 1 ? Dep(ready) : pipelined(reduced);
+      const OpId sent = s.send(ring.next(), have, {before}, lanes.send_cut, reduce_tag(step));
       lanes.sent.append(s);
       // With landings the block's memory is free when it is sent; with slots its operand was free when it was reduced.
       if (step == 1 || !memory.landing.empty()) done.last_use[out] = sent;
-      const std::size_t left = static_cast<std::size_t>(step - 1) % slots;
-      slot_settled[left] = std::exchange(slot_free[left], step > 1 ? sent : no_op);
+      slots.sent(step, sent);
     }
     if (operand.bytes > 0) {
-      const bool swapped = last && result_is_operand;
-      reduced = s.reduce(swapped ? land : operand, swapped ? operand : land, {pipelined(received), ready},
-                         {ring.cut.piece_bytes, 0});
+      const auto [left, right] = last && result_is_operand ? std::pair(land, operand) : std::pair(operand, land);
+      reduced = s.reduce(left, right, {pipelined(received), ready}, {ring.cut.piece_bytes, 0});
       done.last_use[in] = reduced;
     }
     have = land;
   }
-  done.result = reduced;
-  if (memory.operands[ring.wrap(ring.rank)].bytes == 0) done.result = no_op;
+  if (memory.operands[own].bytes > 0) done.result = reduced;
   return done;
 }
 

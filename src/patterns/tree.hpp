@@ -13,7 +13,10 @@ struct Tree {
   int last = 0;
 };
 
-/// Everybody is a child of place 0.
+/// The children in the order in which their subtrees are complete: the smallest subtree first.
+inline std::vector<int> smallest_first(const Tree& tree) { return {tree.children.rbegin(), tree.children.rend()}; }
+
+/// All others are children of place 0.
 Tree flat_tree(int place, int size);
 /// Two children each, halves as even as possible; a subtree is its root and then its two halves, in order of places.
 Tree binary_tree(int place, int size);

@@ -39,12 +39,11 @@ Schedule build(const Problem& p) {
   };
   std::vector<Dep> have{Dep(s.copy(p.whole_input(), p.output_block(p.rank)))};
   OpId next = no_op;
-  for (auto child = tree.children.rbegin(); child != tree.children.rend();
-       ++child) {  // the smallest subtree is complete first
-    const Tree below = tree_up(p, *child);
+  for (const int child : smallest_first(tree)) {
+    const Tree below = tree_up(p, child);
     const Range range = blocks(below.first, below.last);
     const bool is_long = cut.piece_bytes > 0 && range.bytes > cut.piece_bytes;
-    next = s.recv(*child, range, {is_long ? next : no_op}, cut, up_tag);
+    next = s.recv(child, range, {is_long ? next : no_op}, cut, up_tag);
     have.emplace_back(next);
   }
   if (tree.parent >= 0) {

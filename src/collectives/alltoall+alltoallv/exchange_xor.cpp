@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "antiphon/algorithm.hpp"
-#include "patterns/cut.hpp"
 #include "patterns/phases.hpp"
 
 namespace antiphon {
@@ -22,8 +21,7 @@ constexpr Parameter parameters[] = {
 Schedule build(const Problem& p) {
   Schedule s;
   s.copy(p.input_block(p.rank), p.output_block(p.rank));
-  PhasedExchange exchange(s, p, cut_of(p, "piece_bytes"), static_cast<Sync>(p.parameter("sync")),
-                          p.parameter("token_bytes"));
+  PhasedExchange exchange(s, p);
   for (int phase = 1; phase <= exchange_phases(p.size); ++phase) {
     const auto [to, from] = exchange_partners(p.rank, p.size, phase);
     if (to < 0) exchange.add({});

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "antiphon/algorithm.hpp"
-#include "patterns/cut.hpp"
 #include "patterns/phases.hpp"
 
 namespace antiphon {
@@ -30,8 +29,7 @@ constexpr Parameter parameters[] = {
 Schedule build(const Problem& p) {
   Schedule s;
   s.copy(p.input_block(p.rank), p.output_block(p.rank));
-  PhasedExchange exchange(s, p, cut_of(p, "piece_bytes"), static_cast<Sync>(p.parameter("sync")),
-                          p.parameter("token_bytes"));
+  PhasedExchange exchange(s, p);
   for (int phase = 1; phase < p.size; ++phase) {
     const auto [to, from] = rotated_partners(p.rank, p.size, phase);
     exchange.add({to, p.input_block(to), from, p.output_block(from)});

@@ -20,8 +20,7 @@ Schedule build(const Problem& p) {
   Schedule s;
   const Tree tree = knomial_tree(p.rank, p.size, static_cast<int>(p.parameter("radix")));
   std::vector<Dep> heard;
-  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child)
-    heard.push_back(s.recv_token(*child));
+  for (const int child : smallest_first(tree)) heard.push_back(s.recv_token(child));
   const int group = everybody(s, p);
   if (tree.parent < 0) {
     s.add({.kind = OpKind::multicast, .tag = release_tag, .from = {}, .to = {}, .group = group}, heard);

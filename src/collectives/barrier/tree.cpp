@@ -17,8 +17,7 @@ Schedule build(const Problem& p) {
   Schedule s;
   const Tree tree = knomial_tree(p.rank, p.size, static_cast<int>(p.parameter("radix")));
   std::vector<Dep> heard;
-  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child)
-    heard.push_back(s.recv_token(*child));
+  for (const int child : smallest_first(tree)) heard.push_back(s.recv_token(child));
   if (tree.parent >= 0) {
     s.add({.kind = OpKind::send, .peer = tree.parent, .from = {}, .to = {}}, heard);
     heard = {Dep(s.recv_token(tree.parent))};

@@ -15,7 +15,19 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments that a rank may send ahead of what it has received"},
 };
 
-/// A binomial scatter of blocks, then an allgather by recursive doubling in which nobody is sent what it has from the
+/// A step of the doubling at place `core`: the partner, and where the runs of blocks of both begin.
+struct Step {
+  int other, mine, theirs;
+  bool receives, sends;  ///< false: the blocks came with the scatter
+};
+
+Step step_of(const Tree& tree, int core, int distance) {
+  const int other = core ^ distance;
+  return {other, core / distance * distance, other / distance * distance, distance >= tree.last - tree.first,
+          distance >= (other & -other) && other != 0};
+}
+
+/// A binomial scatter of blocks, then an allgather by recursive doubling in which no rank is sent what it has from the
 /// scatter (van de Geijn; Thakur et al., "Optimization of collective communication operations in MPICH", 2005). Runs on
 /// the largest power of two of ranks; each of the others is the shadow of one of these, which passes on what it gets.
 /// Cost (pLogP): 2 ⌈log2 P⌉ L + 2 m/B, and up to m/B more where P is not a power of two. Medium messages.
@@ -31,7 +43,7 @@ Schedule build(const Problem& p) {
   const Tree tree = binomial_tree(core, half);
   MessageSequence to_shadow(cut, 2);
 
-  OpId have = no_op;  // all of [have_first, have_last)
+  OpId have = no_op;
   const auto pass_on = [&](int first, int last, OpId arrival) {
     const Range range = blocks.of(p.whole_output(), first, last);
     if (range.bytes == 0) return;
@@ -43,11 +55,7 @@ Schedule build(const Problem& p) {
   OpId arrived = have;
   OpId sent = no_op;
   for (int distance = 1; distance < half; distance *= 2) {
-    const int other = core ^ distance;
-    const int mine = core / distance * distance;
-    const int theirs = other / distance * distance;
-    const bool receives = distance >= tree.last - tree.first;  // else these blocks came with the scatter
-    const bool sends = distance >= (other & -other) && other != 0;
+    const auto [other, mine, theirs, receives, sends] = step_of(tree, core, distance);
     OpId received = no_op;
     const Range in = blocks.of(p.whole_output(), theirs, theirs + distance);
     const Range out = blocks.of(p.whole_output(), mine, mine + distance);

@@ -27,7 +27,7 @@ Schedule build(const Problem& p) {
   const bool root = p.rank == p.root;
   const bool asked = p.bytes > p.parameter("eager_bytes");
   std::vector<int> children;
-  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) children.push_back(rank_at(*child));
+  for (const int child : smallest_first(tree)) children.push_back(rank_at(child));
   const auto [result, ready] = combine_children(s, children, p.whole_input(), asked, cut);
   const bool at_top = tree.parent < 0;
   OpId sent = no_op;

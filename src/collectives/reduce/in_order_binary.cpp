@@ -30,9 +30,9 @@ Schedule build(const Problem& p) {
   if (at_top && root) result = p.whole_output();
   else if (!tree.children.empty()) result = s.scratch(p.bytes);
   if (result.space != Space::input) combined = s.copy(p.whole_input(), result, {}, cut);
-  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child) {
+  for (const int child : smallest_first(tree)) {
     const Range left = s.scratch(p.bytes);
-    const OpId received = s.recv(rank_at(*child), left, {}, cut);
+    const OpId received = s.recv(rank_at(child), left, {}, cut);
     combined = s.reduce(left, result, {pipelined(received), pipelined(combined)}, cut);
   }
   OpId sent = no_op;

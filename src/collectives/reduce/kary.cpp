@@ -25,8 +25,7 @@ Schedule build(const Problem& p) {
   const Tree tree = kary_tree(p.relative(p.rank), p.size, static_cast<int>(p.parameter("radix")));
   const bool asked = p.bytes > p.parameter("eager_bytes");
   std::vector<int> children;
-  for (auto child = tree.children.rbegin(); child != tree.children.rend(); ++child)
-    children.push_back(p.absolute(*child));
+  for (const int child : smallest_first(tree)) children.push_back(p.absolute(child));
   const auto [result, ready] = combine_children(s, children, p.whole_input(), asked, cut);
   if (tree.parent < 0) {
     s.copy(result, p.whole_output(), {pipelined(ready)}, cut);

@@ -69,7 +69,7 @@ class Accumulation {
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p, "piece_bytes");
-  PhasedExchange exchange(s, p, cut, static_cast<Sync>(p.parameter("sync")), p.parameter("token_bytes"));
+  PhasedExchange exchange(s, p);
   Accumulation sum(s, p, cut);
   std::vector<OpId> sends;
   for (int phase = 1; phase < p.size; ++phase) {

@@ -108,7 +108,10 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler all_to_all{"all_to_all", "by the phases of an all-to-all, then largest first (paper 1)", nullptr,
-                                  build};
+extern const Scheduler all_to_all{
+    .name = "all_to_all",
+    .summary = "by the phases of an all-to-all, then largest first (paper 1)",
+    .build = build,
+};
 
 }  // namespace antiphon::schedulers_in

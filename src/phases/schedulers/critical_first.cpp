@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <numeric>
 #include <queue>
 
 #include "antiphon/index.hpp"
@@ -76,60 +78,82 @@ class Links {
   std::vector<std::array<int, 4>> of_;
 };
 
-/// The messages in the order in which they begin on an ideal network where each, as soon as its links are free, begins
-/// before those that are less urgent.
-std::vector<std::size_t> order_of(const Ports& ports, const std::vector<PatternMessage>& messages) {
-  Links links(ports, messages);
-  std::vector<std::size_t> waiting(messages.size()), order;
-  for (std::size_t i = 0; i < waiting.size(); ++i) waiting[i] = i;
+/// An ideal network on which each message, as soon as its links are free, begins before those that are less urgent.
+class IdealNetwork {
+ public:
+  IdealNetwork(const Ports& ports, const std::vector<PatternMessage>& messages)
+      : ports_(ports), messages_(messages), links_(ports, messages), of_link_(links_.count()), begun_(messages.size()),
+        candidates_(messages.size()) {
+    std::iota(candidates_.begin(), candidates_.end(), std::size_t{0});
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      for (const int link : links_.of(i)) {
+        if (link >= 0) of_link_[at(link)].push_back(i);
+      }
+    }
+  }
+
+  /// The messages in the order in which they begin.
+  std::vector<std::size_t> run() {
+    while (order_.size() < messages_.size()) {
+      for (std::size_t next = most_urgent(); next != none; next = most_urgent()) begin(next);
+      candidates_.clear();
+      if (running_.empty()) break;
+      end_next();
+    }
+    return std::move(order_);
+  }
+
+ private:
+  static constexpr std::size_t none = SIZE_MAX;
   using Event = std::pair<double, std::size_t>;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> running;
-  std::vector<std::vector<std::size_t>> of_link(links.count());
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    for (const int link : links.of(i)) {
-      if (link >= 0) of_link[static_cast<std::size_t>(link)].push_back(i);
-    }
-  }
-  std::vector<bool> begun(messages.size());
-  std::vector<std::size_t> candidates(waiting);
-  double now = 0;
-  while (order.size() < messages.size()) {
-    while (true) {
-      std::size_t best = messages.size();
-      double most = -1;
-      for (const std::size_t i : candidates) {
-        if (begun[i] || !links.free(i)) continue;
-        const double urgency = links.urgency(i);
-        if (urgency > most || (urgency == most && messages[i].bytes > messages[best].bytes)) {
-          most = urgency;
-          best = i;
-        }
+
+  [[nodiscard]] std::size_t most_urgent() const {
+    std::size_t best = none;
+    double most = -1;
+    for (const std::size_t i : candidates_) {
+      if (begun_[i] || !links_.free(i)) continue;
+      const double urgency = links_.urgency(i);
+      if (urgency > most || (urgency == most && messages_[i].bytes > messages_[best].bytes)) {
+        most = urgency;
+        best = i;
       }
-      if (best == messages.size()) break;
-      begun[best] = true;
-      links.take(best);
-      order.push_back(best);
-      running.emplace(now + static_cast<double>(messages[best].bytes) * ports.seconds_per_byte(), best);
     }
-    // All that end now: candidates are what waits for their links.
-    candidates.clear();
-    if (running.empty()) break;
-    now = running.top().first;
-    while (!running.empty() && running.top().first <= now) {
-      const std::size_t ended = running.top().second;
-      running.pop();
-      links.give_back(ended);
-      links.carried(ports, messages[ended], ended);
-      for (const int link : links.of(ended)) {
+    return best;
+  }
+
+  void begin(std::size_t message) {
+    begun_[message] = true;
+    links_.take(message);
+    order_.push_back(message);
+    running_.emplace(now_s_ + static_cast<double>(messages_[message].bytes) * ports_.seconds_per_byte(), message);
+  }
+
+  /// Ends all messages that end next at the same time. What waits for their links are the candidates to begin.
+  void end_next() {
+    now_s_ = running_.top().first;
+    while (!running_.empty() && running_.top().first <= now_s_) {
+      const std::size_t ended = running_.top().second;
+      running_.pop();
+      links_.give_back(ended);
+      links_.carried(ports_, messages_[ended], ended);
+      for (const int link : links_.of(ended)) {
         if (link < 0) continue;
-        auto& of_this = of_link[static_cast<std::size_t>(link)];
-        std::erase_if(of_this, [&](std::size_t i) { return begun[i]; });
-        candidates.insert(candidates.end(), of_this.begin(), of_this.end());
+        auto& of_this = of_link_[at(link)];
+        std::erase_if(of_this, [this](std::size_t i) { return begun_[i]; });
+        candidates_.insert(candidates_.end(), of_this.begin(), of_this.end());
       }
     }
   }
-  return order;
-}
+
+  const Ports& ports_;
+  const std::vector<PatternMessage>& messages_;
+  Links links_;
+  std::vector<std::vector<std::size_t>> of_link_;  ///< by link: its messages that have not begun
+  std::vector<bool> begun_;
+  std::vector<std::size_t> candidates_, order_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> running_;
+  double now_s_ = 0;
+};
 
 /// Open-shop list scheduling: whenever links come free, the message begins next whose busiest link has the most left to
 /// carry. Nothing says that phases end together: what counts is the order at each port, which tokens and grants keep. A
@@ -141,7 +165,7 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
   PhaseOfParts small = split_off_small(pattern, ports, small_bytes, messages);
   Phases result{pattern.size, "critical_first", {}};
   std::vector<std::size_t> out(static_cast<std::size_t>(ports.nodes())), in(out.size());
-  for (const std::size_t i : order_of(ports, messages)) {
+  for (const std::size_t i : IdealNetwork(ports, messages).run()) {
     const PatternMessage& m = messages[i];
     const Ports::Use use = ports.of(m.from, m.to);
     std::size_t& from = out[static_cast<std::size_t>(use.out)];
@@ -157,7 +181,11 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler critical_first{"critical_first", "whenever links come free, the message of the most loaded link",
-                                      worth, build};
+extern const Scheduler critical_first{
+    .name = "critical_first",
+    .summary = "whenever links come free, the message of the most loaded link",
+    .worth = worth,
+    .build = build,
+};
 
 }  // namespace antiphon::schedulers_in

@@ -189,7 +189,10 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler edge_colouring{"edge_colouring", "as few phases as possible, long messages first: even phases",
-                                      nullptr, build};
+extern const Scheduler edge_colouring{
+    .name = "edge_colouring",
+    .summary = "as few phases as possible, long messages first: even phases",
+    .build = build,
+};
 
 }  // namespace antiphon::schedulers_in

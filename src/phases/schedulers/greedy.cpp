@@ -26,7 +26,10 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler greedy{"greedy", "largest first into the first phase without conflict (paper 1)", nullptr,
-                              build};
+extern const Scheduler greedy{
+    .name = "greedy",
+    .summary = "largest first into the first phase without conflict (paper 1)",
+    .build = build,
+};
 
 }  // namespace antiphon::schedulers_in

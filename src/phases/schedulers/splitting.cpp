@@ -186,6 +186,11 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler splitting{"splitting", "splits messages so that phases add up to the lower bound", worth, build};
+extern const Scheduler splitting{
+    .name = "splitting",
+    .summary = "splits messages so that phases add up to the lower bound",
+    .worth = worth,
+    .build = build,
+};
 
 }  // namespace antiphon::schedulers_in

@@ -27,7 +27,11 @@ Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_by
 
 }  // namespace
 
-extern const Scheduler uplink_first{"uplink_first", "several switches: uplinks take part in phases as ports do", worth,
-                                    build};
+extern const Scheduler uplink_first{
+    .name = "uplink_first",
+    .summary = "several switches: uplinks take part in phases as ports do",
+    .worth = worth,
+    .build = build,
+};
 
 }  // namespace antiphon::schedulers_in
