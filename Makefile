@@ -6,7 +6,7 @@ ARGS ?=
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup demo test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz verify-models bench docs lint clean
+.PHONY: help setup demo test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz verify-models bench docs lint format tidy clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,9 +73,14 @@ bench: setup ## Collectives on the emulated cluster: the library's, Antiphon's a
 docs: setup ## Generate the reference pages that are made from code
 	@.venv/bin/python scripts/gen_reference.py
 
-lint: setup ## Check the Python sources
-	@.venv/bin/python -m pip install --quiet 'ruff>=0.6'
-	@.venv/bin/ruff check python scripts tests
+lint: ## Check formatting, types, sizes and the order of layers
+	@$(PYTHON3) scripts/lint.py
+
+format: ## Rewrite all sources with clang-format and ruff
+	@$(PYTHON3) scripts/lint.py --fix
+
+tidy: ## Check the core with clang-tidy (ARGS="src/credit/credit.cpp")
+	@$(PYTHON3) scripts/lint.py --tidy $(ARGS)
 
 clean: ## Remove everything that was built (not the sources)
 	@rm -rf build .venv .pytest_cache .hypothesis .ruff_cache

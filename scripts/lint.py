@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the formatters, linters and structural checks of the project, and reports all that fail.
+
+The tools come from PyPI, pinned by the `lint` extra of pyproject.toml, into .venv/lint.
+`make lint` checks everything but clang-tidy, `make format` rewrites, `make tidy` runs clang-tidy on the core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import venv
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOLS = ROOT / ".venv" / "lint"
+PYTHON_TREES = ("python", "scripts", "tests", "bench", "mpi")
+#: Compiled for instruction sets that clang-tidy's own options do not name.
+NOT_TIDIED = re.compile(r"/kernels/(avx2|avx512)\.cpp$")
+
+
+def requirements() -> list[str]:
+    """The pinned tools of pyproject.toml's `lint` extra."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    found = re.search(r"^lint = \[(.*?)\]$", text, re.MULTILINE | re.DOTALL)
+    if found is None:
+        sys.exit("error: pyproject.toml has no `lint` extra")
+    return re.findall(r'"([^"]+)"', found.group(1))
+
+
+def install_tools() -> None:
+    """Makes .venv/lint, once for each list of requirements."""
+    wanted = "\n".join(requirements())
+    stamp = TOOLS / "requirements"
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
+        return
+    print("==> lint tools from PyPI", file=sys.stderr, flush=True)
+    venv.create(TOOLS, with_pip=True, clear=True)
+    subprocess.run([TOOLS / "bin" / "python", "-m", "pip", "install", "--quiet", *requirements()], check=True)
+    stamp.write_text(wanted, encoding="utf-8")
+
+
+def sources(*patterns: str) -> list[str]:
+    """Files that git tracks, without generated ones and those of third parties."""
+    listed = subprocess.run(["git", "ls-files", "-z", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
+    names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    return [name for name in names if "third_party" not in name and ".gen." not in name]
+
+
+def tool(name: str) -> str:
+    """The path of an installed tool."""
+    return str(TOOLS / "bin" / name)
+
+
+def checks() -> dict[str, list[str]]:
+    """Every check by its name, with the command that makes it."""
+    c_sources = sources("*.c", "*.h", "*.cpp", "*.hpp")
+    return {
+        "clang-format": [tool("clang-format"), "--dry-run", "-Werror", *c_sources],
+        "ruff format": [tool("ruff"), "format", "--check", "--quiet", *PYTHON_TREES],
+        "ruff check": [tool("ruff"), "check", "--quiet", *PYTHON_TREES],
+        "mypy": [tool("mypy"), "python/antiphon"],
+        "sizes": [tool("python"), "scripts/check_sizes.py"],
+        "rooms": [tool("python"), "scripts/check_rooms.py"],
+    }
+
+
+def run(name: str, command: Sequence[str]) -> bool:
+    """Runs one check; what it says is shown if it fails."""
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if result.returncode == 0:
+        return True
+    print(f"==> {name} fails\n{(result.stdout + result.stderr).strip()}", file=sys.stderr, flush=True)
+    return False
+
+
+def rewrite() -> int:
+    """`make format`."""
+    steps = [
+        [tool("clang-format"), "-i", *sources("*.c", "*.h", "*.cpp", "*.hpp")],
+        [tool("ruff"), "format", "--quiet", *PYTHON_TREES],
+        [tool("ruff"), "check", "--quiet", "--fix", *PYTHON_TREES],
+    ]
+    return max(subprocess.run(step, cwd=ROOT, check=False).returncode for step in steps)
+
+
+def tidy(files: Sequence[str]) -> int:
+    """clang-tidy on files of the core (all of them by default), several at a time."""
+    build = ROOT / "build" / "tidy"
+    options = ["-DANTIPHON_BUILD_MPI=OFF", "-DANTIPHON_BUILD_TESTS=OFF", "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON"]
+    subprocess.run(["cmake", "-S", ROOT, "-B", build, *options], stdout=subprocess.DEVNULL, check=True)
+    chosen = [name for name in files or sources("src/*.cpp") if not NOT_TIDIED.search(name)]
+    batches = [chosen[i : i + 8] for i in range(0, len(chosen), 8)]
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        done = pool.map(
+            lambda batch: run("clang-tidy", [tool("clang-tidy"), "-p", str(build), "--quiet", *batch]), batches
+        )
+        return 0 if all(list(done)) else 1
+
+
+def main() -> int:
+    """Runs what the arguments ask for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--fix", action="store_true", help="rewrite instead of check: clang-format, ruff")
+    parser.add_argument("--tidy", action="store_true", help="run clang-tidy on the core, or on FILES of it")
+    parser.add_argument("--only", metavar="CHECK", help="run one check: " + ", ".join(checks()))
+    parser.add_argument("files", nargs="*", metavar="FILES")
+    args = parser.parse_args()
+    install_tools()
+    if args.fix:
+        return rewrite()
+    if args.tidy:
+        return tidy(args.files)
+    chosen = {name: command for name, command in checks().items() if args.only in (None, name)}
+    if not chosen:
+        parser.error(f"there is no check {args.only!r}")
+    failed = [name for name, command in chosen.items() if not run(name, command)]
+    print(f"lint: {len(chosen) - len(failed)} passed, {len(failed)} failed", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
