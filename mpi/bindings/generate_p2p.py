@@ -126,7 +126,7 @@ def c_file(procedures: list[Procedure], header: str) -> str:
     small = "\n\n".join(c_wrapper(p, large=False) for p in always)
     large = "\n\n".join([c_wrapper(p, large=False) for p in recent] + [c_wrapper(p, large=True) for p in always if p.has_embiggenment()])
     return (
-        f'{header}#include "compress/framed.hpp"\n#include "job/library.hpp"\n#include "observe/watch.hpp"\n\nusing namespace antiphon::mpi;\n\n'
+        f'{header}#include "compress/framed.hpp"\n#include "job/library.hpp"\n#include "job/progress.hpp"\n#include "observe/watch.hpp"\n\nusing namespace antiphon::mpi;\n\n'
         f'extern "C" {{\n\n{weak}\n\n{small}\n\n#if ANTIPHON_HAS_LARGE_COUNT\n\n{newer}\n\n{large}\n\n#endif\n\n}}  // extern "C"\n'
     )
 

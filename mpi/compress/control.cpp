@@ -89,7 +89,7 @@ void start_framing() {
   PMPI_Type_commit(&chunk_type);
   Messages::prepare();
   f.on.store(true, std::memory_order_relaxed);
-  update_watching();
+  watch_for(WatchReason::framing, true);
 }
 
 void stop_framing() {
@@ -97,7 +97,7 @@ void stop_framing() {
   tend_freed(true);
   reap_side_messages(true);
   framing_state.on.store(false, std::memory_order_relaxed);
-  update_watching();
+  watch_for(WatchReason::framing, false);
   Messages::release();
   PMPI_Type_free(&chunk_type);
   PMPI_Comm_free(&framing_state.side);

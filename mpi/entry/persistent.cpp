@@ -53,7 +53,8 @@ std::recursive_mutex mutex;
 auto& operations = *new std::unordered_map<std::uintptr_t, std::unique_ptr<Operation>>;
 auto& orphans = *new std::vector<std::unique_ptr<Operation>>;
 std::vector<Operation*> started;
-MPI_Comm self;  ///< of one rank, for the messages that complete requests; set before the first operation
+int existing = 0;  ///< requests that the program has not freed; under `mutex`
+MPI_Comm self;     ///< of one rank, for the messages that complete requests; set before the first operation
 bool have_self = false;
 int next_signal_tag = 0;
 
@@ -136,6 +137,8 @@ int make_request(Operation& op, MPI_Request* request) {
   return PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, op.signal_tag, self, request);
 }
 
+void advance_all();
+
 void begin(Operation& op) {
   op.active = true;
   op.workspace = std::make_unique<Workspace>(op.call, op.description, op.problem, op.staging);
@@ -146,7 +149,7 @@ void begin(Operation& op) {
                 : op.executor->begin(op.workspace->binding());
   }
   started.push_back(&op);
-  ++detail::active;
+  begin_operation(advance_all);
 }
 
 /// Goes on with one. True: it has come to its end, and whoever waits for its request finds it complete.
@@ -157,16 +160,31 @@ bool step(Operation& op) {
   if (op.rc == MPI_SUCCESS) op.rc = op.workspace->finish();
   if (op.rc != MPI_SUCCESS) PMPI_Comm_call_errhandler(op.call.comm, op.rc);
   op.active = false;
-  --detail::active;
+  end_operation();
   PMPI_Send(nullptr, 0, MPI_BYTE, 0, op.signal_tag, self);
   return true;
+}
+
+/// Goes on with all that is started, as far as it can without waiting.
+void advance_all() {
+  const std::unique_lock lock(mutex, std::try_to_lock);
+  if (!lock) return;  // another thread is at it
+  for (std::size_t i = 0; i < started.size();) {
+    Operation* const op = started[i];
+    if (!step(*op)) {
+      ++i;
+      continue;
+    }
+    started.erase(started.begin() + static_cast<std::ptrdiff_t>(i));
+    if (op->orphan) std::erase_if(orphans, [&](const auto& orphan) { return orphan.get() == op; });
+  }
 }
 
 /// Tries again and again, and goes on with schedules meanwhile. `attempt` sets its flag when it is through.
 template <class Attempt>
 int poll(Attempt&& attempt) {
   while (true) {
-    progress();
+    advance_all();
     int through = 0;
     const int rc = attempt(&through);
     if (rc != MPI_SUCCESS || through != 0) return rc;
@@ -256,7 +274,27 @@ void free_request(MPI_Request request) {
     orphans.push_back(std::move(found->second));
   }
   operations.erase(found);
-  --detail::existing;
+  if (--existing == 0) set_p2p_handler(nullptr);
+}
+
+/// Sees calls on requests and messages before the library does (P2pHandler).
+bool handle(const P2pCall& c, int& result) {
+  switch (c.call) {
+    case P2p::start:
+    case P2p::startall: {
+      const std::lock_guard lock(mutex);
+      for (int i = 0; i < c.request_count; ++i) {
+        if (Operation* const op = find(c.requests[i]); op != nullptr && !op->active) begin(*op);
+      }
+      return false;  // the library starts the request itself
+    }
+    case P2p::request_free: free_request(*c.requests); return false;
+    default: break;
+  }
+  if (!operations_under_way()) return false;
+  if (wait_for_requests(c, result) || wait_for_message(c, result)) return true;
+  advance_all();
+  return false;
 }
 
 }  // namespace
@@ -275,47 +313,13 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
     result = make_request(*op, request);
     if (result != MPI_SUCCESS) return true;
     operations[key_of(*request)] = std::move(op);
-    ++detail::existing;
-    watching::any.store(true, std::memory_order_relaxed);
+    if (existing++ == 0) set_p2p_handler(handle);
   } catch (const std::exception& e) {
     warn(std::string(kind_name(kind_of(call))) + "_init: " + e.what());
     result = PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
     if (result == MPI_SUCCESS) result = MPI_ERR_NO_MEM;
   }
   return true;
-}
-
-bool handle(const P2pCall& c, int& result) {
-  switch (c.call) {
-    case P2p::start:
-    case P2p::startall: {
-      const std::lock_guard lock(mutex);
-      for (int i = 0; i < c.request_count; ++i) {
-        if (Operation* const op = find(c.requests[i]); op != nullptr && !op->active) begin(*op);
-      }
-      return false;  // the library starts the request itself
-    }
-    case P2p::request_free: free_request(*c.requests); return false;
-    default: break;
-  }
-  if (!active()) return false;
-  if (wait_for_requests(c, result) || wait_for_message(c, result)) return true;
-  progress();
-  return false;
-}
-
-void progress() {
-  const std::unique_lock lock(mutex, std::try_to_lock);
-  if (!lock) return;  // another thread is at it
-  for (std::size_t i = 0; i < started.size();) {
-    Operation* const op = started[i];
-    if (!step(*op)) {
-      ++i;
-      continue;
-    }
-    started.erase(started.begin() + static_cast<std::ptrdiff_t>(i));
-    if (op->orphan) std::erase_if(orphans, [&](const auto& orphan) { return orphan.get() == op; });
-  }
 }
 
 int wait_for(MPI_Request& request) { return finish_request(request, MPI_STATUS_IGNORE); }
@@ -325,8 +329,9 @@ void release_all() {
   operations.clear();
   orphans.clear();
   started.clear();
-  detail::existing = 0;
-  detail::active = 0;
+  existing = 0;
+  set_p2p_handler(nullptr);
+  forget_operations();
   if (have_self) PMPI_Comm_free(&self);
   have_self = false;
 }

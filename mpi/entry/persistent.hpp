@@ -15,33 +15,20 @@
 
 #include <mpi.h>
 
-#include <atomic>
-
 #include "call/call.hpp"
+#include "job/progress.hpp"
 
 namespace antiphon::mpi {
 
-struct P2pCall;
-
 namespace persistent {
 
-namespace detail {
-inline std::atomic<int> existing{0};
-inline std::atomic<int> active{0};
-}  // namespace detail
-
-/// Whether there are requests of ours.
-inline bool in_use() { return detail::existing.load(std::memory_order_relaxed) > 0; }
-/// Whether one of them is started and not done.
-inline bool active() { return detail::active.load(std::memory_order_relaxed) > 0; }
+/// The older names of job/progress.hpp's, for run/.
+inline bool active() { return operations_under_way(); }
+inline void progress() { make_progress(); }
 
 /// MPI_X_init. True: done. False: it is for the library; the same on every rank. `always`: also where the rules leave a
 /// blocking call of the kind to the library.
 bool init(const Call& call, MPI_Request* request, int& result, bool always = false);
-/// A call that concerns requests or messages, before the library sees it. True: done here.
-bool handle(const P2pCall& call, int& result);
-/// Goes on with all that is started, as far as it can without waiting.
-void progress();
 /// Waits for a request of the library, and goes on with all that is started meanwhile. Returns an MPI error code.
 int wait_for(MPI_Request& request);
 /// A blocking collective that the library is to do, as a nonblocking one beside which schedules go on. All ranks must

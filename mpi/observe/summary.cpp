@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <ctime>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -18,12 +17,6 @@
 #include "multicast/report.hpp"
 
 namespace antiphon::mpi {
-
-double now_s() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
 
 namespace summary {
 

@@ -8,11 +8,9 @@
 #include <string>
 
 #include "call/call.hpp"
+#include "job/clock.hpp"
 
 namespace antiphon::mpi {
-
-/// Seconds of a monotonic clock.
-double now_s();
 
 namespace summary {
 

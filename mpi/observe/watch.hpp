@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one place through which every point-to-point call goes while somebody wants to see it.
 //
-// While nobody does (neither compression nor a trace), p2p_watched() is one load, and the generated wrappers call the
-// library.
+// While nobody does (no compression, no trace, no persistent operation), p2p_watched() is one load, and the generated
+// wrappers call the library. Higher rooms register here what they do with calls; this room knows none of them.
 #pragma once
 
 #include <mpi.h>
@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "call/p2p_calls.gen.hpp"
-#include "entry/persistent.hpp"
 
 namespace antiphon::mpi {
 
@@ -51,27 +50,29 @@ class P2pRecorder {
   virtual void after(const P2pCall& call, int result) noexcept = 0;
 };
 
+/// Sees a call before the library does. True: it has done the call, and `result` is what the MPI function returns.
+using P2pHandler = bool (*)(const P2pCall& call, int& result);
+
+/// Why wrappers must do more than call the library.
+enum class WatchReason : std::uint8_t { recorder = 1, handler = 2, framing = 4 };
+
 namespace watching {
 inline std::atomic<P2pRecorder*> recorder{nullptr};
-inline std::atomic<bool> any{false};
-inline std::atomic<bool> messages{false};
+inline std::atomic<P2pHandler> handler{nullptr};
+inline std::atomic<std::uint8_t> reasons{0};  ///< a bit for each WatchReason
 }  // namespace watching
 
-/// A call may have left messages for the library to move on: begun, not waited for, or complete for the caller but
-/// still in its queues.
-inline void note_messages() {
-  if (!watching::messages.load(std::memory_order_relaxed)) watching::messages.store(true, std::memory_order_relaxed);
-}
-inline bool messages_noted() { return watching::messages.load(std::memory_order_relaxed); }
-
 /// Whether wrappers must do more than call the library.
-inline bool p2p_watched() { return watching::any.load(std::memory_order_relaxed); }
+inline bool p2p_watched() { return watching::reasons.load(std::memory_order_relaxed) != 0; }
 
-/// Records every point-to-point call from now on; null: no longer. The recorder must outlive calls under way.
+/// Sets or clears one reason to watch.
+void watch_for(WatchReason reason, bool wanted);
+
+/// Records every point-to-point call from now on; null stops that. The recorder must outlive calls under way.
 void set_p2p_recorder(P2pRecorder* recorder);
 
-/// After framing has been switched on or off.
-void update_watching();
+/// Shows every point-to-point call to this handler from now on; null stops that.
+void set_p2p_handler(P2pHandler handler);
 
 /// Where statuses go: the program's own, or, where it ignores them, room that is thrown away.
 class StatusRoom {
@@ -93,13 +94,14 @@ class StatusRoom {
   std::vector<MPI_Status> many_;
 };
 
-/// Runs a call, and shows it to the recorder if there is one.
+/// Runs a call, and shows it to the handler and the recorder where there are some.
 template <class Run>
 int watch(const P2pCall& call, Run&& run) {
   P2pRecorder* const recorder = watching::recorder.load(std::memory_order_acquire);
   if (recorder != nullptr) recorder->before(call);
   int result = MPI_SUCCESS;
-  if (!persistent::in_use() || !persistent::handle(call, result)) result = run();
+  const P2pHandler handler = watching::handler.load(std::memory_order_acquire);
+  if (handler == nullptr || !handler(call, result)) result = run();
   if (recorder == nullptr) return result;
   recorder->after(call, result);
   return result;
