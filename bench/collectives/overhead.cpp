@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "antiphon.h"
+#include "json/json.hpp"
 #include "report.hpp"
 
 namespace bench {

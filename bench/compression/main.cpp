@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 
 #include "measure.hpp"
 
+#include "json/json.hpp"
+
 using namespace antiphon;
 using namespace antiphon::codec_bench;
-using nlohmann::json;
 
 namespace {
 
@@ -69,7 +69,7 @@ Options read_options(int argc, char** argv) {
   return o;
 }
 
-void say(const json& event) { std::cout << event.dump() << std::endl; }
+void say(const Json& event) { std::cout << event.sorted().dump() << std::endl; }
 
 void measure_cell(const Options& o, const Stream& stream, std::size_t message_bytes, Mode mode,
                   const std::vector<const Contender*>& contenders) {

@@ -10,9 +10,8 @@
 
 #include "../collectives/options.hpp"
 #include "antiphon/error.hpp"
+#include "json/json.hpp"
 #include "session.hpp"
-
-#include <nlohmann/json.hpp>
 
 namespace bench {
 
@@ -47,13 +46,14 @@ std::string read_everywhere(const std::string& path, int rank) {
 
 void read_patterns(PatternOptions& options, const std::string& text) {
   try {
-    const auto document = nlohmann::json::parse(text);
+    const auto document = antiphon::Json::parse(text);
     for (const auto& one : document.at("patterns")) {
       options.patterns.push_back(
           {one.at("name").get<std::string>(), antiphon::pattern_from_json(one.at("pattern").dump())});
     }
-    options.fabric = antiphon::fabric_from_json(document.value("fabric", nlohmann::json::object()).dump());
-  } catch (const nlohmann::json::exception& error) {
+    const antiphon::Json* fabric = document.find("fabric");
+    options.fabric = antiphon::fabric_from_json(fabric == nullptr ? "{}" : fabric->dump());
+  } catch (const antiphon::JsonError& error) {
     throw UsageError(std::string("--patterns: ") + error.what());
   } catch (const antiphon::Error& error) {
     throw UsageError(std::string("--patterns: ") + error.what());

@@ -9,7 +9,6 @@
 #include <fstream>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,10 +16,11 @@
 #include "../collectives/measure.hpp"
 #include "../collectives/report.hpp"
 #include "antiphon.h"
+#include "json/json.hpp"
+
+using antiphon::Json;
 
 namespace {
-
-using nlohmann::json;
 
 const char* const usage =
     "usage: mpirun … antiphon-placements PLAN.json        (normally started by bench/placement/collectives.py)\n"
@@ -87,7 +87,7 @@ class Arrangement {
   }
 
   /// What a step's calls go through, its algorithm forced if one is named.
-  MPI_Comm comm(const json& step, const std::string& choice) {
+  MPI_Comm comm(const Json& step, const std::string& choice) {
     const std::string over = step.value("over", "all"), collective = step.value("collective", "");
     const int width = step.value("width", 1);
     auto [found, fresh] = parts_.try_emplace(over + std::to_string(width) + collective + choice, MPI_COMM_NULL);
@@ -112,7 +112,7 @@ class Arrangement {
 /// One call of a cell, with its buffers.
 class Step {
  public:
-  Step(const json& step, const std::string& choice, Arrangement& where)
+  Step(const Json& step, const std::string& choice, Arrangement& where)
       : shift_(step.value("shift", 0)), bytes_(step.value("bytes", 0)) {
     comm_ = where.comm(step, choice);
     if (shift_ == 0) {
@@ -150,11 +150,11 @@ class Step {
 
 class Session {
  public:
-  Session(json plan, MPI_Comm world) : plan_(std::move(plan)), world_(world) { PMPI_Comm_rank(world, &rank_); }
+  Session(Json plan, MPI_Comm world) : plan_(std::move(plan)), world_(world) { PMPI_Comm_rank(world, &rank_); }
 
   int run() {
     const double start_s = PMPI_Wtime();
-    for (const json& cell : plan_.at("cells")) {
+    for (const Json& cell : plan_.at("cells")) {
       if (agreed(PMPI_Wtime() - start_s > plan_.value("deadline_s", 1e9))) break;
       if (!run_cell(cell)) return 1;
     }
@@ -180,7 +180,7 @@ class Session {
     PMPI_Wait(&all_here, MPI_STATUS_IGNORE);
   }
 
-  Arrangement& arrangement(const json& way) {
+  Arrangement& arrangement(const Json& way) {
     const auto ranks = way.at("ranks").get<std::vector<int>>();
     auto& known = arrangements_[ranks];
     if (!known) known = std::make_unique<Arrangement>(ranks, world_);
@@ -193,16 +193,16 @@ class Session {
     std::vector<double> samples;
   };
 
-  bool run_cell(const json& cell) {
+  bool run_cell(const Json& cell) {
     std::vector<Entrant> entrants;
     std::int64_t wrong = 0;
-    for (const json& way : cell.at("ways")) {
+    for (const Json& way : cell.at("ways")) {
       Entrant entrant{&arrangement(way), {}, {}};
       if (entrant.where->member()) {
-        const json& steps = cell.at("steps");
+        const Json& steps = cell.at("steps");
         const auto choices = way.value("choices", std::vector<std::string>(steps.size()));
         for (std::size_t i = 0; i < steps.size(); ++i)
-          entrant.steps.emplace_back(steps[i], choices.at(i), *entrant.where);
+          entrant.steps.emplace_back(steps.at(i), choices.at(i), *entrant.where);
         for (Step& step : entrant.steps) wrong += step.check();
       }
       meet(entrant.where->member());
@@ -247,14 +247,14 @@ class Session {
     entrant.samples.insert(entrant.samples.end(), samples.begin(), samples.end());
   }
 
-  static void print(const json& cell, const std::vector<Entrant>& entrants) {
-    json seconds = json::object();
+  static void print(const Json& cell, const std::vector<Entrant>& entrants) {
+    Json seconds = Json::object();
     for (std::size_t i = 0; i < entrants.size(); ++i)
-      seconds[cell.at("ways")[i].at("name").get<std::string>()] = entrants[i].samples;
+      seconds[cell.at("ways").at(i).at("name").get<std::string>()] = entrants[i].samples;
     bench::print_line({{"name", cell.at("name")}, {"seconds", seconds}});
   }
 
-  json plan_;
+  Json plan_;
   MPI_Comm world_;
   int rank_ = 0;
   std::map<std::vector<int>, std::unique_ptr<Arrangement>> arrangements_;
@@ -268,7 +268,7 @@ int main(int argc, char** argv) {
   try {
     std::ifstream file(argc == 2 ? argv[1] : "");
     if (file) {
-      code = Session(json::parse(file), MPI_COMM_WORLD).run();
+      code = Session(Json::parse(std::string(std::istreambuf_iterator<char>(file), {})), MPI_COMM_WORLD).run();
     } else {
       std::fputs(usage, stderr);
     }

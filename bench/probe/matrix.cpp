@@ -19,8 +19,8 @@ std::vector<Round> parts_of(const Round& round, std::int64_t at_once) {
 }
 
 /// [[first, second, [sample, …]], …] of what the pairs measured.
-nlohmann::json by_pair(const Round& round, const std::vector<std::vector<double>>& samples) {
-  nlohmann::json rows = nlohmann::json::array();
+antiphon::Json by_pair(const Round& round, const std::vector<std::vector<double>>& samples) {
+  antiphon::Json rows = antiphon::Json::array();
   for (const Pair& pair : round)
     rows.push_back({pair.first, pair.second, samples[static_cast<std::size_t>(pair.first)]});
   return rows;

@@ -101,8 +101,8 @@ std::vector<Round> all_pairs(int ranks) {
   return rounds;
 }
 
-void print_line(const nlohmann::json& line) {
-  std::printf("%s\n", line.dump().c_str());
+void print_line(const antiphon::Json& line) {
+  std::printf("%s\n", line.sorted().dump().c_str());
   std::fflush(stdout);
 }
 

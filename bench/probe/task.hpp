@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "json/json.hpp"
 #include "transfer.hpp"
 #include "world.hpp"
 
@@ -42,7 +42,7 @@ class Task {
 std::vector<Round> all_pairs(int ranks);
 
 /// One JSON object on a line of its own, at once: whoever reads it shows progress by it.
-void print_line(const nlohmann::json& line);
+void print_line(const antiphon::Json& line);
 
 /// An experiment: all ranks call it alike, the root prints what came of it.
 using Experiment = void (*)(World&, const Task&);

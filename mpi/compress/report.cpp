@@ -16,7 +16,7 @@ namespace antiphon::mpi {
 
 namespace {
 
-void add_row(nlohmann::json& rows, const std::string& label, const char* link_class, const Traffic& t) {
+void add_row(Json& rows, const std::string& label, const char* link_class, const Traffic& t) {
   if (t.messages == 0 && t.decode_ns == 0) return;
   rows.push_back({{"communicator", label},
                   {"class", link_class},
@@ -46,8 +46,8 @@ Traffic coded_by_schedules() {
   return t;
 }
 
-nlohmann::json own_rows() {
-  auto rows = nlohmann::json::array();
+Json own_rows() {
+  auto rows = Json::array();
   for (const Messages::Sum& sum : Messages::sums()) {
     add_row(rows, sum.label, "between nodes", sum.far);
     add_row(rows, sum.label, "within nodes", sum.near);
@@ -79,14 +79,13 @@ std::vector<std::string> gather(const std::string& own) {
 
 }  // namespace
 
-nlohmann::json compression_rows() {
-  auto rows = nlohmann::json::array();
+Json compression_rows() {
+  auto rows = Json::array();
   if (!framing_state.compresses) return rows;
-  std::map<std::pair<std::string, std::string>, nlohmann::json> sums;
-  const auto replace = nlohmann::json::error_handler_t::replace;
-  for (const std::string& text : gather(own_rows().dump(-1, ' ', false, replace))) {
-    for (const auto& row : nlohmann::json::parse(text)) {
-      auto& sum = sums[{row.at("communicator"), row.at("class")}];
+  std::map<std::pair<std::string, std::string>, Json> sums;
+  for (const std::string& text : gather(own_rows().dump())) {
+    for (const auto& row : Json::parse(text)) {
+      auto& sum = sums[{row.at("communicator").as_string(), row.at("class").as_string()}];
       if (sum.is_null()) {
         sum = row;
         continue;
@@ -105,7 +104,7 @@ nlohmann::json compression_rows() {
   return rows;
 }
 
-void print_compression(std::FILE* out, const nlohmann::json& rows) {
+void print_compression(std::FILE* out, const Json& rows) {
   if (rows.empty()) return;
   std::fprintf(
       out, "antiphon: messages of at least %ld bytes, and pieces of those of collectives (all ranks; times are sums)\n",

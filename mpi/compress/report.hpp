@@ -3,13 +3,14 @@
 #pragma once
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
+
+#include "json/json.hpp"
 
 namespace antiphon::mpi {
 
 /// Collective over MPI_COMM_WORLD: one row per communicator (by name) and class of link, over all ranks; on rank 0,
 /// elsewhere nothing. Empty while messages are not framed.
-nlohmann::json compression_rows();
-void print_compression(std::FILE* out, const nlohmann::json& rows);
+Json compression_rows();
+void print_compression(std::FILE* out, const Json& rows);
 
 }  // namespace antiphon::mpi

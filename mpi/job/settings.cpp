@@ -8,7 +8,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
+
+#include "json/json.hpp"
 
 namespace antiphon::mpi {
 
@@ -72,16 +73,10 @@ std::string read_file(const std::string& path, const std::string& what) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// What is no Unicode is replaced: paths and files may hold anything.
-std::string text_of(const nlohmann::json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 /// Of a profile, what placing ranks needs.
-nlohmann::json machine_of(nlohmann::json profile) {
+Json machine_of(Json profile) {
   for (const char* part : {"decisions", "measurements", "codecs"}) profile.erase(part);
-  const auto topology = profile.find("topology");
-  if (topology != profile.end() && topology->is_object()) topology->erase("pairs");
+  if (profile.contains("topology")) profile["topology"].erase("pairs");
   return profile;
 }
 
@@ -95,30 +90,29 @@ struct Measured {
   int nodes_sharing = 1;
 };
 
-int integer_of(const nlohmann::json& object, const char* key, int otherwise) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_integer() ? found->get<int>() : otherwise;
+int integer_of(const Json& object, const char* key, int otherwise) {
+  const Json* found = object.find(key);
+  return found != nullptr && found->is_integer() ? found->get<int>() : otherwise;
 }
 
-Measured measured_by(const nlohmann::json& document) {
+Measured measured_by(const Json& document) {
   Measured m;
-  const auto codecs = document.find("codecs");
-  m.codecs = codecs != document.end() && codecs->is_array() && !codecs->empty();
-  const auto contention = document.find("contention");
-  if (contention != document.end() && contention->is_object() && contention->contains("credit_bytes") &&
-      (*contention)["credit_bytes"].is_number_integer()) {
-    m.credit_bytes = std::max<std::int64_t>(0, (*contention)["credit_bytes"].get<std::int64_t>());
-  }
-  const auto processors = document.find("processors");
-  if (processors != document.end() && processors->is_object()) {
+  const Json* codecs = document.find("codecs");
+  m.codecs = codecs != nullptr && codecs->is_array() && !codecs->empty();
+  const Json* contention = document.find("contention");
+  const Json* credit = contention == nullptr ? nullptr : contention->find("credit_bytes");
+  if (credit != nullptr && credit->is_integer()) m.credit_bytes = std::max<std::int64_t>(0, credit->as_integer());
+  if (const Json* processors = document.find("processors")) {
     m.cores_per_node = integer_of(*processors, "cores_per_node", 0);
     m.nodes_sharing = integer_of(*processors, "nodes_sharing", 1);
   }
-  const auto topology = document.find("topology");
-  if (topology == document.end() || !topology->is_object() || !topology->contains("nodes")) return m;
-  for (const auto& node : (*topology)["nodes"]) {
-    if (!node.is_object() || !node.contains("port_bytes_per_s") || !node["port_bytes_per_s"].is_number()) continue;
-    const auto bits = static_cast<std::int64_t>(8 * node["port_bytes_per_s"].get<double>());
+  const Json* topology = document.find("topology");
+  const Json* nodes = topology == nullptr ? nullptr : topology->find("nodes");
+  if (nodes == nullptr) return m;
+  for (const Json& node : *nodes) {
+    const Json* rate = node.find("port_bytes_per_s");
+    if (rate == nullptr || !rate->is_number()) continue;
+    const auto bits = static_cast<std::int64_t>(8 * rate->as_real());
     if (bits > 0) m.link_bits_per_s = m.link_bits_per_s == 0 ? bits : std::min(m.link_bits_per_s, bits);
   }
   return m;
@@ -127,11 +121,16 @@ Measured measured_by(const nlohmann::json& document) {
 /// Of a profile, what runs need: its measurements would make every start carry them to all ranks. A text that is no
 /// profile stays as it is, for whoever reads it to say what is wrong with it.
 Measured take_profile(Settings& s, std::string text) {
-  const auto document = nlohmann::json::parse(text, nullptr, false);
+  Json document;
+  try {
+    document = Json::parse(text);
+  } catch (const JsonError&) {
+    document = nullptr;
+  }
   const bool is_object = document.is_object();
-  if (s.reorder) s.machine = is_object ? text_of(machine_of(document)) : text;
-  const bool decides = is_object && document.contains("decisions");
-  s.profile = decides ? text_of(nlohmann::json::object({{"decisions", document["decisions"]}})) : std::move(text);
+  if (s.reorder) s.machine = is_object ? machine_of(document).dump() : text;
+  const Json* decisions = document.find("decisions");
+  s.profile = decisions != nullptr ? Json{{"decisions", *decisions}}.dump() : std::move(text);
   return is_object ? measured_by(document) : Measured{};
 }
 
@@ -207,15 +206,55 @@ Settings read_settings() {
   return s;
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Settings, enabled, verbose, force, summary, profile, link_bits_per_s, credit_bytes,
-                                   plan, trace, trace_bytes, compress, compress_link_bits_per_s, cores_per_node,
-                                   nodes_sharing, compress_threshold_bytes, compress_memory_bytes, reorder, machine,
-                                   nodes, placement, placement_strict, multicast, multicast_interface, multicast_groups,
-                                   multicast_timeout_ms, multicast_strategy, multicast_keeper, multicast_loss,
-                                   multicast_seed, yield)
+namespace {
 
-std::string serialize(const Settings& s) { return text_of(s); }
+/// Calls `visit` with the name and the value of every setting.
+void each_setting(auto& settings, auto visit) {
+  visit("enabled", settings.enabled);
+  visit("verbose", settings.verbose);
+  visit("force", settings.force);
+  visit("summary", settings.summary);
+  visit("profile", settings.profile);
+  visit("link_bits_per_s", settings.link_bits_per_s);
+  visit("credit_bytes", settings.credit_bytes);
+  visit("plan", settings.plan);
+  visit("trace", settings.trace);
+  visit("trace_bytes", settings.trace_bytes);
+  visit("compress", settings.compress);
+  visit("compress_link_bits_per_s", settings.compress_link_bits_per_s);
+  visit("cores_per_node", settings.cores_per_node);
+  visit("nodes_sharing", settings.nodes_sharing);
+  visit("compress_threshold_bytes", settings.compress_threshold_bytes);
+  visit("compress_memory_bytes", settings.compress_memory_bytes);
+  visit("reorder", settings.reorder);
+  visit("machine", settings.machine);
+  visit("nodes", settings.nodes);
+  visit("placement", settings.placement);
+  visit("placement_strict", settings.placement_strict);
+  visit("multicast", settings.multicast);
+  visit("multicast_interface", settings.multicast_interface);
+  visit("multicast_groups", settings.multicast_groups);
+  visit("multicast_timeout_ms", settings.multicast_timeout_ms);
+  visit("multicast_strategy", settings.multicast_strategy);
+  visit("multicast_keeper", settings.multicast_keeper);
+  visit("multicast_loss", settings.multicast_loss);
+  visit("multicast_seed", settings.multicast_seed);
+  visit("yield", settings.yield);
+}
 
-Settings deserialize(const std::string& text) { return nlohmann::json::parse(text).get<Settings>(); }
+}  // namespace
+
+std::string serialize(const Settings& s) {
+  Json all;
+  each_setting(s, [&](const char* name, const auto& value) { all[name] = value; });
+  return all.dump();
+}
+
+Settings deserialize(const std::string& text) {
+  const Json all = Json::parse(text);
+  Settings s;
+  each_setting(s, [&]<typename T>(const char* name, T& value) { value = all.at(name).get<T>(); });
+  return s;
+}
 
 }  // namespace antiphon::mpi

@@ -9,7 +9,7 @@
 
 namespace antiphon::mpi {
 
-nlohmann::json multicast_row() {
+Json multicast_row() {
   const MulticastCounts counts = multicast_counts();
   const multicast::Statistics s = multicast_statistics();
   constexpr std::array names{"opened",
@@ -41,13 +41,13 @@ nlohmann::json multicast_row() {
   std::array<std::uint64_t, names.size()> all{};
   PMPI_Reduce(own.data(), all.data(), static_cast<int>(names.size()), MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
   if (all[0] + all[1] == 0) return nullptr;
-  nlohmann::json row;
+  Json row;
   for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = all[i];
   if (!counts.refusal.empty()) row["refusal"] = counts.refusal;
   return row;
 }
 
-void print_multicast(std::FILE* out, const nlohmann::json& row) {
+void print_multicast(std::FILE* out, const Json& row) {
   if (row.is_null()) return;
   const auto number = [&](const char* name) { return static_cast<unsigned long>(row.at(name).get<std::uint64_t>()); };
   std::fprintf(out,

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
+
+#include "json/json.hpp"
 
 namespace antiphon::mpi {
 
 /// Sums over all ranks, at rank 0; null where no rank ever asked for a group. Collective over MPI_COMM_WORLD.
-nlohmann::json multicast_row();
-void print_multicast(std::FILE* out, const nlohmann::json& row);
+Json multicast_row();
+void print_multicast(std::FILE* out, const Json& row);
 
 }  // namespace antiphon::mpi

@@ -9,11 +9,11 @@
 #include <fstream>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "compress/report.hpp"
 #include "job/world.hpp"
+#include "json/json.hpp"
 #include "multicast/report.hpp"
 
 namespace antiphon::mpi {
@@ -64,10 +64,9 @@ std::string used_text(const std::map<std::string, long>& used) {
   return text;
 }
 
-nlohmann::json rows(const std::array<double, cells>& most_calls, const std::array<double, cells>& all_bytes,
-                    const std::array<double, cells>& all_seconds, const std::array<double, cells>& most_seconds,
-                    int ranks) {
-  auto list = nlohmann::json::array();
+Json rows(const std::array<double, cells>& most_calls, const std::array<double, cells>& all_bytes,
+          const std::array<double, cells>& all_seconds, const std::array<double, cells>& most_seconds, int ranks) {
+  auto list = Json::array();
   for (std::size_t i = 0; i < cells; ++i) {
     if (most_calls[i] == 0) continue;
     list.push_back({{"collective", kind_name(static_cast<int>(i / classes.size()))},
@@ -84,14 +83,14 @@ nlohmann::json rows(const std::array<double, cells>& most_calls, const std::arra
 /// Alltoallv calls of all ranks that fitted the plan, and that did not.
 std::array<std::int64_t, 2> planned_calls{};
 
-nlohmann::json document(const nlohmann::json& list, int ranks) {
-  nlohmann::json all{{"version", 1}, {"ranks", ranks}, {"collectives", list}};
+Json document(const Json& list, int ranks) {
+  Json all{{"version", 1}, {"ranks", ranks}, {"collectives", list}};
   if (!world.settings.plan.empty())
     all["plan"] = {{"matched_calls", planned_calls[0]}, {"other_calls", planned_calls[1]}};
   return all;
 }
 
-void print_table(std::FILE* out, const nlohmann::json& list) {
+void print_table(std::FILE* out, const Json& list) {
   if (!world.settings.plan.empty()) {
     std::fprintf(out, "antiphon: %ld of %ld Alltoallv calls (of all ranks) were as the plan says\n",
                  static_cast<long>(planned_calls[0]), static_cast<long>(planned_calls[0] + planned_calls[1]));
@@ -109,7 +108,7 @@ void print_table(std::FILE* out, const nlohmann::json& list) {
   }
 }
 
-void print(const nlohmann::json& list, const nlohmann::json& compression, const nlohmann::json& multicast, int ranks) {
+void print(const Json& list, const Json& compression, const Json& multicast, int ranks) {
   const std::string& where = world.settings.summary;
   if (where == "1") {
     print_table(stderr, list);
@@ -123,7 +122,7 @@ void print(const nlohmann::json& list, const nlohmann::json& compression, const 
     // At once: processes that were spawned have a rank 0 of their own, with the same file.
     const std::string part = where + '.' + std::to_string(getpid());
     std::ofstream file(part);
-    file << all.dump(2) << '\n';
+    file << all.sorted().dump(2) << '\n';
     file.close();
     if (!file || std::rename(part.c_str(), where.c_str()) != 0) {
       static_cast<void>(std::remove(part.c_str()));

@@ -7,13 +7,13 @@
 #include <ctime>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "antiphon.h"
 #include "call/datatype.hpp"
 #include "job/world.hpp"
+#include "json/json.hpp"
 #include "observe/summary.hpp"
 #include "observe/trace_shape.hpp"
 #include "observe/trace_stream.hpp"
@@ -86,19 +86,19 @@ std::string preamble() {
   }
   const std::string mpi = library_version();
   const auto number = [](int n) { return std::to_string(n); };
-  const nlohmann::json header{{"ranks", size},
-                              {"nodes", nodes},
-                              {"hosts", node_names()},
-                              {"mpi", mpi.substr(0, mpi.find_first_of("\n,"))},
-                              {"antiphon", number(ANTIPHON_VERSION_MAJOR) + "." + number(ANTIPHON_VERSION_MINOR) + "." +
-                                               number(ANTIPHON_VERSION_PATCH)},
-                              {"program", program_name()},
-                              {"started", now_text()},
-                              {"functions", function_names()}};
+  const Json header{{"ranks", size},
+                    {"nodes", nodes},
+                    {"hosts", node_names()},
+                    {"mpi", mpi.substr(0, mpi.find_first_of("\n,"))},
+                    {"antiphon", number(ANTIPHON_VERSION_MAJOR) + "." + number(ANTIPHON_VERSION_MINOR) + "." +
+                                     number(ANTIPHON_VERSION_PATCH)},
+                    {"program", program_name()},
+                    {"started", now_text()},
+                    {"functions", function_names()}};
   Encoder e;
   e.append(magic);
   e.varint(version);
-  e.text(header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  e.text(header.sorted().dump());
   return e.bytes();
 }
 

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "job/host_names.hpp"
 #include "job/world.hpp"
+#include "json/json.hpp"
 
 namespace antiphon::mpi {
 
@@ -24,7 +24,7 @@ std::string short_name(const std::string& name) { return name.substr(0, name.fin
 /// The node that a placement (docs/reference/placement.md) wants for each rank. Throws where it is none.
 Names wanted_nodes(const std::string& text) {
   if (text.empty()) throw std::runtime_error("rank 0 found none");
-  const auto document = nlohmann::json::parse(text);
+  const auto document = Json::parse(text);
   if (document.at("format") != "antiphon-placement") throw std::runtime_error("its format is not antiphon-placement");
   if (document.at("version") != 1) throw std::runtime_error("it is of another version than 1");
   Names names;

@@ -3,7 +3,7 @@
 
 #include "antiphon/schedule_json.hpp"
 #include "antiphon/verify.hpp"
-#include "schedule/json_node.hpp"
+#include "json/node.hpp"
 
 namespace antiphon {
 

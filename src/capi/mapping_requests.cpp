@@ -13,7 +13,6 @@ namespace antiphon {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using mapping::Assignment;
 using mapping::Task;
 
@@ -31,9 +30,8 @@ double mean_bytes(const mapping::TrafficGraph& traffic) {
 }
 
 mapping::Machine machine_of(const std::string& text, const JsonNode& request, double message_bytes) {
-  const nlohmann::json document = JsonNode::parse(text, SIZE_MAX);
-  if (!document.is_object() || document.value("format", nlohmann::json()) != "antiphon-profile")
-    return mapping::read_machine(JsonNode(document));
+  const Json document = JsonNode::parse(text, SIZE_MAX);
+  if (document.value<Json>("format", nullptr) != "antiphon-profile") return mapping::read_machine(JsonNode(document));
   const auto cores = static_cast<int>(request.integer_or("cores_per_node", 0, 0, max_ranks));
   return mapping::Machine::of_profile(Profile::parse(text), cores, std::max(1.0, message_bytes));
 }

@@ -10,8 +10,6 @@
 
 namespace antiphon {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
 
 constexpr std::int64_t max_ranks = 1 << 17;

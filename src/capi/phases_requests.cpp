@@ -11,8 +11,6 @@ namespace antiphon {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Fabric fabric_of(const JsonNode& request) {
   const auto given = request.find("fabric");
   return given ? read_fabric(*given) : Fabric{};

@@ -19,8 +19,6 @@ namespace antiphon {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t max_request_bytes = std::size_t{64} << 20;
 constexpr std::int64_t max_ranks = 1 << 20;
 constexpr std::int64_t max_bytes = std::int64_t{1} << 40;
@@ -263,13 +261,13 @@ Json handle(const JsonNode& request) {
 std::string answer(std::string_view text) {
   Json response;
   try {
-    const nlohmann::json document = JsonNode::parse(text, max_request_bytes);
+    const Json document = JsonNode::parse(text, max_request_bytes);
     response = handle(JsonNode(document));
     response["ok"] = true;
   } catch (const std::exception& error) {
     response = {{"ok", false}, {"error", error.what()}};
   }
-  return response.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return response.dump();
 }
 
 }  // namespace antiphon

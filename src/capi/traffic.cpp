@@ -46,7 +46,7 @@ TrafficCall read_call(const JsonNode& request) {
 }
 
 SparseTraffic answer_to(const char* request_json) {
-  const nlohmann::json document = JsonNode::parse(request_json, max_request_bytes);
+  const Json document = JsonNode::parse(request_json, max_request_bytes);
   const JsonNode request(document);
   const TrafficCall call = read_call(request);
   const Choice choice = parse_choice(call.collective, request.at("algorithm").text());

@@ -226,9 +226,8 @@ Machine read_machine(const JsonNode& document) {
 }
 
 Machine Machine::parse(std::string_view json) {
-  const nlohmann::json document = JsonNode::parse(json, max_document_bytes);
-  if (document.is_object() && document.value("format", nlohmann::json()) == "antiphon-profile")
-    return of_profile(Profile::parse(json));
+  const Json document = JsonNode::parse(json, max_document_bytes);
+  if (document.value<Json>("format", nullptr) == "antiphon-profile") return of_profile(Profile::parse(json));
   return read_machine(JsonNode(document));
 }
 

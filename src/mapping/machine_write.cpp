@@ -5,8 +5,6 @@ namespace antiphon::mapping {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json rate_of(double seconds_per_byte) { return seconds_per_byte > 0 ? Json(1 / seconds_per_byte) : Json(nullptr); }
 
 Json json_of(const Distance& d) { return {{"latency_s", d.latency_s}, {"bytes_per_s", rate_of(d.seconds_per_byte)}}; }

@@ -66,7 +66,7 @@ TrafficGraph read_traffic(const JsonNode& document) {
 }
 
 TrafficGraph TrafficGraph::parse(std::string_view json) {
-  const nlohmann::json document = JsonNode::parse(json, max_document_bytes);
+  const Json document = JsonNode::parse(json, max_document_bytes);
   return read_traffic(JsonNode(document));
 }
 

@@ -8,8 +8,6 @@ namespace antiphon {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int version = 1;
 constexpr std::size_t max_document_bytes = std::size_t{1} << 30;
 constexpr std::int64_t max_bytes = std::int64_t{1} << 48;

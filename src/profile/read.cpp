@@ -5,7 +5,7 @@
 
 #include "antiphon/error.hpp"
 #include "antiphon/profile.hpp"
-#include "schedule/json_node.hpp"
+#include "json/node.hpp"
 
 namespace antiphon {
 
@@ -307,7 +307,7 @@ Profile read(const JsonNode& document) {
 }  // namespace
 
 Profile Profile::parse(std::string_view text) {
-  const nlohmann::json document = JsonNode::parse(text, max_document_bytes);
+  const Json document = JsonNode::parse(text, max_document_bytes);
   return read(JsonNode(document));
 }
 

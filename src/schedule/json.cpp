@@ -5,13 +5,11 @@
 #include <array>
 
 #include "antiphon/error.hpp"
-#include "schedule/json_node.hpp"
+#include "json/node.hpp"
 
 namespace antiphon {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int version = 1;
 constexpr std::size_t max_document_bytes = std::size_t{1} << 30;
@@ -185,7 +183,7 @@ Json json_of(const Plan& plan) {
            {"in_place", plan.in_place}};
   Json& schedules = out["schedules"] = Json::array();
   for (const Schedule& s : plan.schedules) {
-    Json& one = schedules.emplace_back(Json::object());
+    Json& one = schedules.push_back(Json::object());
     put(one, s);
   }
   return out;

@@ -3,7 +3,7 @@
 
 #include "antiphon/error.hpp"
 #include "antiphon/select.hpp"
-#include "schedule/json_node.hpp"
+#include "json/node.hpp"
 #include "select/default_rules.hpp"
 
 namespace antiphon {
@@ -144,14 +144,14 @@ Rules::Rules(Rules&&) noexcept = default;
 Rules& Rules::operator=(Rules&&) noexcept = default;
 
 Rules Rules::parse(std::string_view text) {
-  const nlohmann::json document = JsonNode::parse(text, max_document_bytes);
+  const Json document = JsonNode::parse(text, max_document_bytes);
   Rules rules;
   read_table(JsonNode(document), rules.impl_->by_collective);
   return rules;
 }
 
 Rules Rules::of_profile(std::string_view text) {
-  const nlohmann::json document = JsonNode::parse(text, max_document_bytes);
+  const Json document = JsonNode::parse(text, max_document_bytes);
   const JsonNode profile(document);
   Rules rules;
   Table& table = rules.impl_->by_collective;

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
+#include "json/json.hpp"
 
 namespace antiphon {
 
@@ -16,9 +16,9 @@ namespace antiphon {
 class JsonNode {
  public:
   /// Parses `text`; throws FormatError if it is no JSON or longer than `max_bytes`.
-  static nlohmann::json parse(std::string_view text, std::size_t max_bytes);
+  static Json parse(std::string_view text, std::size_t max_bytes);
 
-  explicit JsonNode(const nlohmann::json& document) : value_(&document) {}
+  explicit JsonNode(const Json& document) : value_(&document) {}
 
   [[nodiscard]] bool is_null() const { return value_->is_null(); }
   [[nodiscard]] bool is_number() const { return value_->is_number(); }
@@ -56,10 +56,10 @@ class JsonNode {
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
-  JsonNode(const nlohmann::json& value, const JsonNode& parent, std::string_view key, std::size_t index)
+  JsonNode(const Json& value, const JsonNode& parent, std::string_view key, std::size_t index)
       : value_(&value), parent_(&parent), key_(key), index_(index) {}
 
-  const nlohmann::json* value_;
+  const Json* value_;
   const JsonNode* parent_ = nullptr;
   std::string_view key_;   ///< in an object
   std::size_t index_ = 0;  ///< in an array
