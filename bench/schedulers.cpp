@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// How long each scheduler takes, in processor time: antiphon_bench_schedulers [RANKS…]. Needs no MPI.
+/// Measures each scheduler's processor time: antiphon_bench_schedulers [RANKS…]. Needs no MPI.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +11,7 @@
 
 namespace {
 
-/// Schedulers have one thread: on an idle machine this is the time that passes.
+/// Schedulers have one thread, so on an idle machine this equals the elapsed time.
 double processor_ms() {
   timespec t{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);

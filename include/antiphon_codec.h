@@ -2,7 +2,7 @@
 #ifndef ANTIPHON_CODEC_H
 #define ANTIPHON_CODEC_H
 
-/* Lossless compression of messages, for C and for other languages' bindings; the same as include/antiphon/codec.hpp, in
+/* Lossless compression of messages for C and for bindings of other languages: include/antiphon/codec.hpp as C, in
  * libantiphon_core.so. Nothing here needs MPI. Functions that return int return ANTIPHON_CODEC_OK or an error. */
 
 #include <stddef.h>
@@ -25,7 +25,7 @@ enum {
   ANTIPHON_CODEC_BAD_ARGUMENT = 101
 };
 
-/* Codecs: ids as in a frame's head; ANTIPHON_CODEC_AUTO lets the library choose. */
+/* Ids of the codecs, as in a frame's head; ANTIPHON_CODEC_AUTO lets the library choose. */
 enum {
   ANTIPHON_CODEC_STORED = 0,
   ANTIPHON_CODEC_SPATIAL = 1,
@@ -36,7 +36,7 @@ enum {
   ANTIPHON_CODEC_AUTO = 15
 };
 
-/* Element hints. */
+/* Types of elements, as hints. */
 enum {
   ANTIPHON_ELEMENT_UNKNOWN = 0,
   ANTIPHON_ELEMENT_F64 = 1,
@@ -70,23 +70,23 @@ typedef struct antiphon_codec_statistics {
   uint64_t codec_ns, plans, history_bytes;
 } antiphon_codec_statistics;
 
-/* Fills in the defaults. */
+/* Sets all options to their defaults. */
 void antiphon_codec_options_init(antiphon_codec_options* options);
 
 size_t antiphon_codec_bound(size_t raw_bytes);
 uint32_t antiphon_codec_available(void);
-const char* antiphon_codec_name(int32_t codec);    /* "spatial", …; "?" for none */
-const char* antiphon_codec_summary(int32_t codec); /* one line; "" for none */
-int32_t antiphon_codec_id(const char* name);       /* ANTIPHON_CODEC_AUTO for none */
+const char* antiphon_codec_name(int32_t codec);    /* "spatial", …; "?" for an unknown id */
+const char* antiphon_codec_summary(int32_t codec); /* one line; "" for an unknown id */
+int32_t antiphon_codec_id(const char* name);       /* ANTIPHON_CODEC_AUTO for an unknown name */
 int32_t antiphon_codec_best_isa(void);
 const char* antiphon_codec_isa_name(int32_t isa);
 const char* antiphon_codec_error(int error);
 
-/* One frame by itself. options may be NULL. out has antiphon_codec_bound(raw_bytes) bytes; a stored frame is copied
- * there too. *frame_bytes is set; *used_codec (may be NULL) says which codec was used. */
+/* Encodes a single frame. options may be NULL. out has antiphon_codec_bound(raw_bytes) bytes; a stored frame is copied
+ * there too. Sets *frame_bytes, and *used_codec (may be NULL) to the codec that was used. */
 int antiphon_codec_encode(const void* raw, size_t raw_bytes, const antiphon_codec_options* options, void* out,
                           size_t out_bytes, size_t* frame_bytes, int32_t* used_codec);
-/* out_bytes must be antiphon_codec_raw_bytes(frame). */
+/* Decodes a frame. out_bytes must be antiphon_codec_raw_bytes(frame). */
 int antiphon_codec_decode(const void* frame, size_t frame_bytes, void* out, size_t out_bytes, int32_t isa);
 uint64_t antiphon_codec_raw_bytes(const void* frame, size_t frame_bytes);
 int32_t antiphon_codec_of(const void* frame, size_t frame_bytes); /* ANTIPHON_CODEC_AUTO: not a frame */

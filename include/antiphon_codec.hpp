@@ -10,14 +10,14 @@
 
 #include "antiphon_codec.h"
 
-/// antiphon_codec.h for C++20: buffers, exceptions, and objects that free themselves. All of it is in this header, so
-/// that programs of any compiler can use the library that a wheel brings.
+/// antiphon_codec.h for C++20, with buffers, exceptions, and objects that free themselves. It is header-only, so that
+/// programs of any compiler can use the library in a wheel.
 namespace antiphon_codec {
 
 using ConstBytes = std::span<const std::byte>;
 using Bytes = std::span<std::byte>;
 
-/// What cannot be encoded or decoded, with the C interface's error.
+/// Thrown if something cannot be encoded or decoded; carries the error of the C interface.
 class Error : public std::runtime_error {
  public:
   explicit Error(int code) : std::runtime_error(antiphon_codec_error(code)), code_(code) {}
@@ -31,18 +31,18 @@ inline void check(int code) {
   if (code != ANTIPHON_CODEC_OK) throw Error(code);
 }
 
-/// The defaults, to be changed.
+/// Options that start with the defaults.
 struct Options : antiphon_codec_options {
   Options() { antiphon_codec_options_init(this); }
 };
 
-/// A message: any values, as bytes.
+/// Views a message of any values as bytes.
 template <class T>
 ConstBytes bytes_of(const std::vector<T>& values) {
   return std::as_bytes(std::span(values));
 }
 
-/// One frame by itself.
+/// Encodes a single frame.
 inline std::vector<std::byte> encode(ConstBytes raw, const Options& options = {}) {
   std::vector<std::byte> frame(antiphon_codec_bound(raw.size()));
   std::size_t bytes = 0;
@@ -51,20 +51,19 @@ inline std::vector<std::byte> encode(ConstBytes raw, const Options& options = {}
   return frame;
 }
 
-/// How long a frame's message is.
+/// Returns the length of a frame's message.
 inline std::size_t raw_bytes(ConstBytes frame) {
   const std::uint64_t bytes = antiphon_codec_raw_bytes(frame.data(), frame.size());
   if (bytes == ANTIPHON_CODEC_NOT_A_FRAME) throw Error(ANTIPHON_CODEC_DAMAGED);
   return bytes;
 }
 
-/// `out` has raw_bytes(frame).
+/// `out` must have raw_bytes(frame) bytes.
 inline void decode(ConstBytes frame, Bytes out) {
   check(antiphon_codec_decode(frame.data(), frame.size(), out.data(), out.size(), ANTIPHON_ISA_BEST));
 }
 
-/// The sending end of a link: messages are predicted from earlier ones of the same tag and length. Not for several
-/// threads at once.
+/// The sending end of a link: it predicts messages from earlier ones of the same tag and length. Not thread-safe.
 class Encoder {
  public:
   explicit Encoder(const Options& options = {}) : encoder_(antiphon_codec_encoder_new(&options)) {
@@ -91,7 +90,7 @@ class Encoder {
   std::unique_ptr<antiphon_codec_encoder, Free> encoder_;
 };
 
-/// The receiving end: frames of one tag and length are decoded in the order in which they were encoded.
+/// The receiving end: frames of one tag and length must be decoded in the order in which they were encoded.
 class Decoder {
  public:
   Decoder() : decoder_(antiphon_codec_decoder_new(ANTIPHON_ISA_BEST)) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of many kinds of programs, made with NumPy, in files that antiphon-codec-streams reads."""
+"""Makes messages like those of many programs with NumPy, in files that antiphon-codec-streams reads."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ simple("i16", 10, lambda rng: (np.cumsum(rng.normal(size=4 * VALUES)) * 30).asty
 
 @generator
 def csr_i32(rng: np.random.Generator) -> Iterator[Message]:
-    """Column numbers of a 27-point stencil."""
+    """Sends column numbers of a 27-point stencil."""
     stencil = np.array([a * 10000 + b * 100 + c for a in (-1, 0, 1) for b in (-1, 0, 1) for c in (-1, 0, 1)])
     for _ in range(10):
         yield (np.arange(1000)[:, None] + stencil + 20000).astype("i4"), 1, 1
@@ -48,7 +48,7 @@ def csr_i32(rng: np.random.Generator) -> Iterator[Message]:
 
 @generator
 def pcg(rng: np.random.Generator) -> Iterator[Message]:
-    """Planes of the search direction of conjugate gradients."""
+    """Sends planes of the search direction of conjugate gradients."""
     size = 48
     b = rng.random((size, size, size))
 
@@ -68,7 +68,7 @@ def pcg(rng: np.random.Generator) -> Iterator[Message]:
 
 
 def heat(rng: np.random.Generator, kind: str) -> Iterator[Message]:
-    """Rows of a cooling plate."""
+    """Sends rows of a cooling plate."""
     x, y = np.meshgrid(np.linspace(0, 1, 256), np.linspace(0, 1, 256))
     t = np.sin(6 * x) * np.cos(5 * y) + 0.1 * np.exp(-50 * ((x - 0.3) ** 2 + (y - 0.6) ** 2))
     for _ in range(60):
@@ -82,7 +82,7 @@ GENERATORS["heat_f32"] = lambda rng: heat(rng, "f4")
 
 
 def euler(fields_first: bool) -> Iterator[Message]:
-    """A shock tube: five variables, quiet on both sides of the waves."""
+    """Sends states of a shock tube: five variables, constant on both sides of the waves."""
     size, gamma = 200, 1.4
     left = (np.arange(size) < size // 2)[:, None] * np.ones((size, 64), bool)
     density, pressure = np.where(left, 1.0, 0.125), np.where(left, 1.0, 0.1)
@@ -106,7 +106,7 @@ GENERATORS["euler_soa"] = lambda rng: euler(True)
 
 @generator
 def fft(rng: np.random.Generator) -> Iterator[Message]:
-    """Transposes of a three-dimensional FFT of decaying turbulence."""
+    """Sends transposes of a three-dimensional FFT of decaying turbulence."""
     k = np.fft.fftfreq(64) * 64
     wave = np.sqrt(k[:, None, None] ** 2 + k[None, :, None] ** 2 + k[None, None, :] ** 2)
     wave[0, 0, 0] = 1
@@ -118,7 +118,7 @@ def fft(rng: np.random.Generator) -> Iterator[Message]:
 
 @generator
 def sweep(rng: np.random.Generator) -> Iterator[Message]:
-    """Angular fluxes of a wavefront sweep that converges."""
+    """Sends angular fluxes of a wavefront sweep that converges."""
     angle = np.linspace(0.1, 0.9, 6)
     source = 1 + 0.1 * rng.random((50, 50))
     phi = np.zeros((10, 50, 6))
@@ -132,7 +132,7 @@ def sweep(rng: np.random.Generator) -> Iterator[Message]:
 
 @generator
 def structs(rng: np.random.Generator) -> Iterator[Message]:
-    """Particles of 40 bytes, sent as bytes."""
+    """Sends particles of 40 bytes as bytes."""
     kind = np.dtype([("x", "f8"), ("y", "f8"), ("z", "f8"), ("id", "i8"), ("type", "i4"), ("weight", "f4")])
     particles = np.zeros(1500, kind)
     for axis in "xyz":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the codecs are, hot: one channel whose plan is known, the shortest time of a message, or of eight short ones
-// together.
+// Measures the speed of the codecs with warm caches, on one channel with a known encoding. Reports the shortest time of
+// a message, or of eight short ones together.
 //   antiphon-codec-speed [--isa NAME] [--json]
 #include <algorithm>
 #include <chrono>
@@ -21,7 +21,7 @@ using Buffer = std::vector<std::byte>;
 
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-/// Records of five fields, rough in space and moving slowly, with noise in their last bits.
+/// Records of five fields that are rough in space, move slowly, and have noise in their last bits.
 Buffer field(std::size_t bytes, double time) {
   std::mt19937_64 rough(7), random(static_cast<unsigned>(time));
   std::vector<double> x(bytes / 8);
@@ -57,7 +57,7 @@ Row measure(Id codec, Isa isa, std::size_t bytes, bool random, int messages) {
   options.frame.wire_bytes_per_s = 1.25e9;
   Encoder encoder(options);
   Decoder decoder(isa);
-  // Of short messages eight are timed together: a look at the clock takes as long as a kilobyte.
+  // Eight short messages are timed together, because reading the clock takes as long as coding a kilobyte.
   const std::size_t batch = bytes <= 16 << 10 ? 8 : 1;
   std::vector<Buffer> raw(batch), out(batch, Buffer(bound(bytes))), back(batch, Buffer(bytes));
   std::vector<Frame> frames(batch);

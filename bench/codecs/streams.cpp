@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codecs on files of captured messages, in the order in which they were sent, through links as a program's messages go:
+// Runs codecs on files of captured messages, in the order of sending, through links like those of a program:
 //   streams [--codec NAME] [--isa NAME] [--piece BYTES] [--rounds N] [--rate BYTES_PER_S] [--json] FILE…
-// Every message is decoded and compared. Speeds are the sum over messages of the shortest time in any round.
+// Decodes and compares every message. A speed is the sum over messages of the shortest time in any round.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -75,7 +75,7 @@ struct Link {
   Decoder decoder;
 };
 
-/// One way through all links: encodes, decodes and compares pieces.
+/// One pass through all links: encodes, decodes and compares pieces.
 class Round {
  public:
   explicit Round(const Arguments& arguments)
@@ -85,7 +85,7 @@ class Round {
     options_.frame.wire_bytes_per_s = arguments.rate;
   }
 
-  /// The times of the piece's encoding and decoding.
+  /// Returns the times of encoding and of decoding the piece.
   std::pair<double, double> pass(const Message& message, const Channel& channel, ConstBytes raw, Outcome& outcome) {
     Link& link = link_to(message.destination);
     options_.frame.element = message.element;

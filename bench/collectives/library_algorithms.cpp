@@ -52,7 +52,7 @@ Variables read_variables() {
   return found;
 }
 
-/// Read once: the list does not change after MPI_Init, and the interface stays open until the program ends.
+/// The variables are read once: the list is fixed after MPI_Init, and the interface stays open until the program ends.
 const Variables& variables() {
   static const Variables all = read_variables();
   return all;
@@ -70,7 +70,8 @@ std::string open_mpi_prefix(std::string_view collective) {
 }
 std::string mpich_prefix(std::string_view collective) { return "MPIR_CVAR_" + upper(collective) + "_"; }
 
-/// The values of an enumeration that the library describes as such (Open MPI); 0 means "as usual" and is left out.
+/// Lists the values of a variable that the library describes as an enumeration (Open MPI), except 0, which means
+/// default.
 std::vector<LibraryAlgorithm> of_enumeration(MPI_T_enum enumeration) {
   std::vector<LibraryAlgorithm> found;
   char text[256] = {};
@@ -89,8 +90,8 @@ std::vector<LibraryAlgorithm> of_enumeration(MPI_T_enum enumeration) {
   return found;
 }
 
-/// MPICH's variables are plain ints; their descriptions list the values in order, one line "NAME - …" each, first
-/// "auto".
+/// Lists the values of one of MPICH's plain ints. Their descriptions have one line "NAME - …" per value in order,
+/// first "auto".
 std::vector<LibraryAlgorithm> of_description(const std::string& description) {
   std::vector<LibraryAlgorithm> found;
   std::istringstream lines(description);
@@ -134,7 +135,7 @@ std::string bytes_of(const std::string& text) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-/// The value in the variable's own type, as bytes.
+/// Converts the value to bytes of the variable's own type.
 std::string encoded(const Variable& variable, const std::string& text) {
   if (variable.type == MPI_CHAR) return text + '\0';
   if (variable.type == MPI_C_BOOL) return bytes_of<unsigned char>(text);
@@ -143,7 +144,7 @@ std::string encoded(const Variable& variable, const std::string& text) {
   return bytes_of<int>(text);
 }
 
-/// Writes `wanted` and gives back what was there.
+/// Writes `wanted` and returns the value before.
 std::string write_variable(const Variable& variable, const std::string& wanted) {
   MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
   int count = 0;

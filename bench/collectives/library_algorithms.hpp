@@ -12,22 +12,22 @@ namespace bench {
 /// One algorithm that the MPI library itself has for a collective, as its tool interface lists it.
 struct LibraryAlgorithm {
   std::string name;
-  int value = 0;                        ///< what the library's variable is set to
-  std::vector<std::string> parameters;  ///< names that a choice may set, as "segmentsize" or "tree_kval"
+  int value = 0;                        ///< the value of the library's variable
+  std::vector<std::string> parameters;  ///< names that a choice may set, such as "segmentsize" or "tree_kval"
 };
 
-/// The library's algorithms for `collective`; empty where it lists none (or has no tool interface we know).
+/// The library's algorithms for `collective`; empty if it lists none or has no tool interface that we know.
 std::vector<LibraryAlgorithm> library_algorithms(std::string_view collective);
 
-/// One line of JSON for each of them.
+/// Prints one line of JSON for each of them.
 void print_library_algorithms();
 
 struct LibraryVariable;
 
-/// Makes the library use one of its own algorithms for one collective, for as long as this lives: Open MPI looks when a
-/// communicator is made, MPICH at each call. A local act, hence to be done by all ranks alike.
+/// Makes the library use one of its own algorithms for one collective during this object's lifetime. Open MPI reads the
+/// setting when a communicator is made, MPICH at each call. It is a local act, so all ranks must do it alike.
 ///
-/// `choice` is "NAME[:PARAMETER=VALUE,…]". Throws UsageError where the library has no such algorithm or parameter.
+/// `choice` is "NAME[:PARAMETER=VALUE,…]". Throws UsageError if the library has no such algorithm or parameter.
 class LibraryForcing {
  public:
   LibraryForcing(std::string_view collective, std::string_view choice);
@@ -35,7 +35,7 @@ class LibraryForcing {
   LibraryForcing(const LibraryForcing&) = delete;
   LibraryForcing& operator=(const LibraryForcing&) = delete;
 
-  /// Whether calls must be made while this lives, or the communicator alone remembers it.
+  /// Tells whether this object must live during calls, or only while the communicator is made.
   [[nodiscard]] static bool at_each_call();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Times MPI collectives: the library's, Antiphon's choice and forced algorithms side by side, interleaved in one run.
+/// Times MPI collectives: the library's, Antiphon's choice and forced algorithms, interleaved in one run.
 #include <mpi.h>
 
 #include <cstdio>

@@ -14,7 +14,7 @@ namespace {
 constexpr int calls_in_burst = 3;
 constexpr std::size_t interlude_bytes = 65536;
 
-/// Seconds on the clock that never jumps.
+/// Seconds on the monotonic clock.
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 }  // namespace
@@ -52,14 +52,14 @@ std::vector<double> Stopwatch::slowest(std::vector<double> durations_s) {
   return result;
 }
 
-double Stopwatch::timed_run(const Call& call, int calls) {
+double Stopwatch::timed_run(const TimedFunction& call, int calls) {
   barrier();
   const double start_s = now_s();
   for (int i = 0; i < calls; ++i) call();
   return (now_s() - start_s) / calls;
 }
 
-double Stopwatch::estimate(const Call& call) { return slowest({timed_run(call, 1)})[0]; }
+double Stopwatch::estimate(const TimedFunction& call) { return slowest({timed_run(call, 1)})[0]; }
 
 double Stopwatch::estimate(Workload& work, const Way& way) {
   std::optional<LibraryForcing> forcing;
@@ -67,8 +67,8 @@ double Stopwatch::estimate(Workload& work, const Way& way) {
   return estimate([&] { work.call(way.comm); });
 }
 
-/// What lies between two bursts of a program: computing (connections fall idle, and TCP forgets what it knew), or other
-/// messages (TCP's windows now fit those).
+/// Does what a program does between two bursts. It computes (idle connections make TCP forget its measurements) or
+/// sends other messages (which change TCP's windows).
 void Stopwatch::interlude() {
   std::uniform_int_distribution<int> pause_ms(50, 300);
   const int pause = pause_ms(random_);
@@ -85,13 +85,13 @@ std::vector<double> Stopwatch::turn(Mode mode, Workload& work, const Way& way, i
   return turn(mode, [&] { work.call(way.comm); }, calls, lead_in);
 }
 
-std::vector<double> Stopwatch::turn(Mode mode, const Call& call, int calls, bool lead_in) {
+std::vector<double> Stopwatch::turn(Mode mode, const TimedFunction& call, int calls, bool lead_in) {
   std::vector<double> durations_s;
   if (mode == Mode::burst) {
     interlude();
     durations_s.push_back(timed_run(call, calls_in_burst));
   } else {
-    // The contenders share the connections: the first call finds them as the one before left them.
+    // The contenders share the connections, and the contender before has shaped them, so the first call does not count.
     if (lead_in) timed_run(call, 1);
     if (mode == Mode::throughput) {
       durations_s.push_back(timed_run(call, calls));

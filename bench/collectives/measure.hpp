@@ -14,7 +14,7 @@
 
 namespace bench {
 
-/// How calls are strung together; each gives another truth about the same collective.
+/// How calls follow each other. Each mode shows another property of the same collective.
 enum class Mode {
   sync,        ///< a barrier before each call
   throughput,  ///< many calls back to back
@@ -24,17 +24,16 @@ enum class Mode {
 std::optional<Mode> mode_from_name(std::string_view name);
 std::string_view name(Mode mode);
 
-/// Through which communicator a contender's calls go, and which of the library's own algorithms must be forced around
-/// them (empty: none).
+/// The communicator of a contender's calls, and the library's own algorithm that must be forced around them (or empty).
 struct Way {
   MPI_Comm comm = MPI_COMM_NULL;
   std::string library_algorithm;
 };
 
 /// What is timed.
-using Call = std::function<void()>;
+using TimedFunction = std::function<void()>;
 
-/// Takes samples: each is the time of the slowest rank for one call, in seconds. All ranks call everything alike.
+/// Takes samples. Each is the slowest rank's time for one call, in seconds. Its functions are collective.
 class Stopwatch {
  public:
   explicit Stopwatch(MPI_Comm world);
@@ -42,24 +41,25 @@ class Stopwatch {
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
-  /// Samples of one turn of a contender. `calls`: of sync the number of samples, of throughput the calls in its one
-  /// sample. `lead_in`: after a call that is not counted.
+  /// Takes the samples of one turn of a contender. `calls` is the number of samples in mode sync, and the number of
+  /// calls in the one sample of mode throughput. `lead_in` makes one call before that does not count.
   std::vector<double> turn(Mode mode, Workload& work, const Way& way, int calls, bool lead_in = true);
-  std::vector<double> turn(Mode mode, const Call& call, int calls, bool lead_in = true);
-  /// The time of one call right now, known to all ranks.
+  std::vector<double> turn(Mode mode, const TimedFunction& call, int calls, bool lead_in = true);
+  /// Measures one call now; all ranks get the result.
   double estimate(Workload& work, const Way& way);
-  double estimate(const Call& call);
+  double estimate(const TimedFunction& call);
 
-  /// Calls that one sample of the mode is the mean of.
+  /// The number of calls that a sample of the mode averages.
   static int calls_per_sample(Mode mode, int calls);
 
  private:
   void barrier() { PMPI_Barrier(library_); }
   std::vector<double> slowest(std::vector<double> durations_s);
-  double timed_run(const Call& call, int calls);
+  double timed_run(const TimedFunction& call, int calls);
   void interlude();
 
-  MPI_Comm library_ = MPI_COMM_NULL;  ///< for barriers and results; only PMPI calls, so always the library's own
+  MPI_Comm library_ =
+      MPI_COMM_NULL;  ///< for barriers and results; used only with PMPI calls, so it is always the library's own
   int rank_ = 0;
   std::mt19937 random_{20240229};  ///< the same on all ranks
   std::vector<char> traffic_;

@@ -8,9 +8,9 @@
 
 namespace bench {
 
-/// Nodes numbered by their first rank, told apart by their processors' names.
+/// Numbers nodes in the order of their first ranks; processor names distinguish them.
 std::vector<int> node_of_each_rank(MPI_Comm comm, int size);
-/// The MPI library's own words, the first line.
+/// The first line of the MPI library's own version text.
 std::string library_version();
 
 }  // namespace bench

@@ -81,7 +81,7 @@ void check_collectives(const std::vector<std::string>& names) {
   }
 }
 
-/// Sets the option `key` to `value`; false if there is no such option.
+/// Sets the option `key` to `value`. Returns false if there is no such option.
 bool set_option(Options& options, const std::string& key, const std::string& value) {
   if (key == "--collectives") {
     options.collectives = split(value);

@@ -10,23 +10,23 @@
 
 namespace bench {
 
-/// Wrong usage: what is wrong with the command line.
+/// Says what is wrong with the command line.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// One way to do a collective: what antiphon_force takes.
+/// One way to do a collective, in the form that antiphon_force takes.
 struct Contender {
   std::string collective;  ///< "*": all
   std::string choice;
 
-  /// "library", "library:ALGORITHM", "antiphon" for its own choice, "antiphon:CHOICE" for a forced one.
+  /// "library", "library:ALGORITHM", "antiphon" for its own choice, or "antiphon:CHOICE" for a forced one.
   [[nodiscard]] std::string label() const;
-  /// Of the library's own algorithms the one that is asked for; empty: none.
+  /// The library's own algorithm that is forced; empty: none.
   [[nodiscard]] std::string library_algorithm() const;
 };
 
-/// What is measured together: the contenders at one collective, at one size, on the first `ranks` ranks.
+/// What is measured together: all contenders for one collective at one size on the first `ranks` ranks.
 struct Cell {
   std::string collective;
   std::int64_t bytes = 0;
@@ -42,8 +42,8 @@ struct Options {
   std::vector<Contender> contenders;
   double budget_s = 5;  ///< for one collective at one size in one mode, all contenders together
   int root = 0;
-  double deadline_s = 0;  ///< after this time no further cell is begun; 0: none
-  bool race = false;      ///< leave out, as soon as it is clear, who cannot win a cell
+  double deadline_s = 0;  ///< no cell begins after this time; 0: no limit
+  bool race = false;      ///< leave out contenders as soon as they clearly cannot win a cell
   std::vector<Cell> cells;
   bool overhead = false;
   bool list_library = false;

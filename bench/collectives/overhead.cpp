@@ -30,7 +30,7 @@ double median(std::vector<double> samples) {
   return samples[samples.size() / 2];
 }
 
-/// Both ways alternate, so that a change of the processor's clock meets both.
+/// Alternates the two ways, so that changes of the processor's clock affect both.
 template <typename Through, typename Direct>
 void compare(const char* collective, Through through, Direct direct) {
   std::vector<double> added_ns, direct_ns;
@@ -46,7 +46,7 @@ void compare(const char* collective, Through through, Direct direct) {
               {"antiphon", antiphon_version() != 0}});
 }
 
-/// Calls that compression would frame, while it is off.
+/// Measures calls that compression would frame, while it is off.
 void point_to_point(MPI_Comm comm) {
   double in = 1, out = 0;
   MPI_Status status;

@@ -3,7 +3,7 @@
 
 namespace bench {
 
-/// Prints what Antiphon adds to a call that it passes through: on one rank, where the library itself does next to
+/// Prints what Antiphon adds to a call that it passes through, on one rank, where the library itself does almost
 /// nothing.
 int measure_overhead(int rank);
 

@@ -7,7 +7,7 @@
 
 namespace bench {
 
-/// One JSON object on a line of its own, at once: whoever reads it shows progress by it.
+/// Prints one JSON object as a line and flushes it, because the reader shows progress by it.
 inline void print_line(const antiphon::Json& line) {
   std::printf("%s\n", line.sorted().dump().c_str());
   std::fflush(stdout);

@@ -21,20 +21,20 @@ constexpr int min_rounds = 3;
 constexpr int min_rounds_to_trust = 5;
 constexpr int max_rounds = 300;
 constexpr double tolerance = 0.03;
-/// In a race: whose first calls took this many times longer than the best's does not run (first calls that are short
-/// say little); who is clearly behind by `margin` goes.
+/// In a race, a contender does not run if its first calls took this many times longer than the best one's. The factor
+/// is large because short first calls tell little. Later, contenders that are behind by `margin` drop out.
 constexpr double hopeless = 2.0;
 constexpr double hopeless_when_short = 5.0;
 constexpr double short_call_s = 2e-3;
 constexpr double margin = 1.05;
 constexpr double margin_with_few_samples = 1.25;
-constexpr double margin_with_one_sample = 4.0;  ///< one retransmission timeout in it may be bad luck
-/// Who was within this of a mode's best may still be the best of all modes together; long calls are too dear to find
-/// out.
+constexpr double margin_with_one_sample = 4.0;  ///< a single sample may contain a retransmission timeout
+/// A contender within this factor of a mode's best may still be the best of all modes together. Long calls cost too
+/// much to find out.
 constexpr double worth_another_mode = 1.8;
 constexpr double worth_another_mode_when_long = 1.1;
 constexpr double long_call_s = 20e-3;
-/// A call that takes longer than its cell's budget, and than this, is its own warm-up.
+/// A call that takes longer than this and than its cell's budget is its own warm-up.
 constexpr double dear_call_s = 0.1;
 
 }  // namespace
@@ -107,7 +107,7 @@ void Session::run_cell(const Cell& cell) {
   if (ranks < size_) stage->meet(library_);
 }
 
-/// Forces the contender's choice, checks its result once and warms it up. False if it cannot take part.
+/// Forces the contender's choice, checks its result once and warms it up. Returns false if it cannot take part.
 bool Session::enter(const Contender& contender, std::size_t slot, Workload& work, const Cell& cell, Entrant& entrant) {
   entrant.label = contender.label();
   const bool of_library = !contender.library_algorithm().empty();
@@ -125,7 +125,7 @@ bool Session::enter(const Contender& contender, std::size_t slot, Workload& work
   char chosen[256] = "library";
   if (forced == ANTIPHON_OK && !of_library)
     antiphon_chosen(entrant.way.comm, contender.collective.c_str(), chosen, sizeof chosen);
-  // A call that moves nothing may be passed on before it is looked at.
+  // A call that moves nothing may be passed on before Antiphon chooses.
   entrant.chosen = of_library ? contender.choice : std::string_view(chosen) == "none" ? "library" : chosen;
   const bool unable = contender.choice != "library" && contender.choice != "auto" && entrant.chosen == "library";
   if (wrong != 0) all_right_ = false;
@@ -134,8 +134,8 @@ bool Session::enter(const Contender& contender, std::size_t slot, Workload& work
     return false;
   }
   if (dear(entrant)) return true;
-  // In a race the first call counts where it was the quicker: building its schedule is part of it, but so is no bad
-  // luck.
+  // In a race the first call counts if it was the faster one: it may include building a schedule, but should not count
+  // bad luck.
   const double again_s = stage_->stopwatch().estimate(work, entrant.way);
   entrant.estimate_s = options_.race ? std::min(entrant.estimate_s, again_s) : again_s;
   if (!options_.race) entrant.estimate_s = stage_->stopwatch().estimate(work, entrant.way);
@@ -182,7 +182,7 @@ void Session::run_on_stage(const Cell& cell, Stage& stage) {
   }
 }
 
-/// All ranks have the same samples, hence go alike.
+/// All ranks have the same samples, so they decide alike.
 void Session::drop_the_hopeless(Entrants& entrants) const {
   const auto running = [](const Entrant& e) { return !e.out; };
   const auto sampled =
@@ -208,7 +208,7 @@ void Session::drop_the_hopeless(Entrants& entrants) const {
   }
 }
 
-/// Long enough that a turn says something, short enough for several rounds in the budget.
+/// The turn is long enough to be informative and short enough for several rounds in the budget.
 int Session::calls_in_turn(Mode mode, const Entrants& entrants) const {
   if (mode == Mode::burst) return 1;
   double round_s = 0;
@@ -235,8 +235,8 @@ bool Session::another_round(int rounds, double start_s, const Entrants& entrants
   return more != 0;
 }
 
-/// Before another mode. Who was far behind stays away, but the library: whether to take over from it is the question in
-/// every mode.
+/// Prepares the next mode. Contenders that were far behind stay out, except the library: whether to replace it is the
+/// question in every mode.
 void Session::readmit(Entrants& entrants) const {
   double best_s = 0;
   for (const Entrant& e : entrants) {
@@ -261,7 +261,7 @@ void Session::run_mode(const Cell& cell, Mode mode, Workload& work, Entrants& en
   int rounds = 0;
   do {
     for (std::size_t i = 0; i < entrants.size(); ++i) {
-      // Another one begins in each round: who follows whom is no advantage.
+      // Each round starts with another contender, so that no one gains from its predecessor.
       Entrant& entrant = entrants[(i + static_cast<std::size_t>(rounds)) % entrants.size()];
       if (entrant.out) continue;
       const bool bare = mode == Mode::sync && dear(entrant);

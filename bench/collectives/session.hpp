@@ -15,7 +15,7 @@
 
 namespace bench {
 
-/// One run of the benchmark: all cells; rank 0 prints the results.
+/// One run of the benchmark over all cells. Rank 0 prints the results.
 class Session {
  public:
   Session(const Options& options, MPI_Comm world);
@@ -23,17 +23,17 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// 0, or 1 if a contender gave a wrong result.
+  /// Returns 0, or 1 if a contender gave a wrong result.
   int run();
 
  private:
-  /// A contender, and what is known of it.
+  /// A contender and what is known about it.
   struct Entrant {
     std::string label, chosen;
     Way way;
     double estimate_s = 0;
     std::vector<double> samples;
-    bool out = false;  ///< it cannot win any more
+    bool out = false;  ///< it cannot win
   };
   using Entrants = std::vector<Entrant>;
 
@@ -59,7 +59,7 @@ class Session {
   double start_s_ = 0;
   bool all_right_ = true;
   std::map<int, std::unique_ptr<Stage>> stages_;  ///< by number of ranks
-  Stage* stage_ = nullptr;                        ///< of the cell that is being measured
+  Stage* stage_ = nullptr;                        ///< of the present cell
 };
 
 }  // namespace bench

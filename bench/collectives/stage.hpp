@@ -13,8 +13,8 @@
 
 namespace bench {
 
-/// The first ranks of the world, on which cells of that many ranks are measured; the others wait without taking
-/// processors from them. Made by all ranks of the world together.
+/// The first ranks of the world, on which cells of that many ranks are measured. The other ranks wait without using
+/// processors. All ranks of the world must make it together.
 class Stage {
  public:
   Stage(MPI_Comm world, int ranks);
@@ -22,18 +22,18 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  /// Whether this rank plays.
+  /// Tells whether this rank takes part.
   [[nodiscard]] bool member() const { return comm_ != MPI_COMM_NULL; }
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
-  /// For what is not measured: only PMPI calls, so always the library's own.
+  /// For what is not measured; used only with PMPI calls, so it is always the library's own.
   [[nodiscard]] MPI_Comm library() const { return library_; }
   [[nodiscard]] Stopwatch& stopwatch() { return *stopwatch_; }
   [[nodiscard]] int ranks() const { return ranks_; }
 
-  /// The way of a contender: communicators are kept, as real programs keep theirs. `slot`: its place among a cell's
-  /// contenders.
+  /// Returns a contender's communicator and algorithm. Communicators are kept, as in real programs. `slot` is the
+  /// contender's index in its cell.
   Way way_of(const Contender& contender, std::size_t slot);
-  /// Ends a cell: whoever does not play waits here for those who do.
+  /// Ends a cell: ranks that do not take part wait here for the others.
   void meet(MPI_Comm world) const;
 
  private:

@@ -18,7 +18,7 @@ struct Kind {
   void (*call)(Workload&, MPI_Comm);
 };
 
-/// The calls; a struct, so that one friend declaration covers them.
+/// The calls are in a struct, so that one friend declaration covers them.
 struct Calls {
   static void barrier(Workload&, MPI_Comm c) { MPI_Barrier(c); }
   static void bcast(Workload& w, MPI_Comm c) {
@@ -113,18 +113,18 @@ int block_count(Blocks blocks, int rank, int size, int root) {
   return 0;
 }
 
-/// Byte i of the block that `from` sends to `to`: differs for every pair, and when pieces of a block change places.
+/// Byte i of the block from `from` to `to`. It differs for every pair, and if pieces of a block are exchanged.
 unsigned char moved_byte(int from, int to, std::int64_t i) {
   return static_cast<unsigned char>(from * 131 + to * 31 + i * 7 + (i >> 8) * 13 + (i >> 16) * 5);
 }
 
-/// Element i of block `block` that `rank` contributes; small whole numbers, so that a sum is exact in any order.
+/// Element i of block `block` that `rank` contributes: a small whole number, so that a sum is exact in any order.
 template <typename T>
 T addend(int rank, int block, std::int64_t i) {
   return static_cast<T>((i % 97 + block) * (rank + 1) + rank);
 }
 
-/// What the addends of ranks 0…n−1 sum up to.
+/// The sum of the contributions of ranks 0…n−1.
 template <typename T>
 T sum(int n, int block, std::int64_t i) {
   const std::int64_t ranks = n;
@@ -177,7 +177,8 @@ Workload::Workload(std::string_view collective, std::int64_t bytes, int root, MP
   }
   const std::int64_t block = kind_->result == Result::nothing ? 0 : bytes;
   for (auto* buffer : {&input_, &output_})
-    buffer->reserve(64);  // not null when empty: MPICH takes two nulls for aliases
+    buffer->reserve(
+        64);  // reserved so that an empty buffer is not null, because MPICH takes two null pointers for aliases
   input_.resize(static_cast<std::size_t>(block * block_count(kind_->input, rank_, size_, root_)));
   output_.resize(static_cast<std::size_t>(block * block_count(kind_->output, rank_, size_, root_)));
   counts_.assign(static_cast<std::size_t>(size_), count_);
@@ -194,8 +195,8 @@ void Workload::prepare() {
   if (type_ == MPI_UNSIGNED_CHAR) return fill_addends<unsigned char>(input_, rank_, count_);
   for (std::size_t k = 0; k < input_.size(); ++k) {
     const auto block = static_cast<int>(k / static_cast<std::size_t>(count_));
-    // Scatter's and alltoall's blocks are each for one rank; a bcast's, gather's or allgather's is the same for whoever
-    // gets it.
+    // A block of scatter and alltoall is meant for one rank; a block of bcast, gather and allgather is the same for all
+    // receivers.
     const int to = kind_->input == Blocks::all || kind_->input == Blocks::all_at_root ? block : 0;
     input_[k] = moved_byte(rank_, to, static_cast<std::int64_t>(k % static_cast<std::size_t>(count_)));
   }

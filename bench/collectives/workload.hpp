@@ -12,26 +12,26 @@ namespace bench {
 
 struct Kind;
 
-/// All collectives that can be measured, as MPI names them.
+/// All collectives that can be measured, by their MPI names.
 std::vector<std::string> collective_names();
-/// Whether the collective moves blocks of a size at all (MPI_Barrier does not).
+/// Tells whether the collective moves blocks of some size (MPI_Barrier does not).
 bool has_bytes(std::string_view collective);
-/// Whether calls through `comm` would exceed what MPI's int counts and displacements can say.
+/// Tells whether MPI's int counts and displacements can describe the call on `comm`.
 bool fits_int_counts(std::string_view collective, std::int64_t bytes, MPI_Comm comm);
 
 /// One collective at one size: its buffers, the call, and the check of its result.
 ///
-/// `bytes` is one block (what one rank sends to one other) for those that move blocks, and the whole message for bcast,
-/// reduce, allreduce, scan and exscan. Reductions sum doubles, or ints or bytes where the size is no multiple of 8
+/// `bytes` is one block (what one rank sends to another) for collectives that move blocks, and the whole message for
+/// bcast, reduce, allreduce, scan and exscan. Reductions sum doubles, or ints or bytes if the size is no multiple of 8
 /// or 4.
 class Workload {
  public:
   Workload(std::string_view collective, std::int64_t bytes, int root, MPI_Comm comm);
 
   [[nodiscard]] std::string_view collective() const;
-  /// Fills the input and spoils the output.
+  /// Fills the input and overwrites the output with wrong values.
   void prepare();
-  /// The collective call.
+  /// Makes the collective call.
   void call(MPI_Comm comm);
   /// Number of wrong elements in this rank's result of the first call after prepare().
   [[nodiscard]] std::int64_t wrong_elements() const;

@@ -45,7 +45,7 @@ class Blosc : public Session {
   std::size_t encode(const Message& message, std::byte* out) override {
     const std::size_t raw = message.payload.size();
     const std::size_t element = message.type == Type::f32 || message.type == Type::i32 ? 4 : 8;
-    functions.set_compressor(setting_.compressor);  // it is the library's, not the session's
+    functions.set_compressor(setting_.compressor);  // the setting belongs to the library, not to the session
     const int packed = functions.compress(setting_.level, setting_.shuffle, element, raw, message.payload.data(), out,
                                           raw + overhead_bytes);
     return (packed <= 0 || static_cast<std::size_t>(packed) > raw ? raw : static_cast<std::size_t>(packed)) +

@@ -8,39 +8,39 @@
 #include "antiphon/codec.hpp"
 #include "message.hpp"
 
-/// What is compared: Antiphon's codecs, the baseline, and libraries that are opened if they are there.
+/// The codecs that are compared: Antiphon's, the baseline, and libraries that are opened if they are installed.
 namespace antiphon::codec_bench {
 
-/// Both ends of everything one rank sends, with what a codec keeps from message to message.
+/// Both ends of all that one rank sends, with the state that a codec keeps between messages.
 class Session {
  public:
   virtual ~Session() = default;
-  /// Bytes on the wire with the frame's head; at most bound(message) are written to `out`.
+  /// Returns the bytes on the wire, including the frame's head. Writes at most bound(message) to `out`.
   virtual std::size_t encode(const Message& message, std::byte* out) = 0;
-  /// What the network itself does: bytes that travel as they are lie in the receiver's buffer when they arrive.
+  /// Does what the network does: bytes that travel uncompressed are in the receiver's buffer when they arrive.
   virtual void deliver(const Message&, std::byte* /*raw_out*/) {}
-  /// Decodes the oldest message that was encoded and not decoded yet; false where that fails.
+  /// Decodes the oldest message that was encoded and not yet decoded. Returns false on failure.
   virtual bool decode(const Message& message, const std::byte* frame, std::size_t frame_bytes, std::byte* raw_out) = 0;
 };
 
 struct Contender {
   std::string name;
   std::string about;
-  /// "" where it can be used, else why not.
+  /// "" if the contender can be used, else why not.
   std::string missing;
   std::unique_ptr<Session> (*make)(const Contender&, double wire_bytes_per_s);
   int setting = 0;
 };
 
-/// Room for any contender's output.
+/// Room for the output of any contender.
 constexpr std::size_t bound(std::size_t raw_bytes) { return raw_bytes + raw_bytes / 8 + 8192; }
 
-/// The head that every codec's message would need: ours has it already.
+/// The head that a message of any codec would need; Antiphon's frames have it already.
 inline constexpr std::size_t head_bytes = codec::frame_overhead_bytes;
 
 std::vector<Contender> own_contenders();
 std::vector<Contender> library_contenders();
-/// `path`: the file of libblosc2, which is in no directory that the loader knows; "" to look there.
+/// `path` is the file of libblosc2 if it is in no directory that the loader searches, else "".
 std::vector<Contender> blosc_contenders(const std::string& path);
 
 }  // namespace antiphon::codec_bench

@@ -15,8 +15,8 @@ constexpr const char* names[] = {
     "md-positions", "md-positions-f32", "gradients-f32", "is-keys", "csr-columns", "global-ids", "visited-ids",
     "structs",      "decimals",         "mostly-zeros",  "zeros",   "random"};
 
-/// Coefficients of turbulence with Kolmogorov's spectrum; each step turns their phases and damps them.
-Stream fft(std::uint64_t seed) {
+/// Coefficients of turbulence with Kolmogorov's spectrum; each step rotates their phases and damps them.
+MessageTrace fft(std::uint64_t seed) {
   Random random(seed);
   std::vector<double> values, rate;
   for (std::size_t k = 0; k < values_per_message / 2; ++k) {
@@ -26,16 +26,17 @@ Stream fft(std::uint64_t seed) {
     values.push_back(size * random.normal());
     rate.push_back(1e-4 * wave * wave);
   }
-  Stream stream;
+  MessageTrace trace;
   for (int step = 0; step < messages; ++step) {
-    stream.messages.push_back(message_of(Type::f64, values, step % 3, 0));
+    trace.messages.push_back(message_of(Type::f64, values, step % 3, 0));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] *= std::exp(-rate[i / 2]);
   }
-  return stream;
+  return trace;
 }
 
-/// Atoms on a lattice, jittered, drifting with thermal velocities that collisions change; x, y, z of one atom together.
-Stream positions(std::uint64_t seed) {
+/// Atoms on a lattice with random offsets. They drift with thermal velocities that collisions change; each atom's x, y
+/// and z are adjacent.
+MessageTrace positions(std::uint64_t seed) {
   Random random(seed);
   std::vector<double> x, v;
   for (std::size_t i = 0; i < 2730; ++i) {
@@ -43,27 +44,27 @@ Stream positions(std::uint64_t seed) {
                             static_cast<double>(i / 196)};
     for (const double c : cell) x.push_back(1.68 * c + 0.1 * random.normal()), v.push_back(random.normal());
   }
-  Stream stream;
+  MessageTrace trace;
   for (int step = 0; step < messages; ++step) {
-    stream.messages.push_back(message_of(Type::f64, x, 0, 0));
+    trace.messages.push_back(message_of(Type::f64, x, 0, 0));
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += 0.005 * v[i], v[i] = 0.98 * v[i] + 0.05 * random.normal();
   }
-  return stream;
+  return trace;
 }
 
-Stream gradients(std::uint64_t seed) {
+MessageTrace gradients(std::uint64_t seed) {
   Random random(seed);
-  Stream stream;
+  MessageTrace trace;
   for (int m = 0; m < messages; ++m) {
     std::vector<float> values(values_per_message);
     for (float& value : values) value = static_cast<float>(0.01 * random.normal());
-    stream.messages.push_back(message_of(Type::f32, values));
+    trace.messages.push_back(message_of(Type::f32, values));
   }
-  return stream;
+  return trace;
 }
 
-/// Keys of NAS IS, in the order of their buckets, as its Alltoallv sends them.
-Stream sort_keys(std::uint64_t seed) {
+/// Keys of NAS IS in the order of their buckets, as its Alltoallv sends them.
+MessageTrace sort_keys(std::uint64_t seed) {
   Random random(seed);
   std::vector<std::vector<std::int32_t>> buckets(1024);
   for (int i = 0; i < 400000; ++i) {
@@ -73,33 +74,33 @@ Stream sort_keys(std::uint64_t seed) {
   }
   std::vector<std::int32_t> all;
   for (const auto& bucket : buckets) all.insert(all.end(), bucket.begin(), bucket.end());
-  Stream stream;
+  MessageTrace trace;
   for (std::size_t part = 0; part < 16; ++part) {
     const auto from = all.begin() + static_cast<std::ptrdiff_t>(all.size() * part / 16);
     const auto to = all.begin() + static_cast<std::ptrdiff_t>(all.size() * (part + 1) / 16);
-    stream.messages.push_back(message_of(Type::i32, std::vector<std::int32_t>(from, to), static_cast<int>(part), 0));
+    trace.messages.push_back(message_of(Type::i32, std::vector<std::int32_t>(from, to), static_cast<int>(part), 0));
   }
-  return stream;
+  return trace;
 }
 
-/// Columns of a sparse matrix: 27 neighbours on a grid, row by row.
-Stream columns(std::uint64_t) {
+/// Column numbers of a sparse matrix: 27 neighbours on a grid, row by row.
+MessageTrace columns(std::uint64_t) {
   constexpr int side = 64;
-  Stream stream;
+  MessageTrace trace;
   std::vector<std::int32_t> values;
-  for (int row = side * side + side + 1; stream.messages.size() < messages; ++row) {
+  for (int row = side * side + side + 1; trace.messages.size() < messages; ++row) {
     for (int k = 0; k < 27; ++k) values.push_back(row + (k / 9 - 1) * side * side + (k / 3 % 3 - 1) * side + k % 3 - 1);
     if (values.size() >= 2 * values_per_message)
-      stream.messages.push_back(message_of(Type::i32, values)), values.clear();
+      trace.messages.push_back(message_of(Type::i32, values)), values.clear();
   }
-  return stream;
+  return trace;
 }
 
-/// Numbers in rising order with small gaps, or those that a breadth-first search meets: runs of neighbours, jumps
-/// between.
-Stream ids(std::uint64_t seed, bool sorted) {
+/// Sorted numbers with small gaps, or the numbers that a breadth-first search meets, which are runs of neighbours with
+/// jumps between them.
+MessageTrace ids(std::uint64_t seed, bool sorted) {
   Random random(seed);
-  Stream stream;
+  MessageTrace trace;
   std::int64_t id = 0;
   for (int m = 0; m < messages; ++m) {
     std::vector<std::int64_t> values;
@@ -107,9 +108,9 @@ Stream ids(std::uint64_t seed, bool sorted) {
       if (!sorted && random.below(12) == 0) id = static_cast<std::int64_t>(random.below(1 << 22));
       values.push_back(id += static_cast<std::int64_t>(1 + random.below(sorted ? 4 : 40)));
     }
-    stream.messages.push_back(message_of(Type::i64, values));
+    trace.messages.push_back(message_of(Type::i64, values));
   }
-  return stream;
+  return trace;
 }
 
 struct Particle {
@@ -120,7 +121,7 @@ struct Particle {
 };
 static_assert(sizeof(Particle) == 40);
 
-Stream structs(std::uint64_t seed) {
+MessageTrace structs(std::uint64_t seed) {
   Random random(seed);
   std::vector<Particle> particles(1600);
   for (std::size_t i = 0; i < particles.size(); ++i) {
@@ -132,28 +133,28 @@ Stream structs(std::uint64_t seed) {
                     kind,
                     static_cast<std::int64_t>(1000000 + 3 * i + random.below(3))};
   }
-  Stream stream;
+  MessageTrace trace;
   for (int m = 0; m < messages; ++m) {
-    stream.messages.push_back(message_of(Type::bytes, particles));
+    trace.messages.push_back(message_of(Type::bytes, particles));
     for (Particle& p : particles)
       p.x += 0.01 * random.normal(), p.y += 0.01 * random.normal(), p.z += 0.01 * random.normal();
   }
-  return stream;
+  return trace;
 }
 
 template <typename Make>
-Stream doubles(std::uint64_t seed, Make&& make) {
+MessageTrace doubles(std::uint64_t seed, Make&& make) {
   Random random(seed);
-  Stream stream;
+  MessageTrace trace;
   for (int m = 0; m < messages; ++m) {
     std::vector<double> values(values_per_message);
     for (double& value : values) value = make(random);
-    stream.messages.push_back(message_of(Type::f64, values));
+    trace.messages.push_back(message_of(Type::f64, values));
   }
-  return stream;
+  return trace;
 }
 
-Stream make(const std::string& name, std::uint64_t seed) {
+MessageTrace make(const std::string& name, std::uint64_t seed) {
   if (name == "fft") return fft(seed);
   if (name == "md-positions") return positions(seed);
   if (name == "md-positions-f32") return as_floats(positions(seed), name);
@@ -181,17 +182,17 @@ Stream make(const std::string& name, std::uint64_t seed) {
 
 std::span<const char* const> generated_names() { return names; }
 
-Stream generate(const std::string& name, std::uint64_t seed) {
-  std::optional<Stream> grid = generate_grid(name, seed);
-  Stream stream = grid ? *std::move(grid) : make(name, seed);
-  stream.name = name;
-  stream.kind = "generated";
-  return stream;
+MessageTrace generate(const std::string& name, std::uint64_t seed) {
+  std::optional<MessageTrace> grid = generate_grid(name, seed);
+  MessageTrace trace = grid ? *std::move(grid) : make(name, seed);
+  trace.name = name;
+  trace.kind = "generated";
+  return trace;
 }
 
-Stream as_floats(const Stream& stream, const std::string& name) {
-  Stream floats{name, stream.kind, {}};
-  for (const Message& message : stream.messages) {
+MessageTrace as_floats(const MessageTrace& trace, const std::string& name) {
+  MessageTrace floats{name, trace.kind, {}};
+  for (const Message& message : trace.messages) {
     std::vector<double> values(message.payload.size() / sizeof(double));
     std::memcpy(values.data(), message.payload.data(), values.size() * sizeof(double));
     floats.messages.push_back(

@@ -9,6 +9,6 @@
 
 namespace antiphon::codec_bench {
 
-std::optional<Stream> generate_grid(const std::string& name, std::uint64_t seed);
+std::optional<MessageTrace> generate_grid(const std::string& name, std::uint64_t seed);
 
 }  // namespace antiphon::codec_bench

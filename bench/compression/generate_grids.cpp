@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Halos of simulations on grids, written down step by step: each is run, not imitated.
+// Halos of simulations on grids, recorded step by step. Each simulation really runs.
 #include "generate.hpp"
 
 namespace antiphon::codec_bench {
 
 namespace {
 
-constexpr int n = 40;  // points each way
+constexpr int n = 40;  // points in each dimension
 
 std::size_t at(int x, int y, int z) { return static_cast<std::size_t>((z * n + y) * n + x); }
 int wrapped(int i) { return (i + n) % n; }
@@ -27,7 +27,7 @@ Cell flux(const Cell& c, int d, double& speed) {
   return f;
 }
 
-/// One step of a shock in gas, each direction by itself: Rusanov's flux.
+/// One step of a shock in gas, each direction separately, with Rusanov's flux.
 void euler_step(std::vector<Cell>& cells, double ratio) {
   std::vector<Cell> next = cells;
   for (int d = 0; d < 3; ++d) {
@@ -51,7 +51,7 @@ void euler_step(std::vector<Cell>& cells, double ratio) {
   }
 }
 
-/// Two layers of one side: variable by variable, or cell by cell.
+/// The two outermost layers of one side, variable by variable or cell by cell.
 std::vector<double> euler_halo(const std::vector<Cell>& cells, int d, bool by_variable) {
   std::vector<double> out;
   const auto cell = [&](int a, int b, int layer) {
@@ -76,7 +76,7 @@ std::vector<double> euler_halo(const std::vector<Cell>& cells, int d, bool by_va
   return out;
 }
 
-Stream euler(const std::string& name, std::uint64_t seed, bool by_variable) {
+MessageTrace euler(const std::string& name, std::uint64_t seed, bool by_variable) {
   Random random(seed);
   const double cx = 12 + 4 * random.uniform(), cy = 14 + 4 * random.uniform(), cz = 14 + 4 * random.uniform();
   std::vector<Cell> cells(n * n * n);
@@ -88,13 +88,13 @@ Stream euler(const std::string& name, std::uint64_t seed, bool by_variable) {
       }
     }
   }
-  Stream stream{name, "generated", {}};
+  MessageTrace trace{name, "generated", {}};
   for (int step = 0; step < 12; ++step) {
     euler_step(cells, 0.08);
     for (int d = 0; d < 3; ++d)
-      stream.messages.push_back(message_of(Type::f64, euler_halo(cells, d, by_variable), d, d));
+      trace.messages.push_back(message_of(Type::f64, euler_halo(cells, d, by_variable), d, d));
   }
-  return stream;
+  return trace;
 }
 
 std::vector<double> plane(const std::vector<double>& field, int d, int place) {
@@ -106,15 +106,15 @@ std::vector<double> plane(const std::vector<double>& field, int d, int place) {
   return out;
 }
 
-void send_faces(Stream& stream, const std::vector<double>& field) {
+void send_faces(MessageTrace& trace, const std::vector<double>& field) {
   for (int d = 0; d < 3; ++d) {
     for (int side = 0; side < 2; ++side) {
-      stream.messages.push_back(message_of(Type::f64, plane(field, d, side * (n - 1)), 2 * d + side, d));
+      trace.messages.push_back(message_of(Type::f64, plane(field, d, side * (n - 1)), 2 * d + side, d));
     }
   }
 }
 
-/// Sum over the six neighbours; nothing beyond the grid.
+/// The sum over the six neighbours; points outside the grid are zero.
 double neighbours(const std::vector<double>& f, int x, int y, int z) {
   double sum = 0;
   if (x > 0) sum += f[at(x - 1, y, z)];
@@ -143,10 +143,10 @@ std::vector<double> warm_spots(Random& random) {
   return field;
 }
 
-Stream heat(const std::string& name, std::uint64_t seed) {
+MessageTrace heat(const std::string& name, std::uint64_t seed) {
   Random random(seed);
   std::vector<double> field = warm_spots(random), next = field;
-  Stream stream{name, "generated", {}};
+  MessageTrace trace{name, "generated", {}};
   for (int step = 0; step < 16; ++step) {
     for (int z = 0; z < n; ++z) {
       for (int y = 0; y < n; ++y) {
@@ -154,20 +154,20 @@ Stream heat(const std::string& name, std::uint64_t seed) {
       }
     }
     field.swap(next);
-    send_faces(stream, field);
+    send_faces(trace, field);
   }
-  return stream;
+  return trace;
 }
 
 /// Faces of the search direction, iteration by iteration, for Poisson's equation with a source of warm spots.
-Stream conjugate_gradients(const std::string& name, std::uint64_t seed) {
+MessageTrace conjugate_gradients(const std::string& name, std::uint64_t seed) {
   Random random(seed);
   std::vector<double> r = warm_spots(random), p = r, image(r.size());
   double norm = 0;
   for (const double value : r) norm += value * value;
-  Stream stream{name, "generated", {}};
+  MessageTrace trace{name, "generated", {}};
   for (int iteration = 0; iteration < 24; ++iteration) {
-    send_faces(stream, p);
+    send_faces(trace, p);
     double curvature = 0;
     for (int z = 0; z < n; ++z) {
       for (int y = 0; y < n; ++y) {
@@ -183,12 +183,12 @@ Stream conjugate_gradients(const std::string& name, std::uint64_t seed) {
     for (std::size_t i = 0; i < r.size(); ++i) r[i] -= length * image[i], norm += r[i] * r[i];
     for (std::size_t i = 0; i < p.size(); ++i) p[i] = r[i] + norm / last * p[i];
   }
-  return stream;
+  return trace;
 }
 
 }  // namespace
 
-std::optional<Stream> generate_grid(const std::string& name, std::uint64_t seed) {
+std::optional<MessageTrace> generate_grid(const std::string& name, std::uint64_t seed) {
   if (name == "euler-soa") return euler(name, seed, true);
   if (name == "euler-aos") return euler(name, seed, false);
   if (name == "euler-soa-f32") return as_floats(euler(name, seed, true), name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LZ4, Zstandard and Snappy, opened at run time: whoever has them can compare with them.
+// LZ4, Zstandard and Snappy, opened at run time if they are installed.
 #include <dlfcn.h>
 
 #include <cstring>
@@ -19,7 +19,7 @@ Function* symbol(const char* soname, const char* name) {
 const char* chars(const std::byte* from) { return reinterpret_cast<const char*>(from); }
 char* chars(std::byte* to) { return reinterpret_cast<char*>(to); }
 
-/// A codec without memory of earlier messages. What does not become shorter goes as it is.
+/// A codec without memory of earlier messages. A message that does not become shorter is sent as it is.
 class Stateless : public Session {
  public:
   std::size_t encode(const Message& message, std::byte* out) override {
@@ -56,7 +56,7 @@ class Lz4 : public Stateless {
   }
 };
 
-/// With contexts that are kept: making one costs more than a short message.
+/// Keeps its contexts, because making one costs more than a short message.
 class Zstd : public Stateless {
   template <typename F>
   static F* find(const char* name) {
@@ -100,7 +100,7 @@ class Snappy : public Stateless {
 
  public:
   bool present() const { return compress_ != nullptr && decompress_ != nullptr && most_ != nullptr; }
-  /// Snappy asks for room for its worst case, a sixth more than the message.
+  /// Snappy needs room for its worst case, a sixth more than the message.
   std::size_t pack(const std::byte* from, std::size_t bytes, std::byte* to, std::size_t room, Type) override {
     std::size_t packed = most_(bytes);
     if (packed <= room) return compress_(chars(from), bytes, chars(to), &packed) == 0 ? packed : 0;

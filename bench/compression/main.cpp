@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures codecs on messages; `antiphon bench codecs` and `antiphon compress-test` run it and read its lines (JSON,
-// one event each).
+// Measures codecs on messages. `antiphon bench codecs` and `antiphon compress-test` run it and read its output, one
+// JSON event per line.
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
@@ -18,7 +18,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> files, generated, contenders;
-  std::vector<std::size_t> sizes;  ///< 0: as they are
+  std::vector<std::size_t> sizes;  ///< 0: the original sizes
   std::vector<Mode> modes{Mode::sent};
   std::uint64_t seed = 1;
   std::size_t limit_bytes = 2 << 20;
@@ -71,12 +71,12 @@ Options read_options(int argc, char** argv) {
 
 void say(const Json& event) { std::cout << event.sorted().dump() << std::endl; }
 
-void measure_cell(const Options& o, const Stream& stream, std::size_t message_bytes, Mode mode,
+void measure_cell(const Options& o, const MessageTrace& trace, std::size_t message_bytes, Mode mode,
                   const std::vector<const Contender*>& contenders) {
-  for (Measured& m : measure(stream, mode, contenders, o.budget_s, o.wire_bytes_per_s)) {
+  for (Measured& m : measure(trace, mode, contenders, o.budget_s, o.wire_bytes_per_s)) {
     say({{"event", m.wrong ? "wrong" : "result"},
-         {"source", stream.name},
-         {"kind", stream.kind},
+         {"source", trace.name},
+         {"kind", trace.kind},
          {"bytes", message_bytes},
          {"mode", name(mode)},
          {"contender", m.contender},
@@ -90,15 +90,15 @@ void measure_cell(const Options& o, const Stream& stream, std::size_t message_by
   }
 }
 
-void measure_stream(const Options& o, const Stream& stream, const std::vector<const Contender*>& contenders) {
+void measure_trace(const Options& o, const MessageTrace& trace, const std::vector<const Contender*>& contenders) {
   for (const std::size_t size : o.sizes.empty() ? std::vector<std::size_t>{0} : o.sizes) {
-    const Stream cells = size == 0 ? stream : cut(stream, size, std::max(o.limit_bytes, 8 * size));
+    const MessageTrace cells = size == 0 ? trace : cut(trace, size, std::max(o.limit_bytes, 8 * size));
     if (cells.messages.empty()) {
-      say({{"event", "skipped"}, {"source", stream.name}, {"bytes", size}, {"why", "there are fewer bytes of it"}});
+      say({{"event", "skipped"}, {"source", trace.name}, {"bytes", size}, {"why", "there are fewer bytes of it"}});
       continue;
     }
     for (const Mode mode : o.modes) {
-      // As they are, messages are only sent; of one size they are only warm or cold.
+      // Messages of original sizes are measured only as sent; messages of one size only warm or cold.
       if ((mode == Mode::sent) != (size == 0)) continue;
       measure_cell(o, cells, size, mode, contenders);
     }
@@ -131,8 +131,8 @@ int run(const Options& o) {
        {"instruction_set", codec::name(codec::best_isa())},
        {"seed", o.seed},
        {"wire_bytes_per_s", o.wire_bytes_per_s}});
-  for (const auto& file : o.files) measure_stream(o, read_stream(file), chosen);
-  for (const auto& name : o.generated) measure_stream(o, generate(name, o.seed), chosen);
+  for (const auto& file : o.files) measure_trace(o, read_trace(file), chosen);
+  for (const auto& name : o.generated) measure_trace(o, generate(name, o.seed), chosen);
   return 0;
 }
 

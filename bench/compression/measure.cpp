@@ -17,7 +17,7 @@ constexpr std::size_t cold_messages = 24;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// What reading the clock twice costs: short messages would seem slower by it.
+/// The cost of two readings of the clock, which would make short messages seem slower.
 double clock_s() {
   static const double least = [] {
     double best = 1;
@@ -37,19 +37,19 @@ double timed(Do&& what) {
   return std::max(seconds_since(begin) - clock_s(), 1e-9);
 }
 
-std::size_t longest(const Stream& stream) {
+std::size_t longest(const MessageTrace& trace) {
   std::size_t bytes = 0;
-  for (const Message& message : stream.messages) bytes = std::max(bytes, message.payload.size());
+  for (const Message& message : trace.messages) bytes = std::max(bytes, message.payload.size());
   return bytes;
 }
 
-std::uint64_t all_bytes(const Stream& stream) {
+std::uint64_t all_bytes(const MessageTrace& trace) {
   std::uint64_t bytes = 0;
-  for (const Message& message : stream.messages) bytes += message.payload.size();
+  for (const Message& message : trace.messages) bytes += message.payload.size();
   return bytes;
 }
 
-/// More than any cache holds, so that reading it leaves nothing else there.
+/// Reads more than any cache holds, so that the caches contain nothing else.
 void empty_caches() {
   static std::vector<std::uint64_t> ballast((std::size_t{48} << 20) / 8, 1);
   volatile std::uint64_t sum = std::accumulate(ballast.begin(), ballast.end(), std::uint64_t{0});
@@ -63,8 +63,8 @@ bool same(const Message& message, const std::vector<std::byte>& raw) {
 /// Sessions and buffers of one contender in one cell.
 class Runner {
  public:
-  Runner(const Stream& stream, const Contender& contender, double wire_bytes_per_s)
-      : stream_(stream), contender_(contender), wire_bytes_per_s_(wire_bytes_per_s), raw_(longest(stream) + 64) {
+  Runner(const MessageTrace& trace, const Contender& contender, double wire_bytes_per_s)
+      : trace_(trace), contender_(contender), wire_bytes_per_s_(wire_bytes_per_s), raw_(longest(trace) + 64) {
     measured_.contender = contender.name;
   }
   void round(Mode mode, int number);
@@ -83,7 +83,7 @@ class Runner {
   }
   std::unique_ptr<Session> make() const { return contender_.make(contender_, wire_bytes_per_s_); }
 
-  const Stream& stream_;
+  const MessageTrace& trace_;
   const Contender& contender_;
   double wire_bytes_per_s_;
   std::vector<std::byte> raw_, frame_;
@@ -104,8 +104,8 @@ void Runner::sent_round(bool first) {
   const auto session = make();
   frame_.resize(bound(raw_.size()));
   double encode_sum = 0, decode_sum = 0;
-  for (std::size_t m = 0; m < stream_.messages.size(); ++m) {
-    const Message& message = stream_.messages[m];
+  for (std::size_t m = 0; m < trace_.messages.size(); ++m) {
+    const Message& message = trace_.messages[m];
     std::size_t bytes = 0;
     const double encode_s = timed([&] { bytes = session->encode(message, frame_.data()); });
     session->deliver(message, raw_.data());
@@ -120,17 +120,17 @@ void Runner::sent_round(bool first) {
     encode_least_[m] = std::min(encode_least_[m], encode_s);
     decode_least_[m] = std::min(decode_least_[m], decode_s);
   }
-  measured_.messages = stream_.messages.size();
-  measured_.raw_bytes = all_bytes(stream_);
+  measured_.messages = trace_.messages.size();
+  measured_.raw_bytes = all_bytes(trace_);
   note(encode_sum, decode_sum);
 }
 
 void Runner::warm_round(int number) {
-  const std::size_t count = stream_.messages.size();
+  const std::size_t count = trace_.messages.size();
   if (number == 0) {
     session_ = make();
     frame_sizes_.resize(count);
-    for (const Message& message : stream_.messages) {
+    for (const Message& message : trace_.messages) {
       places_.push_back(frame_.size());
       frame_.resize(frame_.size() + bound(message.payload.size()));
     }
@@ -138,41 +138,41 @@ void Runner::warm_round(int number) {
   }
   const auto encode_all = [&] {
     for (std::size_t m = 0; m < count; ++m)
-      frame_sizes_[m] = session_->encode(stream_.messages[m], frame_.data() + places_[m]);
+      frame_sizes_[m] = session_->encode(trace_.messages[m], frame_.data() + places_[m]);
   };
   double decode_s = 0;
-  // Each message's frame is decoded from where it lies; what travels as it is would be put in place by the network.
+  // Each frame is decoded where it lies. The network would put uncompressed bytes in place, so that is not timed.
   const auto decode_one = [&](std::size_t m) {
-    return session_->decode(stream_.messages[m], frame_.data() + places_[m], frame_sizes_[m], raw_.data());
+    return session_->decode(trace_.messages[m], frame_.data() + places_[m], frame_sizes_[m], raw_.data());
   };
   const auto pass = [&](bool check) {
     const double encode_s = timed(encode_all);
     decode_s = 0;
     for (std::size_t m = 0; m < count; ++m) {
-      session_->deliver(stream_.messages[m], raw_.data());
+      session_->deliver(trace_.messages[m], raw_.data());
       bool right = false;
       decode_s += timed([&] { right = decode_one(m); });
-      if (check) measured_.wrong |= !right || !same(stream_.messages[m], raw_);
+      if (check) measured_.wrong |= !right || !same(trace_.messages[m], raw_);
     }
     return encode_s;
   };
   if (number == 0) {
     pass(true);
     measured_.messages = count;
-    measured_.raw_bytes = all_bytes(stream_);
+    measured_.raw_bytes = all_bytes(trace_);
     for (const std::size_t bytes : frame_sizes_) measured_.frame_bytes += bytes;
     return;
   }
-  pass(false);  // other contenders had the caches meanwhile
+  pass(false);  // the other contenders have used the caches meanwhile
   const double encode_s = pass(false);
   encode_least_[0] = std::min(encode_least_[0], encode_s);
   decode_least_[0] = std::min(decode_least_[0], decode_s);
   note(encode_s, decode_s);
 }
 
-/// A round is one message: others follow in the next rounds.
+/// A round is one message; the next rounds take the others.
 void Runner::cold_round(int number) {
-  const Message& message = stream_.messages[static_cast<std::size_t>(number) % stream_.messages.size()];
+  const Message& message = trace_.messages[static_cast<std::size_t>(number) % trace_.messages.size()];
   frame_.resize(bound(raw_.size()));
   const auto session = make();
   std::size_t bytes = 0;
@@ -194,16 +194,15 @@ void Runner::cold_round(int number) {
 
 const char* name(Mode mode) { return mode == Mode::sent ? "sent" : mode == Mode::warm ? "warm" : "cold"; }
 
-std::vector<Measured> measure(const Stream& stream, Mode mode, const std::vector<const Contender*>& contenders,
+std::vector<Measured> measure(const MessageTrace& trace, Mode mode, const std::vector<const Contender*>& contenders,
                               double budget_s, double wire_bytes_per_s) {
   std::vector<Runner> runners;
-  for (const Contender* contender : contenders) runners.emplace_back(stream, *contender, wire_bytes_per_s);
+  for (const Contender* contender : contenders) runners.emplace_back(trace, *contender, wire_bytes_per_s);
   const auto begin = Clock::now();
-  const int limit =
-      mode == Mode::cold ? static_cast<int>(std::min(cold_messages, stream.messages.size())) : most_rounds;
+  const int limit = mode == Mode::cold ? static_cast<int>(std::min(cold_messages, trace.messages.size())) : most_rounds;
   const int enough = std::min(limit, least_rounds + (mode == Mode::warm));
   for (int round = 0; round < limit && (round < enough || seconds_since(begin) < budget_s); ++round) {
-    // Another one begins each time.
+    // Each round starts with another contender.
     for (std::size_t i = 0; i < runners.size(); ++i)
       runners[(i + static_cast<std::size_t>(round)) % runners.size()].round(mode, round);
   }

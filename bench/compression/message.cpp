@@ -28,7 +28,7 @@ struct ZstdBuffer {
   std::size_t size, position;
 };
 
-/// Streams may have several frames and need not say their length.
+/// Decompresses a file, which may have several frames and need not tell its length.
 std::vector<char> unpacked(const std::vector<char>& packed, const std::string& path) {
   void* library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
@@ -38,18 +38,18 @@ std::vector<char> unpacked(const std::vector<char>& packed, const std::string& p
       reinterpret_cast<std::size_t (*)(void*, ZstdBuffer*, ZstdBuffer*)>(dlsym(library, "ZSTD_decompressStream"));
   const auto failed = reinterpret_cast<unsigned (*)(std::size_t)>(dlsym(library, "ZSTD_isError"));
   const auto end = reinterpret_cast<std::size_t (*)(void*)>(dlsym(library, "ZSTD_freeDStream"));
-  void* stream = make();
+  void* trace = make();
   std::vector<char> out, room(1 << 20);
   ZstdBuffer in{const_cast<char*>(packed.data()), packed.size(), 0};
   std::size_t left = 1;
   for (bool more = true; more;) {
     ZstdBuffer to{room.data(), room.size(), 0};
-    left = go(stream, &to, &in);
+    left = go(trace, &to, &in);
     if (failed(left)) break;
     out.insert(out.end(), room.begin(), room.begin() + static_cast<std::ptrdiff_t>(to.position));
     more = in.position < in.size || to.position == to.size;
   }
-  end(stream);
+  end(trace);
   if (left != 0) throw std::runtime_error(path + ": its zstd data is damaged or cut off");
   return out;
 }
@@ -73,12 +73,12 @@ std::string stem(const std::string& path) {
 
 }  // namespace
 
-Stream read_stream(const std::string& path) {
+MessageTrace read_trace(const std::string& path) {
   const std::vector<char> bytes = file_bytes(path);
-  Stream stream{stem(path), "file", {}};
+  MessageTrace trace{stem(path), "file", {}};
   std::size_t at = 0;
   const auto refuse = [&](const std::string& why) -> std::runtime_error {
-    return std::runtime_error(path + ": record " + std::to_string(stream.messages.size()) + " at byte " +
+    return std::runtime_error(path + ": record " + std::to_string(trace.messages.size()) + " at byte " +
                               std::to_string(at) + " " + why);
   };
   while (at < bytes.size()) {
@@ -89,22 +89,22 @@ Stream read_stream(const std::string& path) {
     if (record.type < 1 || record.type > 5) throw refuse("has an unknown type");
     if (record.payload_bytes > bytes.size() - at - sizeof record) throw refuse("is cut off");
     const auto* from = reinterpret_cast<const std::byte*>(bytes.data() + at + sizeof record);
-    stream.messages.push_back({static_cast<Type>(record.type),
-                               record.operation,
-                               record.destination,
-                               record.tag,
-                               {from, from + record.payload_bytes}});
+    trace.messages.push_back({static_cast<Type>(record.type),
+                              record.operation,
+                              record.destination,
+                              record.tag,
+                              {from, from + record.payload_bytes}});
     at += sizeof record + record.payload_bytes;
   }
-  if (stream.messages.empty()) throw std::runtime_error(path + ": has no messages");
-  return stream;
+  if (trace.messages.empty()) throw std::runtime_error(path + ": has no messages");
+  return trace;
 }
 
-Stream cut(const Stream& stream, std::size_t message_bytes, std::size_t limit_bytes) {
-  Stream pieces{stream.name, stream.kind, {}};
-  const Type type = stream.messages.front().type;
+MessageTrace cut(const MessageTrace& trace, std::size_t message_bytes, std::size_t limit_bytes) {
+  MessageTrace pieces{trace.name, trace.kind, {}};
+  const Type type = trace.messages.front().type;
   std::vector<std::byte> all;
-  for (const Message& message : stream.messages) {
+  for (const Message& message : trace.messages) {
     if (message.type != type || all.size() >= limit_bytes) continue;
     all.insert(all.end(), message.payload.begin(), message.payload.end());
   }

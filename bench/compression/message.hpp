@@ -20,22 +20,22 @@ struct Message {
   std::vector<std::byte> payload;
 };
 
-/// Everything one rank sent, in order.
-struct Stream {
+/// All messages of one rank in order of sending.
+struct MessageTrace {
   std::string name;
   std::string kind;  ///< "file" or "generated"
   std::vector<Message> messages;
 };
 
-/// Reads a message file, plain or compressed by zstd; throws std::runtime_error that says what is wrong with it.
-Stream read_stream(const std::string& path);
+/// Reads a message file, plain or compressed with zstd. Throws std::runtime_error that says what is wrong with it.
+MessageTrace read_trace(const std::string& path);
 
-/// The stream's bytes one after the other, cut into messages of one size on one channel; at most `limit_bytes`.
-Stream cut(const Stream& stream, std::size_t message_bytes, std::size_t limit_bytes);
+/// Concatenates the trace and cuts it into messages of one size on one channel, with at most `limit_bytes` in all.
+MessageTrace cut(const MessageTrace& trace, std::size_t message_bytes, std::size_t limit_bytes);
 
-/// Names of the generated streams.
+/// Names of the generated traces.
 std::span<const char* const> generated_names();
-/// The same bytes for the same seed, wherever the C library has the same sin, log and exp.
-Stream generate(const std::string& name, std::uint64_t seed);
+/// Gives the same bytes for the same seed wherever the C library has the same sin, log and exp.
+MessageTrace generate(const std::string& name, std::uint64_t seed);
 
 }  // namespace antiphon::codec_bench

@@ -22,10 +22,10 @@ codec::Element element_of(Type type) {
   return codec::Element::unknown;
 }
 
-/// A link to each destination; long messages in pieces, as they are sent.
+/// A link to each destination. Long messages go in pieces, as the product sends them.
 class Links : public Session {
  public:
-  /// Id::temporal: differences within and between messages, whichever is shorter, and nothing else.
+  /// Id::temporal uses differences within and between messages, whichever are shorter, and nothing else.
   Links(codec::Id id, double wire_bytes_per_s) {
     options_.frame.codec = id == codec::Id::temporal ? codec::Id::automatic : id;
     const auto bit = [](codec::Id one) { return 1u << static_cast<int>(one); };
@@ -90,8 +90,8 @@ class Links : public Session {
   std::deque<Sent> under_way_;
 };
 
-/// As in the paper: a predictor for each peer, made at its first message of 1 KB or more; shorter messages go as they
-/// are.
+/// As in the paper, each peer has a predictor, made at its first message of 1 KB or more. Shorter messages are sent as
+/// they are.
 class Dfcm : public Session {
  public:
   std::size_t encode(const Message& message, std::byte* out) override {

@@ -10,8 +10,8 @@
 
 namespace antiphon::codec_bench {
 
-/// xorshift64* from a scrambled seed: the same numbers with every compiler, unlike the standard library's
-/// distributions.
+/// xorshift64* from a scrambled seed. Unlike the standard library's distributions, it gives the same numbers with every
+/// compiler.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_((seed + 1) * 0x9e3779b97f4a7c15u) {}
@@ -37,7 +37,7 @@ Message message_of(Type type, const std::vector<T>& values, int destination = 0,
   return message;
 }
 
-/// A stream's doubles as floats.
-Stream as_floats(const Stream& stream, const std::string& name);
+/// Converts a trace of doubles to floats.
+MessageTrace as_floats(const MessageTrace& trace, const std::string& name);
 
 }  // namespace antiphon::codec_bench

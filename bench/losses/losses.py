@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which algorithms lose packets, at which ports, and what TCP does then: one program for each, and a lab's counters.
+"""Shows which algorithms lose packets, at which ports, and what TCP does then.
 
   losses.py --cluster two-switches.toml -o losses.jsonl alltoall:4096:windowed alltoall:65536:rotated:piece_bytes=16384
 
-A line has the samples, the packets that each port dropped, and the counters of all nodes' TCP, over the whole program.
+Each algorithm runs in a program of its own. A line has the samples, the packets that each port dropped, and the TCP
+counters of all nodes, over the whole program.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ TCP = ("RetransSegs", "TCPTimeouts", "TCPFastRetrans", "TCPLossProbes", "TCPLoss
 
 
 def counters(lab: Lab) -> dict[str, int]:
-    """Packets dropped, by port ("port03", "up0a"), and TCP's counters, over all nodes."""
+    """Return the dropped packets by port ("port03", "up0a") and the TCP counters of all nodes together."""
     counted = dict.fromkeys(TCP, 0)
     for queue in lab.execute("switch", ["tc", "-s", "qdisc"]).check().stdout.split("qdisc ")[1:]:
         found = re.search(r"^tbf .*? dev (\S+) .*\(dropped (\d+)", queue, re.DOTALL)
@@ -41,7 +42,7 @@ def counters(lab: Lab) -> dict[str, int]:
 
 
 def measure(lab: Lab, mpi: Mpi, contender: str, args: argparse.Namespace) -> dict[str, Any]:
-    """One program in which nothing else runs."""
+    """Run one program in which nothing else happens."""
     collective, size, choice = contender.split(":", 2)
     cell = benchmark.Cell(collective, int(size), 0, [args.mode], [choice])
     before = counters(lab)

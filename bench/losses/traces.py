@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Who sends to whom when: tcpdump at nodes and at the link between switches while one program calls algorithms.
+"""Shows who sends to whom and when: runs tcpdump on nodes and links while one program calls algorithms.
 
   traces.py --cluster two-switches.toml --at 1 --at switch/up0a -o traces.jsonl allgather:65536:gather_bcast
   traces.py --cluster two-switches.toml --at 1 allgather:65536:concurrent_exchange+gather_bcast
 
-A line has the samples, and for each place and pair of nodes the bytes in slots of the trace's last second or so.
+A line has the samples, and for each place and pair of nodes the bytes per time slot of about the last second.
 Algorithms joined by + take turns in one program. tcpdump is stopped while the program runs, and reads afterwards what
 the kernel kept for it.
 """
@@ -43,7 +43,7 @@ class Packet(NamedTuple):
 
 
 def segments(path: Path) -> Iterator[Packet]:
-    """Of a file of tcpdump's; nodes are the last bytes of their addresses."""
+    """Read the segments of a tcpdump file; a node's number is the last byte of its address."""
     data = path.read_bytes()
     at = 24
     while at + 16 <= len(data):
@@ -59,7 +59,7 @@ def segments(path: Path) -> Iterator[Packet]:
 
 
 def slots(path: Path, slot_s: float, last_s: float) -> dict[str, list[int]]:
-    """Bytes in each slot by pair of nodes ("1>9"), of what is not more than `last_s` before the end."""
+    """Return the bytes in each slot of the trace's last `last_s` seconds, by pair of nodes ("1>9")."""
     packets = list(segments(path))
     end = max((p.time_s for p in packets), default=0.0)
     begin = max(end - last_s, min((p.time_s for p in packets), default=0.0))
@@ -72,7 +72,7 @@ def slots(path: Path, slot_s: float, last_s: float) -> dict[str, list[int]]:
 
 
 def listen(lab: Lab, place: str, file: Path, stop: Path) -> None:
-    """Until `stop` is there."""
+    """Listen until the file `stop` exists."""
     node, _, device = place.partition("/")
     script = (
         f"tcpdump -i {device or 'eth0'} -s 100 -B {_KEPT_KIB} -w {file} -Z root tcp & p=$!; sleep 0.7; kill -STOP $p;"
@@ -83,7 +83,7 @@ def listen(lab: Lab, place: str, file: Path, stop: Path) -> None:
 
 
 def trace(lab: Lab, mpi: Mpi, contender: str, args: argparse.Namespace, directory: Path) -> list[dict[str, Any]]:
-    """One program."""
+    """Trace one program."""
     collective, size, choices = contender.split(":", 2)
     plan = benchmark.Plan(
         [collective], [int(size)], [args.mode], [f"{collective}:{c}" for c in choices.split("+")], args.budget

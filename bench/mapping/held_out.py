@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instances that nothing was tuned on: `run.py --generator bench/mapping/held_out.py`.
+"""Instances that were not used for tuning: `run.py --generator bench/mapping/held_out.py`.
 
-Ranks that are no powers of two, other patterns, other machines.
+They have numbers of ranks that are no powers of two, other patterns, and other machines.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def box(t: Traffic, dimensions: int, sizes: tuple[float, ...], count: int) -> No
 
 
 def wide(t: Traffic, size: float, count: int) -> None:
-    """Two neighbours on each side, the second one with half as much."""
+    """Each rank sends to two neighbours on each side, half as much to the second."""
     index = index_of(t, 2)
     for axis in (0, 1):
         for far in (1, 2):
@@ -56,7 +56,7 @@ def wide(t: Traffic, size: float, count: int) -> None:
 
 
 def shuffled(t: Traffic, pattern: Pattern, seed: int) -> None:
-    """The same with ranks numbered by chance."""
+    """The same pattern with randomly numbered ranks."""
     part = Traffic(t.ranks)
     pattern(part)
     number = np.random.default_rng(seed).permutation(t.ranks)
@@ -69,7 +69,7 @@ def _of(part: Traffic) -> tuple[np.ndarray, np.ndarray]:
 
 
 def clustered(t: Traffic, seed: int, ordered: bool) -> None:
-    """A mesh in the plane that is finer in some places; by chance, or along stripes as quick partitioners do."""
+    """A mesh in the plane with finer regions, numbered at random or along stripes as fast partitioners do."""
     random = np.random.default_rng(seed)
     centres = random.random((5, 2))
     points = centres[random.integers(0, 5, t.ranks)] + random.normal(0, 0.12, (t.ranks, 2))
@@ -84,7 +84,7 @@ def clustered(t: Traffic, seed: int, ordered: bool) -> None:
 
 
 def hubs(t: Traffic, seed: int) -> None:
-    """Every rank with four earlier ones, most of all with those that have many partners."""
+    """Each rank exchanges with four earlier ones and prefers those that have many partners."""
     random = np.random.default_rng(seed)
     ends: list[int] = [0]
     for rank in range(1, t.ranks):
@@ -97,7 +97,7 @@ def hubs(t: Traffic, seed: int) -> None:
 
 
 def communities(t: Traffic, seed: int) -> None:
-    """Groups of uneven size, numbered by chance: much traffic within, some between."""
+    """Groups of uneven size, numbered at random: much traffic within, some between."""
     random = np.random.default_rng(seed)
     group = random.integers(0, max(2, t.ranks // 18), t.ranks) ** 2 % max(2, t.ranks // 18)
     for rank in range(t.ranks):
@@ -107,7 +107,7 @@ def communities(t: Traffic, seed: int) -> None:
 
 
 def quadtree(t: Traffic, seed: int) -> None:
-    """Cells that were refined again and again at some places, in depth-first order; neighbours by shared edges."""
+    """Cells of a repeatedly refined quadtree in depth-first order; neighbours share edges."""
     random = np.random.default_rng(seed)
     cells = [(0.0, 0.0, 1.0)]
     focus = random.random(2)
@@ -124,7 +124,7 @@ def quadtree(t: Traffic, seed: int) -> None:
 
 
 def rings(t: Traffic, width: int, stages: int) -> None:
-    """Training in parallel: sums around rings of `width`, from stage to stage, around those with the same part."""
+    """Parallel training: sums around rings of `width`, from stage to stage, and around ranks with the same part."""
     width = max(w for w in range(1, width + 1) if t.ranks % w == 0)
     stages = max(s for s in range(1, stages + 1) if t.ranks // width % s == 0)
     index = np.arange(t.ranks).reshape(-1, stages, width)
@@ -136,7 +136,7 @@ def rings(t: Traffic, width: int, stages: int) -> None:
 
 
 def pencils(t: Traffic) -> None:
-    """A transform of three dimensions: all to all among the rows and the columns of an uneven grid, a little halo."""
+    """A three-dimensional transform: all-to-all in the rows and columns of an uneven grid, and a small halo."""
     rows = max(d for d in range(1, int(t.ranks**0.4) + 1) if t.ranks % d == 0)
     index = np.arange(t.ranks).reshape(rows, -1)
     for lines in (index, index.T):
@@ -146,7 +146,7 @@ def pencils(t: Traffic) -> None:
 
 
 def workers(t: Traffic) -> None:
-    """Masters of 24 with their workers, the masters with the first one."""
+    """Masters of 24 workers each; the masters exchange with the first one."""
     ranks = np.arange(t.ranks)
     master = ranks // 24 * 24
     for source, target in ((ranks, master), (master, ranks)):
@@ -157,7 +157,7 @@ def workers(t: Traffic) -> None:
 
 
 def three(t: Traffic) -> None:
-    """Three models on a half, a third and the rest: halos of their own, and what they tell each other by place."""
+    """Three models on a half, a third and the rest of the ranks: halos, and exchanges between equal positions."""
     cuts = [0, t.ranks // 2, t.ranks // 2 + t.ranks // 3, t.ranks]
     parts = [np.arange(a, b) for a, b in itertools.pairwise(cuts)]
     for ranks, dimensions in zip(parts, (3, 2, 2), strict=True):
@@ -172,7 +172,7 @@ def three(t: Traffic) -> None:
 
 
 def sweeps(t: Traffic) -> None:
-    """Wave fronts from all corners of a grid, cyclic reduction along its columns."""
+    """Wave fronts from all corners of a grid, and cyclic reduction along its columns."""
     stencil(t, grid_of(t.ranks, 2), (2400, 7200), 800)
     index = index_of(t, 2)
     step = 1
@@ -294,7 +294,7 @@ MACHINES: dict[int, dict[str, Callable[[], Machine]]] = {
         "mixed": lambda: mixed(3000, (48, 96, 64, 128), 6),
         "spare": lambda: fat(3000, 64),
     },
-    # Added when all above had been looked at.
+    # These cases were added after all cases above had been examined.
     60: {
         "switch": lambda: flat(60, 10),
         "racks": lambda: racks(60, 5, 4),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic and machines to measure mapping on: stencils, collectives as libraries send them, irregular graphs, both."""
+"""Traffic and machines for mapping: stencils, collectives as libraries send them, irregular graphs, and mixtures."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Traffic:
     entries: list[np.ndarray] = field(default_factory=list)
 
     def add(self, source: Any, target: Any, size: Any, count: Any) -> None:
-        """`count` messages of `size` bytes from each source to its target."""
+        """Add `count` messages of `size` bytes from each source to its target."""
         rows = np.broadcast_arrays(
             *(np.asarray(x, dtype=float) for x in (source, target, count, np.multiply(size, count)))
         )
         self.entries.append(np.stack([r.ravel() for r in rows], axis=1))
 
     def write(self, path: Path) -> None:
-        """The binary form of docs/reference/mapping-files.md."""
+        """Write the binary form of docs/reference/mapping-files.md."""
         rows = np.concatenate(self.entries) if self.entries else np.zeros((0, 4))
         rows = rows[rows[:, 0] != rows[:, 1]]
         keys, inverse = np.unique(
@@ -52,7 +52,7 @@ class Traffic:
 
 
 def grid_of(ranks: int, dimensions: int) -> tuple[int, ...]:
-    """As near to a cube as whole numbers allow, growing."""
+    """Return the factors of `ranks` that are nearest to a cube, in ascending order."""
     if dimensions == 1:
         return (ranks,)
     side = max(d for d in range(1, int(round(ranks ** (1 / dimensions) + 1e-9)) + 1) if ranks % d == 0)
@@ -74,7 +74,7 @@ def stencil(t: Traffic, dims: tuple[int, ...], sizes: tuple[float, ...], count: 
 
 
 def doubling(t: Traffic, ranks: np.ndarray, size: Callable[[int], float], count: int) -> None:
-    """Every rank with rank xor 2^k, the ranks beyond the largest power of two through one partner."""
+    """Rank r exchanges with r xor 2^k; ranks beyond the largest power of two go through one partner."""
     n = len(ranks)
     power = 1 << (n.bit_length() - 1)
     if n > power:
@@ -106,12 +106,12 @@ def binomial(t: Traffic, size: float, count: int) -> None:
 
 
 def halving(t: Traffic, ranks: np.ndarray, size: float, count: int) -> None:
-    """Rabenseifner's allreduce: half of the data with the nearest, then a quarter, …, and back."""
+    """Rabenseifner's allreduce: half of the data with the nearest rank, then a quarter, …, and back."""
     doubling(t, ranks, lambda mask: size / (2 * max(mask, 1)), 2 * count)
 
 
 def sparse(t: Traffic, degree: int = 6, seed: int = 1) -> None:
-    """Random partners, sizes over more than three decades."""
+    """Random partners; message sizes span more than three decades."""
     random = np.random.default_rng(seed)
     source = np.repeat(np.arange(t.ranks), degree)
     target = random.integers(0, t.ranks, len(source))
@@ -122,7 +122,7 @@ def sparse(t: Traffic, degree: int = 6, seed: int = 1) -> None:
 
 
 def mesh(t: Traffic, seed: int = 2) -> None:
-    """An unstructured mesh in random order: points in a cube, about 13 near ones each."""
+    """An unstructured mesh in random order: points in a cube with about 13 near neighbours each."""
     random = np.random.default_rng(seed)
     points = random.random((t.ranks, 3))
     reach = (13 * 3 / (4 * math.pi * t.ranks)) ** (1 / 3)
@@ -133,13 +133,13 @@ def mesh(t: Traffic, seed: int = 2) -> None:
 
 
 def everywhere(t: Traffic, ranks: np.ndarray, size: float, count: int) -> None:
-    """All to all, a message a pair."""
+    """All-to-all with one message per pair."""
     source, target = np.meshgrid(ranks, ranks)
     t.add(source, target, size, count)
 
 
 def nas_cg(t: Traffic, n: int = 150000, count: int = 19) -> None:
-    """Sums along the rows of a grid of processes, then everybody with the transposed one."""
+    """Sums along the rows of a grid of processes, then exchanges with the transposed process."""
     rows, across = grid_of(t.ranks, 2)
     index = np.arange(t.ranks).reshape(rows, across)
     for row in index:
@@ -148,14 +148,14 @@ def nas_cg(t: Traffic, n: int = 150000, count: int = 19) -> None:
 
 
 def nas_lu(t: Traffic, n: int = 408, count: int = 25) -> None:
-    """A pipelined sweep: many thin messages to four neighbours."""
+    """A pipelined sweep: many small messages to four neighbours."""
     dims = grid_of(t.ranks, 2)
     side = n / dims[0]
     stencil(t, dims, (40 * side + 16 * side * n / (n - 1),) * 2, count * (n - 1))
 
 
 def nas_mg(t: Traffic, n: int = 1024, count: int = 20) -> None:
-    """Halos on ever coarser grids, of which ever fewer ranks have a part; they wrap around."""
+    """Halos on ever coarser grids, shared by ever fewer ranks; the grids wrap around."""
     dims = grid_of(t.ranks, 3)
     level = n
     while level > 1:
@@ -170,7 +170,7 @@ def nas_mg(t: Traffic, n: int = 1024, count: int = 20) -> None:
 
 
 def nas_ft(t: Traffic, n: int = 1024, count: int = 20) -> None:
-    """All to all within rows, then within columns."""
+    """All-to-all within rows, then within columns."""
     index = np.arange(t.ranks).reshape(grid_of(t.ranks, 2))
     for lines in (index, index.T):
         for ranks in lines:
@@ -178,12 +178,12 @@ def nas_ft(t: Traffic, n: int = 1024, count: int = 20) -> None:
 
 
 def columns(t: Traffic) -> Iterator[np.ndarray]:
-    """The columns of the two-dimensional grid."""
+    """Yield the columns of the two-dimensional grid."""
     yield from np.arange(t.ranks).reshape(grid_of(t.ranks, 2)).T
 
 
 def coupled(t: Traffic) -> None:
-    """Two models on half of the ranks each: they exchange with transposed partners and have small allreduces."""
+    """Two models on half of the ranks each: exchanges with transposed partners, and small allreduces."""
     half = t.ranks // 2
     dims = grid_of(half, 2)
     index = np.arange(half).reshape(dims)
@@ -240,7 +240,7 @@ PATTERNS: dict[str, Pattern] = {
     "nas-ft": nas_ft,
 }
 
-#: Those that are made by chance, for seeds of one's own: `mesh.7`.
+#: Random patterns that take a seed: `mesh.7`.
 SEEDED: dict[str, Callable[[Traffic, int], None]] = {
     "sparse": lambda t, seed: sparse(t, seed=seed),
     "mesh": lambda t, seed: mesh(t, seed),
@@ -249,12 +249,12 @@ SEEDED: dict[str, Callable[[Traffic, int], None]] = {
 
 @dataclass
 class Machine:
-    """A document of docs/reference/mapping-files.md, and what tools that know nothing but trees are told besides."""
+    """A document of docs/reference/mapping-files.md, and facts for tools that know only trees."""
 
     document: dict[str, Any]
-    #: Branches of the tree above the nodes, from below; none: nodes are not alike.
+    #: Branches of the tree above the nodes, from below; empty if nodes differ.
     groups: list[int] = field(default_factory=list)
-    #: Nodes in the tree's order, where that is another one.
+    #: Nodes in the tree's order, if that differs from theirs.
     order: np.ndarray | None = None
 
 
@@ -306,7 +306,7 @@ def torus(dims: tuple[int, ...], cores: int) -> Machine:
 
 
 def _boxes(places: np.ndarray, dims: tuple[int, ...]) -> tuple[list[int], np.ndarray]:
-    """How many boxes make the next larger one, and the nodes in that order."""
+    """Return how many boxes make the next larger one, and the nodes in that order."""
     groups, keys, left, at = [], [], list(dims), places.copy()
     while any(n > 1 for n in left):
         parts = [min((p for p in range(2, n + 1) if n % p == 0), default=1) for n in left]
@@ -320,7 +320,7 @@ def _boxes(places: np.ndarray, dims: tuple[int, ...]) -> tuple[list[int], np.nda
 def measured(
     distance: Callable[[int, int], tuple[float, float]], nodes: int, noise: float, seed: int
 ) -> dict[str, Any]:
-    """What a probe of every pair of nodes would say: with noise of its own in each."""
+    """Return what a probe of every pair of nodes would measure, with independent noise in each."""
     random = np.random.default_rng(seed)
     values = np.array([[distance(a, b) for b in range(nodes)] for a in range(nodes)])
     for quantity in range(2):
@@ -345,7 +345,7 @@ def noisy(machine: Machine, seed: int = 1) -> Machine:
 
 
 def uneven(ranks: int) -> Machine:
-    """Racks with old nodes of 6, newer ones of 16 cores."""
+    """Racks with old nodes of 6 cores and newer ones of 16."""
     switches = [{"name": "spine", **level(18, 200)}]
     nodes: list[dict[str, Any]] = []
     total = 0
@@ -401,13 +401,13 @@ MACHINES: dict[int, dict[str, Callable[[], Machine]]] = {
 
 @dataclass
 class Generator:
-    """Patterns and machines to put them on."""
+    """Patterns and the machines to map them to."""
 
     patterns: dict[str, Pattern]
     machines: dict[int, dict[str, Callable[[], Machine]]]
 
     def pattern(self, name: str) -> Pattern:
-        """One of them, or one that is made by chance with its seed; KeyError if there is none."""
+        """Return the named pattern, or a random one with its seed; raise KeyError if there is none."""
         kind, dot, seed = name.partition(".")
         if dot and kind in SEEDED and seed.isdigit():
             return lambda t: SEEDED[kind](t, int(seed))
@@ -418,9 +418,11 @@ OWN = Generator(PATTERNS, MACHINES)
 
 
 def generator(file: Path) -> Generator:
-    """Another one, from a Python file: `PATTERNS` as here, or `CTGS`, functions by name that take a number of ranks and
-    return an object with `arrays()`: senders, receivers, bytes, messages. `MACHINES` as here; those here where it has
-    none."""
+    """Load a generator from a Python file.
+
+    It has `PATTERNS` as here, or `CTGS`: functions by name that take a number of ranks and return an object with
+    `arrays()` (senders, receivers, bytes, messages). It may have `MACHINES` as here; those here are the default.
+    """
     found = runpy.run_path(str(file))
     patterns = found.get("PATTERNS") or {name: _of_arrays(function) for name, function in found["CTGS"].items()}
     return Generator(patterns, found.get("MACHINES", MACHINES))

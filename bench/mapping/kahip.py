@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""KaHIP's process_mapping, through the library that PyPI's package `kahip` brings."""
+"""KaHIP's process_mapping, from the library in PyPI's package `kahip`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Kahip:
         self._library = ctypes.CDLL(str(library))
 
     def place(self, traffic: Traffic, tree: Tree) -> tuple[np.ndarray, float]:
-        """Places in the tree by rank, and processor time."""
+        """Return the tree slot of each rank, and the processor time."""
         first, to, weight = undirected(traffic, tree)
         branches, costs = _two_levels(tree.branches, tree.costs(traffic))
         n, depth = ctypes.c_int(traffic.ranks), len(branches)
@@ -42,7 +42,7 @@ class Kahip:
 
 
 def _two_levels(branches: list[int], costs: list[float]) -> tuple[list[int], list[float]]:
-    """It crashes where there is but one."""
+    """Add a level, because the library crashes if there is only one."""
     if len(branches) > 1:
         return branches, costs
     part = next(p for p in range(2, branches[0] + 1) if branches[0] % p == 0)
@@ -50,7 +50,7 @@ def _two_levels(branches: list[int], costs: list[float]) -> tuple[list[int], lis
 
 
 def _places(part: np.ndarray, tree: Tree, first: np.ndarray, to: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Parts are only nearly even: what is too much goes to the group with room that holds it most."""
+    """Even out the parts: excess ranks go to the group with room that has most traffic with them."""
     cores, groups = tree.cores, tree.groups
     room = np.full(groups, cores)
     places = np.full(len(part), -1)

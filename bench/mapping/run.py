@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures mapping methods against each other: `python bench/mapping/run.py --out FILE`.
 
-One line of JSON a method and instance: cost over block's, cyclic's cost over block's, processor seconds of one thread.
+Writes one JSON line per method and instance: cost relative to block's, cyclic's cost relative to block's, and
+processor seconds of one thread.
 """
 
 from __future__ import annotations
@@ -24,19 +25,19 @@ from trees import tree_of
 
 from antiphon import core
 
-#: Exchanging all pairs takes minutes beyond.
+#: Most ranks of a method: exchanging all pairs takes minutes beyond this.
 MOST_RANKS = {"mpipp": 100}
-#: Runs of a method, each with a seed of its own, from `--seed` on.
+#: Runs of a method, each with its own seed, from `--seed` on.
 SEEDS = {"scotch": 5}
 
 
 def budget(ranks: int) -> float:
-    """Processor seconds: 10 ms, 100 ms and 1 s for 64, 512 and 4,096 ranks, and what lies between them."""
+    """Return processor seconds: 10 ms, 100 ms and 1 s for 64, 512 and 4,096 ranks, interpolated between them."""
     return float(0.01 * (ranks / 64) ** (math.log(10) / math.log(8)))
 
 
 def rows_of(options: argparse.Namespace, folder: Path) -> Iterator[dict[str, Any]]:
-    """All results, one after the other."""
+    """Yield all results, one after the other."""
     of_trees: dict[str, Kahip | TreeMatch] = {"kahip": Kahip(options.kahip)} if options.kahip else {}
     of_trees |= {"treematch": TreeMatch(options.treematch)} if options.treematch else {}
     generator = instances.generator(options.generator) if options.generator else instances.OWN
@@ -70,14 +71,14 @@ class Placed:
         self.tree = tree_of(machine)
 
     def mapped(self, traffic: Path, method: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
-        """By a method of the core."""
+        """Map with a method of the core."""
         fields = {"traffic_file": str(traffic), **self._common}
         answer = core.query("map", method=method, seconds=budget(self._ranks) * options.longer, seed=seed, **fields)
         costs = {name: c["messages_s"] for name, c in answer["costs"].items()}
         return _row(costs["chosen"], costs["block"], answer["cpu_seconds"], costs["cyclic"])
 
     def told(self, traffic: Path, places: np.ndarray, seconds: float) -> dict[str, Any]:
-        """By places in the tree."""
+        """Evaluate a mapping that is given as slots of the tree."""
         block, cost = (self._score(traffic, self.tree.slots[p].tolist()) for p in (np.argsort(self.tree.slots), places))
         return _row(cost, block, seconds)
 
@@ -118,8 +119,8 @@ def _write(options: argparse.Namespace, out: TextIO) -> None:
 
 
 def main() -> None:
-    """Entry."""
-    # Everyone gets one thread.
+    """Measure as the command line says."""
+    # Every method gets one thread.
     os.environ["SCOTCH_PTHREAD_NUMBER"] = "1"
     os.environ["OMP_NUM_THREADS"] = "1"
     options = _options()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of docs/measurements/mapping.md from the lines that run.py wrote: `python bench/mapping/summary.py FILE…`.
+"""Makes the tables of docs/measurements/mapping.md from run.py's lines: `python bench/mapping/summary.py FILE…`.
 
-`--merge` writes one line an instance instead, with all methods' costs and processor seconds (a value a seed); it reads
-such lines, too.
+`--merge` writes one line per instance instead, with the costs and processor seconds of all methods (one value per
+seed). It reads such lines, too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Cells = dict[tuple[str, str], dict[str, Any]]
 
 
 def read(files: list[Path]) -> dict[int, Cells]:
-    """By ranks: of each instance `cyclic`, and by method `cost` and `cpu_seconds`."""
+    """Return, by ranks and instance, `cyclic`, and by method `cost` and `cpu_seconds`."""
     by_ranks: dict[int, Cells] = defaultdict(lambda: defaultdict(lambda: {"cost": {}, "cpu_seconds": {}}))
     for row in (json.loads(line) for file in files for line in read_text(file).splitlines()):
         cell = by_ranks[row["ranks"]][row["pattern"], row["machine"]]
@@ -35,12 +35,12 @@ def read(files: list[Path]) -> dict[int, Cells]:
 
 
 def mean(values: list[float]) -> float:
-    """Geometric."""
+    """Return the geometric mean."""
     return math.exp(statistics.fmean(math.log(v) for v in values))
 
 
 def table(ranks: int, cells: Cells) -> list[str]:
-    """One line a method: its cost (mean of its seeds), how antiphon's compares, where it loses, its time."""
+    """Return one line per method: its cost (mean of seeds), how antiphon's compares, where it loses, its time."""
     methods = sorted({m for cell in cells.values() for m in cell["cost"]}, key=lambda m: (m != "antiphon", m))
     lines = [f"### {ranks} ranks, {len(cells)} instances", ""]
     lines += ["| method | instances | cost / block | antiphon's / its | above block or cyclic | median s | longest s |"]
@@ -59,7 +59,7 @@ def table(ranks: int, cells: Cells) -> list[str]:
 
 
 def losses(cells: Cells) -> list[str]:
-    """Instances where somebody else's best seed was more than 1 % better."""
+    """List the instances where another method's best seed was more than 1 % better."""
     found = []
     for (pattern, machine), cell in sorted(cells.items()):
         others = {m: min(costs) for m, costs in cell["cost"].items() if m != "antiphon"}
@@ -71,14 +71,14 @@ def losses(cells: Cells) -> list[str]:
 
 
 def merge(by_ranks: dict[int, Cells]) -> None:
-    """One line an instance."""
+    """Print one line per instance."""
     for ranks, cells in sorted(by_ranks.items()):
         for (pattern, machine), cell in cells.items():
             print(json.dumps({"ranks": ranks, "pattern": pattern, "machine": machine, **cell}, separators=(",", ":")))
 
 
 def main() -> None:
-    """Entry."""
+    """Print what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--merge", action="store_true", help="write one line an instance")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TreeMatch, as a library made of the sources in Open MPI 4.1 (docs/measurements/mapping.md says how).
+"""TreeMatch, as a library built from the sources in Open MPI 4.1 (docs/measurements/mapping.md says how).
 
-Its tree is optimised before (the call that Open MPI has commented out): its best, not what Open MPI does.
+The tree is optimised first, by a call that Open MPI has commented out. This is TreeMatch's best, not Open MPI's.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class TreeMatch:
         tm.tm_set_max_nb_threads(1)
 
     def place(self, traffic: Traffic, tree: Tree) -> tuple[np.ndarray, float]:
-        """As Kahip.place."""
+        """Like Kahip.place."""
         tm, ranks, depth = self._library, traffic.ranks, len(tree.branches) + 2
         arity = (ctypes.c_int * depth)(*reversed(tree.branches), tree.cores, 0)
         cost = (ctypes.c_double * depth)(*reversed(tree.costs(traffic)), 1.0, 0.0)

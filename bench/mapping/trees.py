@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines and traffic as tools want them that know trees and one weight an edge: KaHIP and TreeMatch."""
+"""Machines and traffic for tools that know trees and one weight per edge: KaHIP and TreeMatch."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from instances import Machine, Traffic
 
 @dataclass
 class Tree:
-    """Branches above groups of `cores` that are alike, from below."""
+    """Branches, from below, above groups of `cores` that are alike."""
 
     cores: int
     branches: list[int]
-    #: Seconds a message and a byte: within such a group, then at each level of branches.
+    #: Seconds per message and per byte: within such a group, then at each level of branches.
     levels: list[tuple[float, float]]
     #: The machine's slots in the tree's order.
     slots: np.ndarray
@@ -26,7 +26,7 @@ class Tree:
         return math.prod(self.branches)
 
     def costs(self, traffic: Traffic) -> list[float]:
-        """A message of the traffic's mean size at each level of branches, against one within a group."""
+        """Return the cost of a mean message at each level of branches, relative to one within a group."""
         rows = np.concatenate(traffic.entries)
         size = rows[:, 3].sum() / rows[:, 2].sum()
         inside, *above = (latency + size * per_byte for latency, per_byte in self.levels)
@@ -34,7 +34,7 @@ class Tree:
 
 
 def tree_of(machine: Machine) -> Tree | None:
-    """None where nodes are not alike."""
+    """Return the machine's tree, or None if nodes differ."""
     if not machine.groups:
         return None
     document = machine.document
@@ -55,7 +55,7 @@ def _pair(cost: dict[str, float]) -> tuple[float, float]:
 
 
 def _above(machine: Machine, order: np.ndarray) -> list[tuple[float, float]]:
-    """By level of groups: the switches' costs, or the means of those measured."""
+    """Return the costs by level of groups: the switches' own, or the means of measured ones."""
     document = machine.document
     if "between_nodes" not in document:
         return [_pair(s) for s in reversed(document.get("switches", [document])[: len(machine.groups)])]
@@ -65,13 +65,13 @@ def _above(machine: Machine, order: np.ndarray) -> list[tuple[float, float]]:
     for branches in machine.groups:
         near, size = index // size, size * branches
         pairs = (near[:, None] != near[None, :]) & (index[:, None] // size == index[None, :] // size)
-        # A level of one branch has no pairs; it costs what the one below does.
+        # A level with one branch has no pairs; it gets the cost of the level below.
         levels.append((latency[pairs].mean(), (1 / rate[pairs]).mean()) if pairs.any() else levels[-1])
     return levels
 
 
 def undirected(traffic: Traffic, tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows with one whole number an edge: what it costs at the tree's highest level, the heaviest 20,000."""
+    """Return rows with one integer per edge: its cost at the tree's highest level, scaled to at most 20,000."""
     latency, per_byte = tree.levels[-1]
     rows = np.concatenate(traffic.entries)
     rows = rows[rows[:, 0] != rows[:, 1]]

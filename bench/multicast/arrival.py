@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a lab itself needs to bring a multicast packet to all nodes: until it is in the first, and in the last socket.
+"""Measures how long a lab takes to bring a multicast packet to the first and to the last socket.
 
-No rank waits for its turn in this: one process holds a socket in each node, and the system stamps what arrives.
+No rank waits for its turn: one process holds a socket in each node, and the system stamps what arrives.
 
-arrival.py --cluster paper1-29 --bytes 1024 -o out.json
+  arrival.py --cluster paper1-29 --bytes 1024 -o out.json
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CLONE_NEWNET = 0x40000000
 
 
 def socket_in(pid: int, address: str, receives: bool) -> socket.socket:
-    """A datagram socket in the network of a process; it stays there when this process leaves."""
+    """Open a datagram socket in the network of a process; it stays there after this process has left."""
     libc = ctypes.CDLL(None, use_errno=True)
     with open(f"/proc/{pid}/ns/net", "rb") as file:
         if libc.setns(file.fileno(), CLONE_NEWNET) != 0:
@@ -46,7 +46,7 @@ def socket_in(pid: int, address: str, receives: bool) -> socket.socket:
 
 
 def arrived_ns(s: socket.socket) -> int | None:
-    """When the next packet came in; None: it did not."""
+    """Return when the next packet came in, or None if none came."""
     if not select.select([s], [], [], 0.1)[0]:
         return None
     _data, control, _flags, _from = s.recvmsg(65536, 256)
@@ -55,12 +55,12 @@ def arrived_ns(s: socket.socket) -> int | None:
 
 
 def measure(lab: Lab, size_bytes: int, times: int) -> list[tuple[float, float]]:
-    """Seconds until the packet is in the first and in the last socket, for each time."""
+    """Return the seconds until the packet is in the first and in the last socket, for each repetition."""
     init = int(lab.record()["init"][0])
     pids = [int(p) for p in Path(f"/proc/{init}/task/{init}/children").read_text().split()][: lab.spec.nodes]
     addresses = [network.address(n) for n in range(1, lab.spec.nodes + 1)]
     sender, *receivers = [socket_in(p, a, i > 0) for i, (p, a) in enumerate(zip(pids, addresses, strict=True))]
-    time.sleep(1)  # until the switches know who is a member
+    time.sleep(1)  # the switches need time to learn the members
     samples = []
     for turn in range(times + 20):
         time.sleep(0.003)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Allgather with ranks dealt out in turn to the nodes of a lab's switches, as batch systems may do.
+"""Runs allgather with ranks dealt in turn to the nodes of a lab's switches, as batch systems may do.
 
 dealt.py --mpi openmpi --cluster paper1-16 --bytes 65536 --modes sync,throughput -o out.json
 """
@@ -22,7 +22,7 @@ from antiphon.placement.document import Node, Placement
 
 
 class DealtLab(Lab):
-    """Rank 0 is on the first switch, rank 1 on the second, and so on in turn."""
+    """A lab where rank 0 is on the first switch, rank 1 on the second, and so on in turn."""
 
     def mpirun(self, mpi: Any, n_ranks: int | None, argv: Any, **how: Any) -> RunResult:
         spec = self.spec

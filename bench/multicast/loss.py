@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Broadcasts by multicast while links lose packets: every byte is compared, and the time of an operation told.
+"""Broadcasts by multicast while links lose packets; compares every byte and reports the time of an operation.
 
   loss.py --mpi openmpi --operations 10000 --percent 0,0.1,1,5 -o loss.jsonl
 
-The packets are lost as they arrive at every third of a lab's nodes. Needs root, and an mpicc of that library.
+Every third of a lab's nodes loses packets on arrival. Needs root, and an mpicc of that library.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TIMEOUT_S = 170
 
 
 def build(mpi: Mpi, folder: Path) -> Path:
-    """The program that checks every byte."""
+    """Build the program that checks every byte."""
     mpicc = shutil.which("mpicc", path=str(mpi.launcher.parent))
     if mpicc is None:
         raise SystemExit(f"{mpi.label} has no mpicc")
@@ -38,7 +38,7 @@ def build(mpi: Mpi, folder: Path) -> Path:
 
 
 def measure(args: argparse.Namespace, mpi: Mpi, program: Path, percent: float) -> dict[str, Any]:
-    """One run in a lab of its own."""
+    """Run once in a new lab."""
     spec = load_cluster(args.cluster)
     lossy = tuple(range(3, spec.nodes + 1, 3))
     if percent > 0:

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rate and latency of the reliable multicast alone, without MPI. One process a member:
-//   antiphon-multicast --index I --size N --first ADDRESS:PORT [--bytes 1024,65536] [--repeat R] [--mode
-//   rate|latency|allgather|probe]
-//                      [--strategy nack|ack] [--senders K] [--rate BYTES_PER_S] [--window PACKETS] [--copy] [--hash]
-//                      [--thread] [--share PACKETS] [--interface NAME]
-// Member 0 prints one JSON line a measurement. `latency` compares clocks of all members: on one host (the lab) only;
-// --thread leaves all work in it to the keeper. --share: of one sender's packets under way in `allgather`.
+// Measures rate and latency of the reliable multicast alone, without MPI. Each member is one process:
+//   antiphon-multicast --index I --size N --first ADDRESS:PORT [--bytes 1024,65536] [--repeat R]
+//                      [--mode rate|latency|allgather|probe] [--strategy nack|ack] [--senders K]
+//                      [--rate BYTES_PER_S] [--window PACKETS] [--copy] [--hash] [--thread] [--share PACKETS]
+//                      [--interface NAME]
+// Member 0 prints one JSON line per measurement. `latency` compares the clocks of all members, so they must run on one
+// host (the lab). --thread leaves all work in it to the keeper. --share limits each sender's packets in transit in
+// `allgather`.
 #include <sched.h>
 #include <algorithm>
 #include <chrono>
@@ -83,7 +84,7 @@ Settings parse(int count, char** words) {
   return s;
 }
 
-/// Nanoseconds to seal one full packet, for each way that this processor has.
+/// Prints the nanoseconds to seal one full packet, for each instruction set of this processor.
 int measure_hash() {
   Key key{1, 2, 3, 4};
   Bytes packet(1464);
@@ -122,11 +123,11 @@ class Bench {
     }
     Endpoint endpoint = Endpoint::open(choose_address(all, s.index));
     const auto places = meeting_.gather(endpoint.place());
-    Bytes packed = Description::create(places, s.options).pack();  // each makes one; the first one's is used
+    Bytes packed = Description::create(places, s.options).pack();  // each member makes one; the first member's is used
     const Description description = Description::unpack(meeting_.gather(std::span<const std::byte>(packed))[0]);
     group_ = std::make_unique<Group>(description, s.index, std::move(endpoint));
     meeting_.barrier();
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // switches learn who has joined
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // switches need time to learn the members
   }
 
   int run() {
@@ -158,7 +159,7 @@ class Bench {
     for (std::size_t i = 0; i < got.size(); ++i) wrong_ += got[i] != byte_of(sender, number, i);
   }
 
-  /// Messages of member 0, one after the other; the slowest member's time.
+  /// Sends messages of member 0 one after the other; reports the slowest member's time.
   void rate(std::int64_t bytes) {
     const Bytes data = message(bytes, 0, 1);
     Bytes buffer(data.size());
@@ -208,14 +209,14 @@ class Bench {
     std::fflush(stdout);
   }
 
-  /// Each operation begins at a time agreed upon; how long after it the last member has all. The median.
+  /// Each operation begins at an agreed time. Reports the median time until the last member has all bytes.
   void latency(std::int64_t bytes) {
     const std::int64_t apart_ns = 5'000'000 + bytes * 400;
     const std::int64_t begin = meeting_.gather(now_ns())[0] + 20'000'000;
     const Statistics before = group_->statistics();
     std::vector<std::int64_t> own;
-    std::vector<Bytes> data;     // moving a vector leaves its bytes where they are
-    std::vector<Ticket> posted;  // a thread that does the work must not wait for its owner to post
+    std::vector<Bytes> data;     // moving a vector does not move its bytes
+    std::vector<Ticket> posted;  // posted early, so that the keeper thread does not wait for its owner
     for (int i = 0; i < s_.repeat; ++i) {
       data.push_back(s_.index == 0 ? message(bytes, 0, i) : Bytes(static_cast<std::size_t>(bytes)));
       if (s_.index != 0 && s_.thread) posted.push_back(group_->receive(0, data.back()));
@@ -240,7 +241,7 @@ class Bench {
     report(s_.thread ? "latency, thread" : "latency", bytes, slowest[slowest.size() / 2] * s_.repeat, before, {}, {});
   }
 
-  /// Everyone's block to everyone, `senders` at a time.
+  /// Sends everyone's block to everyone, `senders` at a time.
   void allgather(std::int64_t bytes) {
     const Statistics before = group_->statistics();
     std::vector<Bytes> blocks(static_cast<std::size_t>(s_.size), Bytes(static_cast<std::size_t>(bytes)));
@@ -253,7 +254,7 @@ class Bench {
         auto& block = blocks[static_cast<std::size_t>(sender)];
         if (sender != s_.index) tickets.push_back(group_->receive(sender, block));
       }
-      // Who is K places before in the order must be through.
+      // The member K positions before this one must have finished.
       for (int before_me = s_.index - s_.senders; before_me >= 0; before_me -= s_.senders)
         wait(tickets[static_cast<std::size_t>(before_me)]);
       tickets.push_back(group_->send(blocks[static_cast<std::size_t>(s_.index)],
@@ -265,7 +266,7 @@ class Bench {
     report("allgather", bytes, own_ns, before, {}, {});
   }
 
-  /// Raw packets of every member in turn: how many of them the worst receiver has seen.
+  /// Sends raw packets from every member in turn; reports how many of them the worst receiver has seen.
   void probe(int packet_bytes) {
     for (int sender = 0; sender < s_.size; ++sender) {
       const auto run = static_cast<std::uint32_t>(sender + 1);

@@ -7,16 +7,16 @@
 #include <type_traits>
 #include <vector>
 
-/// What the measuring processes tell each other besides multicast: over TCP, through the first of them.
+/// Exchanges data between the measuring processes over TCP, through the first of them, besides multicast.
 class Meeting {
  public:
-  /// `first`: "10.77.0.1:7000", where member 0 listens. Throws std::runtime_error.
+  /// `first` is the address where member 0 listens, such as "10.77.0.1:7000". Throws std::runtime_error.
   Meeting(int index, int size, const std::string& first);
   ~Meeting();
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
 
-  /// Everyone's bytes, in order of members; all come with as many.
+  /// Returns everyone's bytes in the order of members; all must pass the same number of bytes.
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> own);
   template <typename T>
     requires std::is_trivially_copyable_v<T>
@@ -30,5 +30,5 @@ class Meeting {
 
  private:
   int index_;
-  std::vector<int> sockets_;  ///< of member 0: to the others, by their index − 1; of the others: one, to member 0
+  std::vector<int> sockets_;  ///< member 0: connections to the others, by their index − 1; the others: one, to member 0
 };

@@ -35,7 +35,7 @@ Exchange::Exchange(const antiphon::Pattern& all, int rank)
     : pattern(all), problem(all.problem(rank)), send_counts(as_ints(problem.send_bytes)),
       send_offsets(as_ints(problem.send_offsets)), recv_counts(as_ints(problem.recv_bytes)),
       recv_offsets(as_ints(problem.recv_offsets)),
-      // Never empty: MPI gets a pointer.
+      // Never empty, because MPI needs a pointer.
       input(end_of(problem.send_bytes, problem.send_offsets) + 1),
       output(end_of(problem.recv_bytes, problem.recv_offsets) + 1) {
   for (int to = 0; to < problem.size; ++to) {

@@ -8,14 +8,14 @@
 
 namespace bench {
 
-/// One rank's part of a pattern: its buffers and counts as MPI_Alltoallv takes them, and the check of what came in.
+/// One rank's part of a pattern: its buffers and counts as MPI_Alltoallv takes them, and the check of the result.
 class Exchange {
  public:
   Exchange(const antiphon::Pattern& pattern, int rank);
 
-  /// Spoils the output.
+  /// Overwrites the output with wrong values.
   void prepare();
-  /// Bytes of the output that are not what they must be.
+  /// Number of wrong bytes in the output.
   [[nodiscard]] std::int64_t wrong_bytes() const;
 
   const antiphon::Pattern& pattern;

@@ -86,7 +86,7 @@ class PointToPoint : public Exchanger {
   [[nodiscard]] std::string chosen() const override { return "point-to-point"; }
 
  private:
-  /// Room for all was made before: pointers stay valid.
+  /// The room for all requests was reserved before, so pointers stay valid.
   MPI_Request* add() {
     requests_.reserve(2 * e_.send_counts.size());
     return &requests_.emplace_back(MPI_REQUEST_NULL);
@@ -96,7 +96,7 @@ class PointToPoint : public Exchanger {
   std::vector<MPI_Request> requests_;
 };
 
-/// Level 3, run by this program: the phases are there before the first call.
+/// Level 3, run by this program: the phases exist before the first call.
 class InPhases : public Exchanger {
  public:
   InPhases(Exchange& exchange, const Setting& setting, const std::vector<std::string>& words)
@@ -140,7 +140,7 @@ class InPhases : public Exchanger {
   antiphon::mpi::Binding binding_;
 };
 
-/// MPI 4's persistent collective. Looked up, since older libraries have none.
+/// MPI 4's persistent collective. It is looked up at run time because older libraries lack it.
 class Persistent : public Exchanger {
  public:
   using Init = int (*)(const void*, const int*, const int*, MPI_Datatype, void*, const int*, const int*, MPI_Datatype,

@@ -11,27 +11,27 @@
 
 namespace bench {
 
-/// One way to exchange a pattern. Made for one exchange; all ranks make the same one.
+/// A way to exchange a pattern, made for one exchange. All ranks must make the same one.
 class Exchanger {
  public:
   virtual ~Exchanger() = default;
   virtual void call() = 0;
-  /// What really ran, for people.
+  /// What really ran, for human readers.
   [[nodiscard]] virtual std::string chosen() const = 0;
 };
 
-/// What contenders share: a communicator of their own and what they know of the machine.
+/// What contenders share: a communicator of their own and the facts about the machine.
 struct Setting {
   MPI_Comm comm = MPI_COMM_NULL;
   antiphon::Fabric fabric;
-  bool yield = false;  ///< executors of this program give the core away when nothing moves
+  bool yield = false;  ///< this program's executors give the core away when nothing moves
 };
 
-/// From "KIND" or "KIND:ARGUMENT"; the kinds are listed in contender_usage. Throws UsageError for others; nothing where
-/// this library or process cannot take part.
+/// Makes an exchanger from "KIND" or "KIND:ARGUMENT"; contender_usage lists the kinds. Throws UsageError for others,
+/// and returns nullptr if this library or process cannot take part.
 std::unique_ptr<Exchanger> make_exchanger(const std::string& words, Exchange& exchange, const Setting& setting);
 
-/// Paper 1's level 1, 2 or 3 through the C API; nothing without the preload object.
+/// Paper 1's level 1, 2 or 3 through the C API; nullptr without the preload object.
 std::unique_ptr<Exchanger> make_level(int level, Exchange& exchange, const Setting& setting);
 
 extern const char* const contender_usage;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Paper 1's levels through the C API (antiphon.h): what is known, and hence what must be done for each call.
+/// Paper 1's levels through the C API (antiphon.h): what is known before a call, and so what each call must do.
 #include <stdexcept>
 
 #include "antiphon.h"
@@ -9,8 +9,8 @@ namespace bench {
 
 namespace {
 
-/// Level 1: pattern gathered and scheduled in each call, as in the paper's Table 2. Level 2: scheduled in each call
-/// from a pattern that is there. Level 3: the phases are there.
+/// Level 1 gathers and schedules the pattern in each call, as in the paper's Table 2. Level 2 schedules a known pattern
+/// in each call. Level 3 has the phases before the first call.
 class Level : public Exchanger {
  public:
   Level(int level, Exchange& exchange, MPI_Comm comm) : level_(level), e_(exchange), comm_(comm) {

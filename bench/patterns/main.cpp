@@ -29,7 +29,7 @@ const char* const usage =
     "Prints one JSON object per line on stdout, progress on stderr. Exit code 1: a contender gave a wrong "
     "result.\ncontenders:\n";
 
-/// Rank 0 reads; all get the same text.
+/// Rank 0 reads the file, and all ranks get its text.
 std::string read_everywhere(const std::string& path, int rank) {
   std::string text;
   if (rank == 0) {

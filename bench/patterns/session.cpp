@@ -80,7 +80,7 @@ void PatternSession::run_pattern(const NamedPattern& named) {
 /// Checks the contender's result once and warms it up.
 bool PatternSession::enter(Exchange& exchange, const NamedPattern& named, Entrant& entrant) {
   exchange.prepare();
-  const Call call = [&entrant] { entrant.way->call(); };
+  const TimedFunction call = [&entrant] { entrant.way->call(); };
   stopwatch_.estimate(call);
   std::int64_t wrong = exchange.wrong_bytes();
   PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, library_);
@@ -111,7 +111,7 @@ void PatternSession::run_mode(const NamedPattern& named, Mode mode, Entrants& en
   int rounds = 0;
   do {
     for (std::size_t i = 0; i < entrants.size(); ++i) {
-      // Another one begins in each round: who follows whom is no advantage.
+      // Each round starts with another contender, so that no one gains from its predecessor.
       Entrant& entrant = entrants[(i + static_cast<std::size_t>(rounds)) % entrants.size()];
       const auto samples = stopwatch_.turn(mode, [&entrant] { entrant.way->call(); }, calls);
       entrant.samples.insert(entrant.samples.end(), samples.begin(), samples.end());

@@ -27,7 +27,7 @@ struct PatternOptions {
   bool help = false;
 };
 
-/// All patterns × modes; the contenders take turns. Rank 0 prints the results.
+/// Measures all patterns in all modes; the contenders take turns. Rank 0 prints the results.
 class PatternSession {
  public:
   PatternSession(const PatternOptions& options, MPI_Comm world);
@@ -35,7 +35,7 @@ class PatternSession {
   PatternSession(const PatternSession&) = delete;
   PatternSession& operator=(const PatternSession&) = delete;
 
-  /// 0, or 1 if a contender gave a wrong result.
+  /// Returns 0, or 1 if a contender gave a wrong result.
   int run();
 
  private:
@@ -56,7 +56,7 @@ class PatternSession {
 
   const PatternOptions& options_;
   MPI_Comm library_ = MPI_COMM_NULL;
-  std::vector<MPI_Comm> comms_;  ///< one a contender
+  std::vector<MPI_Comm> comms_;  ///< one per contender
   int rank_ = 0, size_ = 1;
   Stopwatch stopwatch_;
   bool all_right_ = true;

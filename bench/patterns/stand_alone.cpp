@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the executor asks of the preload object, for a program that has the executor in it: no persistent requests to go
-// on with, no compression, and no groups for multicasts (nobody calls Executor::use_groups()).
+// Replaces what the executor needs of the preload object, for a program that contains the executor: no persistent
+// requests, no compression, and no groups for multicasts (nobody calls Executor::use_groups()).
 #include <mpi.h>
 
 #include <ctime>

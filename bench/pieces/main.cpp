@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What it gains to cut a message into pieces, so that encoding, sending and decoding overlap; two ranks on two nodes:
+/// Measures what it gains to cut a message into pieces, so that encoding, sending and decoding overlap. Two ranks run
+/// on two nodes:
 ///
 ///     antiphon-pieces-openmpi [--data NAME] [--codec NAME] [--bytes N] [--wire BYTES_PER_S] [--rounds N]
 ///
-/// The times of one message, from its first byte encoded to a reply of no bytes after its last byte was decoded: sent
-/// as it is, in one frame, and in frames of one and two segments of Ethernet up to 256 KiB. Plans are known, nothing is
-/// predicted from earlier messages. Prints one line of JSON for each way.
+/// The time of a message runs from the start of encoding to an empty reply after the last byte was decoded. Ways: the
+/// message as it is, one frame, and frames of one and two Ethernet segments up to 256 KiB. Encodings are known, and
+/// nothing is predicted from earlier messages. Prints one line of JSON for each way.
 #include <mpi.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ struct Settings {
   int rounds = 10;
 };
 
-/// 0: the message as it is.
+/// 0 means the message as it is.
 constexpr std::size_t plain = 0;
 constexpr std::size_t one_frame = ethernet::payload_bytes;
 constexpr std::size_t most_messages = 8;
@@ -52,7 +53,7 @@ Settings parse(int argc, char** argv) {
   return s;
 }
 
-/// One way to send, at both ends.
+/// One way to send, for both ends.
 class Way {
  public:
   Way(const Settings& s, std::size_t piece_bytes) : piece_bytes_(piece_bytes), bytes_(s.bytes), encoder_(options(s)) {
@@ -78,7 +79,7 @@ class Way {
     return MPI_Wtime() - began_s;
   }
 
-  /// False: the message came out differently.
+  /// Returns false if the message came out differently.
   bool receive(const std::vector<std::byte>& expected) {
     MPI_Barrier(MPI_COMM_WORLD);
     bool right = true;
@@ -134,7 +135,7 @@ class Way {
   std::vector<MPI_Request> requests_;
 };
 
-/// Times of all messages; the first round makes plans and is not counted.
+/// Times all messages. The first round searches for encodings and does not count.
 int measure(const Settings& s, const std::vector<std::vector<std::byte>>& messages, int rank) {
   const std::vector<std::size_t> sizes{plain,    s.bytes,  one_frame, 2 * one_frame,
                                        16 << 10, 32 << 10, 64 << 10,  256 << 10};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Applications under placements: each run is launched for itself, with the launcher's own file."""
+"""Applications under placements: each run is launched alone, with the launcher's own file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from antiphon.mpi import Mpi, launch
 from antiphon.placement import Placement
 
 LIMIT_S = 16.0
-#: What a run is thought to take before one was seen.
+#: Expected seconds of a run before any was measured.
 FIRST_S = 8.0
 
 
@@ -32,24 +32,24 @@ def argv_of(application: str, mpi: Mpi) -> list[str]:
 
 
 def file_of(work: Path, setting: Setting, application: str, what: str) -> Path:
-    """Where something of an application is kept."""
+    """Return where a file of an application is kept."""
     return setting.folder(work) / f"{application.replace(':', '_')}.{what}"
 
 
 def samples_file(work: Path, setting: Setting) -> Path:
-    """A line a run."""
+    """Return the file with one line per run."""
     return setting.folder(work) / "applications.jsonl"
 
 
 def seconds_of(text: str) -> float:
-    """What the program says that it took; an error if its result is wrong."""
+    """Return the time that the program reports; raise an error if its result is wrong."""
     if "result: verified" not in text:
         raise SystemExit(f"the program failed:\n{text}")
     return float(re.search(r"^time: ([\d.]+) s", text, re.MULTILINE)[1])
 
 
 def record(work: Path, setting: Setting, applications: list[str]) -> None:
-    """Traces in block order, all collectives the library's, where there are none yet."""
+    """Record traces in block order where there are none; all collectives are the library's."""
     mpi = setting.mpi
     with Lab(load_cluster(setting.cluster)) as lab:
         for application in applications:
@@ -67,7 +67,7 @@ def record(work: Path, setting: Setting, applications: list[str]) -> None:
 
 
 def prepare(work: Path, setting: Setting, applications: list[str]) -> None:
-    """Records and maps."""
+    """Record and map."""
     record(work, setting, applications)
     for application in applications:
         trace = file_of(work, setting, application, "trace")
@@ -75,7 +75,7 @@ def prepare(work: Path, setting: Setting, applications: list[str]) -> None:
             source = sources.Sources(trace, setting.profile, library=setting.table, ignore_collectives=not collectives)
             try:
                 result = sources.place(source, Wishes(method))
-            except Exception as error:  # MPIPP sees nothing where there are collectives only
+            except Exception as error:  # MPIPP finds no traffic if there are only collectives
                 print(f"{application} {name}: {error}", file=sys.stderr)
                 continue
             result.placement.save(file_of(work, setting, application, f"{name}.json"))
@@ -86,7 +86,7 @@ def prepare(work: Path, setting: Setting, applications: list[str]) -> None:
 
 
 def predicted(work: Path, setting: Setting, application: str, placement: Placement) -> dict[str, float]:
-    """What all traffic costs there: also where the placement was made for a part of it."""
+    """Return the cost of all traffic, even if the placement was made for a part of it."""
     trace = file_of(work, setting, application, "trace")
     traffic = sources.reader(sources.Sources(trace, setting.profile, library=setting.table))(placement.node_of_rank)
     messages, size = sum(p.total_messages() for p in traffic.parts), sum(p.total_bytes() for p in traffic.parts)
@@ -97,33 +97,33 @@ def predicted(work: Path, setting: Setting, application: str, placement: Placeme
 
 
 def told(file: Path) -> float:
-    """The predicted time in what `prepare` left."""
+    """Return the predicted time from what `prepare` wrote."""
     return float(json.loads(file.read_text(encoding="utf-8"))["costs"]["predicted_s"])
 
 
 def nodes(work: Path, setting: Setting, application: str, name: str) -> list[int]:
-    """Where that placement has the ranks."""
+    """Return the node of each rank under that placement."""
     return list(Placement.load(file_of(work, setting, application, f"{name}.json")).node_of_rank)
 
 
 def prepared(work: Path, setting: Setting) -> list[tuple[str, str]]:
-    """Every application with each of its placements."""
+    """Return every application with each of its placements."""
     traces = sorted(setting.folder(work).glob("*.trace"))
     names = [trace.stem.replace("_", ":") for trace in traces]
-    # Programs whose names have that character.
+    # This program's name contains the separator.
     names = [name.replace("shortest:paths", "shortest_paths") for name in names]
     return [(a, p) for a in names for p, _, _ in PLACEMENTS if file_of(work, setting, a, f"{p}.json").is_file()]
 
 
 def missing(work: Path, setting: Setting, rounds: int) -> list[tuple[str, str]]:
-    """Runs that are left, those first that have been made least often."""
+    """Return the runs that are left, those with the fewest repetitions first."""
     seen = Counter((row["application"], row["placement"]) for row in lines_of(samples_file(work, setting)))
     pairs = prepared(work, setting)
     return [pair for so_many in range(rounds) for pair in pairs if seen[pair] <= so_many]
 
 
 def measure(work: Path, setting: Setting, rounds: int, seconds: float) -> None:
-    """As many runs as there is time for."""
+    """Make as many runs as there is time for."""
     runs = missing(work, setting, rounds)
     results = samples_file(work, setting)
     began, longest, mpi = time.monotonic(), FIRST_S, setting.mpi

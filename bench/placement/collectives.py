@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collectives one by one, as paper 2's Figures 8 to 16: all placements by turns in one run."""
+"""Collectives one by one, as in paper 2's Figures 8 to 16: all placements alternate in one run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from antiphon.traffic.edges import Array
 from antiphon.traffic.graph import Made, Part
 from antiphon.traffic.libraries import Call
 
-#: By number of ranks: collective and bytes (of a block, or of the whole message for those that have one).
+#: By number of ranks: collective and bytes (of a block, or of the whole message where there is one).
 CASES: dict[int, tuple[tuple[str, int], ...]] = {
     64: (
         ("bcast", 1024), ("bcast", 16384), ("bcast", 65536), ("gather", 1024), ("gather", 8192),
@@ -43,17 +43,17 @@ CELL_S = 4.0
 
 
 def plan_file(work: Path, setting: Setting, ranks: int) -> Path:
-    """Cells with the placements to measure them under, and what is predicted."""
+    """Return the file of cells with the placements to measure them under, and the predictions."""
     return setting.folder(work) / f"collectives-{ranks}.plan.json"
 
 
 def samples_file(work: Path, setting: Setting, ranks: int) -> Path:
-    """A line a cell."""
+    """Return the file with one line per cell."""
     return setting.folder(work) / f"collectives-{ranks}.jsonl"
 
 
 def prepare(work: Path, setting: Setting, ranks: int, only: Sequence[str] = ()) -> None:
-    """Places the ranks of each collective, or of those alone that are named."""
+    """Place the ranks of each collective, or only of the named ones."""
     spec = load_cluster(setting.cluster)
     per_node = spec.ranks // spec.nodes
     decomposer = Decomposer(libraries.load(setting.table))
@@ -77,12 +77,12 @@ def prepare(work: Path, setting: Setting, ranks: int, only: Sequence[str] = ()) 
 
 
 def block(ranks: int, per_node: int) -> Array:
-    """The node of each rank, nodes filled one after the other."""
+    """Return the node of each rank if nodes are filled one after the other."""
     return np.arange(ranks) // per_node
 
 
 def ways_of(decomposer: Decomposer, call: Call, where: machine.Machine) -> list[dict[str, Any]]:
-    """Block, cyclic, OPP and ours; and block once more: what the same placement differs from itself is noise."""
+    """Return block, cyclic, OPP, ours, and block again: what the same placement differs from itself is noise."""
     per_node = where.nodes[0].slots
 
     def decompose(nodes: Sequence[int] | None) -> Traffic:
@@ -102,7 +102,7 @@ def ways_of(decomposer: Decomposer, call: Call, where: machine.Machine) -> list[
 
 
 def world_ranks(node_of_rank: Sequence[int], per_node: int) -> list[int]:
-    """The processes of a job in block order that are on these nodes, each taken once."""
+    """Return the processes of a job in block order that are on these nodes, each taken once."""
     taken: dict[int, int] = {}
     found = []
     for node in node_of_rank:
@@ -113,7 +113,7 @@ def world_ranks(node_of_rank: Sequence[int], per_node: int) -> list[int]:
 
 
 def left(work: Path, setting: Setting, ranks: int) -> list[dict[str, Any]]:
-    """Cells that have not been measured."""
+    """Return the cells that have not been measured."""
     file = plan_file(work, setting, ranks)
     if not file.is_file():
         return []
@@ -122,7 +122,7 @@ def left(work: Path, setting: Setting, ranks: int) -> list[dict[str, Any]]:
 
 
 def measure(work: Path, setting: Setting, ranks: int, seconds: float, how: Mapping[str, Any] | None = None) -> None:
-    """As many cells as there is time for."""
+    """Measure as many cells as there is time for."""
     cells, results = left(work, setting, ranks), samples_file(work, setting, ranks)
     measure_cells(work, setting, cells, results, setting.rank_env, seconds, how)
 
@@ -136,7 +136,7 @@ def measure_cells(
     seconds: float,
     how: Mapping[str, Any] | None = None,
 ) -> None:
-    """Runs the measuring program (`how`: fields of its plan), and keeps each cell's result as it comes."""
+    """Run the measuring program (`how`: fields of its plan) and keep each cell's result as it comes."""
     if not cells or seconds < LAUNCH_S + CELL_S:
         return
     began, mpi, sliced = time.monotonic(), setting.mpi, setting.folder(work) / "slice.json"

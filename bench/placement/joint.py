@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placement and Antiphon's algorithms, together and alone: what `antiphon traffic --joint` finds, timed."""
+"""Times placement and Antiphon's algorithms, together and alone, as `antiphon traffic --joint` finds them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
 from antiphon.traffic.joint import Optimiser, State
 
 RANKS, WIDTH = 64, 8
-#: Steps as the measuring program takes them; the rounds that a program makes do not matter.
+#: Steps as the measuring program takes them; the number of a program's rounds does not matter.
 PROGRAMS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "allgather of 4 KiB, 64 KiB to the rank 8 further on": (
         {"collective": "allgather", "bytes": 4096},
@@ -38,7 +38,7 @@ STATES = {"as it ran": "start", "algorithms alone": "algorithms", "placement alo
 
 
 def trace_of(steps: Sequence[Mapping[str, Any]], nodes: Sequence[int], hosts: Sequence[str]) -> Trace:
-    """One round of the steps, as a run would have been recorded."""
+    """Return one round of the steps as if a run had been recorded."""
     functions = sorted({_function(step) for step in steps})
     header = {"ranks": RANKS, "functions": functions, "program": "steps", "mpi": "Open MPI v5.0.11"}
     header |= {"nodes": list(nodes), "hosts": list(hosts)}
@@ -70,7 +70,7 @@ def _shape(step: Mapping[str, Any], rank: int, number: int) -> Shape:
 
 
 def prepare(work: Path, setting: Setting) -> None:
-    """Optimises each program, recorded in block and in cyclic order."""
+    """Optimise each program, recorded in block and in cyclic order."""
     spec = load_cluster(setting.cluster)
     profile, per_node = setting.profile.read_text(encoding="utf-8"), spec.ranks // spec.nodes
     cells = []
@@ -91,23 +91,23 @@ def prepare(work: Path, setting: Setting) -> None:
 
 
 def choices_of(steps: Sequence[Mapping[str, Any]], state: State) -> list[str]:
-    """The algorithm of each step; "" of messages."""
+    """Return the algorithm of each step; "" for messages."""
     by_call = {(call.collective, call.bytes): choice for call, choice in state.choices.items()}
     return ["" if "shift" in step else by_call[step["collective"], step["bytes"]] for step in steps]
 
 
 def plan_file(work: Path, setting: Setting) -> Path:
-    """Cells, with what is predicted."""
+    """Return the file of cells with the predictions."""
     return setting.folder(work) / "joint.plan.json"
 
 
 def samples_file(work: Path, setting: Setting) -> Path:
-    """A line a cell."""
+    """Return the file with one line per cell."""
     return setting.folder(work) / "joint.jsonl"
 
 
 def left(work: Path, setting: Setting) -> list[dict[str, Any]]:
-    """Cells that have not been measured."""
+    """Return the cells that have not been measured."""
     file = plan_file(work, setting)
     cells = json.loads(file.read_text(encoding="utf-8"))["cells"] if file.is_file() else []
     done = {row["name"] for row in lines_of(samples_file(work, setting))}
@@ -115,6 +115,6 @@ def left(work: Path, setting: Setting) -> list[dict[str, Any]]:
 
 
 def measure(work: Path, setting: Setting, seconds: float) -> None:
-    """As many cells as there is time for, under Antiphon."""
+    """Measure as many cells as there is time for, under Antiphon."""
     env = launch.rank_environment(setting.mpi, launch.Settings(), {})
     measure_cells(work, setting, left(work, setting), samples_file(work, setting), env, seconds)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Times calls under several placements of the ranks, by turns in one run: a communicator whose rank i is the process
-/// on the place that a launcher would have given to rank i.
+/// Times calls under several placements of the ranks, which alternate in one run: rank i of a communicator is the
+/// process on the slot that a launcher would have given to rank i.
 #include <mpi.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ const char* const usage =
     "barrier.\n"
     "Prints a JSON object a cell: the slowest rank's time of all steps, one sample after a barrier each.\n";
 
-/// How often ranks look that wait for others: those that were in the call before are not to disturb it.
+/// How often waiting ranks look: rarely, so that they do not disturb the ranks that measure.
 constexpr std::chrono::milliseconds waits{2}, rests{10};
 
 constexpr int calls_a_turn = 3, least_rounds = 3, most_rounds = 40;
@@ -50,7 +50,7 @@ void sleep_until_all_are_here(MPI_Comm comm, std::chrono::milliseconds interval)
   }
 }
 
-/// A group of ranks in an order, and communicators made from it.
+/// A group of ranks in some order, and communicators made from it.
 class Arrangement {
  public:
   Arrangement(const std::vector<int>& ranks, MPI_Comm world) {
@@ -71,9 +71,9 @@ class Arrangement {
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] bench::Stopwatch& stopwatch() { return *stopwatch_; }
 
-  /// This rank's times of so many calls, each after a barrier that all begin at the same time. The first call does not
-  /// count.
-  std::vector<double> rested(const bench::Call& call, int calls) {
+  /// Returns this rank's times of `calls` calls, each after a barrier that starts all ranks together. The first call
+  /// does not count.
+  std::vector<double> rested(const bench::TimedFunction& call, int calls) {
     std::vector<double> samples;
     for (int i = 0; i <= calls; ++i) {
       sleep_until_all_are_here(comm_, rests);
@@ -86,7 +86,7 @@ class Arrangement {
     return samples;
   }
 
-  /// What a step's calls go through, its algorithm forced if one is named.
+  /// The communicator for a step's calls, with its algorithm forced if one is named.
   MPI_Comm comm(const Json& step, const std::string& choice) {
     const std::string over = step.value("over", "all"), collective = step.value("collective", "");
     const int width = step.value("width", 1);
@@ -134,7 +134,7 @@ class Step {
     }
   }
 
-  /// Calls once, and counts what is wrong in the result.
+  /// Calls once and counts wrong bytes of the result.
   std::int64_t check() {
     if (work_) work_->prepare();
     call();
@@ -162,7 +162,7 @@ class Session {
   }
 
  private:
-  /// What rank 0 thinks.
+  /// Returns rank 0's value on all ranks.
   bool agreed(bool mine) {
     int value = mine ? 1 : 0;
     PMPI_Bcast(&value, 1, MPI_INT, 0, world_);
@@ -227,7 +227,7 @@ class Session {
       if (agreed(round >= least_rounds &&
                  spent_s * static_cast<double>(round + 1) > budget_s * static_cast<double>(round)))
         break;
-      // Another one begins in each round: who follows whom is no advantage.
+      // Each round starts with another arrangement.
       for (std::size_t i = 0; i < entrants.size(); ++i) turn(entrants[(i + round) % entrants.size()]);
     }
   }

@@ -3,12 +3,12 @@
 """Measures what placements gain in a lab: block, cyclic, MPIPP's, the same with collectives (OPP), and ours.
 
   measure.py prepare --work W --cluster two-racks-16x4 --profile machine.json --without-han gauss:192 sweep3d:--local:8
-  measure.py time --work W --seconds 140       one slice: goes on where the last one ended
+  measure.py time --work W --seconds 140       one slice: continues where the last one ended
   measure.py all --work W --through quiet      slices until all is measured, each through a command of yours
   measure.py table --work W                    tables; `raw`: all samples, as JSON
 
-`prepare` records each application once in block order, all collectives the library's, and has it and each collective
-mapped; it adds a setting (cluster, library) to those that slices go through: docs/measurements/placement.md.
+`prepare` records each application once in block order, with the library's collectives, and maps it and each
+collective. It adds a setting (cluster, library) to those that slices go through: docs/measurements/placement.md.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LAB_S = 3.0
 
 
 def prepare(args: argparse.Namespace) -> None:
-    """One setting."""
+    """Prepare one setting."""
     setting = Setting(args.cluster, args.profile.resolve(), args.mpi, args.without_han)
     setting.folder(args.work).mkdir(parents=True, exist_ok=True)
     for ranks in args.ranks:
@@ -44,7 +44,7 @@ def prepare(args: argparse.Namespace) -> None:
 
 
 def time_slice(args: argparse.Namespace) -> None:
-    """What there is time for."""
+    """Measure what there is time for."""
     began = time.monotonic()
 
     def left() -> float:
@@ -59,7 +59,7 @@ def time_slice(args: argparse.Namespace) -> None:
 
 
 def finished(args: argparse.Namespace) -> bool:
-    """Whether nothing is left to measure."""
+    """Tell whether nothing is left to measure."""
     settings = Setting.load_all(args.work)
     cells = any(collectives.left(args.work, s, ranks) for s in settings for ranks in collectives.CASES)
     cells = cells or any(joint.left(args.work, s) for s in settings)
@@ -67,7 +67,7 @@ def finished(args: argparse.Namespace) -> bool:
 
 
 def everything(args: argparse.Namespace) -> None:
-    """Slice after slice."""
+    """Measure slice after slice."""
     again = [sys.executable, __file__, "time", "--work", str(args.work), "--seconds", str(args.seconds)]
     again += ["--rounds", str(args.rounds), "--cell-seconds", str(args.cell_seconds), *["--rest"] * args.rest]
     while not finished(args):

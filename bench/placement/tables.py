@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of docs/measurements/placement.md from the samples that slices have left."""
+"""Makes the tables of docs/measurements/placement.md from the samples that slices have left."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ import collectives
 import joint
 from common import AGAIN, NAMES, PLACEMENTS, Setting, lines_of
 
-#: Times that are nearer than this to one another say nothing about an order.
+#: Times that are closer than this factor say nothing about an order.
 APART = 1.05
 Times = Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Line:
-    """What a line of a table is about."""
+    """The subject and the numbers of a table's line."""
 
     title: str
     seconds: Mapping[str, Sequence[float]]
     told: Times
-    #: The plain placement that ours is.
+    #: The plain placement that ours equals.
     same: str
 
 
 def text(work: Path) -> str:
-    """All settings."""
+    """Return the tables of all settings."""
     parts: list[str] = []
     for setting in Setting.load_all(work):
         parts += [f"## {setting.name}", ""]
@@ -45,7 +45,7 @@ def text(work: Path) -> str:
 
 
 def raw(work: Path) -> list[dict[str, Any]]:
-    """Every sample with the placement that it was taken under, and what was predicted; a row a setting."""
+    """Return a row per setting: every sample with its placement and the prediction."""
     rows = []
     for setting in Setting.load_all(work):
         files = [
@@ -74,12 +74,12 @@ def raw(work: Path) -> list[dict[str, Any]]:
 
 
 def rounded(samples: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
-    """To four digits: more of them are noise."""
+    """Round to four digits, because more are noise."""
     return {way: [float(f"{s:.4g}") for s in seconds] for way, seconds in samples.items()}
 
 
 def of_collectives(work: Path, setting: Setting, ranks: int) -> list[str]:
-    """One line a collective and size."""
+    """Return one line per collective and size."""
     plan = collectives.plan_file(work, setting, ranks)
     samples = {row["name"]: row["seconds"] for row in lines_of(collectives.samples_file(work, setting, ranks))}
     if not samples:
@@ -94,7 +94,7 @@ def of_collectives(work: Path, setting: Setting, ranks: int) -> list[str]:
 
 
 def of_applications(work: Path, setting: Setting) -> list[str]:
-    """One line an application."""
+    """Return one line per application."""
     samples: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in lines_of(applications.samples_file(work, setting)):
         samples[row["application"]][row["placement"]].append(row["seconds"])
@@ -110,7 +110,7 @@ def of_applications(work: Path, setting: Setting) -> list[str]:
 
 
 def of_joint(work: Path, setting: Setting) -> list[str]:
-    """One line a program and recorded placement."""
+    """Return one line per program and recorded placement."""
     samples = {row["name"]: row["seconds"] for row in lines_of(joint.samples_file(work, setting))}
     if not samples:
         return []
@@ -130,12 +130,12 @@ def of_joint(work: Path, setting: Setting) -> list[str]:
 
 
 def same_as(where: Mapping[str, Sequence[int]]) -> str:
-    """The plain placement that ours is, rank by rank; "": neither."""
+    """Return the plain placement that ours equals, rank by rank; "": neither."""
     return next((name for name in ("block", "cyclic") if where[name] == where["antiphon"]), "")
 
 
 def table(rows: Sequence[Line], unit: float, name: str) -> list[str]:
-    """Medians with their quartiles, what is gained, and the predicted time of each against block's."""
+    """Return medians with quartiles, the gain, and each predicted time relative to block's."""
     ways = [way for way, _, _ in PLACEMENTS if any(way in row.seconds for row in rows)]
     controlled = any(AGAIN in row.seconds for row in rows)
     heads = ["", *(f"{NAMES[way]}, {name}" for way in ways), *(["block over itself"] * controlled), "OPP over better",
@@ -160,13 +160,13 @@ def table(rows: Sequence[Line], unit: float, name: str) -> list[str]:
 
 
 def spread(samples: Sequence[float], unit: float) -> str:
-    """The median, and between which values the middle half lies."""
+    """Return the median and the range of the middle half."""
     low, middle, high = statistics.quantiles(samples, n=4) if len(samples) > 1 else [samples[0]] * 3
     return f"{unit * middle:.3g} ({unit * low:.3g}–{unit * high:.3g})"
 
 
 def order(medians: Times, told: Times) -> list[bool]:
-    """Of each two placements that differ in both, whether they do in the same direction."""
+    """Return, for each two placements that differ in both, whether they differ in the same direction."""
     found = []
     for one, other in itertools.combinations([way for way in medians if way in told], 2):
         measured, expected = medians[one] / medians[other], told[one] / told[other]

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int tag = 13;
 
-/// Everything at once: paper 5, section 5, "Direct Exchange", each rank in its own order.
+/// All messages at once: paper 5, section 5, "Direct Exchange"; each rank has its own order.
 double direct_exchange_ns(World& world, MPI_Comm comm, int size, int rank, std::int64_t bytes) {
   char* to = world.in(bytes * size);
   char* from = world.out(bytes * size);
@@ -35,8 +35,8 @@ double direct_exchange_ns(World& world, MPI_Comm comm, int size, int rank, std::
 
 }  // namespace
 
-/// Direct exchanges among the first P of `members`, for each P in `counts` and each size in `sizes`: the slowest rank's
-/// time. budget: seconds for all. From these γ is fitted.
+/// Times direct exchanges among the first P of `members`, for each P in `counts` and each size in `sizes`: the slowest
+/// rank's time. `budget` is seconds for all. γ is fitted from these times.
 void all_to_all(World& world, const Task& task) {
   const auto members = task.numbers("members", "0,1");
   const auto counts = task.numbers("counts", "2");
@@ -56,7 +56,7 @@ void all_to_all(World& world, const Task& task) {
       for (int turns = 0; more != 0; ++turns) {
         if (takes_part) {
           const double took = direct_exchange_ns(world, comm, static_cast<int>(count), static_cast<int>(place), bytes);
-          if (turns > 0) samples.push_back(took);  // the first finds connections cold
+          if (turns > 0) samples.push_back(took);  // the first turn finds connections cold
         }
         more = world.agree(static_cast<std::int64_t>(
             turns < 5 || (turns < 60 && now_ns() < until && median_of(samples).spread > 0.03)));

@@ -11,13 +11,13 @@ namespace {
 
 constexpr int tag = 17;
 
-/// How messages are strung between the members, who sit in a ring.
+/// How messages go between the members, which form a ring.
 struct Pattern {
   const char* name;
-  int messages;  ///< at once, to the next, the one after it, …
-  bool split;    ///< the bytes are divided among them
+  int messages;  ///< number at once, to the next member, the one after it, …
+  bool split;    ///< the bytes are divided among the messages
   bool one_way;  ///< only every second member sends
-  bool first;    ///< the clock stops at the first of them
+  bool first;    ///< the clock stops at the first message
 };
 
 constexpr Pattern patterns[] = {
@@ -35,7 +35,7 @@ double run_pattern(World& world, const Pattern& p, const std::vector<std::int64_
   const auto peer = [&](int away) {
     return static_cast<int>(members[static_cast<std::size_t>(((place + away) % size + size) % size)]);
   };
-  // One way: in pairs; of an odd number the last one has nobody to send to.
+  // One-way messages go in pairs; with an odd number, the last member has no partner.
   const bool sending = !p.one_way || (place % 2 == 0 && place + 1 < size);
   const bool receiving = !p.one_way || place % 2 == 1;
   const double start = now_ns();
@@ -62,8 +62,9 @@ double run_pattern(World& world, const Pattern& p, const std::vector<std::int64_
 
 }  // namespace
 
-/// Paper 4, section 4.1 and figure 5: one message against several at once, to different ranks and in both directions,
-/// for each of `sizes`, in a ring of `members`. A sample is the time of the slowest of them. budget: seconds for all.
+/// Paper 4, section 4.1 and figure 5: compares one message with several at once, to different ranks and in both
+/// directions, for each of `sizes`, in a ring of `members`. A sample is the slowest member's time. budget: seconds for
+/// all.
 void concurrency(World& world, const Task& task) {
   const auto members = task.numbers("members", "0,1");
   const auto sizes = task.numbers("sizes", "1024,16384,65536");

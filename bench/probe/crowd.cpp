@@ -16,8 +16,8 @@ struct Row {
   double looks = 0;  ///< in vain, per step
 };
 
-/// Whom a rank exchanges messages with, by turns: who is 1, 2, … places after it in its circle, and who as many before
-/// it.
+/// The ranks with which a rank exchanges messages in turn: it sends to those 1, 2, … places after it in its circle, and
+/// receives from those as many places before it.
 struct Partners {
   std::vector<int> after, before;
 };
@@ -30,7 +30,7 @@ std::vector<int> follow(const std::vector<int>& next, int rank, std::size_t most
   return found;
 }
 
-/// As many as `most` for each rank, or as the smallest circle has.
+/// Finds `most` partners for each rank, or as many as the smallest circle has.
 Partners partners_of(int rank, const std::vector<std::int64_t>& to, std::size_t most) {
   const auto ranks = static_cast<int>(to.size());
   std::vector<int> next(to.size()), last(to.size(), -1);
@@ -46,8 +46,8 @@ Partners partners_of(int rank, const std::vector<std::int64_t>& to, std::size_t 
   return {follow(next, rank, most), follow(last, rank, most)};
 }
 
-/// Steps of one message to one rank and one from another, as in the rounds of a collective: each step others, since
-/// what goes to the same rank again and again costs less.
+/// Makes steps of one message to one rank and one from another, as in a collective's rounds. Each step has other ranks,
+/// because sending to the same rank again and again costs less.
 Row row_of_steps(World& world, const Partners& partners, std::int64_t bytes, int steps, bool yields) {
   const auto count = static_cast<int>(bytes);
   char* in = world.in(bytes);
@@ -68,9 +68,9 @@ Row row_of_steps(World& world, const Partners& partners, std::int64_t bytes, int
 
 }  // namespace
 
-/// What a message costs processors while all ranks send: by turns to the rank that `to` names for each (a permutation),
-/// to the one that it names for that one, …, `partners` (4) of them; steps (200). Per step each rank's time, and how
-/// often it looked in vain; for each of `sizes`. budget: seconds for all.
+/// Measures the processor time of a message while all ranks send. Each rank sends in turn to the rank that `to`, a
+/// permutation, names for it, to the one that it names for that rank, …: `partners` (4) of them, in steps (200). Prints
+/// for each of `sizes` each rank's time per step and its number of looks in vain. budget: seconds for all.
 void crowd(World& world, const Task& task) {
   const auto steps = static_cast<int>(task.number("steps", 200));
   const auto to = task.numbers("to", "");
@@ -85,7 +85,7 @@ void crowd(World& world, const Task& task) {
     std::int64_t more = 1;
     for (int row = 0; more != 0; ++row) {
       const Row seen = row_of_steps(world, partners, bytes, steps, yields);
-      if (row > 0) {  // the first finds connections cold
+      if (row > 0) {  // the first row finds connections cold
         step_ns.push_back(seen.step_ns);
         looks.push_back(seen.looks);
       }

@@ -11,12 +11,12 @@ namespace probe {
 namespace {
 
 constexpr int most_messages = 1024;
-constexpr double alone_below_ns = 1e6;    ///< what is shorter is measured on one pair at a time
-constexpr double block_ns = 20e6;         ///< what one turn of a quantity should take
-constexpr double least_sample_ns = 16e6;  ///< of one sample of the gap
-constexpr double gap_bytes = 2e5;         ///< of one sample of the gap, if its messages are short
+constexpr double alone_below_ns = 1e6;    ///< shorter messages are measured on one pair at a time
+constexpr double block_ns = 20e6;         ///< target time of one turn of a quantity
+constexpr double least_sample_ns = 16e6;  ///< of the gap
+constexpr double gap_bytes = 2e5;         ///< of one sample of the gap if its messages are short
 
-/// All samples of one size, from all pairs; on the root.
+/// All samples of one size from all pairs; only the root has them.
 struct Point {
   std::int64_t bytes = 0;
   int gap_count = 8;
@@ -39,7 +39,7 @@ class Curves {
     for (const auto bytes : sizes) {
       measure(bytes, (refine ? 0.6 : 0.95) * budget_.left_s() * weight_of(bytes) / weight);
       weight -= weight_of(bytes);
-      // What a size leaves unused is for those after it.
+      // Later sizes get the time that a size leaves unused.
       if (refine && weight > 0) weight = std::max(weight, weight_of(bytes));
     }
     if (refine) refine_all();
@@ -49,7 +49,7 @@ class Curves {
   static double weight_of(std::int64_t bytes) { return 1 + static_cast<double>(bytes) / 65536; }
   void wait() const { world_.barrier(); }
 
-  /// The median round trip right now, known to all.
+  /// Returns the present median round trip on all ranks.
   double estimate(std::int64_t bytes) {
     wait();
     const auto all = pooled(round_trips(world_, seat(0, 0), bytes, even_ ? bytes : 0, 3, pause_us_).round_ns);
@@ -66,14 +66,14 @@ class Curves {
     to.insert(to.end(), from.begin(), from.end());
   }
 
-  /// Who measures in a turn. Long messages wait for the link, and all pairs can measure at once; short ones cost
-  /// processor time, which ranks may share (an emulated cluster): of those one pair after the other.
+  /// Decides who measures in a turn. Long messages wait for the link, so all pairs can measure at once. Short ones cost
+  /// processor time, which ranks may share (in an emulated cluster), so those pairs measure one after the other.
   [[nodiscard]] Seat seat(double round_ns, int turn) const {
     if (round_ns > alone_below_ns) return seat_in(round_, world_.rank());
     return seat_in({round_[static_cast<std::size_t>(turn) % round_.size()]}, world_.rank());
   }
 
-  /// One turn of every quantity of a size.
+  /// Does one turn of every quantity of a size.
   void turn(Point& point, double round_ns, int turns) {
     const Seat seat = this->seat(round_ns, turns);
     const int reps = static_cast<int>(std::clamp(block_ns / (round_ns + pause_us_ * 1e3), 2.0, 30.0));
@@ -89,7 +89,7 @@ class Curves {
     append(point.receive_ns, pooled(delayed_receives(world_, seat, point.bytes, std::max(2, reps / 3), delay_ns)));
   }
 
-  /// Doubles the number of messages until the gap does not change any more.
+  /// Doubles the number of messages until the gap settles.
   int settled_count(std::int64_t bytes, double round_ns) {
     int count = static_cast<int>(std::clamp(gap_bytes / (static_cast<double>(bytes) + 256), 4.0, 128.0));
     double before = 0;
@@ -98,7 +98,7 @@ class Curves {
       const auto all = pooled(gap(world_, seat(round_ns, 0), bytes, count));
       const double now = world_.agree(world_.is_root() ? median_of(all).value : 0.0);
       if (before == 0 && now * count < least_sample_ns) {
-        // Bursts that links let through must be over in half of it.
+        // Half of the messages must be enough to get past the bursts that links let through.
         count = std::clamp(static_cast<int>(least_sample_ns / now), count, most_messages) / 2;
         before = now;
         continue;
@@ -110,7 +110,7 @@ class Curves {
     return count;
   }
 
-  /// Turns until the medians are known, or the time for this size is up.
+  /// Repeats turns until the medians are known or the time for this size is up.
   void measure(std::int64_t bytes, double seconds) {
     Point& point = points_[bytes];
     point.bytes = bytes;
@@ -134,20 +134,20 @@ class Curves {
            median_of(p.receive_ns).spread < narrow_;
   }
 
-  /// How far the middle of three sizes is from the line between its neighbours: in the gap or the time of a message.
+  /// How far the middle of three sizes is off the line between its neighbours, in the gap or the time of a message.
   static double miss(const Point& a, const Point& b, const Point& c) {
     double most = 0;
     for (const auto quantity : {&Point::round_ns, &Point::gap_ns, &Point::receive_ns}) {
       const double x = median_of(a.*quantity).value, y = median_of(b.*quantity).value, z = median_of(c.*quantity).value;
       const double line = x + (z - x) * static_cast<double>(b.bytes - a.bytes) / static_cast<double>(c.bytes - a.bytes);
-      // Of or(m) only jumps matter: where a message begins to wait for its receiver.
+      // Of or(m), only jumps matter: they show where a message begins to wait for its receiver.
       const double matters = quantity == &Point::receive_ns ? 0.1 : 1;
       most = std::max(most, matters * std::abs(line - y) / y);
     }
     return most;
   }
 
-  /// A size between two neighbours of which nothing is known yet; 0 if they are close enough.
+  /// Returns an unmeasured size between two neighbours; 0 if these are close enough.
   static std::int64_t between(std::int64_t a, std::int64_t b) {
     if (b - a < 64 || static_cast<double>(b) < 1.12 * static_cast<double>(a)) return 0;
     const double middle =
@@ -155,7 +155,7 @@ class Curves {
     return static_cast<std::int64_t>(middle) / 8 * 8;
   }
 
-  /// The interval that misses most, on the root: around each size whose neighbours do not predict it.
+  /// Returns, on the root, a size in the worst interval, next to a size that its neighbours do not predict.
   [[nodiscard]] std::int64_t next_size() const {
     std::int64_t best = 0;
     double worst = tolerance_;
@@ -163,7 +163,7 @@ class Curves {
       const auto a = std::prev(b), c = std::next(b);
       const double missed = miss(a->second, b->second, c->second);
       const std::int64_t left = between(a->first, b->first), right = between(b->first, c->first);
-      // The wider of its two sides, by ratio.
+      // Takes the wider of its two sides, by ratio.
       const double left_ratio =
           static_cast<double>(b->first) / static_cast<double>(std::max<std::int64_t>(a->first, 1));
       const double right_ratio = static_cast<double>(c->first) / static_cast<double>(b->first);
@@ -210,10 +210,10 @@ class Curves {
 
 }  // namespace
 
-/// pLogP by the method of the MPI LogP benchmark on all `pairs` at once. sizes: to begin with; refine=1: more are added
-/// where lines between neighbours miss by more than `tolerance`. narrow: wanted half width of the medians' interval.
-/// budget: seconds. even=1: plain ping-pong (m both ways), round trips only; pause_us: the link rests before each round
-/// trip, round trips only.
+/// Measures pLogP by the method of the MPI LogP benchmark, on all `pairs` at once. sizes: the first ones; refine=1 adds
+/// more where lines between neighbours are off by more than `tolerance`. narrow: the desired half width of the medians'
+/// interval. budget: seconds. even=1: plain ping-pong (m both ways), only round trips; pause_us: the link rests before
+/// each round trip, only round trips.
 void curves(World& world, const Task& task) {
   Curves(world, task).run(task.numbers("sizes", "0,64,1024,4096,16384,65536,262144,1048576"), task.number("refine", 1));
 }

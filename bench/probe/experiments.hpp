@@ -5,7 +5,7 @@
 
 namespace probe {
 
-// What `--do NAME` can be; each is described above its definition, with its keys.
+// The experiments of `--do NAME`. Each is described with its keys above its definition.
 void identify(World& world, const Task& task);
 void round_trip_matrix(World& world, const Task& task);
 void stream_matrix(World& world, const Task& task);

@@ -22,7 +22,7 @@ std::string first_line(const char* path) {
   return line;
 }
 
-/// What follows a key in a file of lines `key: text`; empty if no line has it.
+/// Returns the text after a key in a file of lines `key: text`; empty if no line has it.
 std::string value_of(const char* path, const char* key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -62,7 +62,7 @@ double clock_resolution_ns() {
 
 }  // namespace
 
-/// Who takes part: for the profile's fingerprint, not for finding the topology.
+/// Collects who takes part, for the profile's fingerprint; the topology is found without it.
 void identify(World& world, const Task&) {
   char name[MPI_MAX_PROCESSOR_NAME] = {};
   int length = 0;

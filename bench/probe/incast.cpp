@@ -13,7 +13,7 @@ namespace probe {
 namespace {
 
 constexpr int tag = 11;
-/// Longer than any port's queue.
+/// How long to wait for reports of duplicates: longer than any port's queue.
 constexpr int report_ms = 30;
 
 struct Outcome {
@@ -27,20 +27,20 @@ struct Flow {
   int to = 0;
 };
 
-/// Some senders, one receiver or one for each; every rank takes part in the agreement.
+/// Several senders with one receiver or one each. All ranks take part in the agreement.
 class Incast {
  public:
   Incast(World& world, std::vector<Flow> flows, std::int64_t piece, double rate)
       : world_(world), flows_(std::move(flows)), piece_(piece), rate_bytes_per_s_(rate) {}
 
-  /// All senders at once send `bytes` each. Before, each does so alone: their TCP windows have opened by then.
+  /// All senders send `bytes` each at once. Each does so alone before, so that its TCP window is open.
   Outcome attempt(std::int64_t bytes) {
     world_.quiet_barrier();
     for (const Flow& flow : flows_) exchange({flow}, bytes);
     const double before = lost_segments();
     const double took_ns = exchange(flows_, bytes);
     world_.quiet_barrier();
-    // What was sent twice comes through the same queue, and is reported only then.
+    // Segments that were sent twice pass the same queue, and are reported only then.
     for (int ms = 0; ms < report_ms && before >= 0 && lost_segments() > before; ++ms) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -48,7 +48,7 @@ class Incast {
   }
 
  private:
-  /// Who is asked sends all.
+  /// Each sender sends all its bytes when it is asked.
   void send_all(int receiver, std::int64_t bytes) {
     MPI_Recv(nullptr, 0, MPI_CHAR, receiver, tag, world_.comm(), MPI_STATUS_IGNORE);
     std::vector<MPI_Request> requests;
@@ -70,7 +70,7 @@ class Incast {
     return requests;
   }
 
-  /// All flows at once; how long a receiver's took, 0 at all others.
+  /// Runs all flows at once. Returns a receiver's time, and 0 on the other ranks.
   double exchange(const std::vector<Flow>& flows, std::int64_t bytes) {
     std::vector<MPI_Request> requests;
     char* to = world_.in(bytes * static_cast<std::int64_t>(flows.size()));
@@ -91,8 +91,8 @@ class Incast {
     return requests.empty() ? 0 : now_ns() - start;
   }
 
-  /// Packets were lost if some were sent again that had not come; where that cannot be known, if it took as long as a
-  /// timeout does.
+  /// Packets were lost if some that had not come were sent again. Where that is unknown, a time as long as a timeout
+  /// means a loss.
   Outcome judge(std::int64_t bytes, double took_ns, double lost_here) const {
     const auto all = world_.gather({took_ns, lost_here});
     std::vector<double> said(2);
@@ -111,8 +111,8 @@ class Incast {
   double rate_bytes_per_s_;
 };
 
-/// `trials` attempts, and as many again after a loss; true if packets were lost in one of them at most: what receivers
-/// report as sent twice may itself be lost.
+/// Makes `trials` attempts, and as many again after a loss. Returns true if at most one attempt lost packets, because a
+/// receiver's report of a duplicate may be lost too.
 bool all_arrive(World& world, Incast& incast, std::size_t senders, std::int64_t total, int trials,
                 const std::string& label) {
   std::vector<double> seconds;
@@ -137,10 +137,9 @@ bool all_arrive(World& world, Incast& incast, std::size_t senders, std::int64_t 
 
 }  // namespace
 
-/// How many bytes may be under way to one rank, or through one link, before packets are lost. receivers: one, or one
-/// for each sender; senders: tried are all of them, half of them, …, down to `least` (2); piece (8192): the messages'
-/// length; rate: bytes per second of what they share; from, to: total bytes that are searched between; trials (5);
-/// budget.
+/// Finds how many bytes may be in transit to one rank, or through one link, before packets are lost. receivers: one, or
+/// one per sender; senders: all, half of them, …, down to `least` (2); piece (8192): length of a message; rate: bytes
+/// per second of the shared link; from, to: range of total bytes to search; trials (5); budget.
 void incast(World& world, const Task& task) {
   const auto senders = task.numbers("senders", "1");
   const auto receivers = task.numbers("receivers", "0");
@@ -159,8 +158,8 @@ void incast(World& world, const Task& task) {
       return all_arrive(world, incast, count, static_cast<std::int64_t>(total), trials, task.text("label", ""));
     };
     const auto time_left = [&] { return world.agree(static_cast<std::int64_t>(budget.left_s() > 0)) != 0; };
-    // All of the range at first in steps of two from below: a loss is costly, and large ones say nothing about small
-    // ones.
+    // The first search covers the range in steps of two from below: a loss costs much, and large losses say nothing
+    // about small ones.
     double total = low;
     for (; total <= high && time_left(); total *= 2) {
       if (!arrive(total)) break;

@@ -8,11 +8,12 @@
 
 namespace probe {
 
-/// Whether testing in vain keeps the core: MPICH's tests do, Open MPI's give it to the next rank where ranks share it.
+/// Tells whether a vain test keeps the core: MPICH's does; Open MPI's gives it to the next rank if ranks share the
+/// core.
 bool tests_keep_the_core();
 
-/// One look at messages as Antiphon's schedules wait for theirs: whether all are done; if not, others had the core
-/// (`yields`: tests keep it).
+/// Looks once at messages, as Antiphon's schedules do. Returns whether all are done; if not, others have had the core
+/// meanwhile (`yields`: a test keeps it, so this gives it away).
 bool look(std::span<MPI_Request> requests, bool yields);
 
 }  // namespace probe

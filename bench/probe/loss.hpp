@@ -8,8 +8,8 @@
 
 namespace probe {
 
-/// A counter of this node's TCP (its network namespace's) since it started; nothing where the kernel does not say. The
-/// files have a line of names and a line of values of each protocol.
+/// Returns a counter of this node's TCP (of its network namespace) since its start, or nothing if the kernel lacks it.
+/// The files have a line of names and a line of values for each protocol.
 inline std::optional<double> tcp_counter(const char* path, const std::string& protocol, const std::string& wanted) {
   std::ifstream file(path);
   std::string names, values;
@@ -24,14 +24,14 @@ inline std::optional<double> tcp_counter(const char* path, const std::string& pr
   return std::nullopt;
 }
 
-/// TCP segments that this node has sent again; -1 where the kernel does not say.
+/// Number of TCP segments that this node has sent again; -1 if the kernel does not say.
 inline double retransmitted_segments() {
   return tcp_counter("/proc/self/net/snmp", "Tcp:", "RetransSegs").value_or(-1);
 }
 
-/// TCP segments that this node has lost: sent again, less those that their receivers then had twice (a loss probe is
-/// sent when a queue is longer than the round trips before, and reported by a duplicate acknowledgement). -1 where the
-/// kernel does not say.
+/// Number of TCP segments that this node has lost: those sent again, less those that receivers report as duplicates.
+/// TCP sends a loss probe if a queue takes longer than earlier round trips; it causes such a report. -1 if the kernel
+/// does not say.
 inline double lost_segments() {
   const double again = retransmitted_segments();
   if (again < 0) return -1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Measures a network with plain point-to-point messages: `--do EXPERIMENT;KEY=VALUE;…`, one after the other.
-/// What to measure, and what it means, is decided by `antiphon probe`, which starts this.
+/// `antiphon probe` starts this program, decides what to measure, and interprets the results.
 #include <cstdio>
 #include <exception>
 #include <string_view>

@@ -7,7 +7,7 @@ namespace probe {
 
 namespace {
 
-/// The pairs of a round, a few at a time: the others sleep.
+/// Splits a round into parts with few pairs; the other pairs sleep meanwhile.
 std::vector<Round> parts_of(const Round& round, std::int64_t at_once) {
   std::vector<Round> parts;
   const auto step = static_cast<std::size_t>(at_once > 0 ? at_once : static_cast<std::int64_t>(round.size()));
@@ -18,7 +18,7 @@ std::vector<Round> parts_of(const Round& round, std::int64_t at_once) {
   return parts;
 }
 
-/// [[first, second, [sample, …]], …] of what the pairs measured.
+/// Returns what the pairs measured as [[first, second, [sample, …]], …].
 antiphon::Json by_pair(const Round& round, const std::vector<std::vector<double>>& samples) {
   antiphon::Json rows = antiphon::Json::array();
   for (const Pair& pair : round)
@@ -53,8 +53,8 @@ void run_rounds(World& world, const Task& task, const char* unit, Measure measur
 
 }  // namespace
 
-/// Latency between pairs: round trips of `bytes` (1) each way, `reps` (10) of each pair after two that are not counted.
-/// rounds: which pairs (all); at_once: how many pairs of a round at the same time (all of them); repeat, budget.
+/// Measures latency between pairs: round trips of `bytes` (1) each way, `reps` (10) per pair after two that do not
+/// count. rounds: which pairs (all); at_once: number of pairs of a round at the same time (all); repeat, budget.
 void round_trip_matrix(World& world, const Task& task) {
   const auto bytes = task.number("bytes", 1);
   const auto reps = static_cast<int>(task.number("reps", 10));
@@ -64,9 +64,9 @@ void round_trip_matrix(World& world, const Task& task) {
   });
 }
 
-/// Bandwidth between pairs: streams of `bytes` (262144) in pieces of `piece` (16384), `window` (2) under way; first
-/// there, then back, so each row holds two rates (there, back) per repetition. rounds, at_once, repeat, budget as
-/// above.
+/// Measures bandwidth between pairs: streams of `bytes` (262144) in pieces of `piece` (16384), `window` (2) in transit,
+/// first forward, then back, so each row has two rates (forward, back) per repetition. rounds, at_once, repeat, budget
+/// as above.
 void stream_matrix(World& world, const Task& task) {
   const auto bytes = task.number("bytes", 262144);
   const auto piece = task.number("piece", 16384);
@@ -77,7 +77,7 @@ void stream_matrix(World& world, const Task& task) {
     if (!back) return samples;
     world.quiet_barrier();
     const auto other = stream(world, {seat.peer, !seat.is_first}, bytes, piece, window);
-    // What the second measured goes to the first, whose row it is in.
+    // The first of the pair reports, so it gets the second one's results.
     if (seat.taken()) {
       double rate = other.empty() ? 0 : other[0];
       if (seat.is_first) {

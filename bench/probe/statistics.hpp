@@ -8,13 +8,14 @@
 
 namespace probe {
 
-/// A median, and the half width of its 95 % confidence interval as a share of it.
+/// A median, and the half width of its 95 % confidence interval relative to it.
 struct Median {
   double value = 0;
   double spread = 1e9;
 };
 
-/// Order statistics, no distribution assumed (normal approximation to the binomial; below 8 samples: the extremes).
+/// Uses order statistics and assumes no distribution (normal approximation to the binomial; below 8 samples the
+/// extremes).
 inline Median median_of(std::vector<double> samples) {
   if (samples.empty()) return {};
   std::sort(samples.begin(), samples.end());

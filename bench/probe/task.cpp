@@ -87,7 +87,7 @@ std::vector<Round> Task::rounds(const std::string& key, int ranks) const {
 }
 
 std::vector<Round> all_pairs(int ranks) {
-  const int seats = ranks + ranks % 2;  // with an odd number one sits out in each round
+  const int seats = ranks + ranks % 2;  // with an odd number, one rank pauses in each round
   std::vector<Round> rounds;
   for (int turn = 0; turn + 1 < seats; ++turn) {
     Round round;

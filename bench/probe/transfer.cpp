@@ -21,7 +21,7 @@ void receive(World& world, int peer, std::int64_t bytes) {
   MPI_Recv(world.in(bytes), static_cast<int>(bytes), MPI_CHAR, peer, tag, world.comm(), MPI_STATUS_IGNORE);
 }
 
-/// Lets time pass without MPI, and without leaving the processor's caches to others longer than they need.
+/// Lets time pass without MPI, and without leaving the processor's caches to others longer than needed.
 void idle(double delay_ns) {
   constexpr double awake_ns = 1e6;
   const double end = now_ns() + delay_ns;
@@ -87,7 +87,7 @@ std::vector<double> gap(World& world, const Seat& seat, std::int64_t bytes, int 
     return {};
   }
   const double slower = std::max(own, receive_number(world, seat.peer));
-  // The one latency in it counts for nothing among many.
+  // The single latency in this time is negligible among many messages.
   return {count < enough_for_total ? slower : std::max(slower, (now_ns() - start) / count)};
 }
 

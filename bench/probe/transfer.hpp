@@ -8,12 +8,12 @@
 
 namespace probe {
 
-/// Two ranks that measure together; the first is the one whose clock is read where only one is.
+/// Two ranks that measure together. Where one clock is enough, the first one's is read.
 struct Pair {
   int first = 0;
   int second = 0;
 };
-/// Pairs that share no rank, so that all of them can measure at the same time.
+/// Pairs that share no rank, so that all can measure at the same time.
 using Round = std::vector<Pair>;
 
 /// This rank's part in a round.
@@ -24,27 +24,27 @@ struct Seat {
 };
 Seat seat_in(const Round& round, int rank);
 
-/// Times of messages there and back, as the first of a pair sees them.
+/// Times of messages to the partner and back, as the first of a pair sees them.
 struct Trips {
   std::vector<double> round_ns;  ///< from before the send to after the reply
-  std::vector<double> send_ns;   ///< of that, inside MPI_Send: os(m)
+  std::vector<double> send_ns;   ///< the part inside MPI_Send: os(m)
 };
 
-/// `reps` times: m bytes there, `reply_bytes` back. `pause_us`: the link rests that long before each.
+/// Makes `reps` round trips: m bytes to the partner, `reply_bytes` back. The link rests for `pause_us` before each.
 Trips round_trips(World& world, const Seat& seat, std::int64_t bytes, std::int64_t reply_bytes, int reps,
                   int pause_us = 0);
 
-/// One sample of g(m): the first sends `count` messages as fast as it can; the second half of them is timed, when
-/// buffers are full and bursts are over (MPI LogP benchmark: saturation), at both ends, of which the slower one counts:
-/// long messages leave into buffers, short ones arrive in heaps, of which even the time of all says more. One number on
-/// the first, else none.
+/// Takes one sample of g(m): the first sends `count` messages as fast as it can. The second half is timed, when buffers
+/// are full and bursts are over (MPI LogP benchmark: saturation). Both ends time it, and the slower counts, because
+/// long messages leave into buffers and short ones arrive in heaps. For few messages the time of all is more
+/// informative. Returns one number on the first, else none.
 std::vector<double> gap(World& world, const Seat& seat, std::int64_t bytes, int count);
 
-/// `reps` samples of or(m): the message is there long before it is received (delayed receiver).
+/// Takes `reps` samples of or(m): the message arrives long before it is received (delayed receiver).
 std::vector<double> delayed_receives(World& world, const Seat& seat, std::int64_t bytes, int reps, double delay_ns);
 
-/// Bytes per second of one stream of `total_bytes` from the first to the second, in pieces of which `window` are under
-/// way. Measured on the last three quarters, where they arrive; one number on the first, else none.
+/// Bytes per second of one stream of `total_bytes` from the first to the second, in pieces, `window` of them in
+/// transit. Measures the last three quarters at the receiving end. Returns one number on the first, else none.
 std::vector<double> stream(World& world, const Seat& seat, std::int64_t total_bytes, std::int64_t piece_bytes,
                            int window);
 

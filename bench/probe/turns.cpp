@@ -8,9 +8,9 @@
 
 namespace probe {
 
-/// For how long a rank that waits holds a core that it shares: the first of `awake` (all ranks) gives its core away
-/// again and again while the others of them look for two messages; each time it comes back when everybody else on its
-/// core has had a turn. All other ranks sleep.
+/// Measures how long a waiting rank holds a core that it shares. The first of `awake` (default: all ranks) gives its
+/// core away again and again while the others look for two messages; each time it returns when everyone else on its
+/// core has had a turn. All ranks outside `awake` sleep.
 void turns(World& world, const Task& task) {
   constexpr int settling = 500;
   constexpr int often = 2000;

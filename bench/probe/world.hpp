@@ -10,12 +10,12 @@
 
 namespace probe {
 
-/// Nanoseconds on the clock that never jumps.
+/// Nanoseconds on the monotonic clock.
 inline double now_ns() {
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// All ranks of the probe, and how they agree. Everything here is collective unless it says otherwise.
+/// All ranks of the probe, and how they agree. Its functions are collective unless they say otherwise.
 class World {
  public:
   World();
@@ -28,19 +28,19 @@ class World {
   [[nodiscard]] bool is_root() const { return rank_ == 0; }
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
 
-  /// Ranks that wait here poll, as they do inside collectives.
+  /// Waits by polling, as ranks do inside collectives.
   void barrier() const { MPI_Barrier(comm_); }
-  /// Ranks that wait here sleep, and leave their cores to those that measure.
+  /// Waits by sleeping, which leaves the cores to ranks that measure.
   void quiet_barrier() const;
-  /// The root's value, on every rank.
+  /// Returns the root's value on every rank.
   [[nodiscard]] std::int64_t agree(std::int64_t of_root) const;
   [[nodiscard]] double agree(double of_root) const;
-  /// The largest of all ranks' values, on every rank.
+  /// Returns the largest of all ranks' values on every rank.
   [[nodiscard]] double largest(double mine) const;
-  /// Everyone's numbers, by rank, on the root; empty elsewhere.
+  /// Returns everyone's numbers by rank on the root, and nothing elsewhere.
   [[nodiscard]] std::vector<std::vector<double>> gather(const std::vector<double>& mine) const;
 
-  /// A buffer of at least that many bytes, touched; its contents do not matter.
+  /// Returns a buffer of at least that many bytes, already touched; its contents do not matter.
   char* out(std::int64_t bytes) { return grown(out_, bytes); }
   char* in(std::int64_t bytes) { return grown(in_, bytes); }
 
@@ -53,7 +53,7 @@ class World {
   std::vector<char> out_, in_;
 };
 
-/// What a task may spend; only the root's view counts.
+/// The time that a task may spend; only the root's view counts.
 class Budget {
  public:
   explicit Budget(double seconds) : end_ns_(now_ns() + seconds * 1e9) {}

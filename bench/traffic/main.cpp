@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Makes collective calls and tells what crossed each node's network interfaces meanwhile.
+/// Makes collective calls and reports what crossed each node's network interfaces meanwhile.
 #include <mpi.h>
 
 #include <cstdint>
@@ -22,7 +22,7 @@ const char* const usage =
     "  CASE   COLLECTIVE:BYTES:ROOT:CALLS, bytes of a block; reductions take them as doubles\n"
     "Prints one JSON object a case on stdout: the bytes and packets of each node's interfaces.\n";
 
-/// Time for acknowledgements, and for what a library sends late, to be on the safe side of a reading.
+/// Time for acknowledgements and late messages of a library to pass before a reading.
 constexpr useconds_t settle_us = 60000;
 
 struct Case {
@@ -35,7 +35,7 @@ struct Counters {
   double sent_again = 0;  ///< TCP segments
 };
 
-/// Of all interfaces of this network namespace but the loopback.
+/// Sums all interfaces of this network namespace except the loopback.
 Counters read_counters() {
   std::ifstream file("/proc/self/net/dev");
   Counters sum;
@@ -82,7 +82,7 @@ class Caller {
     }
   }
 
-  /// False: there is no such collective.
+  /// Returns false if there is no such collective.
   bool call() {
     const MPI_Comm w = MPI_COMM_WORLD;
     char* in = in_.data();
@@ -128,7 +128,7 @@ void settle() {
   usleep(settle_us);
 }
 
-/// The node of each rank, numbered in the order of their first ranks.
+/// Returns the node of each rank; nodes are numbered in the order of their first ranks.
 std::vector<int> find_nodes(int rank, int size) {
   MPI_Comm node;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
@@ -152,7 +152,7 @@ void print(const Case& c, const std::vector<int>& node_of_rank, const std::vecto
   std::printf("], \"nodes\": [");
   int node = 0;
   for (std::size_t r = 0; r < node_of_rank.size(); ++r) {
-    if (node_of_rank[r] != node) continue;  // a node's first rank speaks for it
+    if (node_of_rank[r] != node) continue;  // a node's first rank reports for it
     const double* d = &all[5 * r];
     std::printf(
         "%s{\"sent_bytes\": %.0f, \"sent_packets\": %.0f, \"received_bytes\": %.0f, \"received_packets\": %.0f, "
@@ -172,7 +172,7 @@ void measure(const Case& c, int rank, int size, const std::vector<int>& node_of_
   }
   settle();
   const Counters before = read_counters();
-  MPI_Barrier(MPI_COMM_WORLD);  // nobody sends before all have read
+  MPI_Barrier(MPI_COMM_WORLD);  // nobody may send before all have read
   for (int i = 0; i < c.calls; ++i) caller.call();
   settle();
   const Counters after = read_counters();

@@ -9,10 +9,10 @@
 
 namespace antiphon {
 
-/// Who sends how much to whom: what a set of schedules adds up to.
+/// The number of messages and bytes between each pair of ranks, summed over a set of schedules.
 struct Traffic {
   int size = 0;
-  std::vector<std::int64_t> messages;  ///< [from · size + to]: pieces, tokens included
+  std::vector<std::int64_t> messages;  ///< [from · size + to]: pieces, including tokens
   std::vector<std::int64_t> bytes;     ///< [from · size + to]
 
   explicit Traffic(int ranks) : size(ranks), messages(cells(ranks)), bytes(cells(ranks)) {}
@@ -26,8 +26,8 @@ struct Traffic {
   static std::size_t cells(int ranks) { return static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks); }
 };
 
-/// The messages that all ranks' schedules (one a rank) send; a multicast counts for each of its receivers. Throws
-/// InvalidArgument for a peer that does not exist.
+/// Returns the messages that the schedules of all ranks (one per rank) send; a multicast counts for each of its
+/// receivers. Throws InvalidArgument for a peer that does not exist.
 Traffic traffic_of(std::span<const Schedule> schedules);
 
 }  // namespace antiphon

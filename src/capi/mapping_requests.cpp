@@ -5,9 +5,9 @@
 
 #include "antiphon/error.hpp"
 #include "antiphon/mapping.hpp"
-#include "mapping/fill.hpp"
 #include "mapping/json.hpp"
 #include "mapping/search/random.hpp"
+#include "mapping/slot_allocator.hpp"
 
 namespace antiphon {
 

@@ -6,50 +6,51 @@
 #include "antiphon/codec.hpp"
 #include "codecs/kernels/kernel.hpp"
 
-/// What a codec is, to the rest of the library: one file src/codecs/<name>.cpp that defines `const Codec <name>`.
+/// The interface between one codec and the rest of the library. Each file src/codecs/<name>.cpp defines one codec as
+/// `const Codec <name>`.
 namespace antiphon::codec {
 
-/// How a message is to be encoded. Codecs without parameters use the codec alone.
-struct Plan {
+/// How a message is encoded. Codecs without parameters ignore `spec`.
+struct Encoding {
   Id codec = Id::stored;
   Spec spec;
 };
 
-/// Earlier messages that a frame builds on.
-struct Past {
-  References messages = {nullptr, nullptr, nullptr};    ///< each as long as the message
-  std::uint16_t distances[max_references] = {0, 0, 0};  ///< how many kept frames back each lies
-  std::uint16_t hash = 0;                               ///< of all of them together
+/// The earlier messages that a frame builds on.
+struct ReferenceSet {
+  References messages = {nullptr, nullptr, nullptr};    ///< each is as long as the message
+  std::uint16_t distances[max_references] = {0, 0, 0};  ///< how many kept frames back each message lies
+  std::uint16_t hash = 0;                               ///< combined hash of all the messages
 };
 
 struct EncodeJob {
   ConstBytes raw;
-  const Plan& plan;
-  const Past& past;
+  const Encoding& encoding;
+  const ReferenceSet& references;
   const Kernel& kernel;
   Work& work;
 };
 
-/// Where a decoder finds the messages that a frame names.
-class PastSource {
+/// The place where a decoder finds the messages that a frame refers to.
+class ReferenceSource {
  public:
-  virtual ~PastSource() = default;
-  /// Sets `message` to what lies `distance` kept frames back, and its hash; an error where there is none of that
-  /// length.
+  virtual ~ReferenceSource() = default;
+  /// Sets `message` and `hash` to the message that lies `distance` kept frames back. Returns an error if no message of
+  /// that length lies there.
   virtual Error find(std::uint16_t distance, std::size_t bytes, const std::uint8_t*& message, std::uint16_t& hash) = 0;
 };
 
 struct DecodeJob {
   ConstBytes body;
   Bytes raw_out;
-  PastSource* past;  ///< nullptr: there is none
+  ReferenceSource* references;  ///< nullptr if the decoder has no earlier messages
   const Kernel& kernel;
   Work& work;
 };
 
-/// What a codec expects to reach on a message.
+/// What a codec expects to achieve on a message.
 struct Estimate {
-  double bytes = 0;  ///< of the whole body; 0: not for this message
+  double bytes = 0;  ///< size of the whole body; 0: the codec does not suit this message
   double encode_bytes_per_s = 0;
   double decode_bytes_per_s = 0;
   Spec spec;
@@ -60,14 +61,14 @@ struct Codec {
   const char* name;
   const char* summary;
   bool (*available)();
-  /// Writes the body to `out` (bound() bytes) and returns its length; 0 where it would be no shorter than the message.
+  /// Writes the body to `out` (bound() bytes) and returns its length, or 0 if it would be no shorter than the message.
   std::size_t (*encode)(const EncodeJob&, Bytes out);
   Error (*decode)(const DecodeJob&);
-  /// nullptr: never chosen by itself.
+  /// Predicts size and speed. nullptr: the codec is used only when the caller asks for it by name.
   Estimate (*estimate)(ConstBytes raw, const Options&, const Kernel&, Work&);
 };
 
-/// All codecs (generated from the files in src/codecs); nullptr for an id that has none.
+/// All codecs; the list is generated from the files in src/codecs. find_codec() returns nullptr for an unknown id.
 std::span<const Codec* const> codecs();
 const Codec* find_codec(Id id);
 

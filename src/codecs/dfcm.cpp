@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DFCM of paper 3 as the codec of one frame by itself (docs/reference/codecs/dfcm.md). It is slower and mostly worse
-// than the others, so it is never chosen by itself: it is here to be compared with. Kept from frame to frame, as the
-// paper has it, it is a DfcmPredictor.
+// DFCM of paper 3 as a codec of single frames (docs/reference/codecs/dfcm.md). It is slower than the other codecs and
+// usually compresses worse, so it serves only for comparisons and is used only when the caller asks for it.
+// DfcmPredictor is the form of the paper, with tables that are kept from frame to frame.
 #include <cstring>
 
 #include "codecs/codec.hpp"
@@ -21,7 +21,7 @@ DfcmPredictor& fresh_predictor() {
 
 std::size_t encode_body(const EncodeJob& job, Bytes out) {
   if (out.size() < DfcmPredictor::bound(job.raw.size())) {
-    // The frame's room is less than the worst case, which is then stored.
+    // The frame has less room than the worst case needs, so the codec writes to memory of its own first.
     thread_local std::unique_ptr<std::uint8_t[]> room;
     thread_local std::size_t room_bytes = 0;
     const std::size_t needed = DfcmPredictor::bound(job.raw.size());

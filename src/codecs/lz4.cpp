@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact repeats by LZ4 blocks (docs/reference/codecs/lz4.md).
+// Encodes exact repeats as LZ4 blocks (docs/reference/codecs/lz4.md).
 #include <algorithm>
 
 #include "codecs/codec.hpp"
@@ -9,7 +9,7 @@ namespace antiphon::codec {
 
 namespace {
 
-constexpr double encode_bytes_per_s = 2e9;  // on data that it compresses at all
+constexpr double encode_bytes_per_s = 2e9;  // measured only on data that LZ4 compresses
 constexpr double decode_bytes_per_s = 4e9;
 constexpr std::size_t max_bytes = 0x7e000000;  // LZ4_MAX_INPUT_SIZE
 constexpr std::size_t sample_bytes = 16 << 10;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Differences between the values of one message, as bit planes (docs/reference/codecs/spatial.md).
+// Encodes the differences between the values of one message as bit planes (docs/reference/codecs/spatial.md).
 #include "codecs/body/planes.hpp"
-#include "codecs/plan/search.hpp"
+#include "codecs/search/spec_search.hpp"
 
 namespace antiphon::codec {
 
@@ -14,7 +14,7 @@ bool always() { return true; }
 
 std::size_t encode_body(const EncodeJob& job, Bytes out) {
   Writer writer(u8_of(out));
-  return write_planes(job.plan.spec, job.raw, job.past.messages, job.kernel, job.work, writer, job.raw.size())
+  return write_planes(job.encoding.spec, job.raw, job.references.messages, job.kernel, job.work, writer, job.raw.size())
              ? writer.written()
              : 0;
 }

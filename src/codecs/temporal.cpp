@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What earlier messages of the channel foretell is taken away first (docs/reference/codecs/temporal.md).
+// Subtracts a prediction from earlier messages of the channel, then encodes the rest like spatial
+// (docs/reference/codecs/temporal.md).
 #include "codecs/body/planes.hpp"
 
 namespace antiphon::codec {
@@ -12,12 +13,12 @@ bool always() { return true; }
 
 std::size_t encode_body(const EncodeJob& job, Bytes out) {
   Writer writer(u8_of(out));
-  const Extrapolation extrapolation = job.plan.spec.extrapolation;
+  const Extrapolation extrapolation = job.encoding.spec.extrapolation;
   if (extrapolation == Extrapolation::none) return 0;
   writer.byte(static_cast<std::uint8_t>(extrapolation));
-  for (int i = 0; i < references_of(extrapolation); ++i) writer.varint(job.past.distances[i]);
-  writer.number(job.past.hash, 2);
-  return write_planes(job.plan.spec, job.raw, job.past.messages, job.kernel, job.work, writer, job.raw.size())
+  for (int i = 0; i < references_of(extrapolation); ++i) writer.varint(job.references.distances[i]);
+  writer.number(job.references.hash, 2);
+  return write_planes(job.encoding.spec, job.raw, job.references.messages, job.kernel, job.work, writer, job.raw.size())
              ? writer.written()
              : 0;
 }
@@ -33,9 +34,9 @@ Error decode_body(const DecodeJob& job) {
   for (int i = 0; i < references_of(spec.extrapolation); ++i) {
     const auto distance = static_cast<std::uint16_t>(reader.varint(max_distance));
     if (!reader.ok() || distance == 0) return Error::damaged;
-    if (job.past == nullptr) return Error::missing_reference;
+    if (job.references == nullptr) return Error::missing_reference;
     std::uint16_t hash = 0;
-    if (const Error error = job.past->find(distance, job.raw_out.size(), messages[i], hash); error != Error::none)
+    if (const Error error = job.references->find(distance, job.raw_out.size(), messages[i], hash); error != Error::none)
       return error;
     expected = static_cast<std::uint16_t>(expected * 3 + hash);
   }

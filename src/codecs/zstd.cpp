@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact repeats and skewed bytes by Zstandard (docs/reference/codecs/zstd.md).
+// Encodes exact repeats and skewed byte frequencies with Zstandard (docs/reference/codecs/zstd.md).
 #include <algorithm>
 
 #include "codecs/codec.hpp"
@@ -38,7 +38,7 @@ const Functions& functions() {
 
 bool available() { return functions().complete(); }
 
-/// A thread's own contexts: making one costs more than compressing a short message.
+/// The contexts of one thread. They are reused because making one costs more than compressing a short message.
 struct Contexts {
   void* compressor = functions().new_compressor();
   void* decompressor = functions().new_decompressor();

@@ -11,9 +11,9 @@ namespace antiphon::mapping {
 
 TrafficGraph read_traffic(const JsonNode& document);
 Machine read_machine(const JsonNode& document);
-/// What read_machine() reads, each node by itself.
+/// Writes what read_machine() reads, with each node by itself.
 Json json_of(const Machine& machine);
-/// Throws FormatError where the file cannot be read.
+/// Throws FormatError if the file cannot be read.
 std::string read_file(const std::string& path);
 
 }  // namespace antiphon::mapping

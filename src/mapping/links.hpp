@@ -8,13 +8,13 @@
 
 namespace antiphon::mapping {
 
-/// The links of a machine, numbered: a node's port out is 2 · node, in is 2 · node + 1; behind them a switch's way up
-/// and down, and on a torus 2 · dimensions links a node instead.
+/// The links of a machine by number: 2 · node is the port out of a node, 2 · node + 1 the port into it. Then follow the
+/// links up and down from each switch, or 2 · dimensions links per node on a torus.
 class Links {
  public:
   explicit Links(const Machine& machine);
 
-  /// Bytes on their way from a node to another one, added to every link that they cross.
+  /// Adds bytes from one node to another to every link that they cross.
   void add(int node, int other, double bytes) {
     each(node, other, [&](int link) { bytes_[static_cast<std::size_t>(link)] += bytes; });
   }
@@ -40,9 +40,9 @@ class Links {
   [[nodiscard]] int count() const { return static_cast<int>(bytes_.size()); }
   [[nodiscard]] double bytes_per_s(int link) const { return rates_[static_cast<std::size_t>(link)]; }
   [[nodiscard]] std::string name(int link) const;
-  /// The link that takes longest; nothing where no rate is known or nothing crosses any.
+  /// Returns the link that takes longest, or nothing if no rate is known or no link has traffic.
   [[nodiscard]] std::optional<LinkLoad> busiest() const;
-  /// Those with traffic, the longest first; those of unknown rate last.
+  /// Returns the links with traffic: the longest time first, those of unknown rate last.
   [[nodiscard]] std::vector<LinkLoad> loaded() const;
 
  private:

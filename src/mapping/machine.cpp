@@ -12,7 +12,7 @@ namespace {
 
 constexpr Distance nowhere{};
 
-/// Where nothing was measured within a node: shared memory, as fast as copying twice.
+/// Guesses distances within a node that were not measured: shared memory is as fast as copying twice.
 Distance guessed_within_node(const Profile& profile) {
   return {5e-7, 2 / std::max(profile.processors.copy_bytes_per_s, 1e8)};
 }
@@ -52,7 +52,7 @@ void check_kinds(const Machine& m) {
   }
 }
 
-/// Nothing here or in a task overflows below.
+/// Limits the size, so that nothing here or in a task overflows.
 void check_size(const Machine& m) {
   constexpr std::int64_t most = std::int64_t{1} << 24;
   std::int64_t cores = 0;
@@ -66,7 +66,7 @@ void check_size(const Machine& m) {
 void check_switches(const Machine& m) {
   if (m.switches.empty()) wrong("there is no switch");
   for (std::size_t i = 0; i < m.switches.size(); ++i) {
-    // A parent comes before its children, so that there is no circle.
+    // A parent must come before its children, so that there is no cycle.
     if (m.switches[i].parent >= static_cast<int>(i))
       wrong("switch " + m.switches[i].name + ": its parent must be listed before it");
     if (m.switches[i].parent < 0 && i > 0)
@@ -76,13 +76,13 @@ void check_switches(const Machine& m) {
 
 void check_torus(const Machine& m) {
   if (!m.torus) return;
-  std::int64_t places = 1;
+  std::int64_t positions = 1;
   for (const int d : m.torus->dims) {
-    if (d < 1 || places > m.node_count()) wrong("the torus has other dimensions than nodes");
-    places *= d;
+    if (d < 1 || positions > m.node_count()) wrong("the torus has other dimensions than nodes");
+    positions *= d;
   }
-  if (places != m.node_count()) {
-    wrong("the torus has " + std::to_string(places) + " places for " + std::to_string(m.node_count()) + " nodes");
+  if (positions != m.node_count()) {
+    wrong("the torus has " + std::to_string(positions) + " places for " + std::to_string(m.node_count()) + " nodes");
   }
 }
 

@@ -9,7 +9,7 @@ Json rate_of(double seconds_per_byte) { return seconds_per_byte > 0 ? Json(1 / s
 
 Json json_of(const Distance& d) { return {{"latency_s", d.latency_s}, {"bytes_per_s", rate_of(d.seconds_per_byte)}}; }
 
-/// A square matrix of costs as the two that read_matrices() takes.
+/// Writes a square matrix of costs as the two matrices that read_matrices() takes.
 Json json_of(const std::vector<Distance>& matrix, std::size_t rows) {
   Json latency = Json::array();
   Json rate = Json::array();

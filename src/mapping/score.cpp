@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an assignment costs: the sum of all messages' times (paper 2's graph mapping problem) and what crosses each
-// link.
+// The cost of an assignment: the sum of the times of all messages (paper 2's graph mapping problem), and the load of
+// each link.
 #include <algorithm>
 
 #include "antiphon/index.hpp"
@@ -20,7 +20,7 @@ void each_entry(const TrafficGraph& g, Take take) {
   }
 }
 
-/// One rank's messages: what it sends and what it receives go on at the same time.
+/// The times of one rank's messages; sending and receiving overlap.
 struct RankTimes {
   std::vector<double> out;
   std::vector<double> in;

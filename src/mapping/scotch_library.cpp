@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scotch, loaded at run time where it is installed: nothing of it is needed to build Antiphon.
+// Scotch is loaded at run time where it is installed, so Antiphon builds without it.
 #include "mapping/scotch_library.hpp"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@ namespace antiphon::mapping {
 
 namespace {
 
-/// Larger than any of Scotch's opaque objects.
+/// Storage that is larger than any of Scotch's opaque objects.
 struct Opaque {
   alignas(std::max_align_t) std::array<std::byte, 1024> bytes{};
 };
@@ -39,7 +39,7 @@ class Library {
 
  private:
   Library() {
-    // Scotch reports errors through a second library that a program chooses.
+    // Scotch reports errors through a second library that the program chooses.
     for (const char* name : {"libscotcherr-7.0.so", "libscotcherr.so", "libscotcherr-6.1.so"}) {
       if (dlopen(name, RTLD_NOW | RTLD_GLOBAL) != nullptr) break;
     }
@@ -66,7 +66,7 @@ void check(int status, const char* what) {
   if (status != 0) throw Error(std::string("Scotch could not ") + what);
 }
 
-/// An object of Scotch's, ended with its scope.
+/// Owns one of Scotch's objects.
 class Object {
  public:
   Object(const char* begin, const char* end) : end_(end) { check(Library::instance().call(begin, get()), begin); }

@@ -7,12 +7,12 @@
 
 namespace antiphon::mapping {
 
-/// What Scotch needs to know of a machine: a tree with equal branches, a torus, or any number of equal ones.
+/// A machine as Scotch sees it: a tree with equal branches, a torus, or a number of equal nodes.
 struct ScotchMachine {
   enum class Form : std::uint8_t { complete, tree, torus };
   Form form = Form::complete;
-  std::vector<std::int64_t> sizes;    ///< branches by level, from the top; lengths of a torus; or how many there are
-  std::vector<std::int64_t> weights;  ///< of a tree: what a link of the level costs
+  std::vector<std::int64_t> sizes;  ///< tree: branches by level from the top; torus: lengths; else the number of nodes
+  std::vector<std::int64_t> weights;  ///< tree: the cost of a link, by level
 };
 
 struct ScotchGraph {
@@ -21,10 +21,10 @@ struct ScotchGraph {
   std::vector<std::int64_t> weight;
 };
 
-/// Why Scotch's library cannot be used; empty if it can. It is looked for once.
+/// Says why Scotch's library cannot be used; empty if it can. The search for the library happens once.
 std::string scotch_missing();
-/// The terminal of every vertex, found by SCOTCH_graphMap with its strategy for quality. Throws Error where Scotch
-/// reports one.
+/// Returns the terminal of every vertex, found by SCOTCH_graphMap with its strategy for quality. Throws Error if Scotch
+/// reports an error.
 std::vector<int> scotch_map(const ScotchGraph& graph, const ScotchMachine& machine, std::uint64_t seed);
 
 }  // namespace antiphon::mapping

@@ -4,13 +4,13 @@
 #include "antiphon/error.hpp"
 #include "antiphon/index.hpp"
 #include "antiphon/mapping.hpp"
-#include "mapping/fill.hpp"
+#include "mapping/slot_allocator.hpp"
 
 namespace antiphon::mapping {
 
 namespace {
 
-int places(const Machine& machine, const Constraints& constraints, int node, bool shared) {
+int slot_count(const Machine& machine, const Constraints& constraints, int node, bool shared) {
   const int all = machine.cores(node) * (shared ? constraints.ranks_per_core : 1);
   return constraints.max_ranks_per_node > 0 ? std::min(all, constraints.max_ranks_per_node) : all;
 }
@@ -19,7 +19,7 @@ Slots slots_of(const Machine& machine, const Constraints& constraints, bool shar
   Slots slots;
   for (int n = 0; n < machine.node_count(); ++n) {
     slots.first.push_back(slots.count());
-    for (int s = 0; s < places(machine, constraints, n, shared); ++s) {
+    for (int s = 0; s < slot_count(machine, constraints, n, shared); ++s) {
       slots.node.push_back(n);
       slots.core.push_back(s % machine.cores(n));
     }
@@ -87,8 +87,8 @@ Task::Task(TrafficGraph traffic, Machine machine, Constraints constraints, Objec
   core_numbers_.push_back(0);
   for (int n = 0; n < machine_.node_count(); ++n) core_numbers_.push_back(core_numbers_.back() + machine_.cores(n));
   pin_of_rank_ = pins_by_rank(constraints_, machine_, slots_, ranks());
-  // Two ranks pinned to one core cannot be told from the counts above.
-  Places(*this).pin_all();
+  // The counts above do not show whether two ranks are pinned to one core.
+  SlotAllocator(*this).pin_all();
 }
 
 const Pin* Task::pin_of(int rank) const {
@@ -132,18 +132,18 @@ Assignment assignment_of_nodes(const Task& task, std::span<const int> node_of_ra
     throw InvalidArgument("the placement has " + std::to_string(node_of_rank.size()) + " ranks, the traffic " +
                           std::to_string(task.ranks()));
   }
-  // Another placement need not keep to the pins.
-  Places places(task);
+  // A placement made elsewhere need not respect the pins.
+  SlotAllocator allocator(task);
   for (int r = 0; r < task.ranks(); ++r) {
     const int node = node_of_rank[at(r)];
     if (node < 0 || node >= task.machine().node_count()) {
       throw InvalidArgument("rank " + std::to_string(r) + ": there is no node " + std::to_string(node));
     }
-    if (!places.put(r, node)) {
+    if (!allocator.put(r, node)) {
       throw InvalidArgument("rank " + std::to_string(r) + ": node " + task.machine().nodes[at(node)].name + " is full");
     }
   }
-  return places.assignment();
+  return allocator.assignment();
 }
 
 }  // namespace antiphon::mapping

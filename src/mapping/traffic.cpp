@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sparse traffic graph: sorting and summing its entries, and its binary file (docs/reference/mapping-files.md).
+// The sparse traffic graph: its entries are sorted and summed, and stored in a binary file
+// (docs/reference/mapping-files.md).
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -27,7 +28,7 @@ void check_entry(int ranks, const TrafficEntry& e) {
   }
 }
 
-/// Entries by sender, in the order in which they came.
+/// Returns where each sender's entries begin after a stable sort by sender.
 std::vector<std::int64_t> order_by_sender(int ranks, std::span<const TrafficEntry> entries,
                                           std::vector<std::int64_t>& first) {
   first.assign(static_cast<std::size_t>(ranks) + 1, 0);
@@ -54,7 +55,7 @@ std::vector<T> take(std::string_view& data, std::size_t count) {
   return values;
 }
 
-/// What the arrays of a file must be, so that nothing reads beyond them.
+/// Checks the arrays of a file, so that nothing reads beyond them.
 void check_rows(const TrafficGraph& g) {
   if (g.first.front() != 0 || g.first.back() != static_cast<std::int64_t>(g.to.size())) {
     throw FormatError("the traffic file's rows do not span its entries");

@@ -28,7 +28,7 @@ std::vector<TrafficEntry> read_entries(const JsonNode& list, int ranks) {
   return entries;
 }
 
-/// Row and column of a matrix of ranks · ranks numbers.
+/// Calls take(row, column, number) for a matrix of ranks · ranks numbers.
 template <class Take>
 void read_matrix(const JsonNode& matrix, int ranks, Take take) {
   const auto size = static_cast<std::size_t>(ranks);

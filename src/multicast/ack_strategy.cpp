@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paper 1's protocol (section 4.1; its reference 20 compares it with others): every receiver acknowledges every packet
-// to the sender, and the sender sends again, to all, what has not been acknowledged by all in time. The sender's work
-// grows with the group.
+// Paper 1's protocol (section 4.1; its reference 20 compares it with others). Every receiver acknowledges every packet
+// to the sender. The sender repeats, to all, the packets that some member has not acknowledged in time. The sender's
+// work grows with the group.
 #include <deque>
 
 #include "multicast/core.hpp"
@@ -19,7 +19,7 @@ class AckStrategy final : public Reliability {
 
   void data(int sender, const Data& data, InStream::Outcome outcome) override {
     InStream& stream = core_.in[static_cast<std::size_t>(sender)];
-    // What is refused is not acknowledged, but the sender hears that this member is alive.
+    // A refused packet is not acknowledged, but the sender hears that this member is alive.
     const bool have = outcome == InStream::Outcome::fresh || outcome == InStream::Outcome::duplicate;
     const std::uint32_t upto = wrap(stream.base());
     core_.courier.post(sender, Type::receipt, body(Receipt{have ? data.position : upto - 1, upto}));
@@ -36,12 +36,12 @@ class AckStrategy final : public Reliability {
   std::int64_t tick() override;
 
  private:
-  /// A packet under way.
+  /// A packet that some member has not acknowledged.
   struct Packet {
-    std::int64_t first_ns, sent_ns;  ///< sent first, and last
+    std::int64_t first_ns, sent_ns;  ///< time of the first and of the last sending
     int attempts = 0;
-    int missing;            ///< members that have not acknowledged it
-    std::vector<bool> has;  ///< by member
+    int missing;            ///< number of members that have not acknowledged it
+    std::vector<bool> has;  ///< by member: whether it has acknowledged
   };
   void mark(Position position, int member);
   [[nodiscard]] Packet& at(Position position) { return under_way_[static_cast<std::size_t>(position - first_)]; }
@@ -59,7 +59,7 @@ void AckStrategy::sent() {
     const Position position = first_ + static_cast<Position>(under_way_.size());
     under_way_.push_back({core_.now_ns, core_.now_ns, 0, core_.size - 1,
                           std::vector<bool>(static_cast<std::size_t>(core_.size), false)});
-    // A receiver that wants nothing of a message is done with it before it is sent.
+    // A receiver that wants no part of a message has received it before it is sent.
     for (int member = 0; member < core_.size; ++member) {
       if (member != core_.index && upto_[static_cast<std::size_t>(member)] > position) mark(position, member);
     }
@@ -75,8 +75,8 @@ void AckStrategy::mark(Position position, int member) {
   if (packet.has[m]) return;
   packet.has[m] = true;
   --packet.missing;
-  // Karn's rule: of a packet sent twice nobody knows which one is answered. The last one to answer decides how long to
-  // wait.
+  // Karn's rule: if a packet was sent twice, an answer may belong to either, so it gives no sample. The last member to
+  // answer decides how long to wait.
   if (packet.missing == 0 && packet.attempts == 0) answer_time_.sample(core_.now_ns - packet.sent_ns);
 }
 

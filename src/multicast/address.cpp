@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses: of this host, of the others, and which of them belong together.
+// The addresses of this host and of the others, and which of them share a network.
 #include "multicast/address.hpp"
 
 #include <arpa/inet.h>
@@ -32,7 +32,7 @@ std::uint8_t prefix_of(const Address& mask) {
   return bits;
 }
 
-/// "10.77.0.0/16", or an address alone.
+/// Parses "10.77.0.0/16" or a single address.
 std::optional<Address> network_named(const std::string& text) {
   const auto slash = text.find('/');
   const std::string name = text.substr(0, slash);
@@ -51,16 +51,16 @@ std::optional<Address> network_named(const std::string& text) {
   return address;
 }
 
-/// Usable for multicast: not IPv6's link-local ones, whose meaning depends on the interface.
+/// Multicast cannot use the link-local addresses of IPv6, because their meaning depends on the interface.
 bool is_usable(const ifaddrs& entry, const Address& address) {
   const bool link_local = address.family == 6 && address.bytes[0] == 0xFE && (address.bytes[1] & 0xC0) == 0x80;
   return address.family != 0 && !link_local && (entry.ifa_flags & IFF_UP) != 0;
 }
 
-/// One's own address on the way to `peer`; family 0 if there is no way.
+/// Returns the address of this host on the route to `peer`; family 0 if there is no route.
 Address route_to(const Address& peer) {
   Address target = peer;
-  set_port(target, 9);  // any: nothing is sent
+  set_port(target, 9);  // any port: connect on UDP sends nothing
   const SystemAddress to = to_system(target);
   const int socket = ::socket(to.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (socket < 0) return {};
@@ -183,8 +183,7 @@ Address choose_address(std::span<const std::vector<Address>> all, int index) {
       const Address from = route_to(peer);
       for (std::size_t i = 0; i < own.size(); ++i) {
         if (!same_host(from, own[i])) continue;
-        // A neighbour counts for more than any number of members behind routers: multicast is for the network that is
-        // shared.
+        // A neighbour counts for more than all members behind routers, because multicast needs a shared network.
         votes[i] += same_network(own[i], peer) ? static_cast<std::int64_t>(all.size()) : 1;
       }
     }

@@ -40,7 +40,8 @@ class Writer {
   std::vector<std::byte> bytes_;
 };
 
-/// Reads what Writer wrote. Past the end everything is zero, and `ok()` says so: the caller asks once, at its end.
+/// Reads what Writer wrote. A read past the end gives zeros and makes `ok()` false, so the caller checks once at the
+/// end.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}

@@ -7,10 +7,10 @@ namespace antiphon::multicast {
 
 namespace {
 
-/// What a packet takes of a socket's buffer on Linux: its bytes, the kernel's own structures, and what is left of the
-/// memory they came in. 2,304 bytes for a full Ethernet frame.
+/// What a packet takes of a socket's buffer on Linux besides its own bytes: the kernel's structures and the unused rest
+/// of the memory block. A full Ethernet frame takes 2,304 bytes in all.
 constexpr int kernel_overhead_bytes = 832;
-/// More brings nothing: 1.4 MB under way, a millisecond at 10 Gb/s.
+/// A larger window brings nothing: this one is 1.4 MB in transit, a millisecond at 10 Gb/s.
 constexpr int most_window = 1024;
 
 int window_of(const Description& description) {
@@ -20,7 +20,7 @@ int window_of(const Description& description) {
     least = std::min<std::int64_t>(
         least, get<std::uint32_t>(reinterpret_cast<const std::byte*>(member.receive_buffer.data())));
   }
-  // A quarter is left to other senders and to control packets.
+  // A quarter of the buffer is left to other senders and to control packets.
   const std::int64_t packets = least * 3 / 4 / (description.options.packet_bytes + kernel_overhead_bytes);
   return static_cast<int>(std::clamp<std::int64_t>(packets, 8, most_window));
 }
@@ -46,7 +46,7 @@ Core::Core(Wire& wire, const Description& d, int i, const LocalOptions& local)
 void Core::fail(Failure::Kind kind, int member, const std::string& text) {
   if (failure) return;
   failure = Failure{kind, member, text};
-  // Who waits for this member learns it from these; a network that loses them all makes it wait for its own timer.
+  // Members that wait for this one learn of the failure from these packets. If all are lost, their own timers expire.
   const auto lost = kind == Failure::Kind::member_lost ? member : index;
   for (int i = 0; i < 3; ++i) courier.post(-1, Type::lost, body(Lost{static_cast<std::uint16_t>(lost)}));
 }

@@ -7,7 +7,7 @@ namespace antiphon::multicast {
 
 namespace {
 
-/// Beyond this many the oldest is dropped: all of them are sent again when they are needed.
+/// The oldest control packet beyond this many is dropped, because control packets are repeated when they are needed.
 constexpr std::size_t most_control = 4096;
 
 }  // namespace
@@ -25,19 +25,20 @@ Head Courier::head_for(Type type, int to) {
 std::size_t Courier::send(std::span<const DataPacket> packets) {
   if (!flush()) return 0;
   sealed_.resize(packets.size());
-  outgoing_.clear();
+  datagrams_.clear();
   for (std::size_t i = 0; i < packets.size(); ++i) {
     const DataPacket& packet = packets[i];
     Sealed& sealed = sealed_[i];
     put_head(sealed.head.data(), head_for(Type::data, packet.to));
     put_data(sealed.head.data() + head_bytes, packet.data);
     put(sealed.tag.data(), seal_.tag(sealed.head, packet.payload));
-    outgoing_.push_back({packet.to, sealed.head, packet.payload, sealed.tag});
+    datagrams_.push_back({packet.to, sealed.head, packet.payload, sealed.tag});
   }
-  const std::size_t taken = wire_.send(outgoing_);
-  for (std::size_t i = 0; i < taken; ++i) statistics_.bytes_sent += outgoing_[i].bytes();
+  const std::size_t taken = wire_.send(datagrams_);
+  for (std::size_t i = 0; i < taken; ++i) statistics_.bytes_sent += datagrams_[i].bytes();
   statistics_.packets_sent += taken;
-  // Counters of packets that did not go are used again: gaps would make the replay window forget what is on its way.
+  // Reuse the counters of packets that the wire did not take: gaps would make the replay window forget packets in
+  // transit.
   for (std::size_t i = taken; i < packets.size(); ++i) --(packets[i].to < 0 ? multicast_counter_ : unicast_counter_);
   return taken;
 }
@@ -54,18 +55,18 @@ void Courier::post(int to, Type type, const std::vector<std::byte>& body) {
 
 bool Courier::flush() {
   while (!control_.empty()) {
-    outgoing_.clear();
+    datagrams_.clear();
     for (const Control& control : control_) {
-      outgoing_.push_back({control.to, control.bytes, {}, {}});
-      if (outgoing_.size() == 64) break;
+      datagrams_.push_back({control.to, control.bytes, {}, {}});
+      if (datagrams_.size() == 64) break;
     }
-    const std::size_t taken = wire_.send(outgoing_);
+    const std::size_t taken = wire_.send(datagrams_);
     for (std::size_t i = 0; i < taken; ++i) {
       statistics_.bytes_sent += control_.front().bytes.size();
       control_.pop_front();
     }
     statistics_.packets_sent += taken;
-    if (taken < outgoing_.size()) return false;
+    if (taken < datagrams_.size()) return false;
   }
   return true;
 }
@@ -77,7 +78,8 @@ std::optional<Courier::Opened> Courier::open(std::span<const std::byte> packet) 
     ++statistics_.foreign;
     return std::nullopt;
   }
-  if (head->from == index_) return std::nullopt;  // one's own, come back from a group joined on the same host
+  if (head->from == index_)
+    return std::nullopt;  // this member's own packet, which a group joined on the same host brings back
   if (seal_.tag(packet.first(packet.size() - tag_bytes), {}) != tag_of(packet)) {
     ++statistics_.forged;
     return std::nullopt;

@@ -12,15 +12,15 @@
 
 namespace antiphon::multicast {
 
-/// A data packet on its way out.
+/// A data packet to be sent.
 struct DataPacket {
   Data data;
   std::span<const std::byte> payload;
-  int to = -1;  ///< a member, or −1: all
+  int to = -1;  ///< a member; −1 means all
 };
 
-/// Seals packets and hands them to the wire; opens what comes in, and lets through only what is of this group, for this
-/// member, sealed with the group's key, and here for the first time.
+/// Seals packets and hands them to the wire. Opens incoming packets, and accepts only those of this group, for this
+/// member, sealed with the group's key, and not seen before.
 class Courier {
  public:
   struct Opened {
@@ -30,15 +30,15 @@ class Courier {
 
   Courier(Wire& wire, const Description& description, int index, Statistics& statistics);
 
-  /// Sends data packets; how many, from the front, the wire has taken.
+  /// Sends data packets. Returns how many of them, from the front, the wire has taken.
   std::size_t send(std::span<const DataPacket> packets);
-  /// Queues any other packet.
+  /// Queues a packet of any other type.
   void post(int to, Type type, const std::vector<std::byte>& body);
-  /// Hands queued packets to the wire. True if none is left.
+  /// Hands queued packets to the wire. Returns true if none is left.
   bool flush();
   [[nodiscard]] std::size_t queued() const { return control_.size(); }
 
-  /// Nothing: dropped, and counted.
+  /// Returns nothing for a packet that it drops and counts.
   std::optional<Opened> open(std::span<const std::byte> packet);
 
  private:
@@ -48,7 +48,7 @@ class Courier {
   };
   struct Control {
     int to;
-    std::vector<std::byte> bytes;  ///< with head and tag
+    std::vector<std::byte> bytes;  ///< including head and tag
   };
   struct Member {
     ReplayWindow multicast, unicast;
@@ -64,7 +64,7 @@ class Courier {
   std::uint64_t multicast_counter_ = 0, unicast_counter_ = 0;
   std::deque<Control> control_;
   std::vector<Sealed> sealed_;
-  std::vector<Outgoing> outgoing_;
+  std::vector<Datagram> datagrams_;
 };
 
 }  // namespace antiphon::multicast

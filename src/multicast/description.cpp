@@ -25,7 +25,7 @@ void fill_random(void* to, std::size_t bytes) {
   }
 }
 
-/// RFC 2365: 239.192.0.0/14 is an organisation's, 239.255.0.0/16 a site's. The first /14 has room for 262,144 groups.
+/// RFC 2365: 239.192.0.0/14 is scoped to an organisation, 239.255.0.0/16 to a site. The /14 has 262,144 groups.
 Address draw_group(int family) {
   std::uint8_t random[16];
   fill_random(random, sizeof random);
@@ -34,12 +34,12 @@ Address draw_group(int family) {
   if (family == 4) {
     group.bytes = {239, static_cast<std::uint8_t>(192 | (random[0] & 3)), random[1], random[2]};
   } else {
-    // RFC 4291: ff15 is transient and of the site.
+    // RFC 4291: ff15 is transient and has site scope.
     std::memcpy(group.bytes.data(), random, 16);
     group.bytes[0] = 0xFF;
     group.bytes[1] = 0x15;
   }
-  // Below the range from which Linux takes ports by itself (32768 …), above the well-known ones.
+  // Linux assigns ports from 32768 on by itself; well-known ports are below this range.
   set_port(group, 10000 + (random[14] << 8 | random[15]) % 22000);
   return group;
 }

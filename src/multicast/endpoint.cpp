@@ -15,7 +15,7 @@ Endpoint Endpoint::open(const Address& address, int receive_buffer_bytes) {
   if (socket < 0) throw NetworkError(system_reason("socket"));
   Endpoint endpoint(socket, Place{address, {}});
   ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes);
-  // Small: what waits on this host delays what is sent again. It holds some 110 packets, 1.3 ms at 1 Gb/s.
+  // The buffer is small because what waits in it delays repairs. It holds some 110 packets, 1.3 ms at 1 Gb/s.
   const int send_buffer_bytes = 128 << 10;
   ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes, sizeof send_buffer_bytes);
   if (::bind(socket, own.get(), own.length) != 0) {

@@ -5,15 +5,14 @@ namespace antiphon::multicast {
 
 namespace {
 
-constexpr std::size_t least_batch = 8, most_batch = 32;  ///< data packets handed to the wire at a time
-constexpr int batches_at_once = 4;                       ///< before looking whether something has come in
+constexpr std::size_t least_batch = 8, most_batch = 32;  ///< data packets handed to the wire at once
+constexpr int batches_at_once = 4;                       ///< sent before the engine looks for incoming packets
 constexpr std::int64_t telling_ns = 5'000'000;
-/// Who gets so much data by repair to it alone, and nothing that was sent to all for so long (and then twice as long,
-/// …), is cut off: a switch does not know of its membership. Membership protocols repair that within minutes; joining
-/// anew does at once.
+/// A member that gets this many data packets sent to it alone, and for a while (which doubles each time) none sent to
+/// all, is cut off: a switch has lost its membership. Membership reports repair that within minutes, rejoining at once.
 constexpr int deaf_after_packets = 8;
 constexpr std::int64_t deaf_after_ns = 200'000'000, most_deaf_after_ns = 60'000'000'000;
-constexpr std::int64_t full_wire_ns = 20'000;  ///< after which a wire that was full is tried again
+constexpr std::int64_t full_wire_ns = 20'000;  ///< how long to wait before a full wire is tried again
 
 }  // namespace
 
@@ -194,7 +193,7 @@ bool Engine::send_out() {
     const auto packets = core_.out.next(rate > 0 ? least_batch : batch_);
     if (packets.empty()) break;
     const std::size_t taken = core_.courier.send(packets);
-    // A wire that is full is tried with few: what it does not take has been sealed in vain.
+    // A full wire is tried with a small batch, because sealing packets that it does not take is wasted work.
     batch_ = taken == packets.size() ? std::min(2 * batch_, most_batch) : least_batch;
     if (taken == 0) break;
     any = true;
@@ -212,8 +211,8 @@ bool Engine::send_out() {
   return any;
 }
 
-/// Asks senders that are waited for and have been silent whether they are alive, more and more rarely. One that is late
-/// answers, and may take as long as it likes.
+/// Asks awaited senders that have been silent whether they are alive, at growing intervals. A sender that is only late
+/// answers and may take any time.
 void Engine::watch_senders() {
   watch_ns_ = never;
   for (int sender = 0; sender < core_.size; ++sender) {
@@ -230,7 +229,7 @@ void Engine::watch_senders() {
   }
 }
 
-/// Nothing goes on here any more; whoever still writes is told so.
+/// The group is of no use after a failure; a member that still writes to this one is told so.
 bool Engine::after_failure() {
   const int lost = core_.failure->kind == Failure::Kind::member_lost && core_.failure->member >= 0
                        ? core_.failure->member

@@ -6,16 +6,16 @@
 
 namespace antiphon::multicast {
 
-/// The protocol of one member, over whatever carries its packets. Not for several threads at once.
+/// The protocol of one member over any wire. Not thread-safe.
 class Engine {
  public:
   Engine(Wire& wire, const Description& description, int index, const LocalOptions& local);
 
   Ticket send(std::span<const std::byte> bytes, const SendOptions& options);
   Ticket receive(int sender, std::int64_t message_bytes, std::span<const Part> parts);
-  /// Takes in, sends, and does what is due. False if there was nothing to do.
+  /// Receives, sends, and does what is due. Returns false if there was nothing to do.
   bool progress();
-  /// When progress() has something to do at the latest, if nothing comes in.
+  /// The latest time at which progress() has something to do if no packet comes.
   [[nodiscard]] std::int64_t due_ns() const { return due_ns_; }
 
   [[nodiscard]] bool done(const Ticket& ticket) const;
@@ -43,16 +43,16 @@ class Engine {
   Probing probing_;
   std::unique_ptr<Reliability> reliability_;
   std::int64_t due_ns_ = 0;
-  std::int64_t watch_ns_ = 0;                   ///< when to look again at senders that are waited for
+  std::int64_t watch_ns_ = 0;                   ///< when to check awaited senders next
   std::size_t batch_ = 32;                      ///< data packets to hand to the wire next
-  std::int64_t paced_until_ns_ = 0;             ///< nothing new goes out before
-  std::vector<std::int64_t> waiting_since_ns_;  ///< by sender: for the receives that are open
-  std::vector<std::int64_t> asked_ns_;          ///< by sender: whether it is alive
-  std::vector<std::int64_t> ask_again_ns_;      ///< by sender: after so long
-  std::int64_t heard_all_ns_ = 0;               ///< when something that was sent to all came last
-  std::int64_t rejoin_after_ns_;                ///< without anything of that
-  int alone_ = 0;                               ///< data packets since that came to this member alone
-  std::vector<std::int64_t> told_ns_;           ///< by member, after a failure
+  std::int64_t paced_until_ns_ = 0;             ///< no new packet is sent before this time
+  std::vector<std::int64_t> waiting_since_ns_;  ///< by sender: since when receives have been open
+  std::vector<std::int64_t> asked_ns_;          ///< by sender: when it was last asked whether it is alive
+  std::vector<std::int64_t> ask_again_ns_;      ///< by sender: how long to wait before it is asked again
+  std::int64_t heard_all_ns_ = 0;               ///< when the last packet sent to all came
+  std::int64_t rejoin_after_ns_;                ///< how long without such packets before it joins again
+  int alone_ = 0;                               ///< data packets since then that were sent to this member alone
+  std::vector<std::int64_t> told_ns_;           ///< by member: when it was last told of the failure
 };
 
 }  // namespace antiphon::multicast

@@ -7,7 +7,7 @@
 namespace antiphon::multicast {
 
 void FaultyWire::deliver(std::vector<std::byte> packet) {
-  for (Kept& kept : kept_) --kept.overtaken_by;
+  for (HeldPacket& held : held_) --held.overtaken_by;
   delivered_.push_back(std::move(packet));
 }
 
@@ -21,11 +21,12 @@ void FaultyWire::pass(std::span<const std::byte> packet) {
     if (chance(faults_.delay)) {
       const auto later = static_cast<std::int64_t>(
           random_() % static_cast<std::uint64_t>(std::max<std::int64_t>(faults_.delay_ns, 1)));
-      kept_.push_back({std::move(bytes), wire_.now_ns() + later, std::numeric_limits<int>::max()});
+      held_.push_back({std::move(bytes), wire_.now_ns() + later, std::numeric_limits<int>::max()});
     } else if (chance(faults_.reorder)) {
       const int others =
           1 + static_cast<int>(random_() % static_cast<std::uint64_t>(std::max(faults_.reorder_depth, 1)));
-      kept_.push_back({std::move(bytes), wire_.now_ns() + faults_.delay_ns, others});  // or in time, if no others come
+      held_.push_back({std::move(bytes), wire_.now_ns() + faults_.delay_ns,
+                       others});  // delivered after this time if no others come
     } else {
       deliver(std::move(bytes));
     }
@@ -36,20 +37,21 @@ std::span<const std::span<const std::byte>> FaultyWire::receive() {
   delivered_.clear();
   views_.clear();
   for (const auto packet : wire_.receive()) pass(packet);
-  for (std::size_t i = 0; i < kept_.size();) {
-    if (kept_[i].until_ns > wire_.now_ns() && kept_[i].overtaken_by > 0) {
+  for (std::size_t i = 0; i < held_.size();) {
+    if (held_[i].until_ns > wire_.now_ns() && held_[i].overtaken_by > 0) {
       ++i;
       continue;
     }
-    delivered_.push_back(std::move(kept_[i].bytes));
-    kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
+    delivered_.push_back(std::move(held_[i].bytes));
+    held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(i));
   }
   for (const auto& packet : delivered_) views_.emplace_back(packet);
   return views_;
 }
 
 void FaultyWire::wait(std::int64_t most_ns) {
-  for (const Kept& kept : kept_) most_ns = std::min(most_ns, std::max<std::int64_t>(kept.until_ns - wire_.now_ns(), 0));
+  for (const HeldPacket& held : held_)
+    most_ns = std::min(most_ns, std::max<std::int64_t>(held.until_ns - wire_.now_ns(), 0));
   wire_.wait(most_ns);
 }
 

@@ -10,13 +10,14 @@
 
 namespace antiphon::multicast {
 
-/// A stage between a wire and the protocol that loses, doubles, damages, reorders and delays what comes in, by a seed.
+/// A stage between a wire and the protocol that loses, doubles, damages, reorders and delays incoming packets. A seed
+/// determines its choices.
 class FaultyWire final : public Wire {
  public:
   FaultyWire(Wire& wire, const Faults& faults) : wire_(wire), faults_(faults), random_(faults.seed) {}
 
   std::int64_t now_ns() override { return wire_.now_ns(); }
-  std::size_t send(std::span<const Outgoing> packets) override { return wire_.send(packets); }
+  std::size_t send(std::span<const Datagram> packets) override { return wire_.send(packets); }
   std::span<const std::span<const std::byte>> receive() override;
   void wait(std::int64_t most_ns) override;
   void rejoin() override { wire_.rejoin(); }
@@ -24,10 +25,10 @@ class FaultyWire final : public Wire {
   [[nodiscard]] std::uint64_t system_calls() const override { return wire_.system_calls(); }
 
  private:
-  struct Kept {
+  struct HeldPacket {
     std::vector<std::byte> bytes;
-    std::int64_t until_ns;  ///< comes at this time …
-    int overtaken_by;       ///< … or after so many others
+    std::int64_t until_ns;  ///< the packet is delivered at this time …
+    int overtaken_by;       ///< … or after this many other packets
   };
   bool chance(double probability) {
     return probability > 0 && std::uniform_real_distribution<>(0, 1)(random_) < probability;
@@ -38,7 +39,7 @@ class FaultyWire final : public Wire {
   Wire& wire_;
   Faults faults_;
   std::mt19937_64 random_;
-  std::deque<Kept> kept_;
+  std::deque<HeldPacket> held_;
   std::vector<std::vector<std::byte>> delivered_;
   std::vector<std::span<const std::byte>> views_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A group as programs use it: the protocol over sockets, a lock, and the keeper for when the owner is elsewhere.
+// A group as programs use it: the protocol over sockets, a lock, and the keeper thread for when the owner is busy.
 #include <atomic>
 #include <mutex>
 
@@ -12,14 +12,14 @@ namespace antiphon::multicast {
 
 namespace {
 
-/// An owner that has not called for so long is elsewhere.
+/// An owner that has not called for this long is busy elsewhere.
 constexpr std::int64_t away_ns = 1'500'000;
 constexpr int turns_at_once = 64;
 constexpr std::int64_t least_wait_ns = 50'000, most_wait_ns = 500'000'000;
 
 }  // namespace
 
-class Group::Implementation final : public Kept {
+class Group::Implementation final : public BackgroundTask {
  public:
   Implementation(const Description& description, int index, Endpoint endpoint, const LocalOptions& local)
       : sockets_(description, index, std::move(endpoint)),
@@ -56,7 +56,8 @@ class Group::Implementation final : public Kept {
       called_ns_ = now + std::max<std::int64_t>(wait, 0);
       if (wait <= 0) return any;
     }
-    // Without the lock, so on the sockets: what the stage of faults keeps back is only due soon.
+    // The wait holds no lock and sees only the sockets; packets that the faults stage holds are due soon, so it is
+    // short.
     sockets_.wait(faulty_ ? std::min<std::int64_t>(wait, 100'000) : wait);
     const std::lock_guard lock(mutex_);
     const bool any = engine_.progress();
@@ -65,7 +66,7 @@ class Group::Implementation final : public Kept {
     return any;
   }
 
-  /// The owner posts, and will call again soon.
+  /// Called when the owner posts; it will call again soon.
   template <typename Post>
   Ticket post(Post post) {
     const std::lock_guard lock(mutex_);

@@ -82,8 +82,8 @@ void InStream::advance() {
 InStream::Outcome InStream::take(const Data& data, std::span<const std::byte> payload) {
   const Position position = unwrap(data.position, base_);
   if (position < base_) return Outcome::duplicate;
-  // Nothing beyond the window of what the slowest member has can have been sent. Where parts are not wanted, base_ is
-  // ahead of it.
+  // A sender cannot send beyond the window that follows what the slowest member has. base_ may be ahead of that where
+  // parts are not wanted.
   if (position >= base_ + window_) return Outcome::refused;
   seen_ = std::max(seen_, position + 1);
   if (position >= posted_) return hold(position, data, payload);

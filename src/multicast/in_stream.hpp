@@ -11,16 +11,15 @@
 
 namespace antiphon::multicast {
 
-/// What one other member sends, as it comes in: straight into the posted buffers, in any order. Packets below base()
-/// are there or not wanted; those below seen() are known to have been sent; for those below posted() there are
-/// receives.
+/// What one other member sends, written straight into the posted buffers in any order. Packets below base() have come
+/// or are not wanted; those below seen() are known to have been sent; those below posted() have receives.
 class InStream {
  public:
   enum class Outcome : std::uint8_t {
     fresh,  ///< written, or held until its receive is posted
     duplicate,
-    refused,   ///< came before its receive, and there is no room to hold it; or too far ahead
-    mismatch,  ///< the sender's message has another size than the receive
+    refused,   ///< too far ahead, or came before its receive and there is no room to hold it
+    mismatch,  ///< the sender's message differs in size from the receive
     malformed,
   };
   struct Range {
@@ -30,7 +29,8 @@ class InStream {
 
   InStream(int payload_bytes, int window_packets, std::size_t most_held);
 
-  /// Posts a receive; its sequence number. Throws InvalidArgument for parts that are not in order within the message.
+  /// Posts a receive and returns its sequence number. Throws InvalidArgument if the parts are not in order or not
+  /// within the message.
   std::uint32_t post(std::int64_t message_bytes, std::span<const Part> parts);
   Outcome take(const Data& data, std::span<const std::byte> payload);
   void saw(Position upto) { seen_ = std::max(seen_, upto); }
@@ -39,13 +39,13 @@ class InStream {
   [[nodiscard]] Position seen() const { return seen_; }
   [[nodiscard]] Position posted() const { return posted_; }
   [[nodiscard]] bool waiting() const { return base_ < posted_; }
-  /// Packets of [from, upto) that are wanted, posted, and not there; at most `most_ranges` runs of them.
+  /// Returns the packets of [from, upto) that are wanted, posted and missing, as at most `most_ranges` runs.
   [[nodiscard]] std::vector<Range> missing(Position from, Position upto, std::size_t most_ranges) const;
 
   [[nodiscard]] bool done(std::uint32_t sequence) const;
   [[nodiscard]] std::int64_t ready_bytes(std::uint32_t sequence) const;
   [[nodiscard]] std::size_t held() const { return held_.size(); }
-  /// A message held had another size than the receive that was posted for it then.
+  /// Tells whether a held message differed in size from the receive posted for it later.
   [[nodiscard]] bool mismatched() const { return mismatched_; }
 
  private:
@@ -79,7 +79,7 @@ class InStream {
   std::uint32_t next_sequence_ = 0;
   bool mismatched_ = false;
   std::deque<Message> messages_;  ///< from the first that is not complete on
-  std::vector<bool> there_;       ///< a ring over [base, base + window)
+  std::vector<bool> there_;       ///< whether each packet has come; a ring over [base, base + window)
   std::unordered_map<Position, Held> held_;
 };
 

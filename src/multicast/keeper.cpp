@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread for all groups of the process, which sleeps while their owners are at work.
+// One thread for all groups of the process. It sleeps while their owners make progress themselves.
 #include "multicast/keeper.hpp"
 
 #include <algorithm>
@@ -18,29 +18,29 @@ namespace antiphon::multicast {
 
 namespace {
 
-/// How often an owner that is there is looked at. It is the longest that the others wait for an answer from a member
-/// that has just left.
+/// How often the keeper checks a group whose owner is active. Other members wait at most this long for an answer after
+/// the owner has turned to other work.
 constexpr std::int64_t nap_ns = 2'000'000;
-/// With nothing due: packets wake it up anyway.
+/// How long the keeper sleeps when nothing is due. Packets wake it up earlier.
 constexpr std::int64_t rest_ns = 500'000'000;
 constexpr std::int64_t never_ns = std::numeric_limits<std::int64_t>::max();
 
 class Keeper {
  public:
-  void add(const std::shared_ptr<Kept>& kept) {
+  void add(const std::shared_ptr<BackgroundTask>& task) {
     const std::lock_guard lock(mutex_);
-    kept_.push_back(kept);
+    tasks_.push_back(task);
     if (process_ != ::getpid()) start();
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);  // a full counter wakes it up as well
   }
 
  private:
-  /// Also in the child of a fork, which has none of its parent's threads.
+  /// Starts the thread, also in the child of a fork, which inherits no threads.
   void start() {
     process_ = ::getpid();
     wake_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    // The program's signals are for the program's threads.
+    // The program's threads handle the program's signals, so this thread blocks them all.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -61,19 +61,19 @@ class Keeper {
     }
   }
 
-  /// Looks after all that still are; how long to sleep then. Holds none of them while it sleeps.
+  /// Serves all live groups and returns how long to sleep. Holds no group while it sleeps.
   std::int64_t look(std::vector<pollfd>& sockets) {
-    std::vector<std::shared_ptr<Kept>> all;
+    std::vector<std::shared_ptr<BackgroundTask>> all;
     {
       const std::lock_guard lock(mutex_);
-      std::erase_if(kept_, [](const auto& kept) { return kept.expired(); });
-      for (const auto& kept : kept_) {
-        if (auto alive = kept.lock()) all.push_back(std::move(alive));
+      std::erase_if(tasks_, [](const auto& task) { return task.expired(); });
+      for (const auto& task : tasks_) {
+        if (auto alive = task.lock()) all.push_back(std::move(alive));
       }
     }
     std::int64_t wait = all.empty() ? never_ns : rest_ns;
-    for (const auto& kept : all) {
-      const Kept::Look look = kept->look();
+    for (const auto& task : all) {
+      const BackgroundTask::Look look = task->look();
       wait = std::min(wait, look.owner_away ? look.wait_ns : nap_ns);
       if (!look.owner_away) continue;
       for (const int socket : look.sockets) sockets.push_back({socket, POLLIN, 0});
@@ -82,17 +82,17 @@ class Keeper {
   }
 
   std::mutex mutex_;
-  std::vector<std::weak_ptr<Kept>> kept_;
+  std::vector<std::weak_ptr<BackgroundTask>> tasks_;
   pid_t process_ = 0;
   int wake_ = -1;
 };
 
 }  // namespace
 
-void keep(const std::shared_ptr<Kept>& kept) {
-  // Never destroyed: its thread runs until the process ends.
+void keep(const std::shared_ptr<BackgroundTask>& task) {
+  // The keeper is never destroyed because its thread runs until the process ends.
   static auto* keeper = new Keeper;
-  keeper->add(kept);
+  keeper->add(task);
 }
 
 }  // namespace antiphon::multicast

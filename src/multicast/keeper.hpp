@@ -6,21 +6,21 @@
 
 namespace antiphon::multicast {
 
-/// What the keeper looks after.
-class Kept {
+/// Work that the keeper thread does on behalf of an owner that is busy elsewhere.
+class BackgroundTask {
  public:
-  virtual ~Kept() = default;
-  /// Does what is due if the owner has not been there for a while. `wait_ns`: when to look again at the latest if no
+  virtual ~BackgroundTask() = default;
+  /// Does what is due if the owner has been away for a while. `wait_ns` is the longest time until the next look if no
   /// packet comes.
   struct Look {
     bool owner_away = false;
     std::int64_t wait_ns = 0;
-    int sockets[2] = {-1, -1};  ///< where a packet may come; looked at only while the owner is away
+    int sockets[2] = {-1, -1};  ///< where packets may come; watched only while the owner is away
   };
   virtual Look look() = 0;
 };
 
-/// Looks after `kept` from a thread of the process (one for all) until it is gone.
-void keep(const std::shared_ptr<Kept>& kept);
+/// Makes the keeper, one thread for the whole process, serve `task` until `task` is destroyed.
+void keep(const std::shared_ptr<BackgroundTask>& task);
 
 }  // namespace antiphon::multicast

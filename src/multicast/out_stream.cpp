@@ -18,7 +18,7 @@ std::uint32_t OutStream::post(std::span<const std::byte> bytes, const SendOption
   if (options.window_packets > 0) message.window = std::min(message.window, std::max(2, options.window_packets));
   uncopied_ += message.copied ? 0 : 1;
   queued_ += message.packets;
-  messages_.push_back(std::move(message));  // moving a vector keeps its bytes where they are
+  messages_.push_back(std::move(message));  // moving a vector does not move its bytes
   return messages_.back().sequence;
 }
 
@@ -47,8 +47,8 @@ std::span<const DataPacket> OutStream::next(std::size_t most) {
     if (position - base_ >= message->window) break;
     DataPacket next = packet(*message, position);
     const bool last = position + 1 == message->first + message->packets;
-    // Who waits for the answer asks for it: the caller for its buffer, the window for room, and before it is full, lest
-    // the wire run empty.
+    // The sender asks for an acknowledgement where it waits for one: for its buffer, or for room in the window. It asks
+    // before the window is full, so that the wire does not run empty.
     const bool half = (position + 1) % std::max(1, message->window / 2) == 0;
     if ((last && !message->copied) || half || position + 1 - base_ == message->window)
       next.data.flags |= Data::ack_wanted;
@@ -76,7 +76,8 @@ void OutStream::acknowledged(Position position) {
 bool OutStream::done(std::uint32_t sequence) const {
   if (messages_.empty()) return true;
   const std::uint32_t ahead = sequence - messages_.front().sequence;
-  if (ahead >= messages_.size()) return true;  // gone (a ticket of this group is never of a message to come)
+  if (ahead >= messages_.size())
+    return true;  // acknowledged long ago (a ticket of this group never belongs to a future message)
   const Message& message = messages_[ahead];
   return message.copied && message.first + message.packets <= sent_;
 }

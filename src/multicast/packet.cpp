@@ -7,7 +7,7 @@ namespace antiphon::multicast {
 
 namespace {
 
-/// The value, if the reader was asked for just what there is.
+/// Returns the value if the reader was asked for exactly the bytes that it has.
 template <typename T>
 std::optional<T> whole(const Reader& reader, T&& value) {
   return reader.ok() && reader.left() == 0 ? std::optional<T>(std::forward<T>(value)) : std::nullopt;

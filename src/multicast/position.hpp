@@ -5,17 +5,17 @@
 
 namespace antiphon::multicast {
 
-/// The number of a data packet among all of its sender's, from 0.
+/// The number of a data packet among all packets of its sender, from 0.
 using Position = std::int64_t;
 
-/// Packets carry its lower 32 bits; it is the one nearest to `near`. A forged or mad value gives a far one, never
-/// undefined behaviour.
+/// Packets carry the lower 32 bits of a position; the result is the one nearest to `near`. A forged value gives a
+/// distant position, never undefined behaviour.
 [[nodiscard]] inline Position unwrap(std::uint32_t value, Position near) {
   return near + static_cast<std::int32_t>(value - static_cast<std::uint32_t>(near));
 }
 [[nodiscard]] inline std::uint32_t wrap(Position position) { return static_cast<std::uint32_t>(position); }
 
-/// Packets of a message; one without bytes has one too.
+/// Number of packets of a message; an empty message has one.
 [[nodiscard]] inline std::int64_t packets_of(std::int64_t message_bytes, int payload_bytes) {
   return message_bytes <= payload_bytes ? 1 : (message_bytes - 1) / payload_bytes + 1;
 }

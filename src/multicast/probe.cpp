@@ -6,7 +6,8 @@ namespace antiphon::multicast {
 namespace {
 
 constexpr std::uint32_t most_packets = 1 << 20;
-constexpr std::size_t most_runs = 4096;  ///< (run, sender) pairs that are kept; a mad sender must not fill the memory
+constexpr std::size_t most_runs =
+    4096;  ///< most (run, sender) pairs that are kept, so that a faulty sender cannot fill the memory
 constexpr std::size_t queue = 32;
 constexpr std::size_t fixed_bytes = head_bytes + 12 + tag_bytes;
 

@@ -8,14 +8,14 @@
 
 namespace antiphon::multicast {
 
-/// Runs of raw packets: what gets through, unrepaired.
+/// Runs of raw packets that are not repaired; they show what gets through.
 class Probing {
  public:
   explicit Probing(Core& core) : core_(core) {}
 
   void start(std::uint32_t run, std::uint32_t packets, int packet_bytes, std::int64_t rate_bytes_per_s);
   [[nodiscard]] bool sent() const { return next_ == packets_; }
-  /// Sends what is due. True if it sent anything.
+  /// Sends what is due. Returns true if it sent anything.
   bool send();
   void take(int sender, const Probe& probe, std::size_t packet_bytes);
   [[nodiscard]] std::vector<ProbeCount> counts(std::uint32_t run) const;

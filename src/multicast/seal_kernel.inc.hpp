@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Included once per instruction set, which the compiler's options choose: HH_TARGET follows them.
+// Included once per instruction set; the compiler's options choose it, and HH_TARGET follows them.
 #include "multicast/seal.hpp"
 
 #include <highwayhash/highwayhash.h>

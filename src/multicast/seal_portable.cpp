@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For what the compiler takes for granted: plain code on x86-64, NEON on aarch64.
+// The instruction set that the compiler targets by default: plain code on x86-64, NEON on aarch64.
 #include "multicast/seal_kernel.inc.hpp"
 
 namespace antiphon::multicast {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled for SSE4.1 where that exists (CMakeLists.txt).
+// CMakeLists.txt compiles this file for SSE4.1 where that exists.
 #if defined(__x86_64__)
 #include "multicast/seal_kernel.inc.hpp"
 

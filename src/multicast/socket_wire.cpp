@@ -27,7 +27,7 @@ namespace antiphon::multicast {
 
 namespace {
 
-/// The kernel cuts at most so much in one go: 64 KiB with all headers, and 64 packets.
+/// The kernel cuts at most 64 KiB with all headers, and 64 packets, out of one send.
 constexpr std::size_t most_segmented_bytes = 64'000, most_segments = 40;
 
 template <typename T>
@@ -35,13 +35,25 @@ void set(int socket, int level, int option, const T& value, const char* what) {
   if (::setsockopt(socket, level, option, &value, sizeof value) != 0) throw NetworkError(system_reason(what));
 }
 
-/// Which of the two sockets.
+/// Index of the sockets.
 constexpr std::size_t of_group = 0, of_member = 1;
 
-/// An option that only makes things better.
+/// Sets an option that the wire can do without. Returns whether that worked.
 template <typename T>
 bool try_set(int socket, int level, int option, const T& value) {
   return ::setsockopt(socket, level, option, &value, sizeof value) == 0;
+}
+
+/// Tells the kernel to cut the message into packets of `segment_bytes`.
+template <typename Control>
+void set_segment_size(mmsghdr& message, Control& control, std::uint16_t segment_bytes) {
+  message.msg_hdr.msg_control = control.data();
+  message.msg_hdr.msg_controllen = control.size();
+  cmsghdr* header = CMSG_FIRSTHDR(&message.msg_hdr);
+  header->cmsg_level = IPPROTO_UDP;
+  header->cmsg_type = UDP_SEGMENT;
+  header->cmsg_len = CMSG_LEN(sizeof segment_bytes);
+  std::memcpy(CMSG_DATA(header), &segment_bytes, sizeof segment_bytes);
 }
 
 }  // namespace
@@ -107,7 +119,7 @@ void SocketWire::set_up_sending(const Description& description, int index, unsig
     set(own_, IPPROTO_IPV6, IPV6_MULTICAST_HOPS, hops, "setsockopt(IPV6_MULTICAST_HOPS)");
     set(own_, IPPROTO_IPV6, IPV6_MULTICAST_LOOP, loop, "setsockopt(IPV6_MULTICAST_LOOP)");
   }
-  segments_ = try_set(own_, IPPROTO_UDP, UDP_SEGMENT, 0);  // 0: only where a send says so
+  segments_ = try_set(own_, IPPROTO_UDP, UDP_SEGMENT, 0);  // 0: only where a send asks for it
 }
 
 void SocketWire::join(const Description& description, unsigned interface) {
@@ -116,9 +128,9 @@ void SocketWire::join(const Description& description, unsigned interface) {
   int buffer = 0;
   socklen_t length = sizeof buffer;
   ::getsockopt(own_, SOL_SOCKET, SO_RCVBUF, &buffer, &length);
-  try_set(group_, SOL_SOCKET, SO_RCVBUF, buffer / 2);  // the kernel doubles what it is asked for
-  try_set(group_, SOL_SOCKET, SO_REUSEADDR, 1);        // several members on one host
-  // Bound to the group's address, it gets nothing else; and nothing of groups that others on this host have joined.
+  try_set(group_, SOL_SOCKET, SO_RCVBUF, buffer / 2);  // the kernel doubles the size that it is asked for
+  try_set(group_, SOL_SOCKET, SO_REUSEADDR, 1);        // allows several members on one host
+  // Bound to the group's address, the socket receives nothing else, and no packets of other groups joined on this host.
   if (::bind(group_, group_address_.get(), group_address_.length) != 0)
     throw NetworkError(system_reason("bind") + " (" + description.group.text() + ")");
   if (description.group.family == 4) {
@@ -146,7 +158,7 @@ bool SocketWire::set_membership(bool member) {
   return try_set(group_, IPPROTO_IPV6, member ? IPV6_ADD_MEMBERSHIP : IPV6_DROP_MEMBERSHIP, of);
 }
 
-/// The host reports its membership again, which is what a switch that does not know of it needs.
+/// Makes the host report its membership again, which helps if a switch has lost it.
 void SocketWire::rejoin() {
   set_membership(false);
   set_membership(true);
@@ -158,8 +170,8 @@ std::int64_t SocketWire::now_ns() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-/// Lays out as many packets as one call takes; `ends[i]`: how many are in messages 0 … i.
-std::size_t SocketWire::fill(std::span<const Outgoing> packets, std::vector<std::size_t>& ends) {
+/// Prepares as many packets as one call takes; `ends[i]` is the number of packets in messages 0 … i.
+std::size_t SocketWire::fill(std::span<const Datagram> packets, std::vector<std::size_t>& ends) {
   packets = packets.first(std::min<std::size_t>(packets.size(), 64));
   outgoing_.clear();
   ends.clear();
@@ -172,8 +184,8 @@ std::size_t SocketWire::fill(std::span<const Outgoing> packets, std::vector<std:
     message.msg_hdr.msg_iov = &outgoing_parts_[part];
     std::size_t bytes = 0, count = 0;
     for (; i < packets.size(); ++i) {
-      const Outgoing& packet = packets[i];
-      // Of one size; only the last may be shorter.
+      const Datagram& packet = packets[i];
+      // The packets of a segmented send have one size; only the last may be shorter.
       if (count > 0 &&
           (!segments_ || packet.to != packets[i - 1].to || packet.bytes() > size || packets[i - 1].bytes() != size))
         break;
@@ -189,24 +201,14 @@ std::size_t SocketWire::fill(std::span<const Outgoing> packets, std::vector<std:
         packets[i - 1].to < 0 ? group_address_ : members_[static_cast<std::size_t>(packets[i - 1].to)];
     message.msg_hdr.msg_name = const_cast<sockaddr*>(to.get());
     message.msg_hdr.msg_namelen = to.length;
-    if (count > 1) {
-      auto& control = controls_[outgoing_.size()];
-      message.msg_hdr.msg_control = control.data();
-      message.msg_hdr.msg_controllen = control.size();
-      cmsghdr* header = CMSG_FIRSTHDR(&message.msg_hdr);
-      header->cmsg_level = IPPROTO_UDP;
-      header->cmsg_type = UDP_SEGMENT;
-      header->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
-      const auto each = static_cast<std::uint16_t>(size);
-      std::memcpy(CMSG_DATA(header), &each, sizeof each);
-    }
+    if (count > 1) set_segment_size(message, controls_[outgoing_.size()], static_cast<std::uint16_t>(size));
     outgoing_.push_back(message);
     ends.push_back(i);
   }
   return packets.size();
 }
 
-std::size_t SocketWire::send(std::span<const Outgoing> packets) {
+std::size_t SocketWire::send(std::span<const Datagram> packets) {
   std::size_t sent = 0;
   full_ = false;
   while (sent < packets.size()) {
@@ -223,16 +225,17 @@ std::size_t SocketWire::send(std::span<const Outgoing> packets) {
       break;
     }
     if (segments_ && outgoing_.front().msg_hdr.msg_control != nullptr) {
-      segments_ = false;  // this way out cannot do it (no checksums in hardware, say): one by one
+      segments_ =
+          false;  // this route cannot segment (for example without checksums in hardware), so packets go one by one
       continue;
     }
-    sent += ends_.front();  // given up: it counts as lost on the way
+    sent += ends_.front();  // given up: the packets count as lost on the way
   }
   return sent;
 }
 
-/// A quarter of what it takes to try to receive on both, which is what ranks that wait for something else too do again
-/// and again.
+/// Checks both sockets for a quarter of the cost of trying to receive on both. Ranks that wait for something else check
+/// again and again.
 unsigned SocketWire::look() const {
   std::array<epoll_event, 2> events{};
   const int count = ::epoll_wait(looked_at_, events.data(), static_cast<int>(events.size()), 0);
@@ -262,7 +265,7 @@ std::span<const std::span<const std::byte>> SocketWire::receive() {
   while (count == 0 && ready_ != 0) count = take((ready_ & 1U << of_group) != 0 ? of_group : of_member);
   emptied_ = count > 0 && ready_ == 0;
   for (std::size_t i = 0; i < count; ++i) {
-    // What did not fit is no packet of ours: it comes out short, and its tag is wrong.
+    // A packet that did not fit is not one of this protocol: it comes out short, and its tag is wrong.
     taken_.emplace_back(slots_.data() + i * slot_bytes_, incoming_[i].msg_len);
   }
   return taken_;

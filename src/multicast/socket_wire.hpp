@@ -12,9 +12,8 @@
 
 namespace antiphon::multicast {
 
-/// UDP sockets of Linux: one of the member's own, from which all is sent, and one that has joined the group. Many
-/// packets go in and out with one call to the system; runs of packets of one size and destination go as one
-/// (UDP_SEGMENT), where the kernel can.
+/// UDP sockets of Linux: the member's own, which sends everything, and one that has joined the group. One system call
+/// moves many packets; where the kernel can, runs of packets of one size and destination go as one (UDP_SEGMENT).
 class SocketWire final : public Wire {
  public:
   SocketWire(const Description& description, int index, Endpoint endpoint);
@@ -23,7 +22,7 @@ class SocketWire final : public Wire {
   SocketWire& operator=(const SocketWire&) = delete;
 
   std::int64_t now_ns() override;
-  std::size_t send(std::span<const Outgoing> packets) override;
+  std::size_t send(std::span<const Datagram> packets) override;
   std::span<const std::span<const std::byte>> receive() override;
   void wait(std::int64_t most_ns) override;  ///< another thread may use the wire meanwhile
   void rejoin() override;
@@ -36,25 +35,25 @@ class SocketWire final : public Wire {
   void join(const Description& description, unsigned interface);
   bool set_membership(bool member);
   void set_up_sending(const Description& description, int index, unsigned interface);
-  std::size_t fill(std::span<const Outgoing> packets, std::vector<std::size_t>& ends);
+  std::size_t fill(std::span<const Datagram> packets, std::vector<std::size_t>& ends);
   std::size_t take(std::size_t which);
   [[nodiscard]] unsigned look() const;
 
-  int own_ = -1, group_ = -1, looked_at_ = -1;  ///< the last: an epoll over the other two
-  unsigned ready_ = 0;                          ///< sockets that may have more, a bit each
-  bool emptied_ = false;                        ///< … had no more a moment ago
+  int own_ = -1, group_ = -1, looked_at_ = -1;  ///< looked_at_ is an epoll over the other two
+  unsigned ready_ = 0;                          ///< sockets that may have more packets, one bit each
+  bool emptied_ = false;                        ///< the last look found no more
   std::vector<SystemAddress> members_;
   SystemAddress group_address_;
   unsigned interface_ = 0;          ///< on which the group was joined
   bool segments_ = false;           ///< the kernel cuts a long send into packets
-  std::atomic<bool> full_ = false;  ///< it took no more at the last send
+  std::atomic<bool> full_ = false;  ///< the last send took no more
   std::size_t slot_bytes_;
   std::uint64_t system_calls_ = 0;
   std::vector<std::byte> slots_;
   std::vector<mmsghdr> incoming_, outgoing_;
   std::vector<iovec> incoming_parts_, outgoing_parts_;
   std::vector<std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))>> controls_;
-  std::vector<std::size_t> ends_;  ///< of outgoing_: packets up to and with it
+  std::vector<std::size_t> ends_;  ///< by message of outgoing_: number of packets up to and including it
   std::vector<std::span<const std::byte>> taken_;
 };
 

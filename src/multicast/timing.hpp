@@ -11,7 +11,7 @@ namespace antiphon::multicast {
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-/// How long an answer takes, smoothed as TCP does (RFC 6298), and how long to wait for one.
+/// The time to an answer, smoothed as TCP does (RFC 6298), and how long to wait for one.
 class RoundTrip {
  public:
   explicit RoundTrip(const Options& options)
@@ -28,7 +28,7 @@ class RoundTrip {
     smoothed_ += (ns - smoothed_) / 8;
   }
   [[nodiscard]] std::int64_t smoothed_ns() const { return smoothed_; }
-  /// After `attempts` that were not answered.
+  /// How long to wait after `attempts` without an answer.
   [[nodiscard]] std::int64_t timeout_ns(int attempts) const {
     const std::int64_t once = smoothed_ == 0 ? first_ : std::clamp(smoothed_ + 4 * deviation_, least_, most_);
     return std::min(once << std::min(attempts, 20), most_);

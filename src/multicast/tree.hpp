@@ -6,8 +6,8 @@
 
 namespace antiphon::multicast {
 
-/// The tree along which acknowledgements for one sender's packets are gathered: members in order from the sender on,
-/// `arity` children each.
+/// The tree that gathers acknowledgements for one sender's packets: members in order from the sender on, each with up
+/// to `arity` children.
 struct Tree {
   int root = 0, size = 1, arity = 4;
 
@@ -19,7 +19,7 @@ struct Tree {
       result.push_back(member_at(static_cast<int>(place)));
     return result;
   }
-  /// Which child of the root `member` is under (or is): 0 … arity − 1.
+  /// Returns the child of the root that `member` is or is below: 0 … arity − 1.
   [[nodiscard]] int branch(int member) const {
     int place = place_of(member);
     while (place > arity) place = (place - 1) / arity;

@@ -27,7 +27,7 @@ bool same_again(const std::optional<T>& parsed, std::optional<T> (*parse)(std::s
 class OneShot final : public Wire {
  public:
   std::int64_t now_ns() override { return now_ += 100'000; }
-  std::size_t send(std::span<const Outgoing> packets) override { return packets.size(); }
+  std::size_t send(std::span<const Datagram> packets) override { return packets.size(); }
   std::span<const std::span<const std::byte>> receive() override {
     const std::size_t count = full_ ? 1 : 0;
     full_ = false;

@@ -8,7 +8,7 @@
 
 #include "antiphon/error.hpp"
 #include "antiphon/mapping.hpp"
-#include "mapping/fill.hpp"
+#include "mapping/slot_allocator.hpp"
 #include "mapping/search/bisect.hpp"
 #include "mapping/search/digits.hpp"
 #include "mapping/search/domains.hpp"

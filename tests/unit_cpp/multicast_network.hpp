@@ -41,7 +41,7 @@ class Network {
   [[nodiscard]] const std::vector<Bytes>& seen() const { return seen_; }
   void inject(int to, const Bytes& packet) { arrivals_.emplace(now_ns_, std::pair(to, packet)); }
 
-  bool send(int from, const Outgoing& packet) {
+  bool send(int from, const Datagram& packet) {
     auto& free = free_ns_[static_cast<std::size_t>(from)];
     if (free > now_ns_ + 64 * conditions_.packet_ns) return false;
     free = std::max(free, now_ns_) + conditions_.packet_ns;
@@ -105,7 +105,7 @@ class NetworkWire final : public Wire {
  public:
   NetworkWire(Network& network, int index) : network_(network), index_(index) {}
   std::int64_t now_ns() override { return network_.now(); }
-  std::size_t send(std::span<const Outgoing> packets) override {
+  std::size_t send(std::span<const Datagram> packets) override {
     std::size_t sent = 0;
     while (sent < packets.size() && network_.send(index_, packets[sent])) ++sent;
     return sent;

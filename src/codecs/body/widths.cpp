@@ -6,9 +6,9 @@ namespace antiphon::codec {
 namespace {
 
 constexpr int escape = 15;
-constexpr int centre = 7;  // nibble of "as before"
+constexpr int centre = 7;  // the nibble that means "same width as before"
 
-/// One group's nibbles to `out`, those that do not fit in one to `escapes`. Returns the new end of the escapes.
+/// Writes the nibbles of one group to `out` and the widths that need more room to `escapes`. Returns the end of these.
 std::uint8_t* write_group(const std::uint8_t* widths, std::uint8_t before, std::uint8_t* out, std::uint8_t* escapes) {
   std::uint8_t nibbles[width_group];
   int outside = 0;

@@ -7,7 +7,7 @@
 
 #include "antiphon/codec.hpp"
 
-/// Little-endian numbers in a buffer, written without checks and read with them.
+/// Little-endian numbers in a buffer. Writing does not check bounds; reading does.
 namespace antiphon::codec {
 
 template <typename T>
@@ -42,7 +42,7 @@ class Writer {
   std::uint8_t* to_;
 };
 
-/// Reading past the end gives zeros and makes ok() false for good.
+/// Reads numbers. A read past the end returns zero and makes ok() false from then on.
 class Reader {
  public:
   explicit Reader(ConstBytes from) : at_(reinterpret_cast<const std::uint8_t*>(from.data())), end_(at_ + from.size()) {}
@@ -50,7 +50,7 @@ class Reader {
   std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
   const std::uint8_t* at() const { return at_; }
   const std::uint8_t* end() const { return end_; }
-  /// Skips `bytes` and returns where they were; nullptr where there are not so many.
+  /// Skips `bytes` and returns a pointer to them, or nullptr if fewer are left.
   const std::uint8_t* take(std::size_t bytes) {
     if (bytes > left()) {
       ok_ = false;
@@ -70,7 +70,7 @@ class Reader {
     for (int i = 0; from != nullptr && i < bytes; ++i) value |= std::uint64_t{from[i]} << (8 * i);
     return value;
   }
-  /// At most `limit`.
+  /// Reads a number; a value above `limit` makes ok() false.
   std::uint64_t varint(std::uint64_t limit) {
     std::uint64_t value = 0;
     for (int shift = 0; shift < 28; shift += 7) {

@@ -7,7 +7,7 @@ namespace antiphon::codec {
 
 namespace {
 
-constexpr std::size_t padding_bytes = 4;  // the length at the end of a padded frame
+constexpr std::size_t padding_bytes = 4;  // a padded frame ends with its length before padding
 
 Frame stored_frame(ConstBytes raw, const Keep& keep, const Options& options, Bytes out) {
   Frame frame;
@@ -19,7 +19,7 @@ Frame stored_frame(ConstBytes raw, const Keep& keep, const Options& options, Byt
   return frame;
 }
 
-/// Zeros up to the minimum, then the length without them.
+/// Fills the frame with zeros up to the minimum and appends the length that it had before. Returns the new length.
 std::size_t pad(Bytes out, std::size_t bytes, std::size_t minimum_bytes) {
   const std::size_t padded = std::max(bytes + padding_bytes, minimum_bytes);
   std::memset(out.data() + bytes, 0, padded - bytes);
@@ -29,14 +29,15 @@ std::size_t pad(Bytes out, std::size_t bytes, std::size_t minimum_bytes) {
 
 }  // namespace
 
-Frame write_frame(ConstBytes raw, const Plan& plan, const Past& past, const Keep& keep, const Options& options,
-                  Work& work, Bytes out) {
-  const Codec* codec = find_codec(plan.codec);
-  if (codec == nullptr || plan.codec == Id::stored || raw.empty()) return stored_frame(raw, keep, options, out);
+Frame write_frame(ConstBytes raw, const Encoding& encoding, const ReferenceSet& references, const Keep& keep,
+                  const Options& options, Work& work, Bytes out) {
+  const Codec* codec = find_codec(encoding.codec);
+  if (codec == nullptr || encoding.codec == Id::stored || raw.empty()) return stored_frame(raw, keep, options, out);
   Writer writer(u8_of(out) + frame_overhead_bytes);
   if (keep.kept) writer.varint(keep.reach);
   const std::size_t before = frame_overhead_bytes + writer.written();
-  const std::size_t body = codec->encode({raw, plan, past, kernel_of(options.isa), work}, out.subspan(before));
+  const std::size_t body =
+      codec->encode({raw, encoding, references, kernel_of(options.isa), work}, out.subspan(before));
   std::size_t bytes = before + body;
   const std::size_t limit = frame_overhead_bytes + raw.size();
   const bool padded = bytes < options.minimum_frame_bytes;
@@ -45,7 +46,7 @@ Frame write_frame(ConstBytes raw, const Plan& plan, const Past& past, const Keep
     return stored_frame(raw, keep, options, out);
   }
   if (padded) bytes = pad(out, bytes, options.minimum_frame_bytes);
-  Frame frame{plan.codec, false, bytes, bytes_of({plan.codec, keep.kept, padded, keep.sequence, raw.size()})};
+  Frame frame{encoding.codec, false, bytes, bytes_of({encoding.codec, keep.kept, padded, keep.sequence, raw.size()})};
   std::memcpy(out.data(), frame.head.data(), frame_overhead_bytes);
   return frame;
 }
@@ -70,7 +71,7 @@ Error take_apart(ConstBytes head, ConstBytes body, Parts& parts) {
   return Error::none;
 }
 
-Error decode_parts(const Parts& parts, Bytes raw_out, PastSource* past, const Kernel& kernel, Work& work) {
+Error decode_parts(const Parts& parts, Bytes raw_out, ReferenceSource* references, const Kernel& kernel, Work& work) {
   if (raw_out.size() != parts.head.raw_bytes) return Error::wrong_size;
   if (parts.head.codec == Id::stored) {
     if (!raw_out.empty() && parts.body.data() != raw_out.data())
@@ -80,12 +81,13 @@ Error decode_parts(const Parts& parts, Bytes raw_out, PastSource* past, const Ke
   const Codec* codec = find_codec(parts.head.codec);
   if (codec == nullptr || raw_out.empty()) return Error::damaged;
   if (!codec->available()) return Error::unavailable;
-  return codec->decode({parts.body, raw_out, past, kernel, work});
+  return codec->decode({parts.body, raw_out, references, kernel, work});
 }
 
 Frame encode(ConstBytes raw, const Options& options, Bytes out) {
   Work& work = work_of_thread();
-  return write_frame(raw, plan_alone(raw, options, kernel_of(options.isa), work).plan, {}, {}, options, work, out);
+  return write_frame(raw, choose_standalone(raw, options, kernel_of(options.isa), work).encoding, {}, {}, options, work,
+                     out);
 }
 
 Error decode(ConstBytes frame, Bytes raw_out, Isa isa) {

@@ -15,8 +15,8 @@ inline constexpr int format_version = 1;
 struct Head {
   Id codec = Id::stored;
   bool kept = false;           ///< the receiver keeps the message as a reference, under the number `sequence`
-  bool padded = false;         ///< the last 4 bytes say how long the frame would be without padding
-  std::uint16_t sequence = 0;  ///< of kept frames on this link
+  bool padded = false;         ///< the last 4 bytes hold the length of the frame without padding
+  std::uint16_t sequence = 0;  ///< number of the kept frame on this link, modulo 2^16
   std::uint64_t raw_bytes = 0;
 };
 

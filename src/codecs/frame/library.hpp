@@ -3,8 +3,8 @@
 
 #include <dlfcn.h>
 
-/// Compression libraries are looked for at run time: a wheel stands alone, and a machine without them lacks two
-/// candidates only.
+/// Compression libraries are loaded at run time, so that a wheel needs none of them. A machine without them only has
+/// two codecs fewer.
 namespace antiphon::codec {
 
 class Library {
@@ -16,7 +16,7 @@ class Library {
   }
 
  private:
-  void* handle_;  // never closed: the functions are used until the process ends
+  void* handle_;  // never closed, because the functions are used until the process ends
 };
 
 }  // namespace antiphon::codec

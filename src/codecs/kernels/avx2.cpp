@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block is two registers: bytes are sorted by shuffles, bits transposed by shifts and masks in 64-bit lanes.
+// A block is two registers. Shuffles sort its bytes; shifts and masks transpose its bits in 64-bit lanes.
 #include "codecs/kernels/kernel.hpp"
 
 #if defined(__x86_64__)
@@ -35,7 +35,7 @@ inline __m256i swapped(__m256i x, u64 mask) {
   return _mm256_xor_si256(_mm256_xor_si256(x, t), _mm256_slli_epi64(t, Shift));
 }
 
-/// Four 8x8 matrices of bits.
+/// Transposes four 8x8 matrices of bits.
 inline __m256i transposed_bits(__m256i x) {
   x = swapped<7>(x, 0x00aa00aa00aa00aaULL);
   x = swapped<14>(x, 0x0000cccc0000ccccULL);
@@ -44,7 +44,7 @@ inline __m256i transposed_bits(__m256i x) {
 
 inline Pair transposed_bits(Pair p) { return {transposed_bits(p.low), transposed_bits(p.high)}; }
 
-/// Dwords 0 4 1 5 2 6 3 7: pairs up what the two lanes hold of the same group.
+/// Orders dwords as 0 4 1 5 2 6 3 7, which pairs what the two lanes hold of the same group.
 inline __m256i lanes_zipped(__m256i x) {
   return _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
@@ -52,23 +52,23 @@ inline __m256i lanes_unzipped(__m256i x) {
   return _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7));
 }
 
-/// In each lane, the 4x4 matrix of bytes transposed.
+/// Transposes the 4x4 matrix of bytes in each lane.
 inline __m256i small_transposed(__m256i x) { return shuffled(x, 0x0d0905010c080400ULL, 0x0f0b07030e0a0602ULL); }
-/// In each lane, even bytes before odd ones; and back.
+/// Puts even bytes before odd ones in each lane; the next function does the reverse.
 inline __m256i bytes_parted(__m256i x) { return shuffled(x, 0x0e0c0a0806040200ULL, 0x0f0d0b0907050301ULL); }
 inline __m256i bytes_zipped(__m256i x) { return shuffled(x, 0x0b030a0209010800ULL, 0x0f070e060d050c04ULL); }
 
-/// The 8x8 matrix of bytes transposed; its own reverse.
+/// Transposes the 8x8 matrix of bytes; applying it twice gives the original.
 inline Pair transposed_bytes(Pair p) {
   const __m256i a = bytes_zipped(_mm256_permute2x128_si256(p.low, p.high, 0x20));
   const __m256i b = bytes_zipped(_mm256_permute2x128_si256(p.low, p.high, 0x31));
   return {lanes_zipped(_mm256_unpacklo_epi16(a, b)), lanes_zipped(_mm256_unpackhi_epi16(a, b))};
 }
 
-/// Qwords 0 2 1 3.
+/// Orders qwords as 0 2 1 3.
 inline __m256i middle_swapped(__m256i x) { return _mm256_permute4x64_epi64(x, 0xd8); }
 
-/// Values to planes, plane 0 first.
+/// Turns values into planes, plane 0 first.
 template <int Es>
 inline Pair planes_of(Pair v) {
   if constexpr (Es == 8) return transposed_bits(transposed_bytes(v));
@@ -116,7 +116,7 @@ inline u32 pack_block(const T* values, u8* out) {
   return (64 - static_cast<u32>(_lzcnt_u64(used)) + units - 1) / units;
 }
 
-/// From byte 64 - n on: n times 0xff, then zeros.
+/// From byte 64 - n on, the table holds n times 0xff, then zeros.
 alignas(64) constexpr u8 ones_then_zeros[192] = {
 #define ANTIPHON_ONES 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255
     ANTIPHON_ONES, ANTIPHON_ONES, ANTIPHON_ONES, ANTIPHON_ONES

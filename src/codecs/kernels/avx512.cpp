@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block is one register: one byte permutation, 8 bit transposes by one GFNI instruction, one more permutation.
+// A block is one register. It takes a byte permutation, 8 bit transposes by one GFNI instruction, and a permutation.
 #include "codecs/kernels/kernel.hpp"
 
 #if defined(__x86_64__)
@@ -20,7 +20,7 @@ struct Indices {
   u8 byte[64];
 };
 
-/// Value bytes to groups of 8 values' equal bytes, each group reversed as GFNI's transposition wants it.
+/// Indices from value bytes to groups of equal bytes of 8 values; each group is reversed as GFNI's transpose needs it.
 template <int Es>
 constexpr Indices gather_indices() {
   Indices x{};
@@ -32,7 +32,7 @@ constexpr Indices gather_indices() {
   return x;
 }
 
-/// Groups' planes to planes of the whole block.
+/// Indices from the groups' planes to planes of the whole block.
 template <int Es>
 constexpr Indices plane_indices() {
   Indices x{};
@@ -44,7 +44,7 @@ constexpr Indices plane_indices() {
   return x;
 }
 
-/// The reverse of plane_indices, each group reversed.
+/// The inverse of plane_indices, with each group reversed.
 template <int Es>
 constexpr Indices group_indices() {
   Indices x{};
@@ -77,7 +77,7 @@ struct Tables {
 
 inline __m512i indices(const Indices& x) { return _mm512_load_si512(x.byte); }
 
-/// Out byte j of a group holds bit j of the 8 bytes, the last byte's in bit 0.
+/// Byte j of an output group holds bit j of the group's 8 bytes; the last byte's bit becomes bit 0.
 inline __m512i transposed(__m512i groups) {
   return _mm512_gf2p8affine_epi64_epi8(_mm512_set1_epi64(static_cast<long long>(0x8040201008040201ULL)), groups, 0);
 }
@@ -104,8 +104,8 @@ inline void unpack_block(const u8* in, u32 width, T* values) {
   *reinterpret_cast<Vector*>(values) = Folded ? (z >> 1) ^ -(z & 1) : z;
 }
 
-/// For one lag shorter than a register: where values come from in a prefix sum by doubling, and in the carry to the
-/// next register.
+/// Indices for one lag shorter than a register: where values come from in a prefix sum by doubling, and in the carry
+/// to the next register.
 template <typename T>
 struct alignas(64) Doubling {
   static constexpr std::size_t count = 64 / sizeof(T);
@@ -134,7 +134,7 @@ struct AllDoublings {
   }
 };
 
-/// Tables for the common elements; the rest make theirs when needed.
+/// The tables of the common elements are constants; other elements compute theirs when they need them.
 constexpr AllDoublings<u64> doublings_of_8;
 constexpr AllDoublings<u32> doublings_of_4;
 
@@ -184,7 +184,7 @@ std::size_t double_up(const T* d, T* u, std::size_t n, const Doubling<T>& by) {
   }
 }
 
-/// Needs 64 readable bytes before u, whatever they hold beyond the lag.
+/// Needs 64 readable bytes before `u`; those beyond the lag may hold anything.
 template <typename T>
 inline bool integrate_in_registers(const T* d, T* u, std::size_t n, std::size_t lag) {
   if (lag * sizeof(T) >= native_bytes || n < 2 * Doubling<T>::count) return false;

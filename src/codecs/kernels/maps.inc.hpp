@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of messages to mapped values, less what references foretell, and back. Part of passes.inc.hpp.
+// Maps elements to unsigned values, subtracts the prediction from references, and does the reverse. Part of
+// passes.inc.hpp.
 
 template <typename T>
 using Loose __attribute__((aligned(1), may_alias)) = T;
@@ -49,7 +50,7 @@ inline T folded(T d) {
   return static_cast<T>(static_cast<T>(d << 1) ^ sign_of(d));
 }
 
-/// What the references foretell, as mapped value.
+/// The value that the references predict, as a mapped value.
 template <typename T, Map M, Extrapolation X>
 inline T foretold(const Loose<T>* a, const Loose<T>* b, const Loose<T>* c, std::size_t i) {
   if constexpr (X == Extrapolation::none) return 0;

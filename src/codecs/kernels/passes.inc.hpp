@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes that need no instruction set in particular: the compiler vectorises them for the one this is included for.
-// Included once per instruction set, inside an anonymous namespace, after `native_bytes`, pack_block and unpack_block.
-// Nothing of the standard library is called here, so that no function compiled for a newer machine can replace one of
-// the same name.
+// The passes that use no special instructions: the compiler vectorises them for the set that includes this file.
+// Each instruction set includes it inside an anonymous namespace, after `native_bytes`, pack_block and unpack_block.
+// It calls nothing of the standard library: the linker could pick such a function compiled for a newer machine.
 
 #include "codecs/kernels/maps.inc.hpp"
 
-/// Mapped values (with history before them) to residuals.
+/// Turns mapped values, which have history before them, into residuals.
 template <typename T>
 void residuals_of(const Spec& spec, const T* u, T* __restrict z, std::size_t n) {
   const T* a = u - spec.lag[0];
@@ -24,7 +23,7 @@ void residuals_of(const Spec& spec, const T* u, T* __restrict z, std::size_t n) 
   }
 }
 
-/// u[i] = d[i] + u[i - lag] for lags of at least a vector: no value of a vector depends on another of it.
+/// Computes u[i] = d[i] + u[i - lag] for lags of at least a vector, where no value depends on another of its vector.
 template <typename T>
 void integrate_far(const T* d, T* u, std::size_t n, std::size_t lag) {
   typedef T Vector __attribute__((vector_size(native_bytes), aligned(1), may_alias));
@@ -38,7 +37,7 @@ void integrate_far(const T* d, T* u, std::size_t n, std::size_t lag) {
   for (; i < n; ++i) u[i] = static_cast<T>(d[i] + before[i]);
 }
 
-/// The same for a lag so short that it is a chain of additions; its links stay in registers.
+/// Does the same for a lag so short that the sum is a chain of additions; its last values stay in registers.
 template <typename T, int Lag>
 void integrate_chain(const T* d, T* u, std::size_t n) {
   T last[Lag];
@@ -51,9 +50,8 @@ void integrate_chain(const T* d, T* u, std::size_t n) {
   for (; i < n; ++i) u[i] = static_cast<T>(d[i] + before[i]);
 }
 
-/// The same for lags of several values, as rows of that length: a column's last values stay in a register. To load them
-/// from where they have just been stored would mean to wait for two stores, as a load seldom matches one. `Bytes`: a
-/// column's; narrower ones do the rest.
+/// Does the same for longer lags, as rows of that length: the last values of a column of `Bytes` stay in a register.
+/// A reload of what was just stored would wait for two stores, as it seldom matches one. Narrower columns do the rest.
 template <typename T, std::size_t Bytes>
 void integrate_columns(const T* d, T* u, std::size_t n, std::size_t lag, std::size_t column) {
   typedef T Vector __attribute__((vector_size(Bytes), aligned(1), may_alias));
@@ -82,7 +80,7 @@ void integrate(const T* d, T* u, std::size_t n, std::size_t lag) {
   integrate_columns<T, native_bytes>(d, u, n, lag, 0);
 }
 
-/// Unfolded residuals to mapped values. `v`: room for n values after max_short_lag values of history.
+/// Turns unfolded residuals into mapped values. `v` has room for n values after max_short_lag values of history.
 template <typename T>
 void values_of(const Spec& spec, T* z, T* u, T* v, std::size_t n) {
   if (spec.order == 0) {
@@ -99,7 +97,7 @@ void values_of(const Spec& spec, T* z, T* u, T* v, std::size_t n) {
       far = swap;
     }
     if (far > max_short_lag) {
-      // Less than `far` values at a time: what they build on is known.
+      // A step is at most `far` values, so that the values it builds on are known.
       for (std::size_t i = 0; i < n;) {
         const std::size_t now = n - i < far ? n - i : far;
         const T* b = u + i - far;
@@ -110,7 +108,7 @@ void values_of(const Spec& spec, T* z, T* u, T* v, std::size_t n) {
       }
       return;
     }
-    // Both are short: the inner difference first, its history is that of the values.
+    // Both lags are short: undo the inner difference first, which has the values' own history.
     T* inner = v + max_short_lag;
     const T* past = u - far;
     for (std::size_t k = 0; k < far; ++k) (inner - far)[k] = static_cast<T>(past[k] - (past - near)[k]);
@@ -120,20 +118,20 @@ void values_of(const Spec& spec, T* z, T* u, T* v, std::size_t n) {
   integrate(z, u, n, near);
 }
 
-/// Bytes kept before the next chunk: what lags reach, in whole blocks, and at least one, which vector code may read.
+/// Bytes kept before the next chunk: whole blocks that cover the lags, and at least one that vector code may read.
 inline std::size_t history_of(const Spec& spec) {
   const std::size_t bytes = spec.history_values() << spec.es_log2;
   return bytes < block_bytes ? block_bytes : (bytes + block_bytes - 1) / block_bytes * block_bytes;
 }
 
-/// Bytes that one pass works on: whole groups of records where there are records.
+/// Bytes that one pass handles: whole groups of records if there are records.
 inline std::size_t step_of(const Spec& spec) {
   if (spec.record < 2) return chunk_bytes;
   const std::size_t group = block_bytes * spec.record;
   return chunk_bytes / group * group;
 }
 
-/// Values of each field, of all records that fill whole blocks, one field after the other; what is left over as it is.
+/// Collects each field of the records that fill whole blocks, one field after the other; the rest keeps its order.
 template <typename T>
 void group_fields(const T* z, T* __restrict grouped, std::size_t n, std::size_t record) {
   constexpr std::size_t per_block = block_bytes / sizeof(T);
@@ -154,7 +152,7 @@ void ungroup_fields(const T* grouped, T* __restrict z, std::size_t n, std::size_
   __builtin_memcpy(z + rows * record, grouped + rows * record, (n - rows * record) * sizeof(T));
 }
 
-/// Residuals in the order of their blocks, the last block filled up with zeros.
+/// Puts residuals into the order of their blocks and fills the last block with zeros.
 template <typename T>
 const u8* in_block_order(const Spec& spec, Work& work, std::size_t n) {
   const T* z = reinterpret_cast<const T*>(work.residuals);
@@ -167,7 +165,7 @@ const u8* in_block_order(const Spec& spec, Work& work, std::size_t n) {
   return result;
 }
 
-/// Where the next chunk of n values goes; moves the history to the front when the end is reached.
+/// Returns where the next chunk of n values goes. Moves the history to the front when the buffer ends.
 template <typename T>
 T* room_for(const Spec& spec, Work& work, std::size_t n) {
   const std::size_t history = history_of(spec);
@@ -206,7 +204,7 @@ std::size_t encode_as(const Spec& spec, const u8* message, const References& ref
   return static_cast<std::size_t>(out - payload);
 }
 
-/// Blocks to residuals, unfolded where they are folded. Returns where the next block is.
+/// Turns blocks into residuals and unfolds them if `Folded`. Returns the position of the next block.
 template <typename T, bool Folded>
 const u8* unpack_chunk(const u8* widths, std::size_t bytes, const u8* payload, const u8* readable_end, T* z) {
   for (std::size_t b = 0; b < bytes; b += block_bytes, z += block_bytes / sizeof(T)) {
@@ -267,7 +265,7 @@ std::size_t cost_as(const Spec& spec, const u8* message, const References& refer
     changes += width != before;
     before = width;
   }
-  // A table entry is half a byte, and 16 equal ones are one bit.
+  // A table entry is half a byte, and 16 equal entries take one bit.
   return bits + (changes == 1 ? bytes / (16 * block_bytes) : bytes / block_bytes * 4);
 }
 

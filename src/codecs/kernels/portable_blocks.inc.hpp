@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of 64 bytes to bit planes and back with 64-bit integers alone. Included inside an anonymous namespace.
+// Turns blocks of 64 bytes into bit planes and back with 64-bit integers alone. Included in an anonymous namespace.
 //
-// A block of values of E bytes is U = 8/E units of 8 values. Plane p of the block is U bytes: bit i of byte h is bit p
-// of value 8h+i.
+// A block of values of E bytes has U = 8/E units of 8 values. Plane p of the block has U bytes: bit i of byte h is
+// bit p of value 8h+i.
 
 /// Transposes an 8x8 matrix of bits: bit i of byte j becomes bit j of byte i.
 inline u64 transposed_bits(u64 x) {
@@ -14,7 +14,7 @@ inline u64 transposed_bits(u64 x) {
   return x ^ t ^ (t << 28);
 }
 
-/// Swaps the bytes that `mask` selects in a (shifted down) with those in b.
+/// Swaps the bytes that `mask` selects in `a` (shifted down) with those in `b`.
 inline void swap_bytes(u64& a, u64& b, int shift, u64 mask) {
   const u64 t = ((a >> shift) ^ b) & mask;
   b ^= t;
@@ -28,7 +28,7 @@ inline void transposed_bytes(u64 (&row)[8]) {
   for (int i = 0; i < 8; i += 2) swap_bytes(row[i], row[i + 1], 8, 0x00ff00ff00ff00ffULL);
 }
 
-/// Bytes of a block by position in the value: qword U*b+h holds byte b of values 8h … 8h+7.
+/// Bytes of a block by their position in the value: qword U*b+h holds byte b of values 8h … 8h+7.
 template <typename T>
 inline void gather(const T* values, u64 (&group)[8]) {
   constexpr int es = sizeof(T);
@@ -72,7 +72,7 @@ inline u32 width_of(const T* values) {
   return all == 0 ? 0 : 64 - static_cast<u32>(__builtin_clzll(all));
 }
 
-/// Writes the block's planes (up to 64 bytes, of which width * U count) and returns its width.
+/// Writes the block's planes (up to 64 bytes, of which width * U are valid) and returns its width.
 template <typename T>
 inline u32 pack_block_portable(const T* values, u8* out) {
   constexpr int units = 8 / static_cast<int>(sizeof(T));

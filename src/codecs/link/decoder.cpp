@@ -7,8 +7,8 @@
 
 namespace antiphon::codec {
 
-/// Keeps what frames say to keep, under the numbers that they carry; needs to know nothing else about the link.
-class Decoder::State final : public PastSource {
+/// Keeps the messages that frames mark as kept, under the frames' numbers. It needs no other knowledge of the link.
+class Decoder::State final : public ReferenceSource {
  public:
   explicit State(Isa isa) : kernel_(kernel_of(isa)) {}
 
@@ -38,28 +38,29 @@ class Decoder::State final : public PastSource {
 
   Error find(std::uint16_t distance, std::size_t bytes, const std::uint8_t*& message, std::uint16_t& hash) override {
     if (distance > number_) return Error::missing_reference;
-    const Window::Kept* kept = window_.find(number_ - distance);
-    if (kept == nullptr || !kept->usable || kept->bytes != bytes) return Error::missing_reference;
-    message = kept->data.get();
-    hash = kept->hash;
+    const Window::Entry* entry = window_.find(number_ - distance);
+    if (entry == nullptr || !entry->usable || entry->bytes != bytes) return Error::missing_reference;
+    message = entry->data.get();
+    hash = entry->hash;
     return Error::none;
   }
 
   const Statistics& statistics() const { return statistics_; }
 
  private:
-  /// The 16 bits on the wire, taken as near to what comes next as can be.
+  /// Extends the 16 bits on the wire to the number nearest to the next expected one.
   std::uint64_t number_of(std::uint16_t sequence) const {
     const auto ahead = static_cast<std::int16_t>(sequence - static_cast<std::uint16_t>(next_));
     if (ahead < 0 && static_cast<std::uint64_t>(-ahead) > next_) return sequence;
     return next_ + static_cast<std::uint64_t>(static_cast<std::int64_t>(ahead));
   }
 
-  /// What the sender no longer names goes, once every frame that was sent before it said so is here.
+  /// Drops messages that the sender will not refer to, once all frames sent before it said so have arrived.
   void forget() {
     std::uint64_t floor = window_.begin();
-    for (const Window::Kept* kept = window_.find(next_); kept != nullptr && kept->seen; kept = window_.find(next_)) {
-      if (kept->reach > 0 && next_ > kept->reach) floor = std::max(floor, next_ - kept->reach);
+    for (const Window::Entry* entry = window_.find(next_); entry != nullptr && entry->seen;
+         entry = window_.find(next_)) {
+      if (entry->reach > 0 && next_ > entry->reach) floor = std::max(floor, next_ - entry->reach);
       ++next_;
     }
     if (window_.end() > 2 * Window::max_reach) floor = std::max(floor, window_.end() - 2 * Window::max_reach);
@@ -81,8 +82,8 @@ class Decoder::State final : public PastSource {
 
   const Kernel& kernel_;
   Window window_;
-  std::uint64_t next_ = 0;    // the first kept frame that has not come
-  std::uint64_t number_ = 0;  // of the frame being decoded; of the next one where it is not kept
+  std::uint64_t next_ = 0;    // number of the first kept frame that has not arrived
+  std::uint64_t number_ = 0;  // number of the frame that is being decoded, or of the next one if it is not kept
   Statistics statistics_;
 };
 

@@ -3,8 +3,8 @@
 #include <unordered_map>
 
 #include "codecs/frame/frame.hpp"
+#include "codecs/link/encoding_chooser.hpp"
 #include "codecs/link/stopwatch.hpp"
-#include "codecs/link/stream.hpp"
 
 namespace antiphon::codec {
 
@@ -23,8 +23,8 @@ struct SameChannel {
   }
 };
 
-constexpr std::size_t max_streams = 4096;
-constexpr std::uint64_t forget_every = 8;  // kept frames
+constexpr std::size_t max_choosers = 4096;
+constexpr std::uint64_t forget_every = 8;  // in kept frames
 constexpr std::uint64_t silent_frames = 1024, silent_rounds = 64;
 
 }  // namespace
@@ -36,27 +36,27 @@ class Encoder::State {
   Frame encode(const Channel& channel, ConstBytes raw, Bytes out, Element element) {
     options_.frame.element = element;
     options_.frame.message_bytes = channel.message_bytes;
-    Stream& stream = stream_of(channel);
+    EncodingChooser& chooser = chooser_of(channel);
     Work& work = work_of_thread();
-    const Stream::Context context{options_.frame, window_, kernel_, work};
-    if (!raw.empty() && stream.needs_plan(channel.piece)) {
+    const EncodingChooser::Context context{options_.frame, window_, kernel_, work};
+    if (!raw.empty() && chooser.needs_planning(channel.piece)) {
       const Stopwatch planning(0, raw.size());
-      stream.make_plan(channel.piece, raw, context);
+      chooser.plan(channel.piece, raw, context);
       ++statistics_.plans;
       statistics_.codec_ns += planning.ns();
     }
     const Stopwatch coding(statistics_.messages, raw.size());
     const bool fits = !raw.empty() && raw.size() <= std::min<std::uint64_t>(options_.history_bytes / 4, max_kept_bytes);
-    const bool kept = fits && stream.keeps(raw.size());
-    Past past;
-    const Plan& plan = stream.choose(channel.piece, raw, kept, context, past);
+    const bool kept = fits && chooser.keeps(raw.size());
+    ReferenceSet references;
+    const Encoding& encoding = chooser.choose(channel.piece, raw, kept, context, references);
     const std::uint64_t number = window_.end();
     const Keep keep{kept, static_cast<std::uint16_t>(number), static_cast<std::uint16_t>(number - window_.begin())};
-    const Frame frame = write_frame(raw, plan, past, keep, options_.frame, work, out);
-    stream.sent(channel.piece, frame, raw.size(), options_.frame.wire_bytes_per_s);
+    const Frame frame = write_frame(raw, encoding, references, keep, options_.frame, work, out);
+    chooser.sent(channel.piece, frame, raw.size(), options_.frame.wire_bytes_per_s);
     if (kept) {
       window_.keep(number, raw, keep.reach);
-      stream.kept(channel.piece, number);
+      chooser.kept(channel.piece, number);
       limit_history(number);
     }
     statistics_.codec_ns += coding.ns();
@@ -69,12 +69,12 @@ class Encoder::State {
   const Statistics& statistics() const { return statistics_; }
 
  private:
-  Stream& stream_of(const Channel& channel) {
+  EncodingChooser& chooser_of(const Channel& channel) {
     if (last_ != nullptr && SameChannel()(last_channel_, channel)) return *last_;
-    // Channels of ever new sizes or tags: starting over costs new plans, never a wrong frame.
-    if (streams_.size() >= max_streams) streams_.clear();
+    // A program with ever new tags or sizes would fill the memory. Starting over costs planning, never a wrong frame.
+    if (choosers_.size() >= max_choosers) choosers_.clear();
     last_channel_ = channel;
-    last_ = &streams_[channel];
+    last_ = &choosers_[channel];
     return *last_;
   }
 
@@ -86,14 +86,14 @@ class Encoder::State {
     statistics_.history_bytes = window_.held_bytes();
   }
 
-  /// Lets go of what no channel wants any longer: the less is held, the more of it is in the caches. Channels that have
-  /// long been silent do not count.
+  /// Drops messages that no channel wants: the less the window holds, the more of it stays in the caches. Channels that
+  /// have been silent for long do not count.
   void forget() {
     std::uint64_t floor = window_.end();
-    const std::uint64_t silent = silent_frames + silent_rounds * streams_.size();
-    for (const auto& [channel, stream] : streams_) {
-      if (stream.latest() + silent < window_.end()) continue;
-      floor = std::min(floor, stream.oldest_wanted(channel.message_bytes, floor));
+    const std::uint64_t silent = silent_frames + silent_rounds * choosers_.size();
+    for (const auto& [channel, chooser] : choosers_) {
+      if (chooser.latest() + silent < window_.end()) continue;
+      floor = std::min(floor, chooser.oldest_wanted(channel.message_bytes, floor));
     }
     window_.drop_below(floor);
   }
@@ -111,9 +111,9 @@ class Encoder::State {
   LinkOptions options_;
   Element default_element_ = options_.frame.element;
   const Kernel& kernel_;
-  std::unordered_map<Channel, Stream, ChannelHash, SameChannel> streams_;
+  std::unordered_map<Channel, EncodingChooser, ChannelHash, SameChannel> choosers_;
   Channel last_channel_;
-  Stream* last_ = nullptr;
+  EncodingChooser* last_ = nullptr;
   Window window_;
   Statistics statistics_;
 };

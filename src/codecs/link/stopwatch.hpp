@@ -7,8 +7,8 @@
 
 namespace antiphon::codec {
 
-/// How long coding takes. Two looks at a clock cost a quarter of what a message of 1 KiB takes: once a link is warm, of
-/// short messages one in eight is timed, for all eight.
+/// Measures the time of coding. Reading the clock twice costs a quarter of what coding 1 KiB takes. So on a warm link
+/// only one short message in eight is timed, and its time counts for all eight.
 class Stopwatch {
  public:
   Stopwatch(std::uint64_t messages_before, std::size_t bytes)

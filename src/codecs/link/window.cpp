@@ -30,17 +30,17 @@ std::uint16_t short_hash(ConstBytes message) {
   return static_cast<std::uint16_t>((hash * 0x9e3779b97f4a7c15ULL) >> 48);
 }
 
-const Window::Kept* Window::find(std::uint64_t number) const {
+const Window::Entry* Window::find(std::uint64_t number) const {
   if (number < begin_ || number >= end_) return nullptr;
   return &slots_[number & (slots_.size() - 1)];
 }
 
-Window::Kept& Window::slot(std::uint64_t number) {
+Window::Entry& Window::slot(std::uint64_t number) {
   const std::uint64_t end = std::max(end_, number + 1);
   if (end - begin_ > slots_.size()) {
     std::size_t size = std::max(min_slots, slots_.size());
     while (size < end - begin_) size *= 2;
-    std::vector<Kept> larger(size);
+    std::vector<Entry> larger(size);
     for (std::uint64_t n = begin_; n < end_; ++n) larger[n & (size - 1)] = std::move(slots_[n & (slots_.size() - 1)]);
     slots_ = std::move(larger);
   }
@@ -58,13 +58,13 @@ std::unique_ptr<std::uint8_t[]> Window::buffer(std::size_t bytes) {
   return found;
 }
 
-void Window::release(Kept& kept) {
-  bytes_ -= kept.bytes;
-  if (kept.data != nullptr) {
-    spare_bytes_ += kept.bytes;
-    spare_.emplace_back(kept.bytes, std::move(kept.data));
+void Window::release(Entry& entry) {
+  bytes_ -= entry.bytes;
+  if (entry.data != nullptr) {
+    spare_bytes_ += entry.bytes;
+    spare_.emplace_back(entry.bytes, std::move(entry.data));
   }
-  kept = {};
+  entry = {};
   while (!spare_.empty() && (spare_.size() > max_spare || 2 * spare_bytes_ > bytes_)) {
     spare_bytes_ -= spare_.front().first;
     spare_.erase(spare_.begin());
@@ -73,23 +73,23 @@ void Window::release(Kept& kept) {
 
 void Window::keep(std::uint64_t number, ConstBytes message, std::uint16_t reach) {
   if (number < begin_) return;
-  Kept& kept = slot(number);
-  release(kept);
-  kept.data = buffer(message.size());
-  kept.bytes = message.size();
+  Entry& entry = slot(number);
+  release(entry);
+  entry.data = buffer(message.size());
+  entry.bytes = message.size();
   bytes_ += message.size();
-  std::memcpy(kept.data.get(), message.data(), message.size());
-  kept.hash = short_hash(message);
-  kept.reach = reach;
-  kept.seen = kept.usable = true;
+  std::memcpy(entry.data.get(), message.data(), message.size());
+  entry.hash = short_hash(message);
+  entry.reach = reach;
+  entry.seen = entry.usable = true;
 }
 
 void Window::mark_unusable(std::uint64_t number, std::uint16_t reach) {
   if (number < begin_) return;
-  Kept& kept = slot(number);
-  release(kept);
-  kept.reach = reach;
-  kept.seen = true;
+  Entry& entry = slot(number);
+  release(entry);
+  entry.reach = reach;
+  entry.seen = true;
 }
 
 void Window::drop_below(std::uint64_t number) {

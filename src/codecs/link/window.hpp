@@ -9,40 +9,40 @@
 
 namespace antiphon::codec {
 
-/// The kept messages of a link by their number: what frames may name as references. Both ends have one.
+/// The kept messages of a link by their number, which frames may refer to. Both ends have one.
 class Window {
  public:
   static constexpr std::uint64_t max_reach =
-      0x3fff;  ///< frames; well below half of what the 16 bits on the wire can tell
+      0x3fff;  ///< frames; well below half of what the 16 bits on the wire can tell apart
 
-  struct Kept {
+  struct Entry {
     std::unique_ptr<std::uint8_t[]> data;
     std::size_t bytes = 0;
     std::uint16_t hash = 0;
     std::uint16_t reach = 0;
-    bool seen = false;    ///< the frame was decoded, or will never be
-    bool usable = false;  ///< `data` is the message
+    bool seen = false;    ///< the frame was decoded, or never will be
+    bool usable = false;  ///< `data` holds the message
   };
 
   std::uint64_t begin() const { return begin_; }
   std::uint64_t end() const { return end_; }
   std::size_t bytes() const { return bytes_; }
-  /// With buffers that wait to be used again: at most half as much as is kept.
+  /// Counts also the buffers that wait for reuse: at most half as much as the kept messages.
   std::size_t held_bytes() const { return bytes_ + spare_bytes_; }
-  /// nullptr where the window does not reach.
-  const Kept* find(std::uint64_t number) const;
-  /// Copies the message in under that number.
+  /// Returns nullptr if the window does not contain `number`.
+  const Entry* find(std::uint64_t number) const;
+  /// Stores a copy of the message under `number`.
   void keep(std::uint64_t number, ConstBytes message, std::uint16_t reach);
   void mark_unusable(std::uint64_t number, std::uint16_t reach);
-  /// Lets go of everything below `number`.
+  /// Releases every message below `number`.
   void drop_below(std::uint64_t number);
 
  private:
-  Kept& slot(std::uint64_t number);
+  Entry& slot(std::uint64_t number);
   std::unique_ptr<std::uint8_t[]> buffer(std::size_t bytes);
-  void release(Kept& kept);
+  void release(Entry& entry);
 
-  std::vector<Kept> slots_;  // a power of two of them, by the number's low bits
+  std::vector<Entry> slots_;  // its size is a power of two; a message lies at the low bits of its number
   std::uint64_t begin_ = 0;
   std::uint64_t end_ = 0;
   std::size_t bytes_ = 0;
@@ -50,7 +50,7 @@ class Window {
   std::vector<std::pair<std::size_t, std::unique_ptr<std::uint8_t[]>>> spare_;
 };
 
-/// Of a few places of the message: tells another message, or the same one a step earlier.
+/// A hash of 16 samples of the message. It distinguishes other messages, and the same field one time step earlier.
 std::uint16_t short_hash(ConstBytes message);
 
 }  // namespace antiphon::codec

@@ -9,10 +9,10 @@ namespace antiphon::codec {
 
 namespace {
 
-using Wide = unsigned __int128;  // a value's code is up to 68 bits long, and begins within a byte
+using Wide = unsigned __int128;  // the code of a value has up to 68 bits and may begin inside a byte
 static_assert(std::endian::native == std::endian::little, "the wire is little-endian; add byte swaps here");
 
-/// Sign, exponent and two bits of mantissa.
+/// The sign, the exponent and two bits of the mantissa.
 constexpr std::uint32_t top14(std::uint64_t bits) { return static_cast<std::uint32_t>(bits >> 50); }
 
 }  // namespace
@@ -25,15 +25,15 @@ void DfcmPredictor::reset() {
   hash_ = 0;
 }
 
-/// §2.3, prediction function: the latest difference, and where the two are close, the drift between them added.
+/// §2.3, prediction function: returns the latest difference, plus the drift between the last two if they are close.
 inline std::uint64_t DfcmPredictor::predict() const {
   const Line& line = table_[hash_];
   const std::uint64_t drift = top14(line.latest) == top14(line.before) ? line.latest - line.before : 0;
   return last_ + line.latest + drift;
 }
 
-/// §2.3, hash function: lsb 0..14 of (delta2 ^ delta1 << 5 ^ delta0 << 10), delta2 the latest. Shifting the hash itself
-/// gives the same, for what is older leaves the 15 bits.
+/// §2.3, hash function: lsb 0..14 of (delta2 ^ delta1 << 5 ^ delta0 << 10), where delta2 is the latest. Shifting the
+/// hash itself gives the same value, because older differences leave the 15 bits.
 inline void DfcmPredictor::update(std::uint64_t value) {
   const std::uint64_t delta = value - last_;
   Line& line = table_[hash_];
@@ -45,8 +45,8 @@ inline void DfcmPredictor::update(std::uint64_t value) {
 std::size_t DfcmPredictor::encode(std::span<const std::uint8_t> raw, std::uint8_t* out) {
   const std::size_t count = raw.size() / 8;
   std::uint8_t* to = out;
-  unsigned begun = 0;      // bits of *to that are written
-  std::uint64_t held = 0;  // they themselves
+  unsigned begun = 0;      // number of bits of *to that are written
+  std::uint64_t held = 0;  // those bits
   for (std::size_t i = 0; i < count; ++i) {
     std::uint64_t value;
     std::memcpy(&value, raw.data() + 8 * i, 8);
@@ -90,7 +90,7 @@ bool DfcmPredictor::decode(std::span<const std::uint8_t> body, std::span<std::ui
     from += (begun + bits) / 8;
     begun = (begun + bits) % 8;
   }
-  if (begun != 0 && *from++ >> begun != 0) return false;  // what pads the last byte is zero
+  if (begun != 0 && *from++ >> begun != 0) return false;  // the padding of the last byte must be zero
   if (static_cast<std::size_t>(end - from) != rest) return false;
   if (rest != 0) std::memcpy(raw_out.data() + 8 * count, from, rest);
   return true;

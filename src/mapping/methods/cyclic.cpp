@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "antiphon/mapping.hpp"
-#include "mapping/fill.hpp"
+#include "mapping/slot_allocator.hpp"
 
 namespace antiphon::mapping::methods_in {
 

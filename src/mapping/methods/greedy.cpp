@@ -3,28 +3,28 @@
 #include <queue>
 
 #include "antiphon/index.hpp"
-#include "mapping/fill.hpp"
 #include "mapping/search/model.hpp"
+#include "mapping/slot_allocator.hpp"
 
 namespace antiphon::mapping::methods_in {
 
 namespace {
 
-/// The rank that exchanges most with those that are placed goes next, to the free place that is cheapest for it; the
-/// first one is that with the most traffic of all. O(ranks · (nodes + log ranks) · degree).
+/// The rank that exchanges most with placed ranks comes next and gets the free slot where it costs least. The first is
+/// the rank with the most traffic. O(ranks · (nodes + log ranks) · degree).
 class Greedy {
  public:
   explicit Greedy(const Task& task)
-      : model_(task), places_(task), slot_of_(at(task.ranks()), -1), pull_(at(task.ranks()), 0) {}
+      : model_(task), allocator_(task), slot_of_(at(task.ranks()), -1), pull_(at(task.ranks()), 0) {}
 
   Assignment run() {
     const Task& task = model_.task();
-    places_.pin_all();
+    allocator_.pin_all();
     for (int r = 0; r < task.ranks(); ++r) {
-      if (places_.placed(r)) settled(r, places_.assignment().slot_of_rank[at(r)]);
+      if (allocator_.placed(r)) settled(r, allocator_.assignment().slot_of_rank[at(r)]);
     }
     for (const int r : heaviest_first()) {
-      // One part of the traffic after the other: the queue holds what is connected to those placed.
+      // The queue holds the neighbours of placed ranks, so each connected part of the traffic starts anew here.
       place(r);
       while (!queue_.empty()) {
         const auto [pull, next] = queue_.top();
@@ -32,7 +32,7 @@ class Greedy {
         if (pull >= pull_[at(next)]) place(next);
       }
     }
-    return places_.assignment();
+    return allocator_.assignment();
   }
 
  private:
@@ -52,7 +52,7 @@ class Greedy {
   void settled(int rank, int slot) {
     slot_of_[at(rank)] = slot;
     for (const Model::Edge* e = model_.begin(rank); e != model_.end(rank); ++e) {
-      if (places_.placed(e->to)) continue;
+      if (allocator_.placed(e->to)) continue;
       pull_[at(e->to)] += e->bytes + e->messages;
       queue_.push({pull_[at(e->to)], e->to});
     }
@@ -66,9 +66,9 @@ class Greedy {
     return sum;
   }
 
-  /// Every free slot of nodes where neighbours are, one free slot of each other node.
+  /// Tries every free slot of nodes that have neighbours, and one free slot of each other node.
   void place(int rank) {
-    if (places_.placed(rank)) return;
+    if (allocator_.placed(rank)) return;
     int best = -1;
     float least = 0;
     std::vector<char> home(at(model_.nodes()));
@@ -76,9 +76,9 @@ class Greedy {
       if (slot_of_[at(e->to)] >= 0) home[at(model_.node(slot_of_[at(e->to)]))] = 1;
     }
     for (int node = 0; node < model_.nodes(); ++node) {
-      if (places_.free_slots(node) == 0) continue;
+      if (allocator_.free_slots(node) == 0) continue;
       for (int slot = model_.first_slot(node); slot < model_.first_slot(node + 1); ++slot) {
-        if (places_.taken(slot)) continue;
+        if (allocator_.taken(slot)) continue;
         const float c = cost(rank, slot);
         if (best < 0 || c < least) {
           least = c;
@@ -87,12 +87,12 @@ class Greedy {
         if (home[at(node)] == 0) break;
       }
     }
-    places_.put_at(rank, best);
+    allocator_.put_at(rank, best);
     settled(rank, best);
   }
 
   Model model_;
-  Places places_;
+  SlotAllocator allocator_;
   std::vector<int> slot_of_;
   std::vector<float> pull_;
   std::priority_queue<std::pair<float, int>> queue_;

@@ -10,11 +10,11 @@ namespace antiphon::mapping::methods_in {
 
 namespace {
 
-/// The heuristic k-way graph partitioning of MPIPP (Chen et al., ICS 2006), which paper 2, Section 3 uses: from a
-/// random placement, the exchange of two ranks that gains most is made, gain or loss, and both are locked, until all
-/// are; the first exchanges that gained most together stay; again until nothing is gained. Ten random beginnings, the
-/// best result. With point-to-point traffic alone it is MPIPP, with decomposed collectives OPP. Only the gains that an
-/// exchange changes are computed again: the same result, sooner.
+/// The heuristic k-way graph partitioning of MPIPP (Chen et al., ICS 2006), which paper 2, Section 3 uses. From a
+/// random placement, it makes the exchange of two ranks that gains most, even if that is a loss, and locks both, until
+/// all are locked. It keeps the leading exchanges that gained most together, and repeats until nothing is gained. Ten
+/// random beginnings give the best result. With only point-to-point traffic this is MPIPP, with decomposed collectives
+/// OPP. Recomputing only the gains that an exchange changes gives the same result in less time.
 class PairwiseExchange {
  public:
   PairwiseExchange(const Model& model, Random& random) : model_(model), random_(random), items_(model.slots()) {}
@@ -29,13 +29,13 @@ class PairwiseExchange {
  private:
   void random_placement() { slot_of_ = model_.placement(random_assignment()); }
 
-  /// Pinned ranks at their places, the others anywhere.
+  /// Puts pinned ranks into their slots and the others anywhere.
   Assignment random_assignment() {
     std::vector<int> free(at(items_));
     std::iota(free.begin(), free.end(), 0);
     random_.shuffle(free.begin(), free.end());
     Assignment a{std::vector<int>(at(model_.ranks()), -1)};
-    // Ranks bound to a core first, then those bound to a node.
+    // Ranks bound to a core come first, then those bound to a node.
     for (int strict = 2; strict >= 0; --strict) {
       for (int r = 0; r < model_.ranks(); ++r) {
         const Pin* pin = model_.task().pin_of(r);
@@ -52,7 +52,7 @@ class PairwiseExchange {
     return model_.allowed(a, slot_of_[at(b)]) && model_.allowed(b, slot_of_[at(a)]);
   }
 
-  /// The best exchange of an item with an unlocked one behind it.
+  /// Finds the best exchange of an item with an unlocked item after it.
   void refresh(int a) {
     best_[at(a)] = -1;
     gain_[at(a)] = 0;
@@ -73,7 +73,7 @@ class PairwiseExchange {
     for (const Model::Edge* e = model_.begin(item); e != model_.end(item); ++e) touched_[at(e->to)] = 1;
   }
 
-  /// After an exchange: items that were touched have new gains with all others.
+  /// Updates the gains after an exchange: the two items and their neighbours have new gains with all others.
   void update(int a, int b) {
     std::fill(touched_.begin(), touched_.end(), 0);
     touch(a);
@@ -137,7 +137,7 @@ class PairwiseExchange {
   Model::Placement slot_of_;
   std::vector<char> locked_;
   std::vector<char> touched_;
-  std::vector<int> best_;  ///< partner of an item, behind it; −1: none
+  std::vector<int> best_;  ///< a later item to exchange with; −1: none
   std::vector<float> gain_;
 };
 
@@ -145,7 +145,7 @@ Assignment place(const Task& task, const Budget& budget) {
   constexpr int beginnings = 10;
   const Model model(task);
   Random random(budget.seed);
-  // It is not one that stops in time: the budget bounds what would take hours.
+  // The method does not watch the time in between, so this bound only stops what would take hours.
   const double until = thread_seconds() + std::max(60.0, budget.seconds);
   Model::Placement best;
   double least = 0;
@@ -157,7 +157,7 @@ Assignment place(const Task& task, const Budget& budget) {
       least = cost;
       best = std::move(found);
     }
-    // Where one takes longer than all should, one it is.
+    // If one beginning takes longer than the whole budget, there is only one.
     if (thread_seconds() - begin > budget.seconds && thread_seconds() - begin > 1) break;
   }
   return model.assignment(best);

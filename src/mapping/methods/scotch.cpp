@@ -3,17 +3,17 @@
 #include <cmath>
 
 #include "antiphon/index.hpp"
-#include "mapping/fill.hpp"
 #include "mapping/scotch_library.hpp"
 #include "mapping/search/domains.hpp"
+#include "mapping/slot_allocator.hpp"
 
 namespace antiphon::mapping::methods_in {
 
 namespace {
 
-/// Scotch's graph mapping (dual recursive bipartitioning). It takes one weight an edge and one distance a pair, and
-/// fills its terminals only nearly evenly: edges get what their messages cost between the farthest nodes, and what is
-/// too much for a node goes where it costs least.
+/// Scotch's graph mapping (dual recursive bipartitioning). It takes one weight per edge and one distance per pair, so
+/// an edge weighs what its messages cost between the farthest nodes. It fills nodes only about evenly, so ranks that
+/// exceed a node's room then move where they cost least.
 class ByScotch {
  public:
   explicit ByScotch(const Task& task) : model_(task), domains_(model_) {}
@@ -60,7 +60,7 @@ class ByScotch {
 
   ScotchMachine describe() {
     if (!domains_.grid().empty()) {
-      // Scotch counts along the first dimension fastest.
+      // Scotch numbers nodes along the first dimension fastest.
       return {ScotchMachine::Form::torus, {domains_.grid().rbegin(), domains_.grid().rend()}, {}};
     }
     ScotchMachine tree{ScotchMachine::Form::tree, {}, {}};
@@ -81,7 +81,7 @@ class ByScotch {
     return tree;
   }
 
-  /// Levels within nodes that are all alike; false where cores make no difference, or nodes differ.
+  /// Adds the levels within nodes. Returns false if cores make no difference or nodes differ.
   template <class AddLevel>
   bool add_cores(AddLevel add) const {
     const Machine& machine = model_.task().machine();
@@ -94,7 +94,7 @@ class ByScotch {
     return cores > 1;
   }
 
-  /// Sizes of groups of cores, each a multiple of the one before, as the distances from the first core show.
+  /// Returns the sizes of groups of cores, each a multiple of the one before, found from the first core's distances.
   [[nodiscard]] std::vector<int> widths_within(int cores) const {
     std::vector<int> widths{1};
     for (int c = 2; c < cores; ++c) {
@@ -105,7 +105,7 @@ class ByScotch {
     return widths;
   }
 
-  /// How many nodes, one after the other, are nearer to each other than to the rest; 1: no such groups.
+  /// Returns how many consecutive nodes are nearer to each other than to the rest; 1: there are no such groups.
   [[nodiscard]] int leaf_size() const {
     const int nodes = model_.nodes();
     int best = 1;
@@ -132,31 +132,31 @@ class ByScotch {
     return best;
   }
 
-  /// What has no room goes where it costs least with all others where they are.
+  /// Moves each rank for which there is no room to where it costs least, with all others in place.
   Assignment repaired(std::vector<int>& node, const std::vector<int>& slot) {
-    Places places(model_.task());
-    places.pin_all();
+    SlotAllocator allocator(model_.task());
+    allocator.pin_all();
     std::vector<int> homeless;
     for (int r = 0; r < model_.ranks(); ++r) {
-      if (places.placed(r)) {
-        node[at(r)] = model_.node(places.assignment().slot_of_rank[at(r)]);
+      if (allocator.placed(r)) {
+        node[at(r)] = model_.node(allocator.assignment().slot_of_rank[at(r)]);
         continue;
       }
-      if (slot[at(r)] >= 0 && !places.taken(slot[at(r)])) {
-        places.put_at(r, slot[at(r)]);
-      } else if (slot[at(r)] >= 0 || !places.put(r, node[at(r)])) {
+      if (slot[at(r)] >= 0 && !allocator.taken(slot[at(r)])) {
+        allocator.put_at(r, slot[at(r)]);
+      } else if (slot[at(r)] >= 0 || !allocator.put(r, node[at(r)])) {
         homeless.push_back(r);
       }
     }
-    for (const int r : homeless) places.put(r, cheapest(r, node, places));
-    return places.assignment();
+    for (const int r : homeless) allocator.put(r, cheapest(r, node, allocator));
+    return allocator.assignment();
   }
 
-  int cheapest(int rank, std::vector<int>& node, const Places& places) const {
+  int cheapest(int rank, std::vector<int>& node, const SlotAllocator& allocator) const {
     int best = -1;
     float least = 0;
     for (int n = 0; n < model_.nodes(); ++n) {
-      if (places.free_slots(n) == 0) continue;
+      if (allocator.free_slots(n) == 0) continue;
       float sum = 0;
       for (const Model::Edge* e = model_.begin(rank); e != model_.end(rank); ++e) {
         if (node[at(e->to)] != n)

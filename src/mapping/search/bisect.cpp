@@ -17,13 +17,13 @@ constexpr int max_passes = 8;
 
 bool is_fixed(const CutGraph& g, int v) { return !g.fixed.empty() && g.fixed[at(v)] >= 0; }
 
-/// One run of passes over a graph with given sides.
+/// One run of refinement passes over a graph, from given sides.
 class Refiner {
  public:
   Refiner(const CutGraph& graph, Sides& sides, Range range, int slack)
       : g_(graph), side_(sides), range_(range), slack_(slack) {}
 
-  /// Cost of the result: cut and bias.
+  /// Returns the cost of the result: cut and bias.
   float run() {
     for (int pass = 0; pass < max_passes && improve(); ++pass) {
     }
@@ -78,11 +78,11 @@ class Refiner {
 
   [[nodiscard]] int outside(int left) const { return std::max({range_.least - left, left - range_.most, 0}); }
 
-  /// From which side the next vertex goes.
+  /// Chooses the side from which the next vertex moves.
   int choose() {
     const int a = best_of(0);
     const int b = best_of(1);
-    // What is too heavy gives; where both may, the greater gain decides.
+    // A side that is too heavy must give a vertex. If both may, the greater gain decides.
     if (left_ > range_.most + (slack_ > 0 ? slack_ - 1 : 0)) return a;
     if (left_ < range_.least - (slack_ > 0 ? slack_ - 1 : 0)) return b;
     const bool a_may = a >= 0 && outside(left_ - g_.size[at(a)]) <= std::max(slack_, 1);
@@ -104,7 +104,7 @@ class Refiner {
     }
   }
 
-  /// One pass; whether it made anything better.
+  /// Does one pass. Returns whether it improved anything.
   bool improve() {
     prepare();
     const auto off = [&] {
@@ -150,7 +150,7 @@ class Refiner {
   std::priority_queue<Entry> queue_[2];
 };
 
-/// Neighbours that belong together in one vertex; each vertex's number in the coarser graph.
+/// Matches neighbours that become one vertex. Returns each vertex's number in the coarser graph.
 std::vector<int> match(const CutGraph& g, int max_size, Random& random, int& count) {
   const int n = g.vertices();
   std::vector<int> partner(at(n), -1);
@@ -220,7 +220,7 @@ CutGraph contract(const CutGraph& g, const std::vector<int>& coarse, int count) 
   return c;
 }
 
-/// Side 0 grown from a vertex, always by the one that is held most.
+/// Grows side 0 from a vertex, always by the vertex that is tied to it most.
 Sides grow(const CutGraph& g, int target, Random& random) {
   const int n = g.vertices();
   Sides side(at(n), 1);
@@ -262,7 +262,7 @@ Sides cut_coarsest(const CutGraph& g, Range range, int slack, Random& random) {
   const int n = g.vertices();
   const int tries = n <= 8 ? 4 : n <= 64 ? 8 : 4;
   for (int t = 0; t < tries; ++t) {
-    // Where the range is wide, targets from all over it.
+    // If the range is wide, the targets cover all of it.
     const int target =
         range.most <= range.least ? range.least : range.least + (range.most - range.least) * t / (tries - 1);
     Sides side = grow(g, target, random);
@@ -297,7 +297,7 @@ Sides cut(const CutGraph& g, Range range, Random& random, bool exact) {
   return cut_coarsest(g, range, slack, random);
 }
 
-/// What passes left over: single vertices moved until the range holds.
+/// Moves single vertices until the range holds, because refinement may leave it violated.
 void repair(const CutGraph& g, Sides& side, Range range) {
   int left = 0;
   for (int v = 0; v < g.vertices(); ++v) left += side[at(v)] == 0 ? g.size[at(v)] : 0;

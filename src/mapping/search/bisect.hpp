@@ -7,14 +7,14 @@
 
 namespace antiphon::mapping {
 
-/// A graph to be cut in two. `bias` is what a vertex costs more on side 1 than on side 0 (towards neighbours outside).
+/// A graph to be cut in two. `bias` is the extra cost of a vertex on side 1, because of its neighbours outside.
 struct CutGraph {
   std::vector<int> first{0};
   std::vector<int> to;
   std::vector<float> weight;
-  std::vector<int> size;  ///< of a vertex: how many ranks it stands for
+  std::vector<int> size;  ///< by vertex: the number of ranks that it stands for
   std::vector<float> bias;
-  std::vector<signed char> fixed;  ///< side, or −1; empty: all free
+  std::vector<signed char> fixed;  ///< by vertex: its side, or −1; empty: all are free
 
   [[nodiscard]] int vertices() const { return static_cast<int>(size.size()); }
 };
@@ -27,9 +27,9 @@ struct Range {
 
 using Sides = std::vector<signed char>;
 
-/// Cuts a graph in two with little weight between: coarsened by matching neighbours, cut by growing, refined by
-/// Fiduccia and Mattheyses' moves level by level. The range holds exactly on return, unless fixed vertices make that
-/// impossible.
+/// Cuts a graph in two with little weight between the parts: it coarsens by matching neighbours, cuts by growing, and
+/// refines each level with the moves of Fiduccia and Mattheyses. The result is within the range unless fixed vertices
+/// make that impossible.
 Sides bisect(const CutGraph& graph, Range range, Random& random);
 
 }  // namespace antiphon::mapping

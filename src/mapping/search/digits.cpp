@@ -6,15 +6,15 @@
 #include <unordered_map>
 
 #include "antiphon/index.hpp"
-#include "mapping/fill.hpp"
+#include "mapping/slot_allocator.hpp"
 
 namespace antiphon::mapping {
 
 namespace {
 
-/// So many edges are counted while climbing.
+/// The number of edges that are counted while climbing.
 constexpr std::size_t enough_edges = 30'000;
-/// A stride counts if it carries so much of the traffic.
+/// A stride counts if it carries at least this share of the traffic.
 constexpr double enough_share = 0.01;
 
 std::vector<int> primes_of(int n) {
@@ -26,7 +26,7 @@ std::vector<int> primes_of(int n) {
   return primes;
 }
 
-/// Where index `i` of `n` is on a ring that is folded: the second half runs backwards, and so on within the halves.
+/// The position of index `i` of `n` on a folded ring: the second half runs backwards, and so on within the halves.
 int folded_index(int i, int n) {
   const int half = n / 2;
   if (n < 2) return i;
@@ -51,7 +51,7 @@ Digits::Digits(const Model& model, const Domains& domains) : model_(model) {
     add_rows(domains.grid());
     fold(domains.grid());
   }
-  // From the longest stride to the shortest: what lies between two of them is a dimension.
+  // From the longest stride to the shortest, what lies between two neighbouring ones is a dimension.
   const std::vector<int> bounds = strides();
   int dimension = 0;
   for (std::size_t i = bounds.size(); i-- > 1; ++dimension) {
@@ -61,7 +61,7 @@ Digits::Digits(const Model& model, const Domains& domains) : model_(model) {
     }
   }
   read_digits();
-  // Odd, so that the ranks that are counted differ in all digits.
+  // The step is odd, so that the counted ranks differ in all digits.
   step_ = static_cast<int>(std::min<std::size_t>(model.edges() / enough_edges, at(model.ranks()) / 64)) | 1;
 }
 
@@ -85,7 +85,7 @@ bool Digits::turn() {
   return true;
 }
 
-/// Halves of an axis of 5 are no digits of it; node after node, each axis is one.
+/// Adds fills node by node, with each axis as one digit, because an axis of 5 cannot be halved.
 void Digits::add_rows(const std::vector<int>& grid) {
   by_rows_ = std::any_of(grid.begin(), grid.end(), [](int length) { return (length & (length - 1)) != 0; });
   if (!by_rows_) return;
@@ -93,7 +93,7 @@ void Digits::add_rows(const std::vector<int>& grid) {
   std::iota(fills_.back().begin(), fills_.back().end(), 0);
 }
 
-/// A fill for every choice of axes that are long enough, where the nodes of the torus are equally large.
+/// Adds a fill for every choice of folded axes that are long enough, if all nodes of the torus have the same size.
 void Digits::fold(const std::vector<int>& grid) {
   for (int n = 0; n < model_.nodes(); ++n) {
     if (model_.slots_of(n) != model_.slots_of(0)) return;
@@ -113,7 +113,7 @@ void Digits::fold(const std::vector<int>& grid) {
   }
 }
 
-/// 1, the strides that much traffic goes along, each a multiple of the one before, and the number of ranks.
+/// Returns 1, the strides with much traffic, each a multiple of the one before, and the number of ranks.
 std::vector<int> Digits::strides() {
   std::unordered_map<int, double> weight;
   double all = 0;
@@ -157,7 +157,7 @@ std::vector<Digits::Order> Digits::starts() const {
   return out;
 }
 
-/// A digit of each dimension in turn, the longest one first.
+/// Takes a digit of each dimension in turn, beginning with the longest dimension.
 Digits::Order Digits::interleaved(const std::vector<std::vector<int>>& dims) const {
   std::size_t longest = 0;
   for (const auto& d : dims) longest = std::max(longest, d.size());
@@ -171,7 +171,7 @@ Digits::Order Digits::interleaved(const std::vector<std::vector<int>>& dims) con
 }
 
 Digits::Order Digits::mixed(Random& random) const {
-  // Next digit of each dimension; digits of a dimension follow one another.
+  // The next digit of each dimension; the digits of a dimension keep their order.
   std::vector<std::pair<int, int>> left;
   for (int d = 0; d < static_cast<int>(radix_.size()); ++d) {
     if (d == 0 || dimension_[at(d)] != dimension_[at(d) - 1]) left.push_back({d, d});
@@ -238,7 +238,7 @@ Model::Placement Digits::climb(Order order, double until) const {
         if (j > i + 1) better |= attempt(moved(j, i));
       }
     }
-    // Only then, because plain orders lead further.
+    // Turned digits are tried only now, because plain orders lead further.
     const bool climbed = better;
     for (std::size_t axis = 1; !climbed && axis < fills_.size(); axis *= 2) {
       better |= attempt({order.digits, order.folded ^ axis});

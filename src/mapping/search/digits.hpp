@@ -8,30 +8,29 @@
 
 namespace antiphon::mapping {
 
-/// Regular placements: a rank's number is written in mixed radix, along the strides that the traffic shows, and the
-/// digits are put in another order; the ranks in that order then fill the machine. Covers blocks of Cartesian grids,
-/// rows and columns, recursive doubling. Where the nodes lie on a torus, each of its axes may be folded as well: the
-/// further half of every range is run through backwards, as in Gray's code, so that partners half a ring apart are on
-/// average a quarter of it apart.
+/// Regular placements. A rank's number is written in mixed radix along the strides of the traffic; the ranks, sorted by
+/// their digits in another order, then fill the machine. This covers blocks of Cartesian grids, rows and columns, and
+/// recursive doubling. On a torus each axis may be folded as well: the further half of every range runs backwards, as
+/// in Gray's code, so that partners half a ring apart are a quarter of it apart on average.
 class Digits {
  public:
   struct Order {
     std::vector<int> digits;  ///< most significant first
-    std::size_t folded = 0;   ///< a bit for each axis that can be folded; before them one for `by_rows_`
+    std::size_t folded = 0;   ///< one bit per axis that can be folded, after one bit for `by_rows_`
   };
 
   Digits(const Model& model, const Domains& domains);
 
-  /// The factors of each dimension's length the other way round: 10 as 5 pairs of neighbours instead of 2 halves. False
-  /// where that changes nothing.
+  /// Reverses the factors of each dimension: 10 becomes 5 pairs of neighbours instead of 2 halves. Returns false if
+  /// that changes nothing.
   bool turn();
-  /// Orders worth beginning with.
+  /// Returns orders that are good to begin with.
   [[nodiscard]] std::vector<Order> starts() const;
-  /// The digits of the dimensions mixed at random, those of each in their order.
+  /// Returns an order that mixes dimensions at random; the digits of each dimension keep their order.
   [[nodiscard]] Order mixed(Random& random) const;
-  /// Climbs from `order`, swapping and moving digits, until nothing gets better or `until` (thread_seconds()).
+  /// Improves `order` by swapping and moving digits until nothing helps or `until` (thread_seconds()).
   Model::Placement climb(Order order, double until) const;
-  /// The part of the traffic that goes along strides which many ranks share.
+  /// The share of the traffic along strides that many ranks have in common.
   [[nodiscard]] double regularity() const { return regularity_; }
   [[nodiscard]] int dimensions() const { return dimension_.empty() ? 0 : dimension_.back() + 1; }
 
@@ -45,13 +44,13 @@ class Digits {
 
   const Model& model_;
   std::vector<std::vector<int>> fills_;  ///< [folded]: slots in the order in which they are filled
-  Model::Placement pinned_;              ///< of pinned ranks, −1 for others
-  std::vector<int> radix_;               ///< of a digit, most significant first
-  std::vector<int> dimension_;           ///< the dimension that a digit is part of
+  Model::Placement pinned_;              ///< slots of pinned ranks, −1 for others
+  std::vector<int> radix_;               ///< by digit, most significant first
+  std::vector<int> dimension_;           ///< by digit: the dimension that it belongs to
   std::vector<std::vector<int>> digit_;  ///< [digit][rank]
   double regularity_ = 0;
-  bool by_rows_ = false;  ///< there are fills node after node, too
-  int step_ = 1;          ///< of ranks whose messages are counted while climbing
+  bool by_rows_ = false;  ///< there are also fills node by node
+  int step_ = 1;          ///< every step-th rank's messages are counted while climbing
 };
 
 }  // namespace antiphon::mapping

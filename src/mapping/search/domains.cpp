@@ -12,10 +12,10 @@ namespace antiphon::mapping {
 
 namespace {
 
-/// Neighbours of a node that a measured machine is halved by.
+/// Number of each node's neighbours in the graph that halves a measured machine.
 constexpr int nearest_count = 10;
 
-/// Pairs (node list, domain) are worked on level by level, so that children come behind all domains of the level above.
+/// Pairs of a node list and a domain. They are handled level by level, so that children follow all parents.
 struct Work {
   int domain;
   std::vector<int> nodes;
@@ -64,7 +64,7 @@ int Domains::capacity(const Nodes& nodes) const {
   return sum;
 }
 
-/// Within a node, slots keep their order.
+/// Splits one node; its slots keep their order.
 void Domains::halve_node(int domain, int node) {
   const int offset = model_.first_slot(node) - domains_[at(domain)].begin;
   std::deque<int> work{domain};
@@ -95,7 +95,7 @@ bool Domains::alike(int node, int begin, int end) const {
   return begin / width == (end - 1) / width;
 }
 
-/// How many of these slots go left: half of them, at the border of a level where there is one.
+/// Returns how many of these slots go left: about half, at the border of a level if there is one.
 int Domains::core_split(int node, int begin, int end) const {
   const Machine& machine = model_.task().machine();
   const NodeKind& kind = machine.kinds[at(machine.nodes[at(node)].kind)];
@@ -115,7 +115,7 @@ std::pair<Domains::Nodes, Domains::Nodes> Domains::split(const Nodes& nodes) con
   return split_measured(nodes);
 }
 
-/// The longest side of the box in the middle.
+/// Cuts the longest side of the box in the middle.
 std::pair<Domains::Nodes, Domains::Nodes> Domains::split_grid(const Nodes& nodes) const {
   int stride = 1;
   int best_length = 0;
@@ -143,7 +143,7 @@ std::pair<Domains::Nodes, Domains::Nodes> Domains::split_grid(const Nodes& nodes
   return halves;
 }
 
-/// Whole switches to either side, in order; nodes of one switch in the middle.
+/// Puts whole switches on either side, in order, and splits the nodes of one switch in the middle if needed.
 std::pair<Domains::Nodes, Domains::Nodes> Domains::split_tree(const Nodes& nodes) const {
   const Machine& machine = model_.task().machine();
   int top = machine.nodes[at(nodes[0])].switch_index;
@@ -153,7 +153,7 @@ std::pair<Domains::Nodes, Domains::Nodes> Domains::split_tree(const Nodes& nodes
       (s > top ? s : top) = machine.switches[at(std::max(s, top))].parent;
     }
   }
-  // A node on the common switch itself is a group of its own, as all of those below one child are.
+  // A node on the common switch itself is a group of its own, like all nodes below one child.
   std::vector<std::pair<int, Nodes>> groups;
   std::vector<int> group_of_switch(machine.switches.size(), -1);
   for (const int n : nodes) {
@@ -181,7 +181,7 @@ std::pair<Domains::Nodes, Domains::Nodes> Domains::split_tree(const Nodes& nodes
   return halves;
 }
 
-/// Cut where the distances are long: the graph of each node's nearest ones, in two.
+/// Cuts where distances are long: bisects the graph of each node's nearest nodes.
 std::pair<Domains::Nodes, Domains::Nodes> Domains::split_measured(const Nodes& nodes) const {
   const int n = static_cast<int>(nodes.size());
   std::vector<std::vector<std::pair<int, float>>> rows(at(n));

@@ -8,14 +8,14 @@
 
 namespace antiphon::mapping {
 
-/// A machine halved again and again: near slots stay together longest. Domain 0 is all of it; children come after their
-/// parents, level by level.
+/// A machine that is halved again and again, so that near slots stay together longest. Domain 0 is the whole; children
+/// follow their parents level by level.
 class Domains {
  public:
   struct Domain {
-    int begin = 0;  ///< in order()
+    int begin = 0;  ///< index in order()
     int end = 0;
-    int left = -1;  ///< −1: not halved any more; its slots are all alike to each other
+    int left = -1;  ///< −1: not halved further, because its slots are all alike
     int right = -1;
     [[nodiscard]] int size() const { return end - begin; }
   };
@@ -23,7 +23,7 @@ class Domains {
   explicit Domains(const Model& model);
 
   [[nodiscard]] const std::vector<Domain>& all() const { return domains_; }
-  /// All slots, those of a domain following one another.
+  /// All slots; those of a domain are adjacent.
   [[nodiscard]] const std::vector<int>& order() const { return order_; }
   /// The average over some pairs of slots of two domains.
   [[nodiscard]] Model::Pair between(int domain, int other) const;
@@ -32,7 +32,7 @@ class Domains {
   }
   /// The average over some pairs within a domain.
   [[nodiscard]] Model::Pair within(int domain) const;
-  /// The dimensions of the grid that the nodes lie on, as given or as the distances show.
+  /// The dimensions of the grid of nodes, as given or as found from the distances.
   [[nodiscard]] const std::vector<int>& grid() const { return grid_; }
 
  private:
@@ -56,8 +56,8 @@ class Domains {
   std::vector<int> grid_;
 };
 
-/// Dimensions of a grid with wrap-around whose hops explain the distances between nodes, which are numbered row by row;
-/// empty if none does.
+/// Returns the dimensions of a torus whose hops explain the distances between nodes, which are numbered row by row, or
+/// nothing if there is none.
 std::vector<int> detect_grid(const Model& model);
 
 }  // namespace antiphon::mapping

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether measured distances are those of a torus: hops on it must explain nearly all of their spread.
+// Decides whether measured distances are those of a torus: the hops must explain nearly all of their variance.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -32,7 +32,7 @@ int hops(const std::vector<int>& dims, int a, int b) {
   return sum;
 }
 
-/// The part of the distances' variance that lies between classes of pairs.
+/// The share of the distances' variance that lies between classes of pairs.
 template <class Class>
 double explained(const std::vector<Sample>& pairs, Class class_of) {
   std::map<int, std::pair<double, int>> classes;
@@ -82,7 +82,7 @@ std::vector<int> detect_grid(const Model& model) {
     const auto b = static_cast<int>(random.below(static_cast<std::uint32_t>(nodes)));
     if (a != b) pairs.push_back({a, b, static_cast<double>(model.typical_nodes(a, b))});
   }
-  // A tree whose leaves are numbered one after the other explains something too.
+  // A tree with consecutively numbered leaves explains part of the variance too.
   double tree = 0;
   for (int leaf = 2; leaf < nodes; ++leaf) {
     if (nodes % leaf == 0)
@@ -95,7 +95,7 @@ std::vector<int> detect_grid(const Model& model) {
   double most = std::max(enough, tree);
   for (const auto& candidate : all) {
     const double part = explained(pairs, [&](int a, int b) { return hops(candidate, a, b); });
-    // Equally good ones (a side of 4 is as well two of 2) with fewer dimensions.
+    // Among equally good grids the one with fewer dimensions wins: a side of 4 is the same as two sides of 2.
     if (part > most + 1e-9 || (part > most - 1e-9 && !best.empty() && candidate.size() < best.size())) {
       most = part;
       best = candidate;

@@ -12,7 +12,7 @@ namespace antiphon::mapping {
 
 namespace {
 
-/// So many exchanges ago: an exchange is made if it is no worse than what was then (late acceptance).
+/// Late acceptance: an exchange is made if it is no worse than the state this many exchanges ago.
 constexpr std::size_t memory = 400;
 
 class LinkSearch {
@@ -55,7 +55,7 @@ class LinkSearch {
   }
 
  private:
-  /// The eighth power: near enough to the longest alone.
+  /// The eighth power is close to counting only the longest time.
   [[nodiscard]] double power(std::size_t i) const {
     const double x = times_[i] * inverse_scale_;
     const double x2 = x * x;
@@ -69,7 +69,7 @@ class LinkSearch {
     sum_ += power(i);
   }
 
-  /// An edge's traffic on the links between its ranks, half in each direction, and on both ranks.
+  /// Adds an edge's traffic to the links between its ranks, half in each direction, and to both ranks.
   void add(int rank, const Model::Edge& e, double sign) {
     const int p = seats_.slot_of[at(rank)];
     const int q = seats_.slot_of[at(e.to)];
@@ -96,7 +96,7 @@ class LinkSearch {
   }
 
   void exchange(int a, int b) {
-    // Their own edge is counted once, with the first of them.
+    // The edge between the two ranks is counted once, with the first of them.
     add_all(a, -1, -1);
     add_all(b, a, -1);
     seats_.exchange(a, b);
@@ -122,7 +122,7 @@ class LinkSearch {
     exact_sum();
   }
 
-  /// What rounding added up to is forgotten.
+  /// Recomputes the sum to remove accumulated rounding errors.
   void exact_sum() {
     sum_ = 0;
     for (std::size_t i = 0; i < times_.size(); ++i) sum_ += power(i);
@@ -134,7 +134,7 @@ class LinkSearch {
   Random& random_;
   Seats seats_;
   std::vector<int> position_;
-  std::vector<double> times_;  ///< of links (both directions alike), then of ranks
+  std::vector<double> times_;  ///< of links (equal in both directions), then of ranks
   double inverse_scale_ = 1;
   double sum_ = 0;
 };

@@ -6,9 +6,9 @@
 
 namespace antiphon::mapping {
 
-/// Exchanges of ranks that lower the predicted time: the busiest link and the busiest rank, not the sum of all
-/// messages. What every link and rank takes enters with a high power, so that the longest ones count most and the
-/// others still a little. Until `until` (thread_seconds()); the placement with the least of that sum that was seen.
+/// Exchanges ranks to lower the predicted time, which the busiest link and rank determine, not the sum of messages. The
+/// objective sums a high power of every link's and rank's time: the longest count most, the others a little. Stops at
+/// `until` (thread_seconds()) and returns the best placement seen.
 Model::Placement search_links(const Model& model, const Domains& domains, Model::Placement placement, Random& random,
                               double until);
 

@@ -11,9 +11,9 @@ namespace antiphon::mapping {
 namespace {
 
 constexpr double microseconds = 1e6;
-/// Up to so many slots, one table of all pairs is quicker than looking up nodes.
+/// Up to this many slots, one table of all pairs is faster than looking up nodes.
 constexpr int max_full_slots = 768;
-/// Beyond, the switches are asked each time.
+/// Beyond this many nodes, distances are computed from the switches each time.
 constexpr int max_table_nodes = 6000;
 
 }  // namespace
@@ -26,7 +26,7 @@ Model::Model(const Task& task)
 
 void Model::read_traffic() {
   const TrafficGraph& g = task_->traffic();
-  // Row by row of the transposed graph, then of the graph itself: each row of the sum is a merge of two sorted ones.
+  // Each row of the sum merges two sorted rows: one of the transposed graph and one of the graph itself.
   std::vector<std::int64_t> in_first(at(ranks_) + 1, 0);
   for (const int to : g.to) ++in_first[at(to) + 1];
   for (int r = 0; r < ranks_; ++r) in_first[at(r) + 1] += in_first[at(r)];
@@ -65,7 +65,7 @@ void Model::read_traffic() {
   mean_bytes_ = static_cast<float>(messages > 0 ? g.total_bytes() / messages : g.total_bytes());
 }
 
-/// Half of there and back: an edge's traffic is that of both directions.
+/// The mean of both directions, because an edge holds the traffic of both.
 Model::Pair Model::both_ways(int slot, int other) const {
   const Distance& there = task_->distance(slot, other);
   const Distance& back = task_->distance(other, slot);
@@ -79,7 +79,7 @@ void Model::read_machine() {
   const Slots& slots = task_->slots();
   node_ = slots.node;
   first_slot_ = slots.first;
-  // Differences between cores of the same two nodes need the table of all slots.
+  // If cores of the same two nodes differ in distance, the table of all slots is needed.
   full_ = slots_ <= max_full_slots || !task_->machine().between_cores.empty();
   const int nodes_count = nodes();
   if (full_) {

@@ -8,8 +8,8 @@
 
 namespace antiphon::mapping {
 
-/// A task in the form that searching wants: traffic of both directions in one, costs in tables of single precision, in
-/// microseconds. Items are the ranks and, behind them, one empty item for every slot that is left over; placements are
+/// A task in the form that search needs: the traffic of both directions is summed, and costs are tables in single
+/// precision, in microseconds. Items are the ranks, followed by one empty item for every spare slot; a placement lists
 /// slots by item.
 class Model {
  public:
@@ -21,7 +21,7 @@ class Model {
     float bytes;
     float messages;
   };
-  /// Of a table: microseconds a message, and a byte.
+  /// An entry of a table: microseconds per message and per byte.
   struct Pair {
     float per_message;
     float per_byte;
@@ -56,11 +56,11 @@ class Model {
                     static_cast<std::size_t>(other - first_slot(a))];
   }
   static float cost(const Pair& p, const Edge& e) { return p.per_byte * e.bytes + p.per_message * e.messages; }
-  /// Whether a pin, if the item has one, lets it be there.
+  /// Tells whether the item's pin, if it has one, allows the slot.
   [[nodiscard]] bool allowed(int item, int slot) const { return !pinned_ || item >= ranks_ || pin_allows(item, slot); }
   [[nodiscard]] bool pinned() const { return pinned_; }
 
-  /// What the swap of two items would add.
+  /// The change in cost if two items swap their slots.
   [[nodiscard]] float swap_delta(const int* slot_of, int item, int other) const {
     const int p = slot_of[item];
     const int q = slot_of[other];
@@ -69,20 +69,20 @@ class Model {
     if (other < ranks_) sum += move_delta(slot_of, other, q, p, item);
     return sum;
   }
-  /// Σ of all messages' times, in microseconds.
+  /// The sum of the times of all messages, in microseconds.
   [[nodiscard]] double total(const Placement& slot_of) const;
-  /// The same for every `step`-th rank's messages.
+  /// The same sum over the messages of every `step`-th rank.
   [[nodiscard]] double sampled(const Placement& slot_of, int step) const;
-  /// An assignment with the empty items in the slots that are left.
+  /// Converts an assignment; empty items get the remaining slots.
   [[nodiscard]] Placement placement(const Assignment& assignment) const;
   [[nodiscard]] Assignment assignment(const Placement& placement) const;
-  /// What an average message costs there: its latency and its bytes. For building hierarchies.
+  /// The cost of an average message, by latency and bytes. It serves to build hierarchies.
   [[nodiscard]] float typical(int slot, int other) const {
     const Pair p = between(slot, other);
     return p.per_message + mean_bytes_ * p.per_byte;
   }
   [[nodiscard]] float typical_nodes(int node, int other) const { return typical(first_slot(node), first_slot(other)); }
-  /// Whether no node is nearer to another than any other is: nothing to gain from the order of nodes.
+  /// Tells whether all pairs of nodes are equally far apart, so that the order of nodes does not matter.
   [[nodiscard]] bool uniform_network() const { return uniform_network_; }
 
  private:
@@ -113,15 +113,15 @@ class Model {
   int ranks_;
   int slots_;
   float mean_bytes_ = 0;
-  bool full_ = false;  ///< a table of all slots
+  bool full_ = false;  ///< the table covers all slots
   bool pinned_ = false;
   bool uniform_network_ = true;
   std::vector<std::int64_t> first_;
   std::vector<Edge> edges_;
   std::vector<int> node_;
   std::vector<int> first_slot_;
-  std::vector<Pair> table_;  ///< of all slots, of all nodes, or empty where there are too many
-  std::vector<int> inside_;  ///< of a node
+  std::vector<Pair> table_;  ///< of all slots, of all nodes, or empty if there are too many
+  std::vector<int> inside_;  ///< by node
   std::vector<Inside> insides_;
 };
 

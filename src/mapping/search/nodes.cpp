@@ -11,7 +11,7 @@ namespace antiphon::mapping {
 
 namespace {
 
-/// Traffic between groups of ranks, a group being what is on one node.
+/// Traffic between groups of ranks; a group is what shares a node.
 class Groups {
  public:
   Groups(const Model& model, const NearNodes& near, const Model::Placement& placement, Random& random)
@@ -21,7 +21,7 @@ class Groups {
     count(placement);
   }
 
-  /// Lowers the temperature from `hot` to `cold` times the typical step; the best nodes by group.
+  /// Lowers the temperature from `hot` to `cold` times the typical step. Returns the best nodes by group.
   std::vector<int> anneal(double seconds) {
     std::vector<int> best = node_of_;
     const float step = typical_step();
@@ -106,7 +106,7 @@ class Groups {
     for (int g = 0; g < model_.nodes(); ++g) group_at_[at(node_of_[at(g)])] = g;
   }
 
-  /// Mostly the group near a neighbour of this one.
+  /// Chooses mostly a group near a neighbour of this one.
   int partner(int a) {
     const int degree = first_[at(a) + 1] - first_[at(a)];
     if (degree == 0 || (random_.next() & 7) == 0)
@@ -136,8 +136,8 @@ class Groups {
   Random& random_;
   std::vector<int> first_{0};
   std::vector<Model::Edge> edges_;
-  std::vector<int> node_of_;   ///< of a group
-  std::vector<int> group_at_;  ///< on a node
+  std::vector<int> node_of_;   ///< by group
+  std::vector<int> group_at_;  ///< by node
 };
 
 }  // namespace

@@ -18,8 +18,8 @@ class NearNodes {
   std::vector<std::vector<int>> near_;
 };
 
-/// Annealing of which node gets which node's ranks, as they are grouped in `placement`; for `seconds` of thread time.
-/// Never makes it worse.
+/// Anneals which group of ranks gets which node, for `seconds` of thread time; `placement` defines the groups. The
+/// result is never worse.
 void anneal_nodes(const Model& model, const NearNodes& near, Model::Placement& placement, double seconds,
                   Random& random);
 

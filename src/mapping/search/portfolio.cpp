@@ -5,24 +5,24 @@
 #include <limits>
 
 #include "antiphon/error.hpp"
-#include "mapping/fill.hpp"
 #include "mapping/search/digits.hpp"
 #include "mapping/search/link_search.hpp"
 #include "mapping/search/recursive.hpp"
 #include "mapping/search/shares.hpp"
 #include "mapping/search/swaps.hpp"
+#include "mapping/slot_allocator.hpp"
 
 namespace antiphon::mapping {
 
 namespace {
 
-/// Regular orders that cost so many times what a first cut does are given up.
+/// Regular orders that cost this many times the first cut are given up.
 constexpr double hopeless = 1.5;
-/// So is traffic of which less than this goes along common strides.
+/// They are also given up if common strides carry less than this share of the traffic.
 constexpr double regular_enough = 0.25;
-/// Methods that are quick with few ranks are not tried with more.
+/// Methods that are fast for few ranks are not tried beyond this many.
 constexpr int most_ranks_of_others = 8192;
-/// A beginning that costs so many times what the best one does is left out.
+/// A beginning that costs this many times the best one is left out.
 constexpr double worth_improving = 1.12;
 
 struct Candidate {
@@ -39,7 +39,7 @@ class Portfolio {
   Model::Placement run() {
     begin_with(model_.placement(block_assignment(model_.task())));
     begin_with(model_.placement(cyclic_assignment(model_.task())));
-    // A first cut tells whether regular orders are worth their time.
+    // The first cut tells whether regular orders are worth their time.
     begin_with(recursive_bisection(model_, domains_, random_, 0));
     if (model_.ranks() <= most_ranks_of_others) {
       if (with_scotch_) begin_as("scotch");
@@ -52,12 +52,12 @@ class Portfolio {
   }
 
  private:
-  /// The search for the sum of all messages leaves half of the budget to that for the predicted time.
+  /// The search that minimises the sum of all messages leaves half of the budget to the search for the predicted time.
   [[nodiscard]] double at_part(double part) const {
     return begin_ + part * budget_.seconds * (model_.task().objective() == Objective::time ? 0.5 : 1);
   }
 
-  /// Where beginnings are quick, many of them find more than long annealing.
+  /// Where beginnings are fast, many of them find more than long annealing.
   [[nodiscard]] bool few() const { return model_.ranks() <= 1024; }
 
   void begin_with(Model::Placement placement) {
@@ -74,7 +74,7 @@ class Portfolio {
     return objective_value(model_.task(), model_.assignment(placement));
   }
 
-  /// Of all that were found, the one with the least predicted time, made better by what links and ranks take.
+  /// Takes the candidate with the least predicted time and improves the times of its links and ranks.
   Model::Placement quickest() {
     candidates_.push_back(best_);
     candidates_.push_back({model_.placement(block_assignment(model_.task())), 0});
@@ -96,14 +96,14 @@ class Portfolio {
     return least.placement;
   }
 
-  /// Another method's result, empty where that method cannot be used.
+  /// Returns another method's result, or nothing if that method cannot be used.
   Model::Placement placed_by(const char* name, std::uint64_t seed) {
     const Method* method = find_method(name);
     if (method == nullptr || (method->unavailable != nullptr && !method->unavailable().empty())) return {};
     try {
       return model_.placement(method->place(model_.task(), {budget_.seconds, seed}));
     } catch (const Error&) {
-      // Its refusal is no loss.
+      // A method that refuses is simply not a candidate.
       return {};
     }
   }
@@ -115,7 +115,7 @@ class Portfolio {
   void regular() {
     Digits digits(model_, domains_);
     if (digits.regularity() < regular_enough) return;
-    // Whatever the beginnings before took.
+    // The beginnings before may have taken any time, so this step has a minimum of its own.
     const double until = std::max(at_part(0.2), thread_seconds() + 0.15 * budget_.seconds);
     const double cut = best_.cost;
     const double most = hopeless * cut;
@@ -127,7 +127,7 @@ class Portfolio {
     const double plain = climb(digits, until, most);
     if (std::min(plain, turned) > most) return;
     if (turned < plain) digits.turn();
-    // Further beginnings only for what beats the ones so far.
+    // Further beginnings must beat those so far.
     while (thread_seconds() < until && digits.dimensions() > 1) {
       Model::Placement found = digits.climb(digits.mixed(random_), until);
       if (model_.total(found) < candidates_.back().cost) {
@@ -137,7 +137,7 @@ class Portfolio {
     }
   }
 
-  /// From all plain orders, until one costs more than `most`. The least cost of them.
+  /// Climbs from all plain orders until one costs more than `most`. Returns the least cost.
   double climb(const Digits& digits, double until, double most) {
     double least = std::numeric_limits<double>::infinity();
     for (const auto& start : digits.starts()) {
@@ -149,8 +149,8 @@ class Portfolio {
     return least;
   }
 
-  /// Every beginning gets its nodes ordered and its ranks exchanged; new ones as long as there is time: many quick ones
-  /// find more than one slow one.
+  /// Improves every beginning by ordering its nodes and exchanging its ranks. New ones follow as long as there is time,
+  /// because many fast ones find more than one slow one.
   void explore() {
     const double until = at_part(!shares_.usable() ? 0.7 : few() ? 0.55 : 0.35);
     std::vector<Candidate> left = std::move(candidates_);
@@ -167,12 +167,12 @@ class Portfolio {
     while (thread_seconds() < until) {
       const double before = thread_seconds();
       improve(fresh(), until);
-      // The last one would not be ready.
+      // The next one would not finish in time.
       if (thread_seconds() + 0.7 * (thread_seconds() - before) > until) break;
     }
   }
 
-  /// Exchanges until none helps; the result is what swaps_ has then.
+  /// Exchanges items until nothing helps. The result is in swaps_.
   void descend(const Model::Placement& placement, double until) {
     if (!shares_.usable()) {
       swaps_.set(placement);
@@ -184,13 +184,13 @@ class Portfolio {
     settle(until);
   }
 
-  /// Ranks keep the nodes that shares_ gave them.
+  /// Improves the order within nodes; ranks keep the nodes that shares_ gave them.
   void settle(double until) {
     swaps_.set(shares_.placement());
     if (shares_.order_matters()) swaps_.descend(until, true);
   }
 
-  /// Every third one is Scotch's with another seed: its cuts and ours fail on different traffic.
+  /// Every third beginning is Scotch's with another seed, because its cuts and ours fail on different traffic.
   Candidate fresh() {
     const std::size_t n = fresh_++;
     Model::Placement found;
@@ -214,7 +214,7 @@ class Portfolio {
     c = {swaps_.placement(), model_.total(swaps_.placement())};
     keep(c.placement, c.cost);
     candidates_.push_back(std::move(c));
-    // For the predicted time, some of the best are tried again.
+    // For the predicted time, several of the best are improved.
     constexpr std::size_t most = 6;
     if (candidates_.size() <= most) return;
     candidates_.erase(std::max_element(candidates_.begin(), candidates_.end(),
@@ -223,7 +223,7 @@ class Portfolio {
 
   struct Round {
     float hot;
-    double share;  ///< of the time that is left
+    double share;  ///< of the remaining time
   };
 
   void anneal() {
@@ -244,8 +244,8 @@ class Portfolio {
     }
   }
 
-  /// Most of the time that is left, for moves between nodes. How hot is best differs by a factor of three from traffic
-  /// to traffic; one of the two is near it, and short runs that would choose between them do not tell well enough.
+  /// Spends most of the remaining time on moves between nodes. The best temperature differs by a factor of three
+  /// between kinds of traffic; one of the two is near it, and short trial runs would not show which.
   void anneal_shares() {
     const double begin = thread_seconds();
     const double end = begin + 0.95 * (at_part(1) - begin);
@@ -257,11 +257,11 @@ class Portfolio {
       const float hot = round.hot * step;
       shares_.set(best_.placement);
       shares_.anneal(hot, 0.05F * hot, now + (end - now) * round.share);
-      // What was too hot is not put in order at any price.
+      // A run that was too hot cannot be repaired at any price.
       descend(shares_.placement(), std::min(at_part(1), thread_seconds() + 0.25 * (end - now)));
       const double before = best_.cost;
       keep(swaps_.placement(), model_.total(swaps_.placement()));
-      // Where heat finds nothing, other beginnings may; what is left then is for the best of them.
+      // Where annealing finds nothing, other beginnings may; the best of them gets the remaining time.
       if (few() && round.share < 1 && best_.cost >= before)
         explore_afresh(thread_seconds() + 0.7 * (end - thread_seconds()));
     }
@@ -279,14 +279,14 @@ class Portfolio {
   Candidate best_;
   std::vector<Candidate> candidates_;
   std::size_t fresh_ = 0;  ///< new beginnings so far
-  std::size_t cuts_ = 0;   ///< of them ours
+  std::size_t cuts_ = 0;   ///< number of our own cuts among them
 };
 
 }  // namespace
 
 Assignment search_portfolio(const Task& task, const Budget& budget, bool with_scotch) {
   const double begin = thread_seconds();
-  // Single precision and both directions in one must not make it worse than what is free.
+  // The result must not be worse than the block assignment because of single precision and summed directions.
   Assignment simple = block_assignment(task);
   double least = objective_value(task, simple);
   Assignment other = cyclic_assignment(task);
@@ -294,7 +294,7 @@ Assignment search_portfolio(const Task& task, const Budget& budget, bool with_sc
     least = value;
     simple = std::move(other);
   }
-  // The result is judged like these two, and steps of the search are a little late to see that the time is over.
+  // The result is also compared with these, and a step of the search notices the end of its time a little late.
   constexpr double on_time = 0.99;
   const double judged = 0.75 * (thread_seconds() - begin);
   const double spent = thread_seconds() - begin;

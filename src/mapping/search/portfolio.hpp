@@ -5,8 +5,8 @@
 
 namespace antiphon::mapping {
 
-/// Antiphon's own mapping (docs/concepts/mapping.md): several ways to begin, the best of them improved until the budget
-/// is spent. With Scotch's result as one of them where its library is installed.
+/// Antiphon's own mapping (docs/concepts/mapping.md). It tries several beginnings, Scotch's result among them where its
+/// library is installed, and improves the best until the budget is spent.
 Assignment search_portfolio(const Task& task, const Budget& budget, bool with_scotch);
 
 }  // namespace antiphon::mapping

@@ -6,7 +6,7 @@
 
 namespace antiphon::mapping {
 
-/// A quick generator with the same numbers on every machine (splitmix64's steps through an xorshift state).
+/// A fast generator with the same numbers on every machine (splitmix64's steps through an xorshift state).
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ULL + 0xD1B54A32D192ED03ULL) { next(); }
@@ -16,9 +16,9 @@ class Random {
     state_ ^= state_ << 17;
     return state_;
   }
-  /// From 0 to n − 1.
+  /// Returns a number from 0 to n − 1.
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(((next() >> 32) * std::uint64_t{n}) >> 32); }
-  /// From 0 to 1, without 1.
+  /// Returns a number from 0 up to, but not including, 1.
   float unit() { return static_cast<float>(next() >> 40) * 0x1p-24F; }
   template <class Iterator>
   void shuffle(Iterator begin, Iterator end) {
@@ -29,7 +29,7 @@ class Random {
   std::uint64_t state_;
 };
 
-/// Processor time of this thread: what a budget is counted in.
+/// Processor time of this thread, which budgets count.
 inline double thread_seconds() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

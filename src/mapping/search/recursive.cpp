@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "antiphon/index.hpp"
-#include "mapping/fill.hpp"
 #include "mapping/search/bisect.hpp"
+#include "mapping/slot_allocator.hpp"
 
 namespace antiphon::mapping {
 
@@ -20,7 +20,7 @@ class Bisection {
       : model_(model), domains_(domains), random_(random), near_share_(near_share), earlier_(earlier),
         domain_of_(at(model.ranks()), 0), local_(at(model.ranks()), -1) {
     const Machine& machine = model.task().machine();
-    // In a tree of switches all that lies outside is equally far from both halves.
+    // In a tree of switches, everything outside is equally far from both halves.
     pulled_ = !machine.between_nodes.empty() || !machine.between_cores.empty();
     position_.resize(domains.order().size());
     for (std::size_t i = 0; i < domains.order().size(); ++i) position_[at(domains.order()[i])] = static_cast<int>(i);
@@ -48,7 +48,7 @@ class Bisection {
   }
 
  private:
-  /// Slots that are all alike: pinned ranks to theirs, the others in order.
+  /// Fills slots that are all alike: pinned ranks get theirs, the others follow in order.
   void settle(const Domains::Domain& d, const std::vector<int>& ranks, Assignment& result) const {
     std::vector<char> taken(at(d.size()));
     for (const int r : ranks) {
@@ -66,7 +66,7 @@ class Bisection {
 
   [[nodiscard]] bool pinned(int rank) const { return !pins_.empty() && model_.task().pin_of(rank) != nullptr; }
 
-  /// What it costs more to be in different halves than in the same one.
+  /// The extra cost of being in different halves.
   [[nodiscard]] Pair apart(int left, int right) const {
     const Pair across = domains_.between(left, right);
     const Pair l = domains_.within(left);
@@ -76,7 +76,7 @@ class Bisection {
             more(across.per_byte, (l.per_byte + r.per_byte) / 2)};
   }
 
-  /// What a neighbour outside makes the right half cost more than the left one.
+  /// The extra cost of the right half because of a neighbour outside.
   [[nodiscard]] float pull(int left, int right, const Model::Edge& e) {
     const int outside = domain_of_[at(e.to)];
     const Domains::Domain& there = domains_.all()[at(outside)];
@@ -112,8 +112,8 @@ class Bisection {
     }
   }
 
-  /// How many of n ranks may be left. Where there is room to spare, cutting least fills one half as far as it goes; so
-  /// half of the cuts take a share at random.
+  /// Returns how many of n ranks may go left. If there are spare slots, the smallest cut fills one half as far as it
+  /// goes, so half of the cuts use a random share instead.
   [[nodiscard]] Range sizes(int n, int left, int right) {
     const int least = std::max(0, n - right);
     const int most = std::min(n, left);
@@ -154,10 +154,10 @@ class Bisection {
   float near_share_;
   const Model::Placement* earlier_;
   bool pulled_ = false;
-  std::vector<int> position_;   ///< of a slot, in the order
+  std::vector<int> position_;   ///< by slot: index in the order
   std::vector<int> pins_;       ///< slots; empty: nothing is pinned
-  std::vector<int> domain_of_;  ///< of a rank, so far
-  std::vector<int> local_;      ///< of a rank, in the graph that is being made
+  std::vector<int> domain_of_;  ///< by rank, so far
+  std::vector<int> local_;      ///< by rank: index in the graph under construction
   std::vector<int> seen_;       ///< by domain: the left half for which its difference was computed
   std::vector<Pair> difference_;
 };

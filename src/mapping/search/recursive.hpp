@@ -6,10 +6,10 @@
 
 namespace antiphon::mapping {
 
-/// Dual recursive bipartitioning: the machine's halves and those of the traffic together, level by level; neighbours
-/// that are already elsewhere pull towards the nearer half. With an earlier placement, they pull from where they are
-/// there. `near_share`: what two ranks of the same half are expected to cost, as a part of the average within it; how
-/// well the rest will be done decides what is best.
+/// Dual recursive bipartitioning: halves the machine and the traffic together, level by level. Neighbours that are
+/// already elsewhere pull towards the nearer half; with an earlier placement, they pull from where they are in it.
+/// `near_share` is the expected cost between two ranks of the same half, relative to the average within it. It
+/// anticipates how well the lower levels will do.
 Model::Placement recursive_bisection(const Model& model, const Domains& domains, Random& random,
                                      float near_share = 0.95F, const Model::Placement* earlier = nullptr);
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-// Clones of a function for several processors are chosen from by the C library.
+// The C library chooses among clones of a function for several processors.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #define ANTIPHON_WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
@@ -29,8 +29,8 @@ ANTIPHON_WIDE int count_below(const float* __restrict row, std::size_t n, float 
   return count;
 }
 
-/// Compilers do not take the least of floating-point numbers in wide registers, of whole ones they do: the bits of
-/// positive numbers are in the numbers' order.
+/// Compilers vectorise the minimum of integers, but not of floating-point numbers. The bits of positive floats have the
+/// same order as the numbers.
 ANTIPHON_WIDE float least_of(const float* row, std::size_t n) {
   std::int32_t least = std::numeric_limits<std::int32_t>::max();
   for (std::size_t i = 0; i < n; ++i) least = std::min(least, std::bit_cast<std::int32_t>(row[i]));

@@ -12,7 +12,7 @@ namespace antiphon::mapping {
 
 namespace {
 
-/// Of the table of ranks and nodes.
+/// Limit of the size of the table of ranks and nodes.
 constexpr std::size_t most_entries = std::size_t{1} << 24;
 
 }  // namespace
@@ -103,8 +103,8 @@ float ShareCosts::nearest_step(int node, const std::vector<float>& table) const 
   return std::max(0.0F, nearest - table[at(node) * nodes_ + at(node)]);
 }
 
-/// Sizes may be spread over decades, so it is the square of the roots' mean: the few heaviest edges, which no move
-/// would ever cut, count for less.
+/// Uses the square of the mean of the roots, because sizes may differ by orders of magnitude: the few heaviest edges,
+/// which no move would ever cut, then count less.
 float ShareCosts::typical_step() const {
   Model::Pair step{0, 0};
   for (int node = 0; node < model_.nodes(); ++node) {

@@ -26,7 +26,7 @@ void Shares::anneal(float hot, float cold, double until) {
   seats_.set(wander.settled());
 }
 
-/// Of two that gain together at least one gains alone, so it is enough to look where the rank itself would cost less.
+/// If an exchange gains, at least one of its two ranks gains alone, so only nodes where this rank costs less matter.
 int Shares::best_partner(int rank, float least) const {
   const float* mine = costs_.row(rank);
   const int p = node_of(rank);

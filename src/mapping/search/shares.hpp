@@ -6,21 +6,21 @@
 
 namespace antiphon::mapping {
 
-/// Which rank is on which node, judged by the table of ShareCosts; the order of ranks within nodes is left to others.
+/// Chooses which rank is on which node, judged by the table of ShareCosts, and ignores the order within nodes.
 class Shares {
  public:
   Shares(const Model& model, std::uint64_t seed) : model_(model), costs_(model), random_(seed) {}
 
-  /// False where there is nothing to exchange, where ranks are pinned, and where the table would be too large.
+  /// False if there is nothing to exchange, if ranks are pinned, or if the table would be too large.
   [[nodiscard]] bool usable() const { return costs_.usable() && !model_.pinned(); }
   [[nodiscard]] bool order_matters() const { return costs_.order_matters(); }
   void set(const Model::Placement& placement);
   [[nodiscard]] const Model::Placement& placement() const { return seats_.slot_of; }
-  /// Best exchanges until none helps, or `until` (thread_seconds()).
+  /// Makes the best exchanges until none helps, or `until` (thread_seconds()).
   void descend(double until);
-  /// Annealing from `hot` to `cold` microseconds by moves of single ranks (Wander). What comes next begins with set().
+  /// Anneals from `hot` to `cold` microseconds by moves of single ranks (Wander). The next use must begin with set().
   void anneal(float hot, float cold, double until);
-  /// What typical traffic between two ranks costs more on two nodes near each other than on one.
+  /// The extra cost of typical traffic between two ranks on neighbouring nodes instead of one node.
   [[nodiscard]] float typical_step() const { return costs_.typical_step(); }
 
  private:

@@ -10,7 +10,7 @@ namespace antiphon::mapping {
 
 namespace {
 
-/// A rank tries at most so many of its neighbours' nodes in one go.
+/// Most nodes of neighbours that a rank tries in one go.
 constexpr std::size_t most_nodes = 24;
 
 }  // namespace
@@ -20,7 +20,8 @@ Swaps::Swaps(const Model& model, const Domains& domains, const NearNodes& near, 
   for (std::size_t i = 0; i < order_.size(); ++i) position_[at(order_[i])] = static_cast<int>(i);
 }
 
-/// An item near one of the rank's neighbours: of its node, of slots beside it, of a node beside it; sometimes any.
+/// Chooses an item near a neighbour of the rank: on its node, in an adjacent slot, on an adjacent node, or sometimes
+/// any.
 int Swaps::partner(int rank) {
   const int degree = model_.degree(rank);
   const std::uint64_t dice = random_.next() >> 20;
@@ -67,7 +68,7 @@ void Swaps::anneal(float hot, float cold, double until) {
   if (const Model::Placement* best = lowest.behind()) set(*best);
 }
 
-/// Nodes where the rank has neighbours.
+/// Lists the nodes where the rank has neighbours.
 void Swaps::neighbours(int rank, std::vector<int>& nodes) const {
   nodes.clear();
   for (const Model::Edge* e = model_.begin(rank); e != model_.end(rank) && nodes.size() < most_nodes; ++e) {

@@ -10,19 +10,19 @@
 
 namespace antiphon::mapping {
 
-/// Exchanging single ranks, or a rank with an empty slot.
+/// Exchanges single ranks with each other or with empty slots.
 class Swaps {
  public:
   Swaps(const Model& model, const Domains& domains, const NearNodes& near, std::uint64_t seed);
 
   void set(const Model::Placement& placement) { seats_.set(placement); }
   [[nodiscard]] const Model::Placement& placement() const { return seats_.slot_of; }
-  /// Takes the best exchange of every rank into its neighbours' nodes, or within its own alone, until none helps, or
+  /// Makes the best exchange of every rank into its neighbours' nodes, or only within its own, until none helps or
   /// `until` (thread_seconds()).
   void descend(double until, bool own_node_alone = false);
-  /// Annealing from `hot` to `cold` microseconds, for `seconds`; keeps the best placement seen.
+  /// Anneals from `hot` to `cold` microseconds until `until`, and keeps the best placement seen.
   void anneal(float hot, float cold, double until);
-  /// What an exchange that makes things worse costs on average.
+  /// The average extra cost of an exchange that makes things worse.
   [[nodiscard]] float typical_step();
 
  private:
@@ -36,7 +36,7 @@ class Swaps {
 
   const Model& model_;
   const std::vector<int>& order_;
-  std::vector<int> position_;  ///< of a slot
+  std::vector<int> position_;  ///< by slot
   const NearNodes& near_;
   Random random_;
   Seats seats_;

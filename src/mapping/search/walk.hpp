@@ -11,10 +11,10 @@
 
 namespace antiphon::mapping {
 
-/// What searches by exchanges have in common: who sits where, the order in which ranks are looked at, how it cools
-/// down, and the lowest point on the way.
+/// What searches by exchanges share: who is in which slot, the order in which they visit ranks, the temperature, and
+/// the best placement so far.
 
-/// Items (ranks, and after them empty places) and their slots.
+/// Items (ranks, then empty items) and their slots.
 struct Seats {
   Model::Placement slot_of;
   std::vector<int> item_at;
@@ -34,7 +34,7 @@ struct Seats {
   }
 };
 
-/// The mean of what makes things worse among so many steps at random; `step()`: what one would cost more, or less.
+/// Returns the mean cost of the worsening steps among some random ones; `step()` returns the change that one makes.
 template <class Step>
 float mean_rise(int steps, Step step) {
   float sum = 0;
@@ -48,9 +48,9 @@ float mean_rise(int steps, Step step) {
   return worse > 0 ? sum / static_cast<float>(worse) : 0;
 }
 
-/// Looks at all ranks in an order by chance, and again at those whose surroundings have changed, until nothing changes
-/// any more or `until` (thread_seconds()). `improve(rank, least)`: makes the best exchange of the rank that costs less
-/// than `least`, a negative number, and returns the two items, or {−1, −1} where there is none.
+/// Visits all ranks in random order, and again those with changed neighbours, until nothing changes or `until`
+/// (thread_seconds()). `improve(rank, least)` makes the rank's best exchange that costs less than `least`, a negative
+/// number, and returns the two items, or {−1, −1} if there is none.
 template <class Improve>
 void look_at_all(const Model& model, const Seats& seats, Random& random, double until, Improve improve) {
   std::vector<int> queue(static_cast<std::size_t>(model.ranks()));
@@ -63,7 +63,7 @@ void look_at_all(const Model& model, const Seats& seats, Random& random, double 
     waiting[static_cast<std::size_t>(item)] = 1;
     queue.push_back(item);
   };
-  // Edges between two looks at the clock.
+  // Number of edges between two looks at the clock.
   constexpr int most_work = 96;
   int work = most_work;
   for (std::size_t head = 0; head < queue.size(); ++head) {
@@ -84,12 +84,12 @@ void look_at_all(const Model& model, const Seats& seats, Random& random, double 
   }
 }
 
-/// From `hot` to `cold` by equal ratios, from now `until` (thread_seconds()).
+/// Falls from `hot` to `cold` by equal ratios, from now until `until` (thread_seconds()).
 class Cooling {
  public:
   Cooling(float hot, float cold, double until)
       : hot_(hot), cold_(cold), begin_(thread_seconds()), until_(until), temperature_(hot) {}
-  /// Looks at the clock; false: the time is over.
+  /// Reads the clock. Returns false when the time is over.
   bool goes_on() {
     const double now = thread_seconds();
     if (now >= until_) return false;
@@ -107,24 +107,24 @@ class Cooling {
   double part_ = 0;
 };
 
-/// The lowest point of a walk, which is copied only where the walk goes up again from it.
+/// The best placement of a walk. It is copied only when the walk leaves it for a worse one.
 class Lowest {
  public:
   explicit Lowest(const Model::Placement& begin) : best_(begin) {}
-  /// Before a step that costs so much more.
+  /// Call before a step that changes the cost by `delta`.
   void leave(float delta, const Model::Placement& here) {
     if (delta <= 0 || !here_) return;
     best_ = here;
     here_ = false;
   }
-  /// After it. `counts`: whether this may be the lowest point.
+  /// Call after the step. `counts`: whether this may be the best placement.
   void reach(float delta, bool counts = true) {
     cost_ += static_cast<double>(delta);
     if (!counts || cost_ >= least_) return;
     least_ = cost_;
     here_ = true;
   }
-  /// Null: where the walk has ended.
+  /// Returns nullptr if the walk ended at its best placement.
   [[nodiscard]] const Model::Placement* behind() const { return here_ ? nullptr : &best_; }
 
  private:

@@ -15,11 +15,11 @@ namespace {
 
 constexpr float unknown = -1e30F;
 constexpr float never = 1e30F;
-/// Draws from an exponential distribution end here.
+/// Lower limit of draws from an exponential distribution.
 constexpr float least_chance = 1e-7F;
 constexpr float most_temperatures = 16.2F;
 
-/// The price of a node grows with the square of what it has too many.
+/// The price of a node grows with the square of its excess ranks.
 float price_of_entering(int over) { return static_cast<float>(std::max(0, 2 * over + 1)); }
 
 }  // namespace
@@ -61,9 +61,8 @@ float Wander::gap(int rank) {
   return gap;
 }
 
-/// One of the other nodes where the rank costs less than `limit` with its place, all with equal chances; −1: there is
-/// none. Only nodes near some neighbour count: those where a rank would be alone are so many that it would hardly ever
-/// go anywhere else.
+/// Returns another node where the rank costs less than `limit` including the price of room, all with equal chances;
+/// −1: none. Only nodes near a neighbour count: there are so many others that a rank would hardly ever go elsewhere.
 int Wander::any_below(int rank, float limit) {
   const float* row = costs_.row(rank);
   const float most = alone_[at(rank)];
@@ -90,14 +89,14 @@ int Wander::any_below(int rank, float limit) {
 
 void Wander::run(float hot, float cold, double until) {
   Cooling cooling(hot, cold, until);
-  // Entries of tables between two looks at the clock.
+  // Number of table entries between two looks at the clock.
   constexpr std::size_t most_work = 1 << 17;
   const std::size_t nodes = over_.size();
   std::size_t work = most_work;
   for (int rank = 0;; rank = rank + 1 < model_.ranks() ? rank + 1 : 0) {
     if (work >= most_work) {
       if (!cooling.goes_on()) break;
-      // Dear enough that little is left to be put right at the end, however cold it is then.
+      // The price is high enough that few ranks need repair at the end, even at a low temperature.
       place_ = hot * (1 - 0.5F * static_cast<float>(cooling.part()));
       work = 0;
     }

@@ -7,20 +7,19 @@
 
 namespace antiphon::mapping {
 
-/// Annealing of which rank is on which node, by moves of single ranks: both ranks of an exchange have to find it no
-/// great loss, so moves are accepted ten times as often. Meanwhile a node may hold more ranks than it has places, at a
-/// price.
+/// Anneals which rank is on which node by moves of single ranks. Both ranks of an exchange must lose little by it,
+/// so single moves are accepted ten times as often. Meanwhile a node may hold more ranks than slots, at a price.
 ///
-/// A rank's turn draws how much worse its place may become, and looks at all nodes at once, a row of the table: any one
-/// that costs less than that may be taken. Most ranks want to go nowhere: how much less the best other node would cost
-/// (or more) is kept until a neighbour moves, and they are passed over.
+/// In its turn a rank draws how much worse its node may become, and looks at all nodes at once, a row of the table: it
+/// may take any that costs less. Most ranks have no such node. The gap to the best other node is kept until a neighbour
+/// moves, so that these ranks are skipped.
 class Wander {
  public:
   Wander(const Model& model, ShareCosts& costs, Random& random, const Model::Placement& begin);
 
-  /// From `hot` to `cold` microseconds.
+  /// Cools down from `hot` to `cold` microseconds.
   void run(float hot, float cold, double until);
-  /// What a node has too many of goes where there is room and it costs least; then all get places.
+  /// Moves the excess ranks of nodes to free slots where they cost least, then gives every rank a slot.
   [[nodiscard]] Model::Placement settled();
 
  private:
@@ -33,13 +32,13 @@ class Wander {
   const Model& model_;
   ShareCosts& costs_;
   Random& random_;
-  float place_ = 0;           ///< the price of a place
-  std::vector<int> node_of_;  ///< a rank
-  std::vector<int> over_;     ///< how many ranks more than places a node has
-  std::vector<float> enter_;  ///< by node: so many prices are to be paid for one more rank
-  std::vector<float> leave_;  ///< and so many are saved by one less
-  std::vector<float> alone_;  ///< what a rank costs where none of its neighbours is any nearer than anywhere else
-  std::vector<float> gap_;    ///< what the best other node would cost a rank more, or `unknown`
+  float place_ = 0;           ///< the price of room for one rank
+  std::vector<int> node_of_;  ///< by rank
+  std::vector<int> over_;     ///< by node: number of ranks beyond its slots
+  std::vector<float> enter_;  ///< by node: how many prices one more rank pays
+  std::vector<float> leave_;  ///< by node: how many prices one rank less saves
+  std::vector<float> alone_;  ///< by rank: its cost if no neighbour is near
+  std::vector<float> gap_;    ///< by rank: the extra cost of the best other node, or `unknown`
 };
 
 }  // namespace antiphon::mapping

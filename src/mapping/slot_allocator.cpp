@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mapping/fill.hpp"
+#include "mapping/slot_allocator.hpp"
 
 #include "antiphon/error.hpp"
 #include "antiphon/index.hpp"
 
 namespace antiphon::mapping {
 
-Places::Places(const Task& task) : task_(task), taken_(at(task.slots().count())) {
+SlotAllocator::SlotAllocator(const Task& task) : task_(task), taken_(at(task.slots().count())) {
   assignment_.slot_of_rank.assign(at(task.ranks()), -1);
   const Slots& slots = task.slots();
   for (std::size_t n = 0; n + 1 < slots.first.size(); ++n) {
@@ -15,13 +15,13 @@ Places::Places(const Task& task) : task_(task), taken_(at(task.slots().count()))
   }
 }
 
-void Places::put_at(int rank, int slot) {
+void SlotAllocator::put_at(int rank, int slot) {
   assignment_.slot_of_rank[at(rank)] = slot;
   taken_[at(slot)] = 1;
   --free_[at(task_.slots().node[at(slot)])];
 }
 
-bool Places::put(int rank, int node) {
+bool SlotAllocator::put(int rank, int node) {
   int& slot = next_[at(node)];
   const int end = task_.slots().first[at(node) + 1];
   while (slot < end && taken(slot)) ++slot;
@@ -30,9 +30,9 @@ bool Places::put(int rank, int node) {
   return true;
 }
 
-void Places::pin_all() {
+void SlotAllocator::pin_all() {
   const Slots& slots = task_.slots();
-  // Those that want a certain core choose first.
+  // Ranks pinned to a certain core choose first.
   for (const Pin& pin : task_.constraints().pins) {
     if (pin.core < 0) continue;
     int slot = slots.first[at(pin.node)];
@@ -50,27 +50,27 @@ void Places::pin_all() {
 }
 
 Assignment block_assignment(const Task& task) {
-  Places places(task);
-  places.pin_all();
+  SlotAllocator allocator(task);
+  allocator.pin_all();
   int node = 0;
   for (int r = 0; r < task.ranks(); ++r) {
-    if (places.placed(r)) continue;
-    while (!places.put(r, node)) ++node;
+    if (allocator.placed(r)) continue;
+    while (!allocator.put(r, node)) ++node;
   }
-  return places.assignment();
+  return allocator.assignment();
 }
 
 Assignment cyclic_assignment(const Task& task) {
-  Places places(task);
-  places.pin_all();
+  SlotAllocator allocator(task);
+  allocator.pin_all();
   const int nodes = task.machine().node_count();
   int node = 0;
   for (int r = 0; r < task.ranks(); ++r) {
-    if (places.placed(r)) continue;
-    while (!places.put(r, node)) node = (node + 1) % nodes;
+    if (allocator.placed(r)) continue;
+    while (!allocator.put(r, node)) node = (node + 1) % nodes;
     node = (node + 1) % nodes;
   }
-  return places.assignment();
+  return allocator.assignment();
 }
 
 }  // namespace antiphon::mapping

@@ -7,14 +7,14 @@
 
 namespace antiphon::mapping {
 
-/// Slots being given out, one rank after the other.
-class Places {
+/// Gives out the slots of a machine to ranks, one rank after the other.
+class SlotAllocator {
  public:
-  explicit Places(const Task& task);
+  explicit SlotAllocator(const Task& task);
 
-  /// Gives every pinned rank its place; throws InvalidArgument where two want the same core.
+  /// Gives every pinned rank its slot. Throws InvalidArgument if two ranks want the same core.
   void pin_all();
-  /// The lowest free slot of a node; false where it is full.
+  /// Gives the rank the lowest free slot of the node. Returns false if the node is full.
   bool put(int rank, int node);
   void put_at(int rank, int slot);
   [[nodiscard]] bool placed(int rank) const { return assignment_.slot_of_rank[static_cast<std::size_t>(rank)] >= 0; }
@@ -26,13 +26,13 @@ class Places {
   const Task& task_;
   Assignment assignment_;
   std::vector<char> taken_;
-  std::vector<int> free_;  ///< slots, by node
-  std::vector<int> next_;  ///< no slot of the node below this one is free
+  std::vector<int> free_;  ///< free slots, by node
+  std::vector<int> next_;  ///< by node: no slot below this one is free
 };
 
-/// Pinned ranks where they must be, the others one node after the other.
+/// Puts pinned ranks where they must be and fills one node after the other with the rest.
 Assignment block_assignment(const Task& task);
-/// Pinned ranks where they must be, the others a node each in turn.
+/// Puts pinned ranks where they must be and deals the rest to the nodes in turn.
 Assignment cyclic_assignment(const Task& task);
 
 }  // namespace antiphon::mapping

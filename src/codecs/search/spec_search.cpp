@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codecs/plan/search.hpp"
+#include "codecs/search/spec_search.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -14,8 +14,9 @@ constexpr std::size_t near_lags = 64;
 constexpr std::size_t refined_lags = 4;
 constexpr std::size_t max_row = 2048, max_rows_tried = 32, refined_rows = 3;
 constexpr std::size_t refined_families = 2;
-constexpr double worthwhile = 0.99;  // grouping takes a pass more
-constexpr double fixed_bytes = 8;    // of the body, besides the planes
+constexpr double worthwhile =
+    0.99;  // grouping by fields costs one more pass over the data, so it must gain at least this much
+constexpr double fixed_bytes = 8;  // size of the body without the planes
 
 struct Grain {
   int places;
@@ -23,9 +24,9 @@ struct Grain {
 };
 constexpr Grain glance{2, 512};
 constexpr Grain look{16, 1024};
-constexpr Grain broad{6, chunk_bytes};  // whole groups of records
+constexpr Grain broad{6, chunk_bytes};  // large enough for whole groups of records
 
-/// Places spread over the message at which candidates are tried.
+/// Pieces spread over the message, on which candidates are tried.
 class Samples {
  public:
   Samples(ConstBytes raw, std::size_t element_bytes, Grain grain) : raw_(raw) {
@@ -35,7 +36,8 @@ class Samples {
       for (std::size_t at = 0; at < whole; at += grain.bytes) add(at, std::min(grain.bytes, whole - at));
       return;
     }
-    // One in each equal part, never at equal distances: those would be in step with the rows of a grid.
+    // Each equal part gives one piece at a random offset: pieces at equal distances could be in step with a grid's
+    // rows.
     const std::size_t step = (whole - grain.bytes) / wanted;
     std::uint32_t place = 0x9e3779b9;
     for (std::size_t i = 0; i < wanted; ++i, place = place * 1664525 + 1013904223) {
@@ -71,7 +73,7 @@ struct Family {
   std::array<std::uint16_t, refined_lags> lags{};
 };
 
-/// As the kernels map values, one at a time.
+/// Maps one value as the kernels do.
 std::uint64_t mapped(std::uint64_t x, int bits, Map map) {
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - bits);
   const bool top = (x >> (bits - 1) & 1) != 0;
@@ -80,7 +82,7 @@ std::uint64_t mapped(std::uint64_t x, int bits, Map map) {
   return x;
 }
 
-/// The least mapped value of a few hundred spread over the message.
+/// Returns the least mapped value among a few hundred that are spread over the message.
 std::uint64_t least_value(ConstBytes raw, const Spec& spec) {
   constexpr std::size_t looked_at = 256;
   const std::size_t values = raw.size() >> spec.es_log2;
@@ -95,20 +97,20 @@ std::uint64_t least_value(ConstBytes raw, const Spec& spec) {
 
 class Search {
  public:
-  Search(ConstBytes raw, const Foresight& foresight, const Kernel& kernel, Work& work)
-      : raw_(raw), foresight_(foresight), kernel_(kernel), work_(work) {}
+  Search(ConstBytes raw, const Prediction& prediction, const Kernel& kernel, Work& work)
+      : raw_(raw), prediction_(prediction), kernel_(kernel), work_(work) {}
 
   Spec spec_of(const Family& family) const {
     Spec spec;
     spec.es_log2 = static_cast<std::uint8_t>(family.es_log2);
     spec.map = family.map;
-    spec.extrapolation = foresight_.extrapolation;
+    spec.extrapolation = prediction_.extrapolation;
     return spec;
   }
 
   bool fits(const Family& family) const { return raw_.size() >> family.es_log2 >= 2; }
 
-  /// All near lags at a glance.
+  /// Estimates all short lags from small samples and keeps the best.
   void rank(Family& family) {
     const Samples samples(raw_, std::size_t{1} << family.es_log2, glance);
     Spec spec = spec_of(family);
@@ -127,7 +129,7 @@ class Search {
     family.cost = std::min(family.cost, ranked[0].first);
   }
 
-  /// Orders 0 to 2 with the family's lags, looked at closely.
+  /// Tries orders 0 to 2 with the family's lags on larger samples.
   void refine(const Family& family) {
     const Samples samples(raw_, std::size_t{1} << family.es_log2, look);
     Spec spec = spec_of(family);
@@ -151,7 +153,7 @@ class Search {
     }
   }
 
-  /// Lags as long as a row, for messages that are whole rows of a grid: alone, and with the family's best short one.
+  /// Tries lags as long as a row, for messages that are whole rows of a grid: alone and with the best short lag.
   void try_rows(const Family& family, std::size_t message_bytes) {
     const std::size_t values = message_bytes >> family.es_log2;
     const Samples few(raw_, std::size_t{1} << family.es_log2, glance);
@@ -174,7 +176,7 @@ class Search {
     for (std::size_t i = 0; i < found.size() && i < refined_rows; ++i) consider(found[i].second, samples);
   }
 
-  /// Whether blocks of one field each are smaller, for records as long as one of these lags.
+  /// Tries, for records as long as one of these lags, whether blocks that hold one field each are smaller.
   void try_records(std::initializer_list<std::uint16_t> records) {
     if (best_.bytes == 0 || best_.spec.record > 1) return;
     const Samples samples(raw_, best_.spec.element_bytes(), broad);
@@ -193,7 +195,7 @@ class Search {
   Found best() const { return best_; }
 
  private:
-  /// Values that are all above a base, in no order.
+  /// Tries to subtract a base that no value is below, for values in no order.
   void try_base(Spec spec, const Samples& samples) {
     if (spec.folds()) return;
     spec.base = least_value(raw_, spec);
@@ -201,7 +203,7 @@ class Search {
     if (spec.based) consider(spec, samples);
   }
   double cost(const Spec& spec, const Samples& samples) {
-    return samples.cost(spec, foresight_.messages, kernel_, work_);
+    return samples.cost(spec, prediction_.messages, kernel_, work_);
   }
   double consider(const Spec& spec, const Samples& samples) {
     const double bytes = cost(spec, samples);
@@ -210,7 +212,7 @@ class Search {
   }
 
   ConstBytes raw_;
-  const Foresight& foresight_;
+  const Prediction& prediction_;
   const Kernel& kernel_;
   Work& work_;
   Found best_;
@@ -230,9 +232,9 @@ std::vector<Family> families_of(Element element) {
 
 }  // namespace
 
-Found search_spec(ConstBytes raw, const Options& options, const Foresight& foresight, const Kernel& kernel,
+Found search_spec(ConstBytes raw, const Options& options, const Prediction& prediction, const Kernel& kernel,
                   Work& work) {
-  Search search(raw, foresight, kernel, work);
+  Search search(raw, prediction, kernel, work);
   std::vector<Family> families = families_of(options.element);
   std::erase_if(families, [&](const Family& f) { return !search.fits(f); });
   for (Family& family : families) search.rank(family);
@@ -245,8 +247,8 @@ Found search_spec(ConstBytes raw, const Options& options, const Foresight& fores
   return search.best();
 }
 
-Found search_near(const Spec& like, ConstBytes raw, const Foresight& foresight, const Kernel& kernel, Work& work) {
-  Search search(raw, foresight, kernel, work);
+Found search_near(const Spec& like, ConstBytes raw, const Prediction& prediction, const Kernel& kernel, Work& work) {
+  Search search(raw, prediction, kernel, work);
   const std::size_t values = raw.size() >> like.es_log2;
   Family family{like.es_log2, like.map};
   if (!search.fits(family)) return {};
