@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Zeros; a program that cannot have them ends. */
+/* Returns zeroed memory, or ends the program. */
 static inline void* allocate(size_t bytes) {
   void* memory = calloc(bytes ? bytes : 1, 1);
   if (memory == NULL) {
@@ -17,7 +17,7 @@ static inline void* allocate(size_t bytes) {
   return memory;
 }
 
-/* A random function of a number (splitmix64): what is made with it is the same whatever the number of ranks. */
+/* A random function of a number (splitmix64), so that data do not depend on the number of ranks. */
 static inline uint64_t scramble(uint64_t x) {
   x += 0x9E3779B97F4A7C15u;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;

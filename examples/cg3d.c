@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Heat in a body of varying conductivity, in implicit time steps, each solved on a 3-D grid by conjugate gradients or
- * by Chebyshev's iteration. Plain MPI; it knows nothing of Antiphon.
+/* Heat in a body of varying conductivity, in implicit time steps. Conjugate gradients or Chebyshev's iteration solve
+ * each step on a 3-D grid. Plain MPI; it knows nothing of Antiphon.
  *
  * Conjugate gradients: the preconditioner is a polynomial (some Jacobi steps). Each iteration exchanges the six faces
  * once for the search direction and once for each further term of the polynomial, and sums two dot products over all
- * ranks. Chebyshev: each iteration exchanges the six faces of the solution. Faces go by persistent requests on derived
- * datatypes, straight from the grid. Checked: the residual of the last system by its definition, and that heat is
- * conserved up to the solver's tolerance (no heat passes the boundary).
+ * ranks. Chebyshev: each iteration exchanges the six faces of the solution. Faces are sent by persistent requests on
+ * derived datatypes, straight from the grid. The program checks the residual of the last system by its definition, and
+ * that heat is conserved up to the solver's tolerance (no heat passes the boundary).
  *
- *   mpirun -n 16 ./cg3d [--local N | --grid NXxNYxNZ] [--steps N] [--warm-up N] [--iterations N] [--method
- * cg|chebyshev]
+ *   mpirun -n 16 ./cg3d [--local N | --grid NXxNYxNZ] [--steps N] [--warm-up N] [--iterations N]
+ *                       [--method cg|chebyshev]
  */
 #include <math.h>
 
@@ -72,8 +72,8 @@ static void make_diagonal(Heat* h) {
   }
 }
 
-/* The faces of `direction`, both ways in each dimension. A face's own edges are left out: the stencil has seven points.
- */
+/* Makes the requests for the faces of `values`, both ways in each dimension. A face omits its own edges, because the
+ * stencil has seven points. */
 static void make_requests(Heat* h, double* values, MPI_Request* requests, int first_tag) {
   const Grid* g = &h->grid;
   const int nx = g->count[0], ny = g->count[1], nz = g->count[2];
@@ -128,7 +128,7 @@ static void release(Heat* h) {
   MPI_Comm_free(&h->grid.comm);
 }
 
-/* image = A p, p being `direction` or `smooth` with their requests */
+/* Computes image = A p, where p is `direction` or `smooth` with their requests. */
 static void apply(Heat* h, const double* p, MPI_Request* requests) {
   double begin = MPI_Wtime(), now;
   MPI_Startall(12, requests);
@@ -148,7 +148,7 @@ static void apply(Heat* h, const double* p, MPI_Request* requests) {
   h->compute_s += MPI_Wtime() - begin;
 }
 
-/* sum of a b, or of a b / diagonal */
+/* Returns the sum of a b, or of a b / diagonal. */
 static double dot(Heat* h, const double* a, const double* b, int scaled) {
   double begin = MPI_Wtime(), now, own = 0;
   for (int z = 0; z < h->grid.count[2]; ++z) {
@@ -165,14 +165,14 @@ static double dot(Heat* h, const double* a, const double* b, int scaled) {
   return sum;
 }
 
-/* a += factor b */
+/* Computes a += factor b. */
 static void add(Heat* h, double* a, double factor, const double* b) {
   const double begin = MPI_Wtime();
   for (size_t i = 0; i < h->cells; ++i) a[i] += factor * b[i];
   h->compute_s += MPI_Wtime() - begin;
 }
 
-/* smooth = P residual: some terms of the Neumann series of A's inverse, that is, Jacobi steps. */
+/* Computes smooth = P residual: some terms of the Neumann series of A's inverse, that is, Jacobi steps. */
 static void precondition(Heat* h) {
   for (int term = 0; term < terms; ++term) {
     if (term > 0) apply(h, h->smooth, h->requests[1]);
@@ -190,7 +190,7 @@ static void precondition(Heat* h) {
   }
 }
 
-/* direction = smooth + factor direction */
+/* Computes direction = smooth + factor direction. */
 static void turn(Heat* h, double factor) {
   const double begin = MPI_Wtime();
   for (int z = 0; z < h->grid.count[2]; ++z) {
@@ -202,7 +202,7 @@ static void turn(Heat* h, double factor) {
   h->compute_s += MPI_Wtime() - begin;
 }
 
-/* One time step: solves A guess = heat, from the last heat as first guess; then guess is the new heat. */
+/* Makes one time step: solves A guess = heat, starting from the last heat; then guess is the new heat. */
 static void conjugate_gradients(Heat* h) {
   memcpy(h->guess, h->heat, sizeof(double) * h->cells);
   memcpy(h->direction, h->guess, sizeof(double) * h->cells);
@@ -226,8 +226,8 @@ static void conjugate_gradients(Heat* h) {
   h->heat = h->guess, h->guess = old;
 }
 
-/* The same by Chebyshev's iteration: no dot products but for the check, and what is exchanged is the solution itself.
- * Bounds of the eigenvalues of A / diagonal follow from its rows (Gershgorin). */
+/* Does the same by Chebyshev's iteration: it needs no dot products except for the check, and exchanges the solution
+ * itself. Bounds of the eigenvalues of A / diagonal follow from its rows (Gershgorin). */
 static void chebyshev(Heat* h) {
   const double target = h->tolerance * h->tolerance * dot(h, h->heat, h->heat, 1), half = 1 - 1 / h->largest_diagonal;
   double rho = half;
@@ -266,7 +266,7 @@ static double total(Heat* h) {
   return grid_ordered_sum(&h->grid, own);
 }
 
-/* The last system again: old heat (in `guess`) = A heat ? */
+/* Checks the last system: is the old heat (in `guess`) A times the new heat? */
 static int check(Heat* h, double heat_before) {
   memcpy(h->direction, h->heat, sizeof(double) * h->cells);
   apply(h, h->direction, h->requests[0]);

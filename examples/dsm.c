@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small software distributed shared memory, eager home-based release consistency, and paper 1's synthetic program on
- * it (§5.3, Table 6): each node modifies some pages, a barrier makes all pages consistent everywhere, and so on.
+/* A small software distributed shared memory with eager home-based release consistency, and paper 1's synthetic
+ * program on it (§5.3, Table 6): each node modifies some pages, a barrier makes all pages consistent, and so on.
  *
  *   mpirun -n 16 ./dsm [METHOD [PAGES [ITERATIONS]]]     METHOD: level1 (default), level2, level3, mpi, point-to-point
  *
- * Every node sees all of the shared memory. Pages are write-protected; the first write to one is caught (SIGSEGV), a
- * twin of it is kept, and the page is dirty. The barrier sends the differences of dirty pages from their twins to the
- * pages' homes, which put them into their copy (several nodes may write different words of one page), and the homes
- * send what has changed to all other nodes: two many-to-many communications. How much goes where is known at run time
- * alone, so an MPI_Alltoall of sizes comes before each; METHOD is how the data travel. Levels need Antiphon.
+ * Every node sees all of the shared memory. Pages are write-protected. The first write to a page is caught (SIGSEGV):
+ * the node keeps a twin of the page and marks it dirty. The barrier sends the differences between dirty pages and their
+ * twins to the pages' homes, which apply them (several nodes may write different words of one page). The homes then
+ * send what has changed to all other nodes. These are two many-to-many communications. Their sizes are known only at
+ * run time, so an MPI_Alltoall of sizes precedes each; METHOD is how the data travel. The levels need Antiphon.
  *
  * Exit code: 0 right, 1 the memory is wrong somewhere, 2 usage.
  */
@@ -35,12 +35,12 @@ static struct {
   size_t page_bytes;
 } memory;
 
-/* One many-to-many communication: sizes, places, data, and what is known of its pattern. */
+/* One many-to-many communication: sizes, displacements, data, and what is known of its pattern. */
 struct exchange {
   int *send_bytes, *send_at, *recv_bytes, *recv_at;
   unsigned char *send, *recv;
   size_t send_room, recv_room;
-  antiphon_schedule schedule; /* levels 2 and 3: made at the first barrier, for the pattern does not change */
+  antiphon_schedule schedule; /* levels 2 and 3: made at the first barrier, as the pattern does not change */
   long long* pattern;
 };
 
@@ -64,13 +64,13 @@ static void* room(size_t bytes) {
 
 /* ---- pages ---- */
 
-/* The first write to a page: keep a twin, let the write happen. Async-signal-safe calls only. */
+/* Handles the first write to a page: keeps a twin and allows the write. Uses only async-signal-safe calls. */
 static void on_write(int signal_number, siginfo_t* info, void* context) {
   (void)context;
   const uintptr_t address = (uintptr_t)info->si_addr;
   const uintptr_t base = (uintptr_t)memory.base;
   if (address < base || address >= base + (size_t)memory.pages * memory.page_bytes) {
-    signal(signal_number, SIG_DFL); /* a real fault: happens again, and ends the program */
+    signal(signal_number, SIG_DFL); /* a real fault: it happens again and ends the program */
     return;
   }
   const size_t page = (address - base) / memory.page_bytes;
@@ -99,7 +99,7 @@ static void protect_all(int writable) {
   mprotect(memory.base, (size_t)memory.pages * memory.page_bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ);
 }
 
-/* ---- differences: a page's number, the number of runs, then each run's place and length, and its bytes ---- */
+/* ---- differences: a page's number and its number of runs, then each run's position, length and bytes ---- */
 
 struct header {
   int32_t page, runs;
@@ -109,11 +109,11 @@ struct run {
 };
 
 static size_t most_difference_bytes(void) {
-  /* Runs are words apart: at worst every other word. */
+  /* In the worst case every other word is a run. */
   return sizeof(struct header) + memory.page_bytes / 8 * sizeof(struct run) + memory.page_bytes;
 }
 
-/* Writes what changed in a page; words of 4 bytes, so that nodes may share a page but not a word. */
+/* Writes what changed in a page. Units are words of 4 bytes, so nodes may share a page but not a word. */
 static size_t write_difference(int page, unsigned char* out) {
   const uint32_t* now = (const uint32_t*)(memory.base + (size_t)page * memory.page_bytes);
   const uint32_t* then = (const uint32_t*)(memory.twins + (size_t)page * memory.page_bytes);
@@ -138,7 +138,7 @@ static size_t write_difference(int page, unsigned char* out) {
   return end;
 }
 
-/* Puts differences into the pages and marks them in `changed`, if it is not NULL. */
+/* Applies differences to the pages and marks these in `changed`, if it is not NULL. */
 static void apply_differences(const unsigned char* in, size_t bytes, unsigned char* changed) {
   for (size_t at = 0; at < bytes;) {
     struct header header;
@@ -170,8 +170,8 @@ static void grow(unsigned char** data, size_t* have, size_t wanted) {
   *have = wanted;
 }
 
-/* Levels 2 and 3: the program knows the pattern, and gives it, or its phases, once. Whoever finds other sizes later has
- * to say so here; this program's never change. */
+/* Levels 2 and 3: the program knows the pattern and passes it, or its phases, once. A program with changing sizes would
+ * have to do so again; this one's never change. */
 static void know_pattern(struct node* n, struct exchange* e) {
   if (e->schedule) return;
   long long* own = room((size_t)n->size * sizeof *own);
@@ -224,7 +224,7 @@ static void transmit(struct node* n, struct exchange* e) {
   if (once) antiphon_schedule_free(&once);
 }
 
-/* Sizes first, then the data. The sender's sizes and places must be set. */
+/* Exchanges the sizes, then the data. The sender's sizes and displacements must be set. */
 static void exchange(struct node* n, struct exchange* e) {
   MPI_Alltoall(e->send_bytes, 1, MPI_INT, e->recv_bytes, 1, MPI_INT, MPI_COMM_WORLD);
   size_t end = 0;
@@ -252,7 +252,7 @@ static void send_differences_home(struct node* n) {
   exchange(n, e);
 }
 
-/* The home's page as it is now, whole: other nodes need not know what it was. */
+/* Sends the home's present page as a whole, because other nodes need not know its earlier contents. */
 static void send_pages_to_all(struct node* n, const unsigned char* changed) {
   struct exchange* e = &n->to_all;
   const size_t item = sizeof(int32_t) + memory.page_bytes;
@@ -284,7 +284,7 @@ static void install_pages(struct node* n) {
   }
 }
 
-/* Release and acquire at once: what anybody wrote before is seen by all after. */
+/* Release and acquire at once: what any node wrote before is visible to all after. */
 static void dsm_barrier(struct node* n) {
   unsigned char* changed = room((size_t)memory.pages);
   for (int page = n->rank; page < memory.pages; page += n->size) changed[page] = memory.dirty[page];
@@ -302,13 +302,13 @@ static void dsm_barrier(struct node* n) {
 
 /* ---- the program ---- */
 
-/* What a word must be after an iteration: every word has one writer, and changes each time. */
+/* The value of a word after an iteration: every word has one writer and changes each time. */
 static uint32_t word_value(size_t word, int iteration) {
   return (uint32_t)(word * 2654435761u) ^ (uint32_t)(iteration * 40503u + 1);
 }
 
-/* Node r writes the pages of its own block; of the last page of each block the next node writes the second half, so
- * that two nodes share it. */
+/* Node r writes the pages of its own block. The next node writes the second half of each block's last page, so that
+ * two nodes share it. */
 static int writer_of(size_t word, int pages_a_node, int size) {
   const size_t words = memory.page_bytes / 4;
   const size_t page = word / words;
@@ -336,12 +336,12 @@ static long wrong_words(int iteration) {
 static void run(struct node* n, int pages_a_node, int iterations) {
   double barrier_s = 0;
   long wrong = 0;
-  for (int i = -1; i < iterations; ++i) { /* the first is not counted: schedules and buffers are made in it */
+  for (int i = -1; i < iterations; ++i) { /* the first iteration does not count: it makes schedules and buffers */
     modify(n, pages_a_node, i);
     MPI_Barrier(MPI_COMM_WORLD);
     const double start_s = MPI_Wtime();
     dsm_barrier(n);
-    MPI_Barrier(MPI_COMM_WORLD); /* all have it */
+    MPI_Barrier(MPI_COMM_WORLD); /* all nodes have the result */
     if (i >= 0) barrier_s += MPI_Wtime() - start_s;
     wrong += wrong_words(i);
   }

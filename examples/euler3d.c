@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Compressible gas in three dimensions: a strong blast wave runs into quiet gas of varying density. Plain MPI; it knows
- * nothing of Antiphon.
+/* Compressible gas in three dimensions: a strong blast wave runs into still gas of varying density. Plain MPI; it
+ * knows nothing of Antiphon.
  *
  * Directional sweeps of a simplified piecewise-parabolic method (Colella & Woodward 1984): parabolas with limited
  * slopes, flattened in shocks, averaged over what can reach the face within the step, and an HLLC flux. A sweep needs
  * four layers of the neighbours' cells on both sides, so each step sends six messages of 5 variables x 4 layers (Isend,
- * Irecv, Waitall). Checked: mass and energy are conserved, density and pressure stay positive.
+ * Irecv, Waitall). The program checks that mass and energy are conserved, and that density and pressure stay positive.
  *
  *   mpirun -n 16 ./euler3d [--local N | --grid NXxNYxNZ] [--steps N] [--warm-up N]
  */
@@ -13,10 +13,10 @@
 
 #include "grid.h"
 
-enum { variables = 5, ghosts = 4, width = 8 }; /* width: lines that are worked on side by side */
+enum { variables = 5, ghosts = 4, width = 8 }; /* width: lines that are handled side by side */
 enum { density, along, across, upward, pressure };
 
-/* An AVX2 version is made too where the compiler can; it has no fused multiply-add, so results are the same. */
+/* The compiler also makes an AVX2 version if it can; that has no fused multiply-add, so results are the same. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
 #define FAST __attribute__((target_clones("avx2", "default")))
 #else
@@ -44,14 +44,14 @@ typedef struct {
 
 static Row* rows(int n) { return allocate(sizeof(Row) * (size_t)n); }
 
-/* 1 in the middle, 0 from a distance of 1 on. */
+/* Is 1 in the middle and 0 from a distance of 1 on. */
 static double bump(double x, double y, double z) {
   const double r2 = x * x + y * y + z * z;
   return r2 < 1 ? (1 - r2) * (1 - r2) : 0;
 }
 
-/* Uniform gas at rest; in it a smooth clump of higher density, and a ball of high pressure from which the blast comes.
- */
+/* Fills the grid with uniform gas at rest, a smooth clump of higher density, and a ball of high pressure, from which
+ * the blast comes. */
 static void fill(Gas* s) {
   const Grid* g = &s->grid;
   const double longest = g->all[0] > g->all[1] ? (g->all[0] > g->all[2] ? g->all[0] : g->all[2])
@@ -131,7 +131,7 @@ static void exchange(Gas* s, int d) {
   const Grid* g = &s->grid;
   const int count = (int)(variables * ghosts * (s->cells / (size_t)g->count[d]));
   MPI_Request requests[4];
-  /* what goes down comes from above: the tag is the direction in which it travels */
+  /* data that travel downwards come from above: the tag is the direction of travel */
   MPI_Irecv(s->from[0], count, MPI_DOUBLE, g->below[d], 2 * d + 1, g->comm, &requests[0]);
   MPI_Irecv(s->from[1], count, MPI_DOUBLE, g->above[d], 2 * d, g->comm, &requests[1]);
   for (int side = 0; side < 2; ++side) {
@@ -149,8 +149,8 @@ static void to_primitive(double* rho, double* mx, double* my, double* mz, double
   *e = (gas_gamma - 1) * (*e - 0.5 * r * (u * u + v * v + w * w));
 }
 
-/* Cells of a bundle as primitive variables, with ghosts; `axes`: which momentum is along the line, across it and
- * upward. */
+/* Loads cells of a bundle as primitive variables, with ghosts. `axes` says which momentum is along the line, across it
+ * and upward. */
 FAST static void load(const Gas* s, int d, size_t first, const int axes[3], int n) {
   const size_t lines = s->cells / (size_t)n;
   const int source[variables] = {density, 1 + axes[0], 1 + axes[1], 1 + axes[2], pressure};
@@ -175,7 +175,7 @@ FAST static void load(const Gas* s, int d, size_t first, const int axes[3], int 
 static inline double least(double a, double b) { return a < b ? a : b; }
 static inline double most(double a, double b) { return a > b ? a : b; }
 
-/* 1 in smooth flow, 0 within a shock (a steep rise of pressure where the gas is pressed together). */
+/* Is 1 in smooth flow and 0 within a shock (a steep rise of pressure where the gas is compressed). */
 FAST static void find_shocks(Lines* l, int length) {
   Row *p = l->q[pressure], *u = l->q[along];
   for (int i = 2; i < length - 2; ++i) {
@@ -192,7 +192,7 @@ FAST static void find_shocks(Lines* l, int length) {
   }
 }
 
-/* Values at each cell's two faces: a parabola that makes no new extrema. */
+/* Computes the values at each cell's two faces: a parabola that makes no new extrema. */
 FAST static void reconstruct(Lines* l, const Row* q, Row* low, Row* high, int length) {
   for (int i = 1; i < length - 1; ++i) {
     for (int w = 0; w < width; ++w) {
@@ -219,7 +219,7 @@ FAST static void reconstruct(Lines* l, const Row* q, Row* low, Row* high, int le
   }
 }
 
-/* The parabola's mean over the part of the cell from which the fastest wave reaches the face within the step. */
+/* Averages the parabola over the part of the cell from which the fastest wave reaches the face within the step. */
 FAST static void trace(Lines* l, double ratio, int length) {
   Row *const *q = l->q, *left_share = l->slope, *right_share = l->face;
   for (int i = 3; i < length - 3; ++i) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Parallel 3-D Fourier transform by slabs. Plain MPI; it knows nothing of Antiphon.
  *
- * Each rank holds planes of constant z and transforms along x and y; an all-to-all turns the slabs, so that it holds
- * planes of constant y, and it transforms along z. The inverse goes back the same way. Checked: some coefficients of
- * the transform against their definition, and that the inverse returns the input.
+ * Each rank holds planes of constant z and transforms along x and y. An all-to-all then turns the slabs, so that each
+ * rank holds planes of constant y and transforms along z. The inverse goes back the same way. The program checks some
+ * coefficients of the transform against their definition, and that the inverse returns the input.
  *
  *   mpirun -n 16 ./fft3d [S|W|A] [rounds]      S 64x64x64, W 128x128x32, A 256x256x128; ranks must divide ny and nz
  */
@@ -35,7 +35,7 @@ typedef struct {
   Complex* roots;
   int* order;
   Complex* line;
-} Plan;
+} LineTables;
 
 typedef struct {
   double transform_s, pack_s, alltoall_s;
@@ -44,39 +44,39 @@ typedef struct {
 typedef struct {
   int rank, size, nx, ny, nz, planes, rows; /* planes = nz / size, rows = ny / size */
   size_t points;                            /* of this rank */
-  Plan x, y, z;
+  LineTables x, y, z;
   Complex *slab, *turned, *buffer; /* [planes][ny][nx]; [nz][rows][nx] */
   Phases phases;
 } Transform;
 
-static Plan make_plan(int n) {
-  Plan plan = {n, allocate(sizeof(Complex) * (size_t)n), allocate(sizeof(int) * (size_t)n),
-               allocate(sizeof(Complex) * (size_t)n)};
+static LineTables make_tables(int n) {
+  LineTables tables = {n, allocate(sizeof(Complex) * (size_t)n), allocate(sizeof(int) * (size_t)n),
+                       allocate(sizeof(Complex) * (size_t)n)};
   for (int i = 0; i < n; ++i) {
-    plan.roots[i].re = cos(2 * pi * i / n);
-    plan.roots[i].im = -sin(2 * pi * i / n);
-    plan.order[i] = i == 0 ? 0 : plan.order[i / 2] / 2 + (i % 2) * (n / 2);
+    tables.roots[i].re = cos(2 * pi * i / n);
+    tables.roots[i].im = -sin(2 * pi * i / n);
+    tables.order[i] = i == 0 ? 0 : tables.order[i / 2] / 2 + (i % 2) * (n / 2);
   }
-  return plan;
+  return tables;
 }
 
-static void free_plan(Plan* plan) {
-  free(plan->roots);
-  free(plan->order);
-  free(plan->line);
+static void free_tables(LineTables* tables) {
+  free(tables->roots);
+  free(tables->order);
+  free(tables->line);
 }
 
-/* Radix-2 transform of one line whose elements are `stride` apart, in place; sign −1 forward, +1 inverse (not scaled).
- */
-static void transform_line(const Plan* plan, Complex* data, size_t stride, int sign) {
-  const int n = plan->n;
-  Complex* a = plan->line;
-  for (int i = 0; i < n; ++i) a[plan->order[i]] = data[(size_t)i * stride];
+/* Radix-2 transform in place of one line whose elements are `stride` apart. Sign −1 is forward, +1 inverse (not
+ * scaled). */
+static void transform_line(const LineTables* tables, Complex* data, size_t stride, int sign) {
+  const int n = tables->n;
+  Complex* a = tables->line;
+  for (int i = 0; i < n; ++i) a[tables->order[i]] = data[(size_t)i * stride];
   for (int half = 1; half < n; half *= 2) {
     const int step = n / (2 * half);
     for (int start = 0; start < n; start += 2 * half) {
       for (int k = 0; k < half; ++k) {
-        const Complex w = plan->roots[k * step];
+        const Complex w = tables->roots[k * step];
         const double w_im = sign < 0 ? w.im : -w.im;
         Complex *low = &a[start + k], *high = &a[start + k + half];
         const Complex t = {high->re * w.re - high->im * w_im, high->re * w_im + high->im * w.re};
@@ -102,7 +102,7 @@ static void transform_columns(Transform* t, int sign) {
   for (size_t i = 0; i < lines; ++i) transform_line(&t->z, t->turned + i, lines, sign);
 }
 
-/* Between [planes][ny][nx] and blocks [size][planes][rows][nx], one for each rank. */
+/* Copies between [planes][ny][nx] and blocks [size][planes][rows][nx], one for each rank. */
 static void pack(Transform* t, int into_blocks) {
   const size_t run = (size_t)t->rows * (size_t)t->nx;
   for (int r = 0; r < t->size; ++r) {
@@ -119,7 +119,7 @@ static void exchange(Transform* t, const Complex* from, Complex* to) {
   MPI_Alltoall(from, count, MPI_DOUBLE, to, count, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
-/* slab → turned */
+/* Transforms slab into turned. */
 static void forward(Transform* t) {
   double a = MPI_Wtime(), b;
   transform_planes(t, -1);
@@ -132,7 +132,7 @@ static void forward(Transform* t) {
   t->phases.transform_s += MPI_Wtime() - a;
 }
 
-/* turned → slab, scaled */
+/* Transforms turned into slab, scaled. */
 static void inverse(Transform* t) {
   double a = MPI_Wtime(), b;
   transform_columns(t, 1);
@@ -147,7 +147,7 @@ static void inverse(Transform* t) {
   t->phases.transform_s += MPI_Wtime() - a;
 }
 
-/* The input at a point, from its number alone: between −1 and 1. */
+/* The input at a point, computed from the point's number: between −1 and 1. */
 static Complex input(uint64_t point) {
   uint64_t x = (point + 1) * 0x9E3779B97F4A7C15u;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -158,7 +158,7 @@ static Complex input(uint64_t point) {
 
 static uint64_t first_point(const Transform* t) { return (uint64_t)t->rank * t->points; }
 
-/* Some coefficients by definition: a sum over all points, each rank's part of it and one Allreduce. */
+/* Checks some coefficients by definition: a sum over all points, each rank's part of it and one Allreduce. */
 static int check_forward(const Transform* t) {
   static const int waves[3][3] = {{0, 0, 0}, {1, 2, 3}, {5, 7, 11}};
   double sums[6] = {0}, all[6], found[6] = {0}, all_found[6];
@@ -193,7 +193,7 @@ static int check_input(const Transform* t) {
   for (size_t i = 0; i < t->points; ++i) {
     const Complex v = input(first_point(t) + i);
     const double off = fmax(fabs(t->slab[i].re - v.re), fabs(t->slab[i].im - v.im));
-    if (!(off <= worst)) worst = off; /* also when it is not a number */
+    if (!(off <= worst)) worst = off; /* also true if `off` is not a number */
   }
   MPI_Allreduce(&worst, &all_worst, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return all_worst < 1e-10;
@@ -203,7 +203,7 @@ static void set_up(Transform* t, const Class* class) {
   t->nx = class->nx, t->ny = class->ny, t->nz = class->nz;
   t->planes = t->nz / t->size, t->rows = t->ny / t->size;
   t->points = (size_t)t->nx * (size_t)t->ny * (size_t)t->planes;
-  t->x = make_plan(t->nx), t->y = make_plan(t->ny), t->z = make_plan(t->nz);
+  t->x = make_tables(t->nx), t->y = make_tables(t->ny), t->z = make_tables(t->nz);
   Complex** const arrays[] = {&t->slab, &t->turned, &t->buffer};
   for (int i = 0; i < 3; ++i) *arrays[i] = allocate(sizeof(Complex) * t->points);
   for (size_t i = 0; i < t->points; ++i) t->slab[i] = input(first_point(t) + i);
@@ -255,8 +255,8 @@ int main(int argc, char** argv) {
   MPI_Allreduce(MPI_IN_PLACE, &time_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   right = check_input(&t) && right;
   report(&t, class, rounds, time_s, right);
-  Plan* const plans[] = {&t.x, &t.y, &t.z};
-  for (int i = 0; i < 3; ++i) free_plan(plans[i]);
+  LineTables* const tables[] = {&t.x, &t.y, &t.z};
+  for (int i = 0; i < 3; ++i) free_tables(tables[i]);
   free(t.slab), free(t.turned), free(t.buffer);
   MPI_Finalize();
   return right ? 0 : 1;

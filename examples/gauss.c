@@ -3,7 +3,7 @@
  *
  * Row i is on rank i mod P. In step k all ranks agree on the pivot (Allreduce, MAXLOC), its owner broadcasts that row,
  * and row k moves to where the pivot was (Send, Recv); then every rank eliminates in its own rows. The solution follows
- * backwards, a Bcast of one number for each unknown. So there are collectives of which the root goes round, and
+ * backwards, with a Bcast of one number for each unknown. So the program has collectives with changing roots and
  * messages between pairs. Afterwards each rank puts the solution into its rows of the original system.
  *
  *   mpirun -n 16 ./gauss [unknowns] [seed]
@@ -32,7 +32,7 @@ typedef struct {
   int row;
 } Candidate; /* MPI_DOUBLE_INT */
 
-/* Column n is the right side. Uniform in [-1, 1). */
+/* Column n is the right side. Values are uniform in [-1, 1). */
 static double coefficient(const System* s, int row, int column) {
   const uint64_t bits = scramble(s->seed ^ scramble((uint64_t)row * s->width + (uint64_t)column));
   return (double)(bits >> 11) * 0x1p-52 - 1;
@@ -40,7 +40,7 @@ static double coefficient(const System* s, int row, int column) {
 
 static double* row_of(const System* s, int row) { return s->rows + (size_t)(row / s->size) * s->width; }
 
-/* The smallest of the own rows from `row` on. */
+/* Returns the smallest of this rank's rows from `row` on. */
 static int own_from(const System* s, int row) { return row + (s->rank - row % s->size + s->size) % s->size; }
 
 static void set_up(System* s) {
@@ -55,7 +55,7 @@ static void set_up(System* s) {
   }
 }
 
-/* The row whose coefficient of unknown k is the largest; the lowest of equals. */
+/* Returns the row with the largest coefficient of unknown k; the lowest of equal ones. */
 static int find_pivot(const System* s, int k) {
   Candidate own = {-1, s->n}, best;
   for (int i = own_from(s, k); i < s->n; i += s->size) {
@@ -66,7 +66,7 @@ static int find_pivot(const System* s, int k) {
   return best.row;
 }
 
-/* Row k goes to where the pivot was; the pivot, which all ranks have by now, to row k. */
+/* Moves row k to where the pivot was, and the pivot, which all ranks already have, to row k. */
 static void swap_rows(System* s, int k, int chosen) {
   const size_t bytes = sizeof(double) * (s->width - (size_t)k);
   const int length = s->n + 1 - k, here = k % s->size == s->rank, there = chosen % s->size == s->rank;
@@ -90,7 +90,7 @@ static void eliminate(System* s, int k) {
   }
 }
 
-/* 0 where the matrix is singular. */
+/* Returns 0 if the matrix is singular. */
 static int forward(System* s) {
   for (int k = 0; k < s->n; ++k) {
     double t = MPI_Wtime(), now;
@@ -119,7 +119,7 @@ static void backward(System* s) {
   s->back_s += MPI_Wtime() - t;
 }
 
-/* Each equation's error, in units of what rounding may cause in it: n times the largest term that occurs. */
+/* Returns each equation's error relative to what rounding may cause: n times the largest term that occurs. */
 static int verify(const System* s) {
   double own = 0, worst, largest = 1;
   for (int j = 0; j < s->n; ++j) largest = fmax(largest, fabs(s->solution[j]));
@@ -127,7 +127,7 @@ static int verify(const System* s) {
     double error = -coefficient(s, i, s->n);
     for (int j = 0; j < s->n; ++j) error += coefficient(s, i, j) * s->solution[j];
     error = fabs(error) / (DBL_EPSILON * s->n * largest);
-    if (!(error <= own)) own = error; /* also where it is no number */
+    if (!(error <= own)) own = error; /* also true if `error` is not a number */
   }
   if (own != own) own = HUGE_VAL;
   MPI_Allreduce(&own, &worst, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the grid programs (euler3d, sweep3d, cg3d) share: a Cartesian grid of ranks, options, a hash of the final state.
  *
- * The hash is a sum over all values of a function of the value's bits and its place in the whole grid. So it changes
- * when any bit of any value does, and it does not depend on how the grid is shared out. */
+ * The hash sums, over all values, a function of the value's bits and its position in the whole grid. So it changes
+ * when any bit of any value does, and it does not depend on how the grid is divided. */
 #pragma once
 
 #include <mpi.h>
@@ -16,19 +16,19 @@
 typedef struct {
   MPI_Comm comm;
   int rank, size;
-  int dims[3], place[3];  /* ranks in each direction; where this one is among them */
-  int below[3], above[3]; /* neighbours; MPI_PROC_NULL where there is none */
+  int dims[3], place[3];  /* ranks in each direction, and this rank's coordinates */
+  int below[3], above[3]; /* neighbours, or MPI_PROC_NULL */
   int all[3];             /* points of the whole grid */
   int first[3], count[3]; /* points of this rank */
 } Grid;
 
-/* Options of the command line; what is not given has the values that the program puts in before. */
+/* Options of the command line. The program sets their defaults before. */
 typedef struct {
   int all[3];   /* --grid NXxNYxNZ: of the whole grid */
-  int local[3]; /* --local N or NXxNYxNZ: of each rank; used where --grid is not given */
+  int local[3]; /* --local N or NXxNYxNZ: of each rank, without --grid */
   int steps;    /* --steps N */
   int warm_up;  /* --warm-up N: steps before the clock starts */
-  int extra;    /* a number with a meaning of its own in each program */
+  int extra;    /* a number that each program defines */
   const char* extra_name;
   const char* method; /* --method NAME, in programs that have several */
 } Options;
@@ -48,7 +48,7 @@ static int grid_read_number(const char* text, int least, int* out) {
   return sscanf(text, "%d%c", out, &end) == 1 && *out >= least;
 }
 
-/* 1 where the command line can be understood. */
+/* Returns 1 if the command line is valid. */
 static int grid_read_options(int argc, char** argv, Options* o) {
   for (int i = 1; i < argc; i += 2) {
     const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
@@ -64,7 +64,7 @@ static int grid_read_options(int argc, char** argv, Options* o) {
   return 1;
 }
 
-/* Shares the grid out over the ranks; 0 where some rank would have fewer than `least` points in a direction. */
+/* Divides the grid among the ranks. Returns 0 if some rank would have fewer than `least` points in a direction. */
 static int grid_set_up(Grid* g, const Options* o, const int periodic[3], const int least[3]) {
   MPI_Comm_size(MPI_COMM_WORLD, &g->size);
   MPI_Dims_create(g->size, 3, g->dims);
@@ -82,7 +82,7 @@ static int grid_set_up(Grid* g, const Options* o, const int periodic[3], const i
   return right;
 }
 
-/* One value's part of the hash. */
+/* The contribution of one value to the hash. */
 static uint64_t grid_hash_of(uint64_t place, double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -100,8 +100,7 @@ static uint64_t grid_sum_of_hashes(const Grid* g, uint64_t own) {
   return sum;
 }
 
-/* A sum over ranks whose additions always come in the same order, whatever algorithm the library uses: runs can then be
- * compared bit for bit. */
+/* Sums over ranks in a fixed order, whatever algorithm the library uses, so that runs can be compared bit for bit. */
 static double grid_ordered_sum(const Grid* g, double own) {
   double* parts = grid_values((size_t)g->size);
   MPI_Allgather(&own, 1, MPI_DOUBLE, parts, 1, MPI_DOUBLE, g->comm);
@@ -111,7 +110,7 @@ static double grid_ordered_sum(const Grid* g, double own) {
   return sum;
 }
 
-/* The last lines of each program's output. `own_s`: this rank's time of all steps. */
+/* Prints the last lines of each program's output. `own_s` is this rank's time of all steps. */
 static void grid_report(const Grid* g, const char* step_name, int steps, double own_s, uint64_t hash, int right) {
   double time_s;
   MPI_Reduce(&own_s, &time_s, 1, MPI_DOUBLE, MPI_MAX, 0, g->comm);
@@ -122,7 +121,7 @@ static void grid_report(const Grid* g, const char* step_name, int steps, double 
   printf("result: %s\n", right ? "verified" : "WRONG");
 }
 
-/* What a wrong command line ends with. */
+/* Ends a program with a wrong command line. */
 static int grid_usage(const char* text) {
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -34,8 +34,8 @@ typedef struct {
   int own;      /* keys that began here */
   int received; /* keys that are here after the exchange */
   int capacity; /* of `incoming` */
-  int low_key;  /* smallest key that this rank is responsible for */
-  int range;    /* number of different ones */
+  int low_key;  /* smallest key of this rank's part */
+  int range;    /* number of different keys in it */
   int *keys, *outgoing, *incoming, *population;
   int *send_counts, *send_offsets, *recv_counts, *recv_offsets;
   int bucket_sizes[max_buckets], all_sizes[max_buckets], owner[max_buckets], first_of[max_buckets];
@@ -64,7 +64,7 @@ static void set_up(Sort* s, const Class* class) {
   for (int i = 0; i < 4; ++i) *arrays[i] = allocate(sizeof(int) * (size_t)s->size);
 }
 
-/* Local work before the exchange: bucket sizes, and the keys in the order of their buckets. */
+/* Local work before the exchange: computes bucket sizes, and sorts the keys by bucket. */
 static void count_by_bucket(Sort* s) {
   memset(s->bucket_sizes, 0, sizeof s->bucket_sizes);
   for (int i = 0; i < s->own; ++i) ++s->bucket_sizes[s->keys[i] >> s->bucket_shift];
@@ -76,7 +76,7 @@ static void count_by_bucket(Sort* s) {
   for (int i = 0; i < s->own; ++i) s->outgoing[place[s->keys[i] >> s->bucket_shift]++] = s->keys[i];
 }
 
-/* Which rank takes which buckets: all decide alike from the sums. Each rank gets buckets in a row. */
+/* Assigns runs of buckets to ranks. All ranks decide alike from the sums. */
 static void share_out(Sort* s, int64_t total) {
   int64_t before = 0;
   int first = s->buckets, last = -1;
@@ -114,7 +114,7 @@ static void make_room(Sort* s) {
   s->population = allocate(sizeof(int) * (size_t)s->range);
 }
 
-/* How many of the keys here are not above each key: from this, a key's place in the order follows. */
+/* Counts for each key how many keys here are not above it; a key's position in the order follows from that. */
 static void rank_keys(Sort* s) {
   memset(s->population, 0, sizeof(int) * (size_t)s->range);
   for (int i = 0; i < s->received; ++i) ++s->population[s->incoming[i] - s->low_key];
@@ -144,7 +144,7 @@ static void one_round(Sort* s, int round, int64_t total, Phases* p) {
   p->rank_s += MPI_Wtime() - t;
 }
 
-/* Sorts by the ranks found, and checks: order here, order towards the next rank, and that the keys are those of the
+/* Sorts by the ranks found, and checks the order here and towards the next rank, and that the keys are those of the
  * input. */
 static int verify(const Sort* s, int64_t total) {
   int* sorted = allocate(sizeof(int) * (size_t)s->received);
@@ -156,7 +156,7 @@ static int verify(const Sort* s, int64_t total) {
   int largest = s->received > 0 ? sorted[s->received - 1] : -1, before = -1;
   MPI_Exscan(&largest, &before, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (s->rank > 0 && s->received > 0) wrong += before > sorted[0];
-  /* A sum of scrambled keys changes when any key does, and not when keys change places. */
+  /* A sum of scrambled keys changes when any key does, but not when keys are reordered. */
   uint64_t mine[4] = {0, 0, 0, (uint64_t)wrong}, all[4];
   for (int i = 0; i < s->own; ++i) mine[0] += scramble((uint64_t)s->keys[i]);
   for (int i = 0; i < s->received; ++i) mine[1] += scramble((uint64_t)sorted[i]);
@@ -199,7 +199,7 @@ int main(int argc, char** argv) {
   }
   const int64_t total = (int64_t)1 << class->log2_keys;
   Phases phases = {0};
-  one_round(&s, 0, total, &phases); /* connections are made, pages touched */
+  one_round(&s, 0, total, &phases); /* makes connections and touches pages */
   memset(&phases, 0, sizeof phases);
   MPI_Barrier(MPI_COMM_WORLD);
   double time_s = MPI_Wtime();

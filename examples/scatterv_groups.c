@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One root scatters to a few ranks of a large communicator, again and again: paper 1, §5.1, Figure 10. Four ways, by
+/* One root scatters to a few ranks of a large communicator, again and again: paper 1, §5.1, Figure 10. Four ways take
  * turns:
  *
  *   library    MPI_Scatterv of the MPI library
- *   static     one multicast group, of all ranks; all learn the sizes by it first
- *   dynamic    the same, and a group of those who receive something is made for each call and left after it
- *   compiled   antiphon_scatterv_open_group before the loop, antiphon_scatterv_data_movement in it (a group of these
- * alone)
+ *   static     one multicast group of all ranks; a multicast tells all the sizes first
+ *   dynamic    like static, but each call makes a group of those who receive something, and leaves it afterwards
+ *   compiled   antiphon_scatterv_open_group before the loop, antiphon_scatterv_data_movement in it (with a group of the
+ *              receivers only)
  *
  *   mpirun -n 29 ./scatterv_groups [RECEIVERS [CALLS [BYTES …]]]
  *
  * Rank 0 prints a JSON line for each way and size: the slowest rank's time of each call after a barrier, and of CALLS
- * calls back to back over their number. Every byte is compared. Without Antiphon there is the library alone.
+ * calls back to back divided by their number. Every byte is compared. Without Antiphon only the library is measured.
  *
- * Exit code: 0 right, 1 something came wrong, 2 usage or no group.
+ * Exit code: 0 right, 1 some data were wrong, 2 usage or no group.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ static void scatter(MPI_Comm comm, antiphon_group group) {
   }
 }
 
-/* Seconds of the slowest rank for `n` calls, at rank 0. */
+/* Returns the slowest rank's seconds for `n` calls, at rank 0. */
 static double timed(MPI_Comm comm, antiphon_group group, int n, int call) {
   double took, slowest = 0;
   fill(call);
@@ -89,14 +89,14 @@ static void print(const char* way, int bytes, const char* mode, const double* se
   fflush(stdout);
 }
 
-/* All ways at one size. 0, or 2 where no group could be made. */
+/* Measures all ways at one size. Returns 0, or 2 if no group could be made. */
 static int measure(MPI_Comm comms[WAYS], int ways, int bytes) {
   static double sync[WAYS][ROUNDS], throughput[WAYS][ROUNDS];
   antiphon_group group = NULL;
   set_sizes(bytes);
   if (ways > COMPILED && antiphon_scatterv_open_group(counts, MPI_BYTE, 0, comms[COMPILED], &group) != ANTIPHON_OK)
     return 2;
-  for (int round = -1; round < ROUNDS; ++round) { /* the first warms up */
+  for (int round = -1; round < ROUNDS; ++round) { /* the first round warms up */
     for (int turn = 0; turn < ways; ++turn) {
       const int way = (turn + round + 1) % ways, at = round < 0 ? 0 : round;
       antiphon_group const with = way == COMPILED ? group : NULL;

@@ -2,8 +2,8 @@
 /* Shortest paths between all pairs of vertices, by Floyd and Warshall. Plain MPI; it knows nothing of Antiphon.
  *
  * Each rank holds a run of rows of the distance matrix. In step k the rank with row k broadcasts it, and all ranks try
- * paths through vertex k: one Bcast a step, whose root moves slowly over the ranks. Nothing but collectives. Afterwards
- * each rank searches some of its rows again by Dijkstra's algorithm, from the weights, and compares.
+ * paths through vertex k: one Bcast per step, and its root moves slowly over the ranks. There are only collectives.
+ * Afterwards each rank recomputes some of its rows by Dijkstra's algorithm, from the weights, and compares.
  *
  *   mpirun -n 16 ./shortest_paths [vertices] [seed]
  */
@@ -16,7 +16,7 @@
 
 #include "base.h"
 
-enum { none = 1 << 28, checked_rows = 2 }; /* two of `none` can be added */
+enum { none = 1 << 28, checked_rows = 2 }; /* the sum of two `none` does not overflow */
 
 typedef struct {
   int rank, size, vertices;
@@ -27,7 +27,7 @@ typedef struct {
   double bcast_s, relax_s;
 } Paths;
 
-/* Of the edge from one vertex to another: every eighth pair has one, so that most shortest paths have several edges. */
+/* The weight of an edge. Every eighth pair has an edge, so that most shortest paths have several edges. */
 static int weight(const Paths* p, int from, int to) {
   if (from == to) return 0;
   const uint64_t bits = scramble(p->seed ^ scramble((uint64_t)from * (uint64_t)p->vertices + (uint64_t)to));
@@ -48,7 +48,7 @@ static void set_up(Paths* p) {
   }
 }
 
-/* Paths from each own vertex through k. */
+/* Tries paths from each own vertex through k. */
 static void relax(const Paths* p, int k) {
   const int* const via = p->via;
   for (int i = p->first; i < p->first + p->count; ++i) {
@@ -74,7 +74,7 @@ static void search(Paths* p) {
   }
 }
 
-/* How many distances from a vertex are not those that Dijkstra's algorithm finds. */
+/* Counts the distances from a vertex that differ from those of Dijkstra's algorithm. */
 static int64_t compare(const Paths* p, int source) {
   int* distance = allocate(sizeof(int) * (size_t)p->vertices);
   char* done = allocate((size_t)p->vertices);
@@ -112,7 +112,7 @@ static int verify(const Paths* p) {
   return sum == 0;
 }
 
-/* The sum of all distances does not depend on the number of ranks, nor on where they run. */
+/* Prints the sum of all distances, which depends neither on the number of ranks nor on where they run. */
 static void report(const Paths* p, double own_s, int right) {
   double own[2] = {p->bcast_s, p->relax_s}, mean[2], time_s;
   int64_t own_sum = 0, sum;

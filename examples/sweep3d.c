@@ -2,10 +2,10 @@
 /* Particle transport in three dimensions by discrete ordinates: a wavefront sweep. Plain MPI; it knows nothing of
  * Antiphon.
  *
- * Columns of cells are shared out in x and y. For each of the eight octants of directions a wave runs from one corner
- * of the ranks to the opposite one, in blocks of layers: a rank receives what flows in through its two upstream faces
- * (Recv), works through the block, and sends what flows out (Send). Source iteration: particles scatter, and the flux
- * found is the next step's source. Checked: what the source puts in is absorbed, or leaves through the boundary.
+ * Columns of cells are divided in x and y. For each of the eight octants of directions a wave runs from one corner of
+ * the ranks to the opposite one, in blocks of layers: a rank receives what flows in through its two upstream faces
+ * (Recv), computes the block, and sends what flows out (Send). Source iteration: particles scatter, and the flux found
+ * is the next step's source. The program checks that what the source emits is absorbed or leaves through the boundary.
  *
  *   mpirun -n 16 ./sweep3d [--local N or NxNxN | --grid NXxNYxNZ] [--steps N] [--warm-up N] [--layers N]
  */
@@ -63,7 +63,7 @@ static int set_up(Transport* t, const Options* o) {
   t->in_x = grid_values(angles * ny * (size_t)t->layers);
   t->in_y = grid_values(angles * nx * (size_t)t->layers);
   t->in_z = grid_values(angles * nx * ny);
-  /* a box of 4 x 4 x 4 mean free paths or so */
+  /* a box of about 4 x 4 x 4 mean free paths */
   const double size[3] = {4.0 / g->all[0], 4.0 / g->all[1], 4.0 / g->all[2]};
   t->volume = size[0] * size[1] * size[2];
   for (int m = 0; m < angles; ++m) {
@@ -82,8 +82,8 @@ static void release(Transport* t) {
   MPI_Comm_free(&t->grid.comm);
 }
 
-/* One cell: diamond differences, which keep the balance of particles exactly. The faces' values become those of the far
- * sides. */
+/* Computes one cell by diamond differences, which keep the balance of particles exactly. The faces' values become
+ * those of the far sides. */
 static inline double cell(const Transport* t, double in, double total, double* restrict x, double* restrict y,
                           double* restrict z) {
   double sum = 0;
@@ -98,7 +98,7 @@ static inline double cell(const Transport* t, double in, double total, double* r
   return sum;
 }
 
-/* Layers first … first + count − 1, counted along the octant's way. */
+/* Computes layers first … first + count − 1, counted in the octant's direction. */
 static void work(Transport* t, const int sign[3], int first, int count) {
   const Grid* g = &t->grid;
   const int nx = g->count[0], ny = g->count[1], nz = g->count[2];
@@ -118,7 +118,7 @@ static void work(Transport* t, const int sign[3], int first, int count) {
   }
 }
 
-/* Particles that leave the box through the faces that a block has just filled. */
+/* Adds up particles that leave the box through the faces that a block has just computed. */
 static void leak(Transport* t, int d, const double* face, size_t count) {
   const double* rate = d == 0 ? t->step_x : d == 1 ? t->step_y : t->step_z;
   for (size_t i = 0; i < count; ++i) t->leaked += 0.5 * rate[i % angles] * t->weight[i % angles] * face[i] * t->volume;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Antiphon's C API, for MPI programs that want to see or steer what is done for them.
+/* Antiphon's C API, for MPI programs that want to see or control what Antiphon does for them.
  *
- * The functions live in the preload object and are looked up when they are called, so a program that uses them links
- * without any library (but libdl, before glibc 2.34) and runs with and without Antiphon: without, they return
+ * The functions are in the preload object and are looked up when they are called. So a program that uses them links
+ * without any library (except libdl, before glibc 2.34) and runs with and without Antiphon: without it, they return
  * ANTIPHON_ABSENT.
  *
  * All ranks of the communicator must make the same calls with the same arguments in the same order (nothing is
- * communicated). Settings belong to the communicator and are not inherited by its duplicates. The same can be said by
- * MPI_Info keys on MPI_Comm_set_info / MPI_Comm_dup_with_info: antiphon_enable = "true" | "false", and
+ * communicated). Settings belong to the communicator, and its duplicates do not inherit them. MPI_Info keys on
+ * MPI_Comm_set_info / MPI_Comm_dup_with_info do the same: antiphon_enable = "true" | "false", and
  * antiphon_<collective> = "auto" | "library" | "ALGORITHM[:PARAMETER=VALUE,…]".
  */
 #ifndef ANTIPHON_H
@@ -26,15 +26,15 @@ enum {
   ANTIPHON_ABSENT = 1,      /* no preload object in this process, or it is switched off */
   ANTIPHON_BAD_NAME = 2,    /* no such collective, algorithm or parameter, or a value out of bounds */
   ANTIPHON_BAD_COMM = 3,    /* not a communicator that Antiphon handles (intercommunicator, null, before MPI_Init) */
-  ANTIPHON_BAD_PATTERN = 4, /* a pattern or phases that make no sense, or counts that are not those of the pattern */
-  ANTIPHON_MPI_ERROR = 5    /* MPI reported an error, to the communicator's error handler too */
+  ANTIPHON_BAD_PATTERN = 4, /* an inconsistent pattern or phases, or counts that differ from those of the pattern */
+  ANTIPHON_MPI_ERROR = 5    /* MPI reported an error, also to the communicator's error handler */
 };
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* A function of the preload object, or NULL. A microsecond: calls of data transmission keep what they found. */
+/* Finds a function of the preload object, or NULL. It takes a microsecond, so data transmission caches the result. */
 static inline void* antiphon_find(const char* name) {
   void* program = dlopen(NULL, RTLD_LAZY);
   void* found = program ? dlsym(program, name) : NULL;
@@ -42,7 +42,7 @@ static inline void* antiphon_find(const char* name) {
   return found;
 }
 
-/* The preload object's version as major * 10000 + minor * 100 + patch; 0 where there is none. */
+/* The preload object's version as major * 10000 + minor * 100 + patch; 0 if there is none. */
 static inline int antiphon_version(void) {
   int (*function)(void);
   *(void**)&function = antiphon_find("antiphon_impl_version");
@@ -56,44 +56,43 @@ static inline int antiphon_enable(MPI_Comm comm, const char* collective, int ena
   return function ? function(comm, collective, enabled) : ANTIPHON_ABSENT;
 }
 
-/* What to use for a collective of a communicator from the next call on, for all sizes: "ALGORITHM" or
- * "ALGORITHM:PARAMETER=VALUE,…", "on" (Antiphon's own choice, also where it would stay out), "library", or "auto" (the
- * normal choice). Where the forced algorithm cannot solve a call (see `antiphon bench --list`), the library does. */
+/* Sets what a collective of a communicator uses from the next call on, for all sizes: "ALGORITHM" or
+ * "ALGORITHM:PARAMETER=VALUE,…", "on" (Antiphon's own choice, even where it would not act), "library", or "auto" (the
+ * normal choice). If the forced algorithm cannot do a call (see `antiphon bench --list`), the library does it. */
 static inline int antiphon_force(MPI_Comm comm, const char* collective, const char* choice) {
   int (*function)(MPI_Comm, const char*, const char*);
   *(void**)&function = antiphon_find("antiphon_impl_force");
   return function ? function(comm, collective, choice) : ANTIPHON_ABSENT;
 }
 
-/* Writes what the last call of the collective on the communicator used, in the form antiphon_force takes ("library"
- * when it was passed on, "none" before the first call, "library" where all are), and a final NUL; cut at capacity. */
+/* Writes what the last call of the collective on the communicator used, in the form that antiphon_force takes:
+ * "library" if it was passed on (or if all calls are), "none" before the first call. Adds a NUL; cut at capacity. */
 static inline int antiphon_chosen(MPI_Comm comm, const char* collective, char* text, size_t capacity) {
   int (*function)(MPI_Comm, const char*, char*, size_t);
   *(void**)&function = antiphon_find("antiphon_impl_chosen");
   return function ? function(comm, collective, text, capacity) : ANTIPHON_ABSENT;
 }
 
-/* ---- Compiled communication
- * ----------------------------------------------------------------------------------------------
+/* ---- Compiled communication ----
  *
  * "CC-MPI: a compiled communication capable MPI prototype for Ethernet switched clusters" separates network control
  * from data transmission (§4), so that control can be moved out of loops. For many-to-many communication (§4.2) it has
- * two control and two data transmission routines, and three levels of knowledge; here they are, under our prefix:
+ * two control and two data transmission routines, and three levels of knowledge. Here they are, under our prefix:
  *
  *   level 1   antiphon_alltoallv_control1 + antiphon_alltoallv_data_trans2     the pattern is gathered at run time
  *   level 2   antiphon_alltoallv_control2 + antiphon_alltoallv_data_trans2     the caller has the whole pattern
  *   level 3   antiphon_alltoallv_control3 + antiphon_alltoallv_data_trans2     the caller has the phases
  *   (none)    antiphon_alltoallv_data_trans1                                   point-to-point messages, nothing known
  *
- * A schedule is made for a communicator and is gone with it. All ranks must make the same calls in the same order;
+ * A schedule is made for a communicator and ends with it. All ranks must make the same calls in the same order;
  * control1 and the first control or transmission call on a communicator communicate, the others do not. Sizes count
- * bytes that travel: count × the type's size. What a rank has for itself is not part of a pattern: it is copied,
+ * bytes that travel: count × the type's size. What a rank sends to itself is not part of a pattern; it is copied,
  * whatever its size. */
 
 typedef struct antiphon_schedule_s* antiphon_schedule;
 
-/* A message, or a part of one, in a phase: paper 1, Figures 2 and 3. Parts of a phase go at the same time; no rank
- * should send or receive two in one, unless they are short. */
+/* A message, or a part of one, in a phase: paper 1, Figures 2 and 3. The parts of a phase move at the same time. No
+ * rank should send or receive two in one phase, unless they are short. */
 typedef struct {
   int phase; /* 0, 1, … */
   int from;
@@ -121,9 +120,9 @@ static inline int antiphon_alltoallv_control2(const long long bytes[], MPI_Comm 
   return function ? function(bytes, comm, schedule) : ANTIPHON_ABSENT;
 }
 
-/* Level 3: takes the phases themselves ("stored in a data structure local to each node", paper 1, §4.2), say those that
- * antiphon_schedule_parts gave in an earlier run, or a compiler made. The parts of a message must make the whole of it.
- */
+/* Level 3: takes the phases themselves ("stored in a data structure local to each node", paper 1, §4.2), for example
+ * those that antiphon_schedule_parts gave in an earlier run, or that a compiler made. The parts of a message must add
+ * up to the whole. */
 static inline int antiphon_alltoallv_control3(const antiphon_part parts[], int count, MPI_Comm comm,
                                               antiphon_schedule* schedule) {
   int (*function)(const antiphon_part[], int, MPI_Comm, antiphon_schedule*);
@@ -132,7 +131,7 @@ static inline int antiphon_alltoallv_control3(const antiphon_part parts[], int c
   return function ? function(parts, count, comm, schedule) : ANTIPHON_ABSENT;
 }
 
-/* The phases of a schedule: writes at most `capacity` parts and the number that there are to *count. */
+/* Returns the phases of a schedule: writes at most `capacity` parts, and their total number to *count. */
 static inline int antiphon_schedule_parts(antiphon_schedule schedule, antiphon_part parts[], int capacity, int* count) {
   int (*function)(antiphon_schedule, antiphon_part[], int, int*);
   *(void**)&function = antiphon_find("antiphon_impl_schedule_parts");
@@ -145,8 +144,8 @@ static inline int antiphon_schedule_free(antiphon_schedule* schedule) {
   return function ? function(schedule) : ANTIPHON_ABSENT;
 }
 
-/* Data transmission without knowledge: paper 1's first data transmission routine, point-to-point messages, all at once.
- * Works without Antiphon too. Returns an MPI error code. */
+/* Data transmission without knowledge: paper 1's first data transmission routine, with all point-to-point messages at
+ * once. It works without Antiphon too. Returns an MPI error code. */
 static inline int antiphon_alltoallv_data_trans1(const void* sendbuf, const int sendcounts[], const int sdispls[],
                                                  MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                                                  const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -158,10 +157,10 @@ static inline int antiphon_alltoallv_data_trans1(const void* sendbuf, const int 
   return function(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
 }
 
-/* Data transmission in the phases of a schedule: MPI_Alltoallv_data_trans2 of paper 1 (§4.2). The counts must be those
- * that were scheduled, on every rank: a rank whose counts differ gets ANTIPHON_BAD_PATTERN and sends nothing, and
- * others may wait for it (use MPI_Alltoallv where counts may differ). Buffers, types and displacements may change from
- * call to call. */
+/* Data transmission in the phases of a schedule: MPI_Alltoallv_data_trans2 of paper 1 (§4.2). The counts on every rank
+ * must be those that were scheduled: a rank with other counts gets ANTIPHON_BAD_PATTERN and sends nothing, and others
+ * may wait for it (use MPI_Alltoallv where counts may differ). Buffers, types and displacements may change from call to
+ * call. */
 static inline int antiphon_alltoallv_data_trans2(const void* sendbuf, const int sendcounts[], const int sdispls[],
                                                  MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                                                  const int rdispls[], MPI_Datatype recvtype,
@@ -173,8 +172,8 @@ static inline int antiphon_alltoallv_data_trans2(const void* sendbuf, const int 
   return function(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, schedule);
 }
 
-/* MPI_Alltoallv_init for libraries that have none (before MPI 4): level 1 with the control at initialisation. The
- * request is one for MPI_Start, MPI_Wait and all their kin, MPI_Request_free included. */
+/* MPI_Alltoallv_init for libraries that have none (before MPI 4): level 1, with the control at initialisation. The
+ * request works with MPI_Start, MPI_Wait and the related functions, including MPI_Request_free. */
 static inline int antiphon_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
                                           MPI_Datatype sendtype, void* recvbuf, const int recvcounts[],
                                           const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm,
@@ -186,8 +185,8 @@ static inline int antiphon_alltoallv_init(const void* sendbuf, const int sendcou
   return function(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
 }
 
-/* The same with a type for each block, and for the neighbours in a communicator's topology. ANTIPHON_BAD_COMM where
- * some rank has a neighbour twice (a periodic grid that is two wide). */
+/* Does the same with a type for each block, and for the neighbours in a communicator's topology. Returns
+ * ANTIPHON_BAD_COMM if some rank has a neighbour twice (a periodic grid that is two wide). */
 static inline int antiphon_alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[],
                                           const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[],
                                           const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
@@ -222,24 +221,23 @@ static inline int antiphon_neighbor_alltoallw_init(const void* sendbuf, const in
   return function(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
 }
 
-/* ---- Multicast groups
- * ------------------------------------------------------------------------------------------------------
+/* ---- Multicast groups ----
  *
  * Compiled communication for one-to-many patterns: paper 1, §4.1, "compiler-assisted group management".
  * MPI_Scatterv_open_group makes a multicast group of the root and those who receive something, and tells all what each
- * receives; MPI_Scatterv_data_movement then needs one multicast among these only; MPI_Scatterv_close_group ends it. So
- * the group is made once, outside of the loop. Here they are under our prefix, and the same for broadcasts to some of a
- * communicator's ranks.
+ * receives. MPI_Scatterv_data_movement then needs one multicast among only these, and MPI_Scatterv_close_group ends the
+ * group. So the group is made once, outside of the loop. Here they are under our prefix, together with the same for
+ * broadcasts to some of a communicator's ranks.
  *
- * Opening and closing are collective over the communicator. Data movement is called by those who take part
+ * Opening and closing are collective over the communicator. The ranks that take part call data movement
  * (antiphon_group_member tells; others may call it too, and return at once). A group counts against the budget
- * (ANTIPHON_MULTICAST_GROUPS) until it is closed, and is never closed to make room for others. Where multicast does not
- * work, or there is no room, data go by point-to-point messages; antiphon_group_multicasts tells. So they do in a
- * scatter to at most eight receivers or of more than 32 KiB, which is no slower. */
+ * (ANTIPHON_MULTICAST_GROUPS) until it is closed, and is never closed to make room for others. If multicast does not
+ * work, or there is no room, data are sent by point-to-point messages (antiphon_group_multicasts tells). So are
+ * scatters to at most eight receivers or of more than 32 KiB, which is no slower. */
 
 typedef struct antiphon_group_s* antiphon_group;
 
-/* Network control: MPI_Scatterv_open_group of paper 1 (§4.1). sendcounts and sendtype count at the root only. */
+/* Network control: MPI_Scatterv_open_group of paper 1 (§4.1). sendcounts and sendtype count only at the root. */
 static inline int antiphon_scatterv_open_group(const int sendcounts[], MPI_Datatype sendtype, int root, MPI_Comm comm,
                                                antiphon_group* group) {
   int (*function)(const int[], MPI_Datatype, int, MPI_Comm, antiphon_group*);
@@ -258,7 +256,7 @@ static inline int antiphon_scatterv_data_movement(const void* sendbuf, const int
   return function(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, group);
 }
 
-/* Network control for broadcasts: the root and all who say that they take part. */
+/* Network control for broadcasts: the group has the root and all ranks that say they take part. */
 static inline int antiphon_bcast_open_group(int takes_part, int root, MPI_Comm comm, antiphon_group* group) {
   int (*function)(int, int, MPI_Comm, antiphon_group*);
   *(void**)&function = antiphon_find("antiphon_impl_bcast_open_group");
@@ -266,21 +264,21 @@ static inline int antiphon_bcast_open_group(int takes_part, int root, MPI_Comm c
   return function ? function(takes_part, root, comm, group) : ANTIPHON_ABSENT;
 }
 
-/* Data transmission for broadcasts: any size, alike on all who take part. */
+/* Data transmission for broadcasts: any size, but the same on all who take part. */
 static inline int antiphon_bcast_data_movement(void* buffer, int count, MPI_Datatype datatype, antiphon_group group) {
   static int (*function)(void*, int, MPI_Datatype, antiphon_group);
   if (!function) *(void**)&function = antiphon_find("antiphon_impl_bcast_data_movement");
   return function ? function(buffer, count, datatype, group) : ANTIPHON_ABSENT;
 }
 
-/* Whether this rank takes part in the group's data movement. */
+/* Tells whether this rank takes part in the group's data movement. */
 static inline int antiphon_group_member(antiphon_group group) {
   int (*function)(antiphon_group);
   *(void**)&function = antiphon_find("antiphon_impl_group_member");
   return function && function(group);
 }
 
-/* Whether data really go by multicast. */
+/* Tells whether data are really sent by multicast. */
 static inline int antiphon_group_multicasts(antiphon_group group) {
   int (*function)(antiphon_group);
   *(void**)&function = antiphon_find("antiphon_impl_group_multicasts");

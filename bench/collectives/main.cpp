@@ -3,18 +3,17 @@
 #include <mpi.h>
 
 #include <cstdio>
-#include <exception>
 
 #include "library_algorithms.hpp"
 #include "options.hpp"
 #include "overhead.hpp"
+#include "program.hpp"
 #include "session.hpp"
 
 namespace {
 
-constexpr int exit_usage = 2;
-
-int run(const bench::Options& options, int rank) {
+int run(int argc, char** argv, int rank) {
+  const bench::Options options = bench::parse_options(argc, argv);
   if (options.help) {
     if (rank == 0) std::fputs(bench::usage, stdout);
     return 0;
@@ -29,19 +28,4 @@ int run(const bench::Options& options, int rank) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  int code = exit_usage;
-  try {
-    code = run(bench::parse_options(argc, argv), rank);
-  } catch (const bench::UsageError& error) {  // the same on all ranks
-    if (rank == 0) std::fprintf(stderr, "error: %s\nhint: --help shows the usage\n", error.what());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: rank %d: %s\n", rank, error.what());
-    PMPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  MPI_Finalize();
-  return code;
-}
+int main(int argc, char** argv) { return bench::run_program(argc, argv, run); }

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
+
+#include "../split.hpp"
 
 namespace bench {
 
@@ -26,15 +27,6 @@ const char* const usage =
     "Prints one JSON object per line on stdout, progress on stderr. Exit code 1: a contender gave a wrong result.\n";
 
 namespace {
-
-std::vector<std::string> split(const std::string& text, char separator = ',') {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) {
-    if (!part.empty()) parts.push_back(part);
-  }
-  return parts;
-}
 
 template <typename Number>
 Number parse_number(const std::string& option, const std::string& text, Number min) {

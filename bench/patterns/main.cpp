@@ -3,12 +3,11 @@
 #include <mpi.h>
 
 #include <cstdio>
-#include <exception>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 
-#include "../collectives/options.hpp"
+#include "../collectives/program.hpp"
 #include "antiphon/error.hpp"
 #include "json/json.hpp"
 #include "session.hpp"
@@ -114,20 +113,4 @@ int run(int argc, char** argv, int rank) {
 
 }  // namespace bench
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  constexpr int exit_usage = 2;
-  int code = exit_usage;
-  try {
-    code = bench::run(argc, argv, rank);
-  } catch (const bench::UsageError& error) {  // the same on all ranks
-    if (rank == 0) std::fprintf(stderr, "error: %s\nhint: --help shows the usage\n", error.what());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: rank %d: %s\n", rank, error.what());
-    PMPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  MPI_Finalize();
-  return code;
-}
+int main(int argc, char** argv) { return bench::run_program(argc, argv, bench::run); }

@@ -4,20 +4,14 @@
 #include <charconv>
 #include <cstdio>
 #include <set>
-#include <sstream>
+
+#include "../split.hpp"
 
 namespace probe {
 
 namespace {
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) {
-    if (!part.empty()) parts.push_back(part);
-  }
-  return parts;
-}
+using bench::split;
 
 template <typename Number>
 Number parse(const std::string& text) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collectives of mpi4py, on buffers and on pickled objects; exit code 1 if a result is wrong.
+"""Collectives of mpi4py, on buffers and on pickled objects. Exit code 1 means that a result is wrong.
 
     antiphon run -n 4 python3 collectives.py
 """
@@ -13,7 +13,7 @@ BLOCK = 10_000
 
 
 def buffers(comm: MPI.Comm) -> dict[str, bool]:
-    """The upper-case methods: memory goes to MPI as it is."""
+    """Use the upper-case methods, which pass memory to MPI unchanged."""
     rank, size = comm.Get_rank(), comm.Get_size()
     ok = {}
 
@@ -39,7 +39,7 @@ def buffers(comm: MPI.Comm) -> dict[str, bool]:
 
 
 def objects(comm: MPI.Comm) -> dict[str, bool]:
-    """The lower-case methods: anything that can be pickled, sizes unknown beforehand."""
+    """Use the lower-case methods, which take anything that can be pickled and learn sizes at run time."""
     rank, size = comm.Get_rank(), comm.Get_size()
     ok = {}
     ok["bcast"] = comm.bcast({"text": "x" * 5000, "from": 0} if rank == 0 else None, root=0)["from"] == 0
@@ -50,7 +50,7 @@ def objects(comm: MPI.Comm) -> dict[str, bool]:
 
 
 def main() -> int:
-    """Runs all and prints what failed."""
+    """Run all and print what failed."""
     comm = MPI.COMM_WORLD
     results = buffers(comm) | objects(comm)
     wrong = comm.allreduce([f"{name} on rank {comm.Get_rank()}" for name, right in results.items() if not right])

@@ -12,7 +12,6 @@ namespace {
 constexpr double encode_bytes_per_s = 2e9;  // measured only on data that LZ4 compresses
 constexpr double decode_bytes_per_s = 4e9;
 constexpr std::size_t max_bytes = 0x7e000000;  // LZ4_MAX_INPUT_SIZE
-constexpr std::size_t sample_bytes = 16 << 10;
 
 struct Functions {
   Library library{"liblz4.so.1"};
@@ -48,14 +47,7 @@ Error decode_body(const DecodeJob& job) {
 }
 
 Estimate expected(ConstBytes raw, const Options&, const Kernel&, Work& work) {
-  const std::size_t bytes = std::min(raw.size(), sample_bytes);
-  const ConstBytes sample = raw.subspan((raw.size() - bytes) / 2, bytes);
-  const std::size_t packed = compressed(sample, {reinterpret_cast<std::byte*>(work.values), sizeof work.values});
-  if (packed == 0) return {};
-  return {static_cast<double>(packed) * static_cast<double>(raw.size()) / static_cast<double>(bytes),
-          encode_bytes_per_s,
-          decode_bytes_per_s,
-          {}};
+  return estimate_from_sample(raw, work, compressed, encode_bytes_per_s, decode_bytes_per_s);
 }
 
 }  // namespace

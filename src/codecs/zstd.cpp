@@ -12,7 +12,6 @@ namespace {
 constexpr double encode_bytes_per_s = 0.7e9;
 constexpr double decode_bytes_per_s = 1.0e9;
 constexpr int level = 1;
-constexpr std::size_t sample_bytes = 16 << 10;
 
 struct Functions {
   Library library{"libzstd.so.1"};
@@ -73,14 +72,7 @@ Error decode_body(const DecodeJob& job) {
 }
 
 Estimate expected(ConstBytes raw, const Options&, const Kernel&, Work& work) {
-  const std::size_t bytes = std::min(raw.size(), sample_bytes);
-  const ConstBytes sample = raw.subspan((raw.size() - bytes) / 2, bytes);
-  const std::size_t packed = compressed(sample, {reinterpret_cast<std::byte*>(work.values), sizeof work.values});
-  if (packed == 0) return {};
-  return {static_cast<double>(packed) * static_cast<double>(raw.size()) / static_cast<double>(bytes),
-          encode_bytes_per_s,
-          decode_bytes_per_s,
-          {}};
+  return estimate_from_sample(raw, work, compressed, encode_bytes_per_s, decode_bytes_per_s);
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 
 namespace antiphon::fuzz {
 
-/// Any bytes as a frame: the first chooses the instruction set; from 128 on the head is made valid, so that bodies are
-/// reached. All instruction sets come to the same end.
+/// Decodes any bytes as a frame. The first byte chooses the instruction set; from 128 on the head is made valid, so
+/// that bodies are reached. All instruction sets must give the same result.
 inline bool codec_frame(std::span<const std::uint8_t> data) {
   using namespace codec;
   if (data.size() < 4) return true;
@@ -35,7 +35,7 @@ inline bool codec_frame(std::span<const std::uint8_t> data) {
   return decode(frame, other, isa) == expected && (expected != Error::none || portable == other);
 }
 
-/// What a fuzzer made, byte by byte.
+/// Reads the fuzzer's input byte by byte.
 class Input {
  public:
   explicit Input(std::span<const std::uint8_t> data) : data_(data) {}
@@ -47,7 +47,7 @@ class Input {
   std::size_t at_ = 0;
 };
 
-/// Messages that build on each other, with what the input wants in between.
+/// Makes messages that build on each other, with changes that the input chooses.
 inline std::vector<std::byte> message(std::size_t bytes, std::uint8_t step, Input& input) {
   std::vector<std::byte> result(bytes);
   for (std::size_t i = 0; i < bytes; ++i)
@@ -57,7 +57,7 @@ inline std::vector<std::byte> message(std::size_t bytes, std::uint8_t step, Inpu
   return result;
 }
 
-/// Any bytes with a valid head.
+/// Makes any bytes with a valid head.
 inline std::vector<std::byte> invented(Input& input, std::size_t bytes) {
   const std::uint8_t kind = input.byte();
   const auto head = codec::bytes_of({static_cast<codec::Id>(kind & 7), true, (kind & 8) != 0, input.byte(), bytes});
@@ -66,8 +66,8 @@ inline std::vector<std::byte> invented(Input& input, std::size_t bytes) {
   return frame;
 }
 
-/// A stream of frames for one Decoder: some real ones of an Encoder, some of them changed, cut, repeated, swapped or
-/// skipped. One that sees them unchanged understands them all.
+/// Feeds frames to one Decoder: real ones of an Encoder, some of them changed, cut, repeated, swapped or skipped. A
+/// second Decoder, which sees the unchanged frames, must decode them all.
 inline bool codec_link(std::span<const std::uint8_t> data) {
   using namespace codec;
   Input input(data);

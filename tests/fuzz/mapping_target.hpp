@@ -9,7 +9,7 @@
 
 namespace antiphon::fuzz {
 
-/// A mapping task of whatever could be read: block must fit it or be refused, and what it costs is a number.
+/// Maps what could be read: the block method must fit it or refuse it, and its cost must be a number.
 inline bool place_and_score(const mapping::TrafficGraph& traffic, const mapping::Machine& machine) {
   if (traffic.ranks > 4096 || machine.node_count() > 512 || machine.cores() > 8192) return true;
   try {
@@ -21,7 +21,7 @@ inline bool place_and_score(const mapping::TrafficGraph& traffic, const mapping:
   }
 }
 
-/// Traffic (both forms) and machines, each alone and with a small partner.
+/// Reads traffic (both forms) and machines, and uses each with a small counterpart.
 inline bool mapping(std::string_view data) {
   const auto two = antiphon::mapping::TrafficGraph::parse(R"({"ranks": 2, "entries": [[0, 1, 1, 8]]})");
   try {
@@ -33,7 +33,7 @@ inline bool mapping(std::string_view data) {
     if (!place_and_score(traffic, machine)) return false;
   } catch (const FormatError&) {
   } catch (const InvalidArgument&) {
-    // Well-formed, but negative or of no rank.
+    // The document is well-formed, but has negative counts or ranks that do not exist.
   }
   try {
     if (!place_and_score(two, antiphon::mapping::Machine::parse(data))) return false;

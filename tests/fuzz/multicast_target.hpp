@@ -10,20 +10,20 @@
 #include "multicast/engine.hpp"
 #include "multicast/packet.hpp"
 
-/// What must hold for any packet and any description.
+/// Properties that hold for any packet and any description.
 namespace antiphon::fuzz {
 
 namespace multicast_detail {
 
 using namespace antiphon::multicast;
 
-/// What can be read is written as the same bytes again, but for reserved ones; so it is read as the same.
+/// What can be read is written as the same bytes, except reserved ones, and so reads as the same value.
 template <typename T>
 bool same_again(const std::optional<T>& parsed, std::optional<T> (*parse)(std::span<const std::byte>)) {
   return !parsed || parse(body(*parsed)) == parsed;
 }
 
-/// A wire that brings what it is given once, and swallows everything.
+/// A wire that delivers its packets once and discards what is sent.
 class OneShot final : public Wire {
  public:
   std::int64_t now_ns() override { return now_ += 100'000; }
@@ -59,9 +59,8 @@ inline Description description() {
   return d;
 }
 
-/// An engine that waits for a message, and sends one, gets packets whose contents are `bodies` (rightly sealed: its
-/// peer has gone mad). It never writes outside its buffer, never reads outside a packet, and never says that all has
-/// come unless it has.
+/// An engine that awaits a message, and sends one, gets packets with the contents `bodies`, correctly sealed, as from a
+/// faulty peer. It must never write outside its buffer, read outside a packet, or report an incomplete message as done.
 inline bool engine_survives(std::string_view input, Strategy strategy) {
   Description d = description();
   d.options.strategy = strategy;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packs a fuzzer's corpus of many small inputs into one file (the length of each in 4 bytes, then it), and unpacks it:
+"""Packs a fuzzer's corpus of many small inputs into one file (each with its length in 4 bytes), and unpacks it.
 
 python tests/fuzz/pack.py pack DIRECTORY FILE
 python tests/fuzz/pack.py unpack FILE DIRECTORY
@@ -13,13 +13,13 @@ from pathlib import Path
 
 
 def pack(source: Path, target: Path) -> None:
-    """All files of a directory, the shortest first."""
+    """Pack all files of a directory, the shortest first."""
     inputs = sorted((path.read_bytes() for path in source.iterdir()), key=lambda data: (len(data), data))
     target.write_bytes(b"".join(len(data).to_bytes(4, "little") + data for data in inputs))
 
 
 def unpack(source: Path, target: Path) -> None:
-    """A file for each input, named as libFuzzer does."""
+    """Write a file for each input, named as libFuzzer does."""
     target.mkdir(parents=True, exist_ok=True)
     data, at = source.read_bytes(), 0
     while at < len(data):
@@ -30,7 +30,7 @@ def unpack(source: Path, target: Path) -> None:
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("pack", "unpack"))
     parser.add_argument("source", type=Path)

@@ -8,8 +8,8 @@
 
 namespace antiphon::fuzz {
 
-/// Patterns, phases and compiled plans: what is read is written and read as the same again, and schedules can be made
-/// of it.
+/// Reads patterns, phases and compiled plans. What is read must be written and read as the same value, and must give
+/// schedules.
 inline bool phases(std::string_view text) {
   try {
     const Pattern pattern = pattern_from_json(text);

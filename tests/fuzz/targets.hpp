@@ -10,11 +10,11 @@
 #include "antiphon/schedule_json.hpp"
 #include "antiphon/select.hpp"
 
-/// What must hold for any bytes whatever; each returns false where it does not. Used by the fuzzers and by the unit
-/// test that replays the corpus.
+/// Properties that hold for any input. Each function returns false if its property fails. The fuzzers use them, and the
+/// unit test that replays the corpus.
 namespace antiphon::fuzz {
 
-/// What is read and written is read as the same again, and can be replayed.
+/// What is read and written must read as the same value again, and can be replayed.
 inline bool plan(std::string_view text) {
   try {
     const Plan plan = plan_from_json(text);
@@ -23,7 +23,7 @@ inline bool plan(std::string_view text) {
       try {
         (void)replay(plan.schedules, clock, 1, 1 << 14);
       } catch (const InvalidArgument&) {
-        // A plan may be well-formed and its schedules still not fit together.
+        // The schedules of a well-formed plan may still not fit together.
       }
     }
     if (plan.size <= 64) (void)traffic_of(plan.schedules);
@@ -42,7 +42,7 @@ inline bool schedule(std::string_view text) {
   }
 }
 
-/// A table that can be read answers any question, with an answer that parse_choice takes.
+/// A table that can be read answers any question, with an answer that parse_choice accepts.
 inline bool rules(std::string_view text) {
   for (const auto read : {&Rules::parse, &Rules::of_profile}) {
     try {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fuzzers' corpora of frames, replayed: as they are, cut short, and with bytes changed, on every instruction set
-// alike.
+// Replays the fuzzers' corpora of frames: unchanged, cut short, and with bytes changed, on every instruction set.
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -30,7 +29,7 @@ void check_alike(const std::vector<std::byte>& frame) {
 
 std::filesystem::path fuzz_folder() { return std::filesystem::path(__FILE__).parent_path().parent_path() / "fuzz"; }
 
-/// The inputs that libFuzzer kept, each as it is and changed a few times (tests/fuzz/pack.py).
+/// Replays the inputs that libFuzzer kept, unchanged and with a few changes (tests/fuzz/pack.py).
 void replay_packed(const char* name, bool (*holds)(std::span<const std::uint8_t>)) {
   std::ifstream file(fuzz_folder() / "packed" / name, std::ios::binary);
   std::mt19937 random(1);
@@ -67,7 +66,7 @@ TEST_CASE("codec: the corpus of frames") {
     std::ifstream file(entry.path(), std::ios::binary);
     const std::vector<char> text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     REQUIRE(text.size() > 1);
-    const auto* begin = reinterpret_cast<const std::byte*>(text.data()) + 1;  // the first byte is the fuzzer's
+    const auto* begin = reinterpret_cast<const std::byte*>(text.data()) + 1;  // the first byte is for the fuzzer
     const std::vector<std::byte> frame(begin, begin + text.size() - 1);
     check_alike(frame);
     for (std::size_t length = 0; length < frame.size(); length += 1 + frame.size() / 40)
@@ -75,7 +74,7 @@ TEST_CASE("codec: the corpus of frames") {
     std::mt19937 random(1);
     for (int i = 0; i < 300; ++i) {
       std::vector<std::byte> changed = frame;
-      // The head has a check of its own: leave it mostly alone.
+      // The head has a checksum, so most changes leave it alone.
       const std::size_t first = i % 8 == 0 || frame.size() < 10 ? 0 : 8;
       for (int k = 0; k <= i % 3; ++k)
         changed[first + random() % (changed.size() - first)] = static_cast<std::byte>(random());

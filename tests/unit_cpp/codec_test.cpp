@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames by themselves: every length, codec, instruction set and kind of value comes back bit for bit, and the same
-// bytes travel.
+// Single frames: every length, codec, instruction set and kind of value decodes bit for bit, and all instruction sets
+// write the same bytes.
 #include <cmath>
 #include <cstring>
 #include <random>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DFCM against a plain reading of the paper's sections 2.2 and 2.3, written bit by bit, and its round trips.
+// Compares DFCM with a bit-by-bit transcription of the paper's sections 2.2 and 2.3, and checks round trips.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -36,7 +36,7 @@ Octets decoded(DfcmPredictor& predictor, const Octets& body, std::size_t raw_byt
   return raw;
 }
 
-/// The paper, word by word: three differences kept apart, a table of pairs, one bit at a time.
+/// The paper, word by word: three separate differences, a table of pairs, one bit at a time.
 class Plain {
  public:
   std::vector<bool> encode(const std::vector<double>& values) {
@@ -123,7 +123,7 @@ TEST_CASE("dfcm: every length") {
   for (std::size_t bytes = 0; bytes <= 600; ++bytes) {
     DfcmPredictor& sender = antiphon::fuzz::fresh_dfcm(0);
     const Octets message(raw.begin() + 3,
-                         raw.begin() + 3 + static_cast<std::ptrdiff_t>(bytes));  // misaligned values, too
+                         raw.begin() + 3 + static_cast<std::ptrdiff_t>(bytes));  // includes misaligned values
     const Octets body = encoded(sender, message);
     CHECK(body.size() <= DfcmPredictor::bound(bytes));
     bool right = false;

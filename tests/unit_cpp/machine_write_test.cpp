@@ -16,7 +16,7 @@ const char* const two_racks = R"({"name": "two racks",
             {"name": "b", "switch": "leaf 1", "cores": 2, "between_cores": {"latency_s": [[0, 1e-7], [2e-7, 0]], "bytes_per_s": [[0, 1e9], [null, 0]]}}],
   "levels": [{"width": 2, "latency_s": 1e-7, "bytes_per_s": 8e9}, {"width": 4, "latency_s": 5e-7, "bytes_per_s": 5e9}]})";
 
-/// Rates are written as such and kept as their inverse: equal but for rounding.
+/// Rates are written as such and kept as their inverse, so they are equal except for rounding.
 void check_same(const Distance& a, const Distance& b) {
   CHECK(a.latency_s == b.latency_s);
   CHECK(a.seconds_per_byte == doctest::Approx(b.seconds_per_byte).epsilon(1e-12));

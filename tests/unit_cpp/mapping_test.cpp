@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mapping: costs worked out by hand, every method on machines of all kinds, documents, what does not fit.
+// Mapping: costs worked out by hand, every method on machines of all kinds, documents, and tasks that do not fit.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -8,13 +8,13 @@
 
 #include "antiphon/error.hpp"
 #include "antiphon/mapping.hpp"
-#include "mapping/slot_allocator.hpp"
 #include "mapping/search/bisect.hpp"
 #include "mapping/search/digits.hpp"
 #include "mapping/search/domains.hpp"
 #include "mapping/search/rows.hpp"
 #include "mapping/search/shares.hpp"
 #include "mapping/search/wander.hpp"
+#include "mapping/slot_allocator.hpp"
 
 using namespace antiphon;
 using namespace antiphon::mapping;
@@ -34,10 +34,10 @@ TrafficGraph grid_traffic(int rows, int columns) {
   return TrafficGraph::of_entries(rows * columns, entries);
 }
 
-/// Not by operator+: GCC 12 warns of overlapping memory in it where there is none.
+/// Avoids operator+, because GCC 12 warns of overlapping memory in it where there is none.
 std::string numbered(const char* name, int number) { return std::string(name).append(std::to_string(number)); }
 
-/// `nodes` of `cores`, two to a switch, with uplinks.
+/// A machine of `nodes` nodes with `cores` cores each, two nodes per switch, with uplinks.
 Machine tree(int nodes, int cores) {
   Machine m;
   m.kinds = {{cores, {{cores, {1e-6, 1e-9}}}, {}}};
@@ -49,7 +49,7 @@ Machine tree(int nodes, int cores) {
   return m;
 }
 
-/// Every pair of nodes as far as on a torus, and a little more or less.
+/// A machine whose pairs of nodes have the distances of a torus, with a little noise.
 Machine measured_torus(int x, int y, int cores) {
   Machine m = tree(x * y, cores);
   m.switches = {{"one", -1, 0, {}, {}}};
@@ -92,7 +92,7 @@ TEST_CASE("traffic graphs add up pairs and drop what stays") {
 }
 
 TEST_CASE("costs are those worked out by hand") {
-  // Ranks 0 and 1 on one node, 2 next to it, 3 below another switch.
+  // Ranks 0 and 1 are on one node, 2 on its neighbour, 3 below another switch.
   const Task task(
       TrafficGraph::of_entries(4, std::vector<TrafficEntry>{{0, 1, 2, 1000}, {1, 2, 1, 2000}, {3, 0, 4, 8000}}),
       tree(4, 2));
@@ -160,7 +160,7 @@ TEST_CASE("every method serves every task") {
 }
 
 TEST_CASE("own mapping finds what is best") {
-  // Pairs that block tears apart, and a grid whose blocks are known.
+  // Pairs that the block method tears apart, and a grid whose best blocks are known.
   std::vector<TrafficEntry> pairs;
   for (int r = 0; r < 16; ++r) pairs.push_back({r, (r + 16) % 32, 1, 1e6});
   const Task apart(TrafficGraph::of_entries(32, pairs), tree(16, 2), {}, Objective::messages);
@@ -172,7 +172,7 @@ TEST_CASE("own mapping finds what is best") {
 }
 
 TEST_CASE("searches on a torus without powers of two beat block, and are not worse for more time") {
-  // Numbered so that no order is regular.
+  // The numbers are chosen so that no order is regular.
   std::vector<TrafficEntry> entries;
   const TrafficGraph grid = grid_traffic(24, 24);
   const auto number = [](int rank) { return rank * 247 % 576; };
@@ -231,8 +231,8 @@ TEST_CASE("a torus shows in its distances") {
 }
 
 TEST_CASE("recursive doubling folds a torus") {
-  // On a ring of 8, partners 1, 2 and 4 apart are 1, 2 and 4 hops away in order, and 1, 2 and 2 in the order of Gray's
-  // code.
+  // On a ring of 8, partners that are 1, 2 and 4 apart need 1, 2 and 4 hops in plain order, and 1, 2 and 2 in the order
+  // of Gray's code.
   std::vector<TrafficEntry> entries;
   for (int r = 0; r < 64; ++r) {
     for (int mask = 1; mask < 64; mask *= 2) entries.push_back({r, r ^ mask, 1, 1e6});
@@ -287,7 +287,7 @@ TEST_CASE("exchanges by tables are counted rightly and find what single ones fin
     CHECK(after < before);
     CHECK(!task.check(model.assignment(shares.placement())));
     if (shares.order_matters()) continue;
-    // No exchange of two ranks is left that would help.
+    // No remaining exchange of two ranks may help.
     placement = shares.placement();
     for (int a = 0; a < model.ranks(); ++a) {
       for (int b = a + 1; b < model.slots(); ++b) CHECK(model.swap_delta(placement.data(), a, b) > -1e-4 * after);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network in memory with a clock of its own: loss, delay, duplicates and damage by a seed, so that a run can be had
-// again.
+// A network in memory with its own clock. A seed determines loss, delay, duplicates and damage, so runs can be
+// repeated.
 #pragma once
 
 #include <deque>
@@ -19,7 +19,7 @@ using Bytes = std::vector<std::byte>;
 struct Conditions {
   double loss = 0, duplicate = 0, damage = 0, delay = 0;
   std::int64_t latency_ns = 40'000, jitter_ns = 5'000, delay_ns = 3'000'000;
-  std::int64_t packet_ns = 12'000;  ///< a sender's link is busy for so long with each
+  std::int64_t packet_ns = 12'000;  ///< how long each packet occupies its sender's link
   std::size_t inbox = 4096;         ///< packets that a socket holds
 };
 
@@ -35,9 +35,9 @@ class Network {
   bool chance(double probability) { return std::uniform_real_distribution<>(0, 1)(random_) < probability; }
   Conditions& conditions() { return conditions_; }
   void kill(int member) { dead_[static_cast<std::size_t>(member)] = true; }
-  /// A switch does not know of its membership: nothing that is sent to all comes to it, until it has joined anew.
+  /// Makes a switch forget a member: nothing that is sent to all reaches it until it joins again.
   void deafen(int member, bool deaf = true) { deaf_[static_cast<std::size_t>(member)] = deaf; }
-  /// Everything sent so far, as it was sent, for tests that forge.
+  /// All packets sent so far, unchanged, for tests that forge packets.
   [[nodiscard]] const std::vector<Bytes>& seen() const { return seen_; }
   void inject(int to, const Bytes& packet) { arrivals_.emplace(now_ns_, std::pair(to, packet)); }
 
@@ -68,10 +68,10 @@ class Network {
     return !packets.empty();
   }
 
-  /// The clock goes on to the next arrival, or to `most_ns` if that is earlier.
+  /// Moves the clock to the next arrival, or to `most_ns` if that is earlier.
   void advance(std::int64_t most_ns) {
     const std::int64_t next = arrivals_.empty() ? most_ns : std::min(most_ns, arrivals_.begin()->first);
-    now_ns_ = std::max(now_ns_ + 1'000, next);  // a microsecond at least: packets come in batches
+    now_ns_ = std::max(now_ns_ + 1'000, next);  // at least a microsecond, so that packets come in batches
     while (!arrivals_.empty() && arrivals_.begin()->first <= now_ns_) {
       auto& [to, bytes] = arrivals_.begin()->second;
       auto& inbox = inboxes_[static_cast<std::size_t>(to)];
@@ -138,7 +138,7 @@ inline Description describe(int size, const Options& options, std::uint32_t rece
     places.push_back(place);
   }
   Description d = Description::create(places, options);
-  d.session = 42;  // what is drawn from the system would make no two runs alike
+  d.session = 42;  // replaces the random session, so that two runs are alike
   d.key.fill(7);
   return d;
 }

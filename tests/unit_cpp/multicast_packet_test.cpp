@@ -2,39 +2,20 @@
 // Packets, tags and the replay window.
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 
 #include <doctest/doctest.h>
 
 #include "../fuzz/multicast_target.hpp"
+#include "replay_corpus.hpp"
 
 using namespace antiphon::multicast;
 
 namespace {
 
-/// The corpus: each file, cut short, and with any bytes changed.
 void replay(const std::string& folder, bool (*holds)(std::string_view)) {
-  const auto corpus = std::filesystem::path(__FILE__).parent_path().parent_path() / "fuzz" / "corpus" / folder;
-  int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
-    ++files;
-    CAPTURE(entry.path().string());
-    std::ifstream file(entry.path(), std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    CHECK(holds(text));
-    for (std::size_t length = 0; length < text.size(); length += 1 + text.size() / 40)
-      CHECK(holds(text.substr(0, length)));
-    std::mt19937 random(1);
-    for (int i = 0; i < 200 && !text.empty(); ++i) {
-      std::string changed = text;
-      for (int k = 0; k <= i % 4; ++k) changed[random() % changed.size()] = static_cast<char>(random());
-      CHECK(holds(changed));
-    }
-  }
-  CHECK(files > 4);
+  const auto changed_byte = [](std::mt19937& random) { return static_cast<char>(random()); };
+  CHECK(replay_corpus(folder, holds, 40, 4, changed_byte) > 4);
 }
 
 }  // namespace
@@ -86,13 +67,13 @@ TEST_CASE("multicast: a counter is fresh once") {
   std::mt19937 random(1);
   std::vector<std::uint64_t> counters;
   for (std::uint64_t i = 1; i <= 3000; ++i) counters.push_back(i);
-  std::shuffle(counters.begin(), counters.end(), random);  // 3000 < the window: any order will do
+  std::shuffle(counters.begin(), counters.end(), random);  // 3000 is less than the window, so any order is accepted
   for (const auto counter : counters) CHECK(window.take(counter));
   for (const auto counter : counters) CHECK_FALSE(window.take(counter));
   CHECK(window.take(3000 + ReplayWindow::bits));
   CHECK_FALSE(window.take(3000));     // too far behind
-  CHECK(window.take(3001));           // just not
-  CHECK(window.take(1'000'000'000));  // a long way ahead: all behind it is forgotten
+  CHECK(window.take(3001));           // just near enough
+  CHECK(window.take(1'000'000'000));  // far ahead: everything before it is forgotten
   CHECK_FALSE(window.take(3002));
   CHECK(window.take(1'000'000'000 - ReplayWindow::bits + 1));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The protocol of all members on a network made up, by virtual time: many seeds, every byte.
+// Runs the protocol of all members on a simulated network in virtual time: many seeds, and every byte is checked.
 #include <algorithm>
 #include <cstdlib>
 
@@ -24,11 +24,11 @@ struct Scenario {
   std::vector<Message> messages;
   bool copy = false;
   int concurrent = 1;
-  std::int64_t late_ns = 0;  ///< members come to each message up to so much later
-  bool one_by_one = false;   ///< a member goes on to the next message only when one is done
+  std::int64_t late_ns = 0;  ///< most that members come late to a message
+  bool one_by_one = false;   ///< a member starts the next message only when the one before is done
 };
 
-/// One member going through the messages, as a program would.
+/// A member that goes through the messages as a program would.
 class Member {
  public:
   Member(Network& network, const Description& description, int index, const Scenario& scenario)
@@ -95,7 +95,7 @@ class Member {
   int index_;
   const Scenario& scenario_;
   std::vector<Bytes> buffers_;
-  std::vector<std::size_t> numbers_;  ///< of a message among its sender's
+  std::vector<std::size_t> numbers_;  ///< by message: its number among its sender's
   std::vector<Ticket> tickets_;
   std::size_t next_ = 0;
   std::int64_t ready_ns_ = 0;
@@ -110,7 +110,7 @@ class Run {
       members_.push_back(std::make_unique<Member>(network_, description, i, scenario_));
   }
 
-  /// Until all have finished or failed, at most `most_ns` of virtual time.
+  /// Runs until all have finished or failed, for at most `most_ns` of virtual time.
   template <typename Stop>
   bool until(Stop stop, std::int64_t most_ns) {
     const std::int64_t end = network_.now() + most_ns;
@@ -172,7 +172,7 @@ class Run {
   std::vector<std::unique_ptr<Member>> members_;
 };
 
-/// More with ANTIPHON_SLOW=1; small groups only with ANTIPHON_TEST_MAX_RANKS (sanitizers).
+/// Runs more seeds with ANTIPHON_SLOW=1; ANTIPHON_TEST_MAX_RANKS limits the group size (sanitizers).
 std::uint64_t seeds(std::uint64_t few, std::uint64_t many) {
   return std::getenv("ANTIPHON_SLOW") != nullptr ? many : few;
 }
@@ -360,7 +360,7 @@ TEST_CASE("multicast: packets that are forged, replayed or foreign change nothin
       const auto kind = random() % 3;
       if (kind == 0) packet[random() % packet.size()] ^= std::byte{0x10};
       if (kind == 1) std::generate(packet.begin() + 24, packet.end(), [&] { return static_cast<std::byte>(random()); });
-      run.network().inject(1 + static_cast<int>(random() % 2), packet);  // kind 2: as it was
+      run.network().inject(1 + static_cast<int>(random() % 2), packet);  // kind 2 replays it unchanged
       ++injected;
     }
     return run.member(0).finished() && run.member(1).finished() && run.member(2).finished();
@@ -412,7 +412,7 @@ TEST_CASE("multicast: receivers take their parts of a message, and miss nothing 
     for (std::size_t i = 0; i < total; ++i) data[i] = byte_of(0, 0, i);
     tickets[0] = engines[0]->send(data, {});
     for (int i = 1; i < size; ++i) {
-      // Member 4 wants nothing; member 3 two parts.
+      // Member 4 wants nothing, and member 3 wants two parts.
       std::vector<Part> parts;
       const auto whole = std::span(buffers[static_cast<std::size_t>(i)]);
       if (i == 3) {

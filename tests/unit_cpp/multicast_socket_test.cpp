@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups over real sockets of the loopback interface, all members in this process.
+// Groups over real sockets of the loopback interface, with all members in this process.
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -35,7 +35,7 @@ struct Members {
   }
   Group& operator[](int i) { return *groups[static_cast<std::size_t>(i)]; }
 
-  /// Until `stop`, at most 20 s; nobody has a failure then.
+  /// Makes progress until `stop` holds, for at most 20 s; no member may fail.
   template <typename Stop>
   void until(Stop stop) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -57,7 +57,7 @@ Bytes pattern(std::size_t size, int sender) {
   return bytes;
 }
 
-/// Everyone broadcasts in turn; everyone's result must be right.
+/// Everyone broadcasts in turn, and every result must be right.
 void all_send(Members& members, std::size_t bytes, int messages) {
   const int size = static_cast<int>(members.groups.size());
   std::vector<Bytes> data;
@@ -124,7 +124,7 @@ TEST_CASE("multicast: two groups on one host do not hear each other") {
 }
 
 TEST_CASE("multicast: the keeper repairs for a sender that is elsewhere") {
-  Faults first;  // the receiver loses half of everything
+  Faults first;  // the receiver loses half of all packets
   first.seed = 11;
   first.loss = 0.5;
   Members members(2, {}, {Faults{}, first}, true);

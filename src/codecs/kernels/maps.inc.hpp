@@ -52,7 +52,7 @@ inline T folded(T d) {
 
 /// The value that the references predict, as a mapped value.
 template <typename T, Map M, Extrapolation X>
-inline T foretold(const Loose<T>* a, const Loose<T>* b, const Loose<T>* c, std::size_t i) {
+inline T predicted(const Loose<T>* a, const Loose<T>* b, const Loose<T>* c, std::size_t i) {
   if constexpr (X == Extrapolation::none) return 0;
   const T first = mapped<T, M>(a[i]);
   if constexpr (X == Extrapolation::last) return first;
@@ -67,13 +67,13 @@ inline T foretold(const Loose<T>* a, const Loose<T>* b, const Loose<T>* c, std::
 template <typename T, Map M, Extrapolation X>
 void take_as(T* __restrict u, const Loose<T>* x, const Loose<T>* a, const Loose<T>* b, const Loose<T>* c,
              std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) u[i] = static_cast<T>(mapped<T, M>(x[i]) - foretold<T, M, X>(a, b, c, i));
+  for (std::size_t i = 0; i < n; ++i) u[i] = static_cast<T>(mapped<T, M>(x[i]) - predicted<T, M, X>(a, b, c, i));
 }
 
 template <typename T, Map M, Extrapolation X>
 void give_as(const T* __restrict u, Loose<T>* x, const Loose<T>* a, const Loose<T>* b, const Loose<T>* c,
              std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) x[i] = unmapped<T, M>(static_cast<T>(u[i] + foretold<T, M, X>(a, b, c, i)));
+  for (std::size_t i = 0; i < n; ++i) x[i] = unmapped<T, M>(static_cast<T>(u[i] + predicted<T, M, X>(a, b, c, i)));
 }
 
 /// Calls f<Map, Extrapolation>() for the pair that a Spec names.

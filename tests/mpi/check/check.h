@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks every collective on a real MPI library. What a buffer must hold afterwards is computed here, byte by byte,
- * with the gaps of datatypes and guards around it; no result is compared with another collective's. */
+/* Checks every collective on a real MPI library. The expected contents of a buffer are computed here, byte by byte,
+ * including the gaps of datatypes and guards around it; no result is compared with another collective's. */
 #pragma once
 
 #include <mpi.h>
@@ -15,7 +15,7 @@
 
 enum { MAX_LEAVES = 8, MAX_TYPES = 16, MAX_RANKS = 64 };
 
-/* A datatype, and where its basic values lie: kinds are 'b' (byte), 'i' (int), 'd' (double). */
+/* A datatype and the positions of its basic values: the kinds are 'b' (byte), 'i' (int), 'd' (double). */
 typedef struct {
   const char* name;
   MPI_Datatype type;
@@ -24,10 +24,10 @@ typedef struct {
   int leaves;
   MPI_Aint offset[MAX_LEAVES];
   char kinds[MAX_LEAVES + 1];
-  long max_elements; /* beyond which elements would overlap */
+  long max_elements; /* with more, elements would overlap */
 } Type;
 
-/* Memory for `elements` of a type as it is and as it must become, with guards before and behind. */
+/* Memory for `elements` of a type, as it is and as it must become, with guards before and behind. */
 typedef struct {
   char *memory, *wanted_memory;
   size_t bytes;
@@ -39,7 +39,7 @@ typedef struct {
   const char* comm_name;
   int rank, size, root;
   int in_place, large;
-  const Type *st, *rt; /* what senders and receivers use; sn elements of st hold as much as rn of rt */
+  const Type *st, *rt; /* types of senders and receivers; sn elements of st hold as much as rn of rt */
   long sn, rn;
 } Case;
 
@@ -54,23 +54,23 @@ Buffer new_buffer(const Type* type, long elements);
 void free_buffer(Buffer* buffer);
 /* Writes the message from `source` to `target` as `elements` of `type`. */
 void fill(char* at, const Type* type, long elements, int source, int target);
-/* The buffer must stay as it is now. */
+/* Declares that the buffer must not change. */
 void keep(Buffer* buffer);
-/* Counts a success or reports a failure of one rank's case. */
+/* Counts a success, or reports a failure of one rank's case. */
 void judge(const Case* c, const char* collective, int result, const Buffer* sent, const Buffer* received);
 void judge_value(const char* what, long is, long wanted);
 
 /* MPICH 4.0 puts the two messages of a pair with two edges in the wrong order. */
 int library_mixes_double_edges(void);
-/* Errors of the libraries themselves, seen without Antiphon: by version, and no wider than they are. */
+/* Errors of the libraries themselves, observed without Antiphon: by version, and no wider than necessary. */
 int library_fails(const Case* c, const char* collective);
 
-/* Every data-moving collective, and every reduction, on one communicator. */
+/* Check every data-moving collective, and every reduction, on one communicator. */
 void check_movement(const char* collective, MPI_Comm comm, const char* comm_name, int large, int thorough);
 void check_reduction(const char* collective, MPI_Comm comm, const char* comm_name, int large, int thorough);
 int is_reduction(const char* collective);
 
-/* Types of their own for each block; neighbours of grids and graphs. */
+/* Check separate types for each block, and the neighbours of grids and graphs. */
 void check_alltoallw(MPI_Comm comm, const char* comm_name, int large);
 void check_neighbours(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Datatypes, buffers and their comparison. */
+/* Datatypes, buffers, and how they are compared. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,24 +58,24 @@ void make_types(void) {
   commit(&type);
   add_type("struct", type, "bdi", (MPI_Aint[]){0, 8, 16}, 24);
 
-  /* Starts behind its address. */
+  /* This type starts behind its address. */
   MPI_Type_create_hindexed(1, (int[]){2}, (MPI_Aint[]){8}, MPI_INT, &type);
   commit(&type);
   add_type("displaced", type, "ii", (MPI_Aint[]){8, 12}, 8);
 
-  /* Starts before its address. */
+  /* This type starts before its address. */
   MPI_Type_create_resized(MPI_INT, -4, 12, &type);
   commit(&type);
   add_type("lower bound", type, "i", (MPI_Aint[]){0}, 12);
 
-  /* A matrix' column: elements interleave. */
+  /* The column of a matrix, whose elements interleave. */
   MPI_Type_vector(4, 1, 64, MPI_INT, &inner);
   MPI_Type_create_resized(inner, 0, 4, &type);
   MPI_Type_free(&inner);
   commit(&type);
   add_type("column", type, "iiii", (MPI_Aint[]){0, 256, 512, 768}, 4)->max_elements = 64;
 
-  /* The values do not lie in the order of their addresses. */
+  /* The values are not in the order of their addresses. */
   MPI_Type_create_hindexed(3, (int[]){1, 1, 1}, (MPI_Aint[]){8, 0, 4}, MPI_INT, &type);
   commit(&type);
   add_type("disordered", type, "iii", (MPI_Aint[]){8, 0, 4}, 12);
@@ -124,7 +124,7 @@ void fill(char* at, const Type* type, long elements, int source, int target) {
 void keep(Buffer* buffer) { memcpy(buffer->wanted_memory, buffer->memory, buffer->bytes); }
 
 static void report(const Case* c, const char* collective, const char* text) {
-  if (failed++ > 20) return; /* the first ones tell */
+  if (failed++ > 20) return; /* the first failures are enough to tell */
   printf("FAILED rank %d of %d on %s: MPI_%s%s, send %ld × %s, receive %ld × %s, root %d%s: %s\n", c->rank, c->size,
          c->comm_name, collective, c->large ? "_c" : "", c->sn, c->st->name, c->rn, c->rt->name, c->root,
          c->in_place ? ", in place" : "", text);

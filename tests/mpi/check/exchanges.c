@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exchanges whose blocks have types of their own, and those of neighbours in a topology. */
+/* Exchanges with a type for each block, and exchanges between the neighbours of a topology. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +7,9 @@
 
 enum { MAX_BLOCKS = 2 * MAX_RANKS };
 
-/* Blocks of one side: whom with, what, and where. */
+/* The blocks of one side: their partners, contents and positions. */
 typedef struct {
-  int count, ranks[MAX_BLOCKS], marks[MAX_BLOCKS]; /* a mark tells apart the messages of one pair */
+  int count, ranks[MAX_BLOCKS], marks[MAX_BLOCKS]; /* a mark distinguishes the messages of one pair */
   int counts[MAX_BLOCKS], displs[MAX_BLOCKS];
   MPI_Aint places[MAX_BLOCKS];
   const Type* t[MAX_BLOCKS];
@@ -25,10 +25,10 @@ static void add(Blocks* b, int rank, int mark) {
   b->marks[b->count++] = mark;
 }
 
-/* Only types that need no packing. */
+/* Use only types that need no packing. */
 static int plain_types;
 
-/* Which type, and how many elements, go from one rank to another. `mirrored`: as many as come back. */
+/* Chooses the type and number of elements from one rank to another. `mirrored`: the same number comes back. */
 static const Type* type_between(int source, int target, int shift, int mirrored) {
   int low = source < target ? source : target, high = source + target - low;
   if (plain_types) return low % 2 ? int_type : double_type;
@@ -41,7 +41,7 @@ static int count_between(int source, int target, int n, int mirrored) {
   return few * n > t->max_elements ? (int)t->max_elements : few * n;
 }
 
-/* Blocks one after the other from the last, each where its type's elements need it. */
+/* Places the blocks from the last to the first, each where its type's elements need it. */
 static void place(Blocks* b, int own, int sends, int n, int shift, int mirrored, const Type* all) {
   b->bytes = 0;
   for (int k = b->count - 1; k >= 0; k--) {
@@ -111,7 +111,7 @@ static int call(Function f, const Case* c, const void* from, const Blocks* s, vo
   }
 }
 
-/* Blocks of different sizes; those of alltoallw of different types. */
+/* Makes blocks of different sizes; those of alltoallw have different types. */
 static void irregular(Case* c, Function f, Blocks* s, Blocks* r, int n, const Type* all) {
   c->st = c->rt = all != NULL ? all : &byte_type;
   c->sn = c->rn = n;
@@ -127,7 +127,7 @@ static void irregular(Case* c, Function f, Blocks* s, Blocks* r, int n, const Ty
   free_buffer(&to);
 }
 
-/* Blocks of one size, one after the other; allgather sends everybody the same. */
+/* Makes blocks of one size, one after the other; allgather sends the same block to everybody. */
 static void regular(Case* c, Function f, Blocks* s, Blocks* r, int n, const Type* t) {
   int same = f == NEIGHBOR_ALLGATHER || f == NEIGHBOR_ALLGATHERV, out = same ? 1 : s->count;
   if ((n + 1L) * MAX_BLOCKS > t->max_elements) return;
@@ -190,7 +190,7 @@ static void check_neighbourhood(MPI_Comm comm, const char* name, const Blocks* s
   }
 }
 
-/* Sparse, one-sided, some ranks with nobody; `twice`: each message in two parts. */
+/* A sparse, one-sided graph where some ranks have no neighbour; `twice`: each message in two parts. */
 static void check_graph(int size, int rank, int twice) {
   Blocks s = {0}, r = {0};
   MPI_Comm comm;
@@ -214,7 +214,7 @@ static void check_grid(int size, int periodic) {
   if (size < 6) dims[1] = 1;
   MPI_Dims_create(size, 2, dims);
   if (periodic && dims[0] < 3)
-    return; /* both neighbours are one rank, or oneself: libraries differ in the order of its blocks */
+    return; /* both neighbours are one rank, or this one: libraries differ in the order of its blocks */
   MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 1, &comm);
   MPI_Comm_rank(comm, &rank);
   for (int d = 0; d < 2; d++) {

@@ -6,45 +6,12 @@
 
 #include "check.h"
 
-static const char* const collectives[] = {"bcast",
-                                          "scatter",
-                                          "scatterv",
-                                          "gather",
-                                          "gatherv",
-                                          "allgather",
-                                          "allgatherv",
-                                          "alltoall",
-                                          "alltoallv",
-                                          "reduce",
-                                          "allreduce",
-                                          "reduce_scatter",
-                                          "reduce_scatter_block",
-                                          "scan",
-                                          "exscan",
-                                          "alltoallw"};
-static const char* const everything[] = {"barrier",
-                                         "bcast",
-                                         "scatter",
-                                         "scatterv",
-                                         "gather",
-                                         "gatherv",
-                                         "allgather",
-                                         "allgatherv",
-                                         "alltoall",
-                                         "alltoallv",
-                                         "reduce",
-                                         "allreduce",
-                                         "reduce_scatter",
-                                         "reduce_scatter_block",
-                                         "scan",
-                                         "exscan",
-                                         "alltoallw",
-                                         "neighbours",
-                                         "intercommunicators",
-                                         "bottom",
-                                         "wildcards",
-                                         "threads",
-                                         "communicators=40",
+#define DATA_MOVING                                                                                                  \
+  "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv", "alltoall", "alltoallv", "reduce", \
+      "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan", "alltoallw"
+static const char* const collectives[] = {DATA_MOVING};
+static const char* const everything[] = {"barrier", DATA_MOVING, "neighbours", "intercommunicators",
+                                         "bottom",  "wildcards", "threads",    "communicators=40",
                                          "errors"};
 
 static void on(const char* collective, MPI_Comm comm, const char* name, int large, int thorough) {
@@ -91,7 +58,7 @@ static int check(const char* what, int quick) {
   return 0;
 }
 
-/* The ranks' results, by messages: no collective is trusted here. */
+/* Gathers the ranks' results by messages, because no collective is trusted here. */
 static int collect(void) {
   int rank, size;
   long mine[2] = {passed, failed}, theirs[2];

@@ -30,7 +30,7 @@ static LargeLayout enlarge(const Layout* l) {
 #define CALL(small, big) (small)
 #endif
 
-/* Blocks lie from the last rank's to the first one's, one unused element apart. */
+/* Puts blocks from the last rank's to the first one's, with one unused element between them. */
 static Layout backwards(const int* counts, int size) {
   Layout l;
   memset(&l, 0, sizeof l);
@@ -42,7 +42,7 @@ static Layout backwards(const int* counts, int size) {
   return l;
 }
 
-/* How many times n elements go from one rank to another: nothing, one or two times. */
+/* How many times n elements go from one rank to another: zero, one or two times. */
 static int factor(int source, int target) { return (source + 2 * target + 1) % 3; }
 
 static Layout by_rank(int size, long n) {
@@ -76,7 +76,7 @@ static void gather(const Case* c) {
   keep(&s);
   for (int i = 0; is_root && i < c->size; i++) fill(r.wanted + i * c->rn * c->rt->extent, c->rt, c->rn, i, c->root);
   if (skip_send) fill(r.at + c->rank * c->rn * c->rt->extent, c->rt, c->rn, c->rank, c->root);
-  /* What does not count at the other ranks must not be looked at. */
+  /* Arguments that do not count at the other ranks must not be read. */
   void *from = skip_send ? MPI_IN_PLACE : s.at, *to = is_root ? r.at : NULL;
   long rn = is_root ? c->rn : -1;
   MPI_Datatype rt = is_root ? c->rt->type : MPI_DATATYPE_NULL;
@@ -159,7 +159,7 @@ static void allgather(const Case* c) {
   keep(&s);
   for (int i = 0; i < c->size; i++) fill(r.wanted + i * c->rn * c->rt->extent, c->rt, c->rn, i, 0);
   if (c->in_place) fill(r.at + c->rank * c->rn * c->rt->extent, c->rt, c->rn, c->rank, 0);
-  /* In place, what is said about the send buffer is ignored. */
+  /* With MPI_IN_PLACE, the other arguments of the send buffer are ignored. */
   void* from = c->in_place ? MPI_IN_PLACE : s.at;
   long sn = c->in_place ? 0 : c->sn;
   MPI_Datatype st = c->in_place ? MPI_DATATYPE_NULL : c->st->type;
@@ -255,7 +255,7 @@ static int with_ints(Case* c, const Type* t, long n, int side) {
   return 1;
 }
 
-/* First, last, and one in between. */
+/* Steps from the first root to the last, with one in between. */
 static int root_step(int size) { return size > 2 ? (size - 1) / 2 : 1; }
 
 void check_movement(const char* collective, MPI_Comm comm, const char* comm_name, int large, int thorough) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions. An element is a pair of integers here, however an operation stores it, so that every result is exact. */
+/* Reductions. An element is a pair of integers, however an operation stores it, so that every result is exact. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ typedef struct {
   MPI_Op op;
   Type layout;
   Pair (*combine)(Pair left, Pair right);
-  long limit; /* values are below */
+  long limit; /* values are below it */
 } Operation;
 
 enum { MODULUS = 9973, MAX_OPERATIONS = 8 };
@@ -27,7 +27,7 @@ static Pair sum(Pair l, Pair r) { return (Pair){l.a + r.a, 0}; }
 static Pair largest(Pair l, Pair r) { return (Pair){l.a > r.a ? l.a : r.a, 0}; }
 static Pair exclusive_or(Pair l, Pair r) { return (Pair){l.a ^ r.a, 0}; }
 static Pair least_where(Pair l, Pair r) { return l.a < r.a || (l.a == r.a && l.b < r.b) ? l : r; }
-/* x → a·x + b, the left one first: not commutative. */
+/* Composes x → a·x + b, the left function first; it is not commutative. */
 static Pair compose(Pair l, Pair r) { return (Pair){l.a * r.a % MODULUS, (l.b * r.a + r.b) % MODULUS}; }
 
 /* {int a; gap; int b} of 12 bytes. */
@@ -96,7 +96,7 @@ static void store(const Operation* o, char* at, long i, Pair x) {
   if (o->layout.leaves == 2) memcpy(p + o->layout.offset[1], &b, sizeof b);
 }
 
-/* Elements begin … begin + n - 1 of all ranks' vectors from `first` to `last`, combined in the ranks' order. */
+/* Combines elements begin … begin + n - 1 of the vectors of ranks `first` to `last`, in the ranks' order. */
 static void want(const Operation* o, char* at, long begin, long n, int first, int last) {
   for (long i = 0; i < n; i++) {
     Pair x = contribution(o, first, begin + i);
@@ -154,7 +154,7 @@ static int call(const Case* c, const char* collective, const Operation* o, const
   return call_reduce_scatter(c, o, from, to, p);
 }
 
-/* What may be in a buffer is not said: nothing to compare there. */
+/* MPI does not specify what such a buffer holds, so nothing is compared. */
 static void unspecified(const Case* c, const Operation* o, Buffer* b, long begin, long n) {
   (void)c;
   if (n > 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What surrounds plain calls: intercommunicators, absolute addresses, other traffic, communicators' lives, errors,
- * threads. */
+/* The environment of plain calls: intercommunicators, absolute addresses, other traffic, lifetimes of communicators,
+ * errors, threads. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ void check_barrier(MPI_Comm comm) {
   int rank, size;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
-  for (int late = 0; late < size; late++) { /* nobody leaves before the late one has come */
+  for (int late = 0; late < size; late++) { /* nobody may leave before the late rank has come */
     int come = 0, token = 0;
     if (rank == late) {
       usleep(20000);
@@ -22,7 +22,7 @@ void check_barrier(MPI_Comm comm) {
         if (i != rank) MPI_Send(&come, 1, MPI_INT, i, 7, comm);
     }
     MPI_Barrier(comm);
-    if (rank != late) { /* sent before the barrier: eager, so it is there, or on its way at most for a moment */
+    if (rank != late) { /* sent before the barrier and eager, so it has arrived or does so within a moment */
       for (int tries = 0; tries < 2000 && !token; tries++) {
         MPI_Iprobe(late, 7, comm, &token, MPI_STATUS_IGNORE);
         if (!token) usleep(100);
@@ -81,7 +81,7 @@ void check_bottom(void) {
   MPI_Type_free(&absolute);
 }
 
-/* A receive from anyone of anything is pending: it must get the user's message and none of a collective's. */
+/* A receive from any source with any tag is pending: it must get the user's message and none of a collective's. */
 void check_wildcards(void) {
   int rank, size, got = -1, value, all[MAX_RANKS];
   MPI_Request pending, barrier;
@@ -104,7 +104,7 @@ void check_wildcards(void) {
   MPI_Wait(&pending, &status);
   judge_value("what a receive from anyone got", got, 1000 + previous);
   judge_value("its tag", status.MPI_TAG, 42);
-  MPI_Barrier(MPI_COMM_WORLD); /* before a later message finds somebody's receive */
+  MPI_Barrier(MPI_COMM_WORLD); /* before a later message finds another rank's receive */
 }
 
 static long resident_kib(void) {
@@ -129,8 +129,8 @@ static void use(MPI_Comm comm) {
   for (int i = 0; i < size; i++) judge_value("alltoall on a new communicator", all[i], i * 64 + rank);
 }
 
-/* A library has only some thousand communicators at a time (MPICH 2,048): what is not freed with its communicator ends
- * that. */
+/* A library has only a few thousand communicators at a time (MPICH 2,048), so anything that is not freed with its
+ * communicator soon exhausts them. */
 void check_communicators(int repetitions) {
   MPI_Comm comm, child;
   int rank;
@@ -140,7 +140,7 @@ void check_communicators(int repetitions) {
     if (i == repetitions / 4) before = resident_kib();
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     use(comm);
-    if (i % 3 == 0) { /* a child of a communicator in use, which outlives it; another rank order */
+    if (i % 3 == 0) { /* a child of a communicator in use, which outlives it; with another rank order */
       MPI_Comm_split(comm, 0, -rank, &child);
       MPI_Comm_free(&comm);
       use(child);
@@ -155,7 +155,7 @@ void check_communicators(int repetitions) {
   long growth = resident_kib() - before;
   if (rank == 0) printf("memory grew by %ld KiB in %d communicators\n", growth, repetitions - repetitions / 4);
   judge_value("memory grew by more than 4 KiB per communicator", growth > 4096 + 4L * repetitions, 0);
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm); /* and one that nobody frees */
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm); /* nobody frees this one */
   use(comm);
 }
 
@@ -188,8 +188,8 @@ static void say(const char* what, int result) {
   if (rank == 0) printf("error class of %s: %d\n", what, error_class);
 }
 
-/* Mistakes that every rank makes and notices by itself. (Not all libraries look at the counts of reductions and of
- * vector collectives.) */
+/* Mistakes that every rank makes and notices by itself. Not all libraries check the counts of reductions and of
+ * vector collectives. */
 void print_error_classes(void) {
   int a[MAX_RANKS] = {0}, b[MAX_RANKS] = {0}, size;
   double x = 0, y = 0;
@@ -217,7 +217,7 @@ void print_error_classes(void) {
     say("allgather, receive count negative", MPI_Allgather(a, 1, MPI_INT, b, -1, MPI_INT, comm));
     say("alltoall, send count negative", MPI_Alltoall(a, -1, MPI_INT, b, 1, MPI_INT, comm));
     say("alltoall, no receive datatype", MPI_Alltoall(a, 1, MPI_INT, b, 1, MPI_DATATYPE_NULL, comm));
-    use(comm); /* an error has not spoilt it */
+    use(comm); /* the communicator must still work after an error */
   }
   MPI_Type_free(&open);
   MPI_Comm_free(&comm);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Levels 1 to 3 of the C API, and persistent collectives beside everything else that a program does: compiled
+/* Levels 1 to 3 of the C API, and persistent collectives next to everything else that a program does: compiled
  * [levels|persistent|exchanges|kinds]. Prints "fine" on rank 0. */
 #include <mpi.h>
 #include <stddef.h>
@@ -86,7 +86,7 @@ static void levels(void) {
     antiphon_alltoallv_data_trans1(e->send, e->out, e->to, MPI_BYTE, e->recv, e->in, e->from, MPI_BYTE, MPI_COMM_WORLD);
     judge(e, turn, "without knowledge");
   }
-  /* Other counts on every rank: refused everywhere, nothing sent. */
+  /* Other counts on every rank are refused everywhere, and nothing is sent. */
   for (int i = 0; i < size; i++) e->in[i] = e->out[i] = 7;
   rc = antiphon_alltoallv_data_trans2(e->send, e->out, e->to, MPI_BYTE, e->recv, e->in, e->from, MPI_BYTE, one);
   expect(rc == ANTIPHON_BAD_PATTERN, "counts that were not scheduled");
@@ -156,7 +156,7 @@ static void persistent(void) {
   for (int turn = 0; turn < 6; turn++) {
     fill(a, turn);
     fill(b, turn + 100);
-    if (turn == 1) { /* each rank in its own order */
+    if (turn == 1) { /* each rank has its own order */
       MPI_Start(&r[rank % 2]);
       MPI_Start(&r[1 - rank % 2]);
       MPI_Startall(2, r + 2);
@@ -188,7 +188,7 @@ static void persistent(void) {
     others_wait(&r[0], way);
     judge(a, way, "persistent, others waiting");
   }
-  /* Freed while it runs. */
+  /* The request is freed while it runs. */
   fill(b, 9);
   MPI_Start(&r[1]);
   MPI_Request_free(&r[1]);
@@ -216,7 +216,7 @@ static void all_kinds(void) {
   MPI_Gatherv_init(in, N, MPI_INT, ga, counts, displs, MPI_INT, 0, c, MPI_INFO_NULL, &r[5]);
   MPI_Reduce_scatter_block_init(in, part, N, MPI_INT, MPI_SUM, c, MPI_INFO_NULL, &r[6]);
   MPI_Barrier_init(c, MPI_INFO_NULL, &r[7]);
-  memset(counts, 0x55, sizeof counts); /* ours keeps its own copies, but a library may not */
+  memset(counts, 0x55, sizeof counts); /* Antiphon keeps its own copies, but a library may not */
   for (int i = 0; i < size; i++) counts[i] = N;
   for (int turn = 0; turn < 3; turn++) {
     for (int i = 0; i < N * size; i++) in[i] = rank * 1000 + i + turn;
@@ -240,8 +240,8 @@ static void all_kinds(void) {
 }
 #endif
 
-/* Exchanges with types for each block, and with the neighbours of a ring, all started together. With the C API their
- * types and arrays are gone by then; Open MPI 5.0's own keep using both. */
+/* Exchanges with a type for each block, and with the neighbours of a ring, all started together. With the C API their
+ * types and arrays are already freed; Open MPI 5.0's own exchanges keep using both. */
 enum { ROWS = 900, W = 0, NV, NW, NA, NG, NGV, EXCHANGES };
 typedef struct {
   int one_way[ROWS], column[ROWS][2], all[MOST][ROWS];
@@ -259,7 +259,7 @@ static void exchange_inits(MPI_Comm ring, int use_library, MPI_Request* r) {
   MPI_Type_commit(&columns);
   MPI_Type_contiguous(ROWS, MPI_INT, &rows);
   MPI_Type_commit(&rows);
-  for (int i = 0; i < size; i++) types[i] = columns, from[i] = rows; /* a column goes out, and comes in as a row */
+  for (int i = 0; i < size; i++) types[i] = columns, from[i] = rows; /* a column is sent and received as a row */
   counts[next] = 1;
   back[prev] = 1;
   displs[next] = (int)column;
@@ -310,7 +310,7 @@ static void exchanges(int use_library) {
       sent.one_way[i] = cell(rank, turn, i), sent.column[i][0] = cell(rank, turn, i) + 500000000;
     for (int i = 0; i < EXCHANGES; i++)
       if (r[i] != MPI_REQUEST_NULL) MPI_Start(&r[i]);
-    if (turn == 2) { /* blocking calls of the same communicators beside them */
+    if (turn == 2) { /* with blocking calls of the same communicators at the same time */
       MPI_Neighbor_alltoall(&rank, 1, MPI_INT, &y, 1, MPI_INT, ring);
       expect(y == prev, "a blocking neighbour collective beside persistent ones");
       MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, ring);

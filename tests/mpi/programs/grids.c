@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of grids: what a message of a regular datatype leaves in memory is what the library's own MPI_Unpack leaves
-// there, gaps included, sent and received in several ways. Says "N cases, M failed".
+// Parts of grids: a received message of a regular datatype must leave in memory what the library's own MPI_Unpack
+// leaves there, gaps included, sent and received in several ways. Prints "N cases, M failed".
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static void exchange(int type, int round) {
   MPI_Sendrecv(sent, counts[type], types[type], peer, 2, got, counts[type], types[type], peer, 2, MPI_COMM_WORLD,
                MPI_STATUS_IGNORE);
   check(type, "sendrecv");
-  // Two into one place, as measurements of rates post them; and the type is freed before its message comes.
+  // Two messages go to one place, as bandwidth tests post them; the type is freed before its message comes.
   fill(round);
   MPI_Datatype own;
   MPI_Type_dup(types[type], &own);

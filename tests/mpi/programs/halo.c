@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A little unstructured solver: halo [STEPS [ODD]]. Ranks average their cells with those that others have for them, by
- * MPI_Alltoallv with the same counts in every step; but in step ODD rank 0 has more for rank 1, which the other ranks
+/* A small unstructured solver: halo [STEPS [ODD]]. Ranks average their cells with cells of other ranks, received by
+ * MPI_Alltoallv with the same counts in every step. But in step ODD rank 0 sends more to rank 1, which the other ranks
  * cannot know. Prints a checksum, which does not depend on who moved the data. */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages between a job and one that it spawned, which may run without Antiphon, and within each: "verified" if all
-// arrive as they were sent.
+// Messages between a job and one that it spawned, which may run without Antiphon, and within each. Prints "verified" if
+// all arrive unchanged.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@ enum { n = 4000, rounds = 12 };
 
 static double value(int round, int i, int from) { return from + 1e-3 * round + 1e-4 * i; }
 
-/// Both sides send and receive with each other, by call and by request.
+/// Both sides send to and receive from each other, by blocking calls and by requests.
 static int exchange(MPI_Comm comm, int peer, int here, int there) {
   double* v = malloc(2 * n * sizeof *v);
   int wrong = 0;

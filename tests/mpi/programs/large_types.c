@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A datatype that was made with a large count, in messages and a broadcast: 2 ranks. Says "verified" or which is wrong.
+// Uses a datatype made with a large count in messages and a broadcast, on 2 ranks. Prints "verified" or what is wrong.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Smooth messages of 64 KiB both ways on many communicators, each of which may be predicted from those before it.
+// Sends smooth messages of 64 KiB both ways on many communicators; each message can be predicted from earlier ones.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded into one process: there, neither LZ4 nor Zstandard is to be found.
+// Preloaded into one process, this hides LZ4 and Zstandard from it.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <string.h>

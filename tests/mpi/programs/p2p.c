@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every way to send and every way to receive, sizes around the threshold, several kinds of data and datatypes: what
-// arrives, its status, and what must not be touched. Says "N cases, M failed". Arguments: [random seed].
+// Every way to send and to receive, sizes around the threshold, several kinds of data and datatypes. Checks what
+// arrives, its status, and what must not change. Prints "N cases, M failed". Arguments: [random seed].
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,8 +34,8 @@ static void fail(const char* what, int send, int recv, int kind, int type, int b
          type_names[type], bytes);
 }
 
-/// Data that is: smooth, constant, random, the same random as last time, beginning with either mark of a frame, small
-/// integers.
+/// Makes data: smooth, constant, random, the same random data as last time, data that begins with either mark of a
+/// frame, or small integers.
 static void make(unsigned char* at, int bytes, int kind, int salt) {
   double* d = (double*)at;
   if (kind == 3) state = 1234567;
@@ -55,7 +55,7 @@ static void make(unsigned char* at, int bytes, int kind, int salt) {
   if ((kind == 4 || kind == 5) && bytes >= 8) memcpy(at, &marks[kind - 4], 4);
 }
 
-/// Types whose elements are 8, 8, 16, 24 and 32 bytes long.
+/// Makes types whose elements have 8, 8, 16, 24 and 32 bytes.
 static void make_types(void) {
   types[0] = MPI_BYTE;
   types[1] = MPI_DOUBLE;
@@ -106,7 +106,7 @@ static void send_one(int how, int type, int bytes, int peer, int tag) {
     case 10:
       MPI_Isend(out, n, types[type], peer, tag, comm, &request);
       MPI_Request_free(&request);
-      MPI_Recv(&token, 0, MPI_INT, peer, 9999, comm, MPI_STATUS_IGNORE);  // it has arrived: the buffer is ours again
+      MPI_Recv(&token, 0, MPI_INT, peer, 9999, comm, MPI_STATUS_IGNORE);  // it has arrived, so the buffer is free again
       return;
   }
   MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -191,7 +191,7 @@ static void check(int send, int recv, int kind, int type, int bytes, int peer, i
   if (memcmp(in, want, most_bytes + guard) != 0) fail("data", send, recv, kind, type, bytes);
 }
 
-/// Rank 0 sends, rank 1 receives into a buffer with more room.
+/// Rank 0 sends, and rank 1 receives into a larger buffer.
 static void one_case(int send, int recv, int kind, int type, int bytes, int wild, int exact) {
   const int tag = 100 + send;
   static const int size[] = {1, 8, 16, 24, 32};
@@ -201,7 +201,7 @@ static void one_case(int send, int recv, int kind, int type, int bytes, int wild
   memset(in, 0xee, most_bytes + guard);
   memset(want, 0xee, most_bytes + guard);
   const int n = elements(type, bytes);
-  if (rank == 1 && n > 0) {  // what a type leaves out stays as it was: the library itself says what must be there
+  if (rank == 1 && n > 0) {  // a type's gaps stay as they were; the library itself tells what must be there
     char* packed = malloc((size_t)bytes + 64);
     int at = 0;
     MPI_Pack(out, n, types[type], packed, bytes + 64, &at, MPI_COMM_SELF);
@@ -215,10 +215,10 @@ static void one_case(int send, int recv, int kind, int type, int bytes, int wild
   if (rank == 0) {
     if (is_ready) MPI_Recv(&token, 0, MPI_INT, 1, 9998, comm, MPI_STATUS_IGNORE);
     send_one(send, type, bytes, 1, tag);
-    // What is buffered must be gone before more is.
+    // The buffered message must be gone before the next one is buffered.
     if (send == 2 || send == 6) MPI_Recv(&token, 0, MPI_INT, 1, 9999, comm, MPI_STATUS_IGNORE);
   } else if (rank == 1) {
-    if (is_ready) {  // posted first
+    if (is_ready) {  // the receive is posted first
       MPI_Request request;
       MPI_Irecv(in, elements(type, room), types[type], wild ? MPI_ANY_SOURCE : 0, wild ? MPI_ANY_TAG : tag, comm,
                 &request);
@@ -249,7 +249,8 @@ int main(int argc, char** argv) {
     for (int recv = 0; recv < recv_count; ++recv) {
       for (int kind = 0; kind < kinds; ++kind) {
         for (int s = 0; s < all_sizes; ++s) {
-          // All pairs of calls with all kinds of data; sizes and types take turns, small ones more often.
+          // Covers all pairs of calls with all kinds of data; sizes and types take turns, and small ones come more
+          // often.
           if (dense == 0 && (turn++ % 7) != 0) continue;
           const int bytes = sizes[s];
           if (bytes > 20000 && (send + recv + kind) % 5 != 0) continue;

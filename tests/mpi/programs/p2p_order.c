@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Point-to-point messages where order, errors or company matter: later receives completed first, truncation,
+// Point-to-point messages where order, errors or other requests matter: later receives completed first, truncation,
 // cancellation, other kinds of requests in the same call, intercommunicators, messages to oneself, freed receives,
-// threads. Says "verified" or what is wrong.
+// threads. Prints "verified" or what is wrong.
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static void expect(int ok, const char* what, int detail) {
   if (__atomic_add_fetch(&failed, 1, __ATOMIC_RELAXED) < 20) printf("rank %d: wrong: %s (%d)\n", rank, what, detail);
 }
 
-/// Smooth in space and time: each message can be predicted from those before.
+/// Data that is smooth in space and time, so that each message can be predicted from earlier ones.
 static void make(double* v, int count, int round, int salt) {
   for (int i = 0; i < count; ++i) v[i] = 1.0 + 1e-4 * i + 1e-3 * round * (1 + 1e-3 * i) + salt;
 }
@@ -28,7 +28,7 @@ static int same(const double* v, int count, int round, int salt) {
   return 1;
 }
 
-/// Four messages of one channel on their way at once; the last is asked for first.
+/// Four messages of one channel are sent at once, and the last is awaited first.
 static void later_first(void) {
   double* v = malloc(4 * n * sizeof *v);
   for (int round = 0; round < rounds; ++round) {
@@ -65,7 +65,7 @@ static void truncation(void) {
   MPI_Comm comm;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  // MPI_Waitall's errors have no communicator of their own.
+  // Errors of MPI_Waitall do not belong to the communicator of a request.
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   for (int kind = 0; kind < 3; ++kind) {
@@ -94,9 +94,9 @@ static void truncation(void) {
   MPI_Comm_free(&comm);
 }
 
-/// Of a row of messages that can be predicted from each other one is lost, by a receive that is too short for it even
-/// when it has been made small. Once its sender has heard from the receiver, all others arrive. Those that are on their
-/// way may fail, but only then say so.
+/// Loses one of a row of messages that can be predicted from each other, by a receive that is too short even for the
+/// encoded message. All later messages arrive once the sender has heard from the receiver. Messages in transit may
+/// fail, but must then report an error.
 static void lost_messages(void) {
   double v[n], w[n];
   MPI_Comm comm;
@@ -114,7 +114,7 @@ static void lost_messages(void) {
       } else if (rank == to) {
         const int code = MPI_Recv(w, lost ? room : n, MPI_DOUBLE, 0, 14, comm, MPI_STATUS_IGNORE);
         if (lost) expect(class_of(code) == MPI_ERR_TRUNCATE, "the lost message", class_of(code));
-        // A receive that is too short for any frame is the library's: only the next message shows that one is lost.
+        // A receive that is too short for any frame goes to the library, so only the next message shows the loss.
         const int may_fail = room == 1 && round == 11;
         if (!lost && !may_fail) expect(code == MPI_SUCCESS, "a message after the lost one", round);
         if (!lost && code == MPI_SUCCESS) expect(same(w, n, round, 0), "data after the lost one", round);
@@ -128,7 +128,7 @@ static void lost_messages(void) {
 
 enum { posted, started, exchanged, kinds };
 
-/// A receive into a buffer that others have too: an ordinary one, one of a persistent request, or half of an exchange.
+/// Receives into a buffer that other receives share: an ordinary one, a persistent one, or half of an exchange.
 static void receive_shared(int kind, double* w, int tag, MPI_Request* r) {
   if (kind == started) {
     MPI_Recv_init(w, n, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD, r);
@@ -144,8 +144,7 @@ static void receive_shared(int kind, double* w, int tag, MPI_Request* r) {
   MPI_Irecv(w, n, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD, r);
 }
 
-/// As measurements of rates do: many receives under way into one buffer, whose contents nobody looks at. All of them
-/// succeed.
+/// Posts many receives into one buffer that nobody reads, as bandwidth tests do. All of them must succeed.
 static void one_buffer(int kind) {
   enum { window = 32 };
   double* v = malloc(window * n * sizeof *v);
@@ -198,7 +197,7 @@ static void cancelled_sends(void) {
   if (rank == 0) MPI_Request_free(&fixed);
 }
 
-/// A synchronous send is complete when its receive has begun: a probe is none.
+/// A synchronous send completes when its receive has begun; a probe does not begin it.
 static void synchronous_probe(void) {
   double* v = malloc(n * sizeof *v);
   double* got = malloc(n * sizeof *got);
@@ -335,7 +334,7 @@ static void* in_thread(void* which) {
       MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
     }
     expect(same(w, n, round, 100 * salt + from), "threads", round);
-    // All threads on one channel: which message a thread gets is open, each must be one that was sent.
+    // All threads use one channel. Any thread may get any message, but each message must be one that was sent.
     make(v, n, round, rank);
     MPI_Irecv(w, n, MPI_DOUBLE, from, 199, MPI_COMM_WORLD, &r[0]);
     MPI_Isend(v, n, MPI_DOUBLE, to, 199, MPI_COMM_WORLD, &r[1]);
@@ -348,8 +347,8 @@ static void* in_thread(void* which) {
   return NULL;
 }
 
-/// All threads receive into one buffer, whose contents nobody looks at, what all of them send on one channel; each
-/// message resembles those before it. All receives succeed, whichever thread completes which of them first.
+/// All threads receive into one buffer that nobody reads, from one channel on which all of them send; each message
+/// resembles earlier ones. All receives must succeed, whichever thread completes which of them first.
 static void* sharing_thread(void* shared) {
   enum { window = 8 };
   double* v = malloc(window * n * sizeof *v);

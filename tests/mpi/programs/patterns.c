@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Alltoallv and Alltoallw with the patterns that break protocols, again and again, also changing on some ranks only:
+/* Alltoallv and Alltoallw with patterns that are hard for protocols, repeated, and changed on some ranks only:
  * patterns [calls]. Prints "fine" on rank 0. */
 #include <mpi.h>
 #include <stdio.h>
@@ -17,10 +17,10 @@ static int bytes(int kind, int source, int target, int turn) {
     case 0: return 1 + (int)(mix % 50);                              /* short */
     case 1: return 20000;                                            /* uniform */
     case 2: return target < 2 ? 300000 : 0;                          /* hot spots, and many zero rows of receives */
-    case 3: return source == 0 ? 150000 : 0;                         /* one sends to all; the others to nobody */
+    case 3: return source == 0 ? 150000 : 0;                         /* one rank sends to all; the others to nobody */
     case 4: return (target - source + size) % size <= 1 ? 70001 : 0; /* banded, and to oneself */
     case 5: return mix % 3 == 0 ? (int)(mix % 100003) : (int)(mix % 3) * 100;             /* random, short and long */
-    case 6: return source == target ? 50000 : 0;                                          /* oneself alone */
+    case 6: return source == target ? 50000 : 0;                                          /* only to oneself */
     case 7: return (source + turn) % 3 == 0 && target == size - 1 ? 40000 + turn : 16384; /* changes on some ranks */
     default: return 0;                                                                    /* nothing */
   }
@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
   for (int kind = 0; kind < KINDS; kind++)
     for (int turn = 0; turn < calls; turn++) exchange(kind, turn, 0);
   for (int kind = 0; kind < KINDS; kind++) exchange(kind, 0, 1);
-  /* All kinds by turns, no two calls alike. */
+  /* All kinds take turns, so that no two calls in a row are alike. */
   for (int turn = 0; turn < 3 * KINDS; turn++) exchange(turn * 4 % KINDS, turn, 0);
   int all = 0;
   MPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

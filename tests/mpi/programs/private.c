@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens argv[1], a library that is linked to MPI, privately, and lets it work: as Python does with its extensions. */
+/* Opens argv[1], a library that is linked to MPI, privately and calls it, as Python does with its extensions. */
 #include <dlfcn.h>
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Topologies with reorder = 1: whoever gets which rank, all that MPI says of the new communicator must hold.
+// Topologies with reorder = 1: whichever process gets which rank, all that MPI reports of the new communicator must
+// hold.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static void show(const char* what, MPI_Comm comm) {
   fflush(stdout);
 }
 
-/* What each process of the new communicator was before, by its new rank. */
+/* Returns the old rank of each process of the new communicator, by its new rank. */
 static int old_of(MPI_Comm comm, int rank) {
   int ranks, result;
   MPI_Comm_size(comm, &ranks);
@@ -73,7 +74,7 @@ static void grid(MPI_Comm from, int rows, int columns, int periodic, const char*
   MPI_Comm_free(&comm);
 }
 
-/* A ring, by the declarations of all ranks. */
+/* A ring that all ranks declare. */
 static void graph(void) {
   int* index = malloc(sizeof(int) * (size_t)size);
   int* edges = malloc(sizeof(int) * (size_t)size * 2);
@@ -98,8 +99,8 @@ static void graph(void) {
   free(edges);
 }
 
-/* Rank r sends to r + 1 with weight 10 r + 1, and rank 0 also to all others; the last sends nothing in the weighted
- * one. */
+/* Rank r sends to r + 1 with weight 10 r + 1, and rank 0 to all others too; in the weighted graph the last rank sends
+ * nothing. */
 static int targets_of(int rank, int weighted, int* targets, int* weights) {
   int n = 0;
   if (weighted && rank == size - 1) return 0;
@@ -183,7 +184,7 @@ static void distributed(int weighted) {
   for (int i = 0; i < 2; ++i) free(lists[i]);
 }
 
-/* Wrong arguments stay the library's business, and leave nobody behind. */
+/* Wrong arguments are left to the library, and no rank hangs. */
 static void refused(void) {
   MPI_Comm comm = MPI_COMM_NULL;
   const int large[2] = {size, 2}, periods[2] = {0, 0};
@@ -223,7 +224,7 @@ int main(int argc, char** argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &from);
   MPI_Comm_create_keyval(copied, MPI_COMM_NULL_DELETE_FN, &key, NULL);
   MPI_Comm_set_attr(from, key, &key);
-  /* What is sent to build a communicator must not be taken for the program's messages. */
+  /* Messages that build a communicator must not be taken for the program's messages. */
   MPI_Irecv(&token, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &pending);
   grid(from, 1, size, 1, "ring");
   grid(from, 1, size, 0, "line");

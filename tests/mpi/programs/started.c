@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Persistent messages of one tag, long and short ones and such to nobody, all started by one call: they must match in
-// the order in which the library starts them, in which they stand. "verified" where they do.
+// Persistent messages of one tag, long, short, and to MPI_PROC_NULL, all started by one call. They must match in the
+// order of the requests, in which the library starts them. Prints "verified" if they do.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { longest = 6000, rounds = 20, kinds = 4 };
-static const int counts[kinds] = {longest, 0, 3, longest - 1};  // 0: to nobody
+static const int counts[kinds] = {longest, 0, 3, longest - 1};  // 0: to MPI_PROC_NULL
 static double out[kinds][longest], in[kinds][longest];
 
 int main(int argc, char** argv) {
