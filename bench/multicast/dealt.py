@@ -15,6 +15,7 @@ from typing import Any
 
 from antiphon.bench import benchmark
 from antiphon.bench.places import InLab
+from antiphon.bench.tables import benchmark_table
 from antiphon.lab import Lab, RunResult, load_cluster
 from antiphon.mpi import by_name
 from antiphon.output import tables
@@ -49,7 +50,7 @@ def main() -> None:
     with DealtLab(load_cluster(args.cluster)) as lab:
         place = InLab(lab)
         results = benchmark.run(place, by_name(args.mpi), lab.spec.nodes, plan, lambda _event: None)
-        tables.print_wide(tables.benchmark_table(results, place.describe()))
+        tables.print_wide(benchmark_table(results, place.describe()))
     args.output.write_text(json.dumps({"results": results.rows()}, indent=1) + "\n", encoding="utf-8")
 
 

@@ -14,6 +14,7 @@ from antiphon.bench.codec_bench import Cell, Plan, Results
 from antiphon.codec.messages import is_message_file
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.output import tables
+from antiphon.units import parse_rate, parse_size
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -44,8 +45,6 @@ def add_arguments(group: Any) -> None:
 
 def plan_of(args: argparse.Namespace, known: Sequence[str], default_bytes: str, default_modes: str) -> Plan:
     """What the options ask to measure. The defaults are those of collectives, the very objects where none was given."""
-    from antiphon.units import parse_rate, parse_size
-
     for file in args.messages:
         if not is_message_file(file):
             raise AntiphonError(f"{file}: is no message file", hint="`antiphon compress-test` takes any data")

@@ -10,14 +10,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from antiphon.errors import EXIT_FAILURE, AntiphonError
+from antiphon.lab import ClusterSpec, Lab, Uplink, recipes
 from antiphon.model import limits
 from antiphon.mpi import Mpi, launch
-
-if TYPE_CHECKING:
-    from antiphon.lab import ClusterSpec, Lab, Uplink
 
 
 @dataclass(frozen=True)
@@ -164,8 +162,6 @@ class InLab:
         return f"lab {self.lab.spec.name}: {self.lab.spec.summary()}"
 
     def transport(self, mpi: Mpi) -> str:
-        from antiphon.lab import recipes
-
         return recipes.choose_transport(mpi, self._transport)
 
     def network(self, node_of_rank: Sequence[int]) -> limits.Network | None:

@@ -15,6 +15,7 @@ from antiphon.bench import codec_bench
 from antiphon.codec import break_even
 from antiphon.errors import AntiphonError
 from antiphon.output import tables
+from antiphon.trace import Trace
 
 #: Point-to-point calls that send, and collectives whose blocks would be encoded.
 SENDING = re.compile(
@@ -90,12 +91,6 @@ def measured_speed() -> Speed:
 
 def report(path: Path, bytes_per_s: float, as_json: bool) -> int:
     """Reads the trace and prints."""
-    try:
-        from antiphon.trace import Trace
-    except ImportError:
-        raise AntiphonError(
-            "this installation reads no traces", hint="give FILEs of messages: `antiphon run --capture`"
-        ) from None
     trace = Trace.load(path)
     speed = measured_speed()
     found = classes((size for rank in trace.ranks for size in sizes(rank.calls)), bytes_per_s, speed)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import model, output
+from antiphon.draw import curves
 from antiphon.errors import AntiphonError
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 from antiphon.traffic import libraries
@@ -192,8 +193,6 @@ def _cell_text(e: Compared) -> str:
 
 def draw(comparison: Comparison, path: Path) -> None:
     """Predicted over measured times, a colour a collective."""
-    from antiphon.draw import curves
-
     groups = {
         name: [(e.measured_s, e.predicted_s) for e in found] for name, found in comparison.by("collective").items()
     }

@@ -11,9 +11,11 @@ from typing import Any
 from antiphon import output, patterns
 from antiphon.draw import gantt
 from antiphon.errors import AntiphonError
+from antiphon.model.limits import PAYLOAD_SHARE
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 from antiphon.patterns import compiled
 from antiphon.patterns.compiled import Bound, Compiled
+from antiphon.units import parse_rate
 
 MAX_SHOWN_PHASES = 40
 
@@ -66,9 +68,6 @@ def _plan(path: Path, fabric: dict[str, Any]) -> list[tuple[Compiled, Bound]]:
 
 
 def _fabric(args: argparse.Namespace, link_bits_per_s: int) -> dict[str, Any]:
-    from antiphon.model.limits import PAYLOAD_SHARE
-    from antiphon.units import parse_rate
-
     fabric: dict[str, Any] = {}
     if link_bits_per_s:
         fabric["link_bytes_per_s"] = int(link_bits_per_s * PAYLOAD_SHARE / 8)

@@ -10,6 +10,7 @@ from typing import Any
 from antiphon import output
 from antiphon.errors import AntiphonError
 from antiphon.output import tables
+from antiphon.trace import Trace
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Optimises and prints."""
-    from antiphon.trace import Trace
     from antiphon.traffic.joint import Optimiser
 
     if args.file is None:

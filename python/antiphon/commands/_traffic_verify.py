@@ -8,6 +8,7 @@ from typing import Any
 
 from antiphon import mpi, output
 from antiphon.commands import _options
+from antiphon.commands.bench import _size, open_place
 from antiphon.errors import AntiphonError
 from antiphon.output import tables
 
@@ -27,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measures, prints; exit code 1 if any link is off by more than the tolerance."""
     from antiphon.bench import verify
-    from antiphon.commands.bench import _size, open_place
     from antiphon.traffic.of_trace import COLLECTIVES
 
     chosen = mpi.by_name(args.mpi) if args.mpi else next(iter(mpi.discover()), None)

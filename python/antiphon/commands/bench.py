@@ -28,12 +28,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from antiphon import core, output, packed
+from antiphon import core, model, output, packed
 from antiphon import mpi as mpis
 from antiphon.bench import benchmark, codec_tables, places
+from antiphon.bench.tables import algorithm_lines, benchmark_table, mean_lines
 from antiphon.commands import _bench_patterns, _options
 from antiphon.errors import EXIT_FAILURE, AntiphonError
+from antiphon.lab import DEFAULT_CLUSTER, Lab, load_cluster, state
 from antiphon.output import tables
+from antiphon.units import parse_rate, parse_size
 
 #: What is measured unless something is named: those that real programs use most.
 USUAL = (
@@ -185,7 +188,7 @@ def _list(args: argparse.Namespace) -> int:
     if args.json:
         _write_json(args.json, {"algorithms": [dataclasses.asdict(a) for a in listed]})
     else:
-        sys.stdout.write("\n".join(tables.algorithm_lines(listed)) + "\n")
+        sys.stdout.write("\n".join(algorithm_lines(listed)) + "\n")
     return 0
 
 
@@ -206,8 +209,6 @@ def make_plan(args: argparse.Namespace) -> benchmark.Plan:
 
 
 def _size(text: str) -> int:
-    from antiphon.units import parse_size
-
     try:
         return 0 if text.strip() == "0" else parse_size(text)
     except ValueError as error:
@@ -250,8 +251,6 @@ def open_place(args: argparse.Namespace) -> Iterator[places.Place]:
         raise AntiphonError(
             "--hostfile, --link-rate and --launcher-args are not for a lab", hint="leave them or --lab away"
         )
-    from antiphon.lab import DEFAULT_CLUSTER, Lab, load_cluster, state
-
     running = {record["name"] for record in state.list_labs()}
     lab = Lab.attach(args.lab) if args.lab in running else Lab(load_cluster(args.lab or DEFAULT_CLUSTER))
     with lab:
@@ -259,8 +258,6 @@ def open_place(args: argparse.Namespace) -> Iterator[places.Place]:
 
 
 def _rate(text: str) -> float:
-    from antiphon.units import parse_rate
-
     try:
         return parse_rate(f"{text}bit" if text.isdigit() else text)
     except ValueError as error:
@@ -294,8 +291,8 @@ def _progress(label: str, total: int) -> Iterator[Callable[[Mapping[str, Any]], 
 
 
 def _show(results: benchmark.Results, place: places.Place) -> None:
-    tables.print_wide(tables.benchmark_table(results, place.describe()))
-    for line in tables.mean_lines(results):
+    tables.print_wide(benchmark_table(results, place.describe()))
+    for line in mean_lines(results):
         output.stdout().print(line, soft_wrap=True)
     for collective, size, contender, why in results.skipped:
         output.stderr().print(f"left out: {collective} {tables.bytes_text(size)} {contender}: {why}", soft_wrap=True)
@@ -333,7 +330,6 @@ def _read_results(file: Path) -> list[dict[str, Any]]:
 
 def _predicted(args: argparse.Namespace, measured: list[list[dict[str, Any]]]) -> int:
     """`measured`: files of results, all of one profile's machine or each of its own."""
-    from antiphon import model
     from antiphon.bench import validation
 
     paths: list[Path] = args.predict or []

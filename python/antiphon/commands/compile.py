@@ -19,8 +19,11 @@ from typing import Any
 
 from antiphon import output
 from antiphon.errors import AntiphonError
+from antiphon.model.limits import PAYLOAD_SHARE
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 from antiphon.patterns import compiled, repeating
+from antiphon.trace import Trace
+from antiphon.units import parse_rate
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,8 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compiles a trace."""
-    from antiphon.trace import Trace
-
     if args.min_calls < 1:
         raise AntiphonError(f"--min-calls {args.min_calls}: must be at least 1")
     if args.output.exists() and not args.force:
@@ -64,9 +65,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _link_bytes_per_s(text: str) -> int:
-    from antiphon.model.limits import PAYLOAD_SHARE
-    from antiphon.units import parse_rate
-
     try:
         return int(parse_rate(f"{text}bit" if text.isdigit() else text) * PAYLOAD_SHARE / 8)
     except ValueError as error:

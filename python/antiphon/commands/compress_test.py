@@ -13,18 +13,20 @@ of the same size are taken for steps of one quantity, which are predicted from e
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from antiphon import output
-from antiphon.bench import codec_bench
+from antiphon.bench import codec_bench, trace_sizes
 from antiphon.bench.codec_bench import Cell
 from antiphon.codec import break_even, messages
 from antiphon.codec.break_even import Gain
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.output import tables
+from antiphon.units import parse_rate, parse_size
 
 #: Antiphon's own, which `antiphon run --compress` uses.
 OURS = "antiphon"
@@ -83,8 +85,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _network(args: argparse.Namespace) -> float | None:
     """Bytes a second for one rank; None where it was not said."""
-    from antiphon.units import parse_rate, parse_size
-
     try:
         args.message_bytes = parse_size(str(args.message_bytes))
         if args.link_rate:
@@ -96,8 +96,6 @@ def _network(args: argparse.Namespace) -> float | None:
 
 def _share_of_profile(path: Path) -> float:
     """A node's port over the ranks that share it."""
-    import json
-
     try:
         profile = json.loads(path.read_text(encoding="utf-8"))
         ports = [node["port_bytes_per_s"] for node in profile["topology"]["nodes"]]
@@ -214,8 +212,6 @@ def _bits(bytes_per_s: float) -> str:
 
 
 def _of_trace(args: argparse.Namespace, bytes_per_s: float | None) -> int:
-    from antiphon.bench import trace_sizes
-
     if bytes_per_s is None:
         raise AntiphonError("a trace has sizes only: the network must be known", hint="give --link-rate or --profile")
     return trace_sizes.report(args.trace, bytes_per_s, args.json)

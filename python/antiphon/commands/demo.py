@@ -20,6 +20,7 @@ from antiphon import output
 from antiphon.bench.demonstration import EXAMPLES, Demonstration, usual_ranks
 from antiphon.bench.places import Here, InLab, Place
 from antiphon.errors import AntiphonError
+from antiphon.lab import Lab, load_cluster
 from antiphon.output import tables
 
 if TYPE_CHECKING:
@@ -67,8 +68,6 @@ def run(args: argparse.Namespace) -> int:
 @contextlib.contextmanager
 def _open_place(args: argparse.Namespace) -> Iterator[tuple[Place, int]]:
     """A lab, which is gone afterwards; or this machine, where there can be none."""
-    from antiphon.lab import Lab, load_cluster
-
     lab = None if args.here else Lab(load_cluster(args.cluster))
     if lab is not None:
         output.stderr().print(f"emulated cluster {lab.spec.name}: {lab.spec.summary()}")

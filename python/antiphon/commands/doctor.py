@@ -14,7 +14,9 @@ import sys
 from pathlib import Path
 
 from antiphon import output
-from antiphon.checks import FAIL, Check
+from antiphon.checks import FAIL, Check, machine, multicast
+from antiphon.checks import mpi as mpi_checks
+from antiphon.mpi import discover
 
 COLORS = {"ok": "32", "warn": "33", "fail": "31"}
 
@@ -27,10 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Shows each line as soon as it is known."""
-    from antiphon.checks import machine, multicast
-    from antiphon.checks import mpi as mpi_checks
-    from antiphon.mpi import discover
-
     mpis = discover()
     found = []
     for line in itertools.chain(mpi_checks.checks(mpis), machine.checks(), multicast.checks(args.profile)):

@@ -13,6 +13,7 @@ time the bytes need on such a network when messages are cut into pieces, over th
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,16 +22,17 @@ from antiphon import core, model, output
 from antiphon.commands import _explain_phases
 from antiphon.draw import rounds
 from antiphon.errors import AntiphonError
+from antiphon.explain import svg
 from antiphon.explain.comparison import DISAGREE, Comparison, compare
 from antiphon.explain.explanation import MAX_DRAWN_RANKS, MAX_REPLAYED_RANKS, Call, Cost, Explanation, explain
+from antiphon.explain.options import ASSUMED_RATE, call_of_options, link_rate
 from antiphon.model import limits
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
+from antiphon.units import format_rate
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Assumed where --link-rate does not say it: the table of rules needs one.
-ASSUMED_RATE = "1gbit"
 #: A plan does not say for which rate it was made: what `antiphon compile` takes unless told.
 COMPILED_RATE = "100mbit"
 LABEL_WIDTH = 13
@@ -65,8 +67,8 @@ def run(args: argparse.Namespace) -> int:
         raise AntiphonError(f"{args.svg} exists", hint="--force overwrites it")
     if args.pattern or args.plan:
         assumed = COMPILED_RATE if args.plan else ASSUMED_RATE
-        return _explain_phases.run(args, _rate(args.link_rate or assumed))
-    call = make_call(args)
+        return _explain_phases.run(args, link_rate(args.link_rate or assumed))
+    call = call_of_options(args)
     profile = model.read_profile(args.profile)
     explanation = explain(call, args.algorithm, profile)
     comparison = compare(call, profile) if profile else None
@@ -84,66 +86,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def make_call(args: argparse.Namespace) -> Call:
-    """The call that the options describe."""
-    known = {c.name: c for c in core.collectives()}
-    if args.collective is None or args.ranks is None:
-        raise AntiphonError("a collective and --ranks, or --pattern, or --plan are needed",
-                            hint="antiphon explain alltoall --ranks 16 --bytes 64k, or see --help")  # fmt: skip
-    collective = known.get(args.collective)
-    if collective is None:
-        raise AntiphonError(f"{args.collective!r} is not a collective that Antiphon schedules",
-                            hint=f"there are: {', '.join(known)}")  # fmt: skip
-    for option, value in (("--ranks", args.ranks), ("--ranks-per-node", args.ranks_per_node)):
-        if value < 1:
-            raise AntiphonError(f"{option} {value}: must be at least 1")
-    if not 0 <= args.root < args.ranks:
-        raise AntiphonError(f"--root {args.root}: not one of the ranks 0 … {args.ranks - 1}")
-    if args.bytes is None and args.collective != "barrier":
-        raise AntiphonError("--bytes is missing",
-                            hint=f"antiphon explain {args.collective} --ranks {args.ranks} --bytes 64k")  # fmt: skip
-    element_bytes = _element_bytes(args, collective)
-    size = 0 if args.collective == "barrier" else _size(args.bytes)
-    if size % element_bytes:
-        raise AntiphonError(f"--bytes {size}: not a multiple of the element's {element_bytes} bytes",
-                            hint="name the element's size with --element-bytes")  # fmt: skip
-    return Call(args.collective, args.ranks, args.ranks_per_node, size, args.root, element_bytes,
-                not args.ordered, _rate(args.link_rate or ASSUMED_RATE), args.mpi)  # fmt: skip
-
-
-def _element_bytes(args: argparse.Namespace, collective: core.Collective) -> int:
-    if collective.is_reduction:
-        value = 8 if args.element_bytes is None else int(args.element_bytes)
-        if not 1 <= value <= 65536:
-            raise AntiphonError(f"--element-bytes {value}: not within 1 … 65536")
-        return value
-    for option, given in (("--element-bytes", args.element_bytes is not None), ("--ordered", args.ordered)):
-        if given:
-            raise AntiphonError(f"{option} is for reductions, which {collective.name} is not")
-    return 1
-
-
-def _size(text: str) -> int:
-    from antiphon.units import parse_size
-
-    try:
-        return 0 if text.strip() == "0" else parse_size(text)
-    except ValueError as error:
-        raise AntiphonError(f"--bytes: {error}") from None
-
-
-def _rate(text: str) -> int:
-    from antiphon.units import parse_rate
-
-    try:
-        return 0 if text == "unknown" else parse_rate(f"{text}bit" if text.isdigit() else text)
-    except ValueError as error:
-        raise AntiphonError(f"--link-rate: {error}", hint="`--link-rate unknown` is possible too") from None
-
-
 def _write_svg(explanation: Explanation, path: Path) -> None:
-    from antiphon.draw import svg
-
     cost = explanation.cost
     if cost is None or not cost.wire.transfers:
         why = f"more than {MAX_DRAWN_RANKS} ranks" if explanation.call.ranks > MAX_DRAWN_RANKS else "no messages"
@@ -175,8 +118,6 @@ def _show(explanation: Explanation, assumed: bool) -> None:
 
 
 def _heading(call: Call, assumed: bool) -> str:
-    from antiphon.units import format_rate
-
     size = "" if call.collective == "barrier" else f" of {bytes_text(call.bytes)}"
     rate = f"{format_rate(call.link_bits_per_s)} links" if call.link_bits_per_s else "links of unknown rate"
     root = next((f", root {call.root}" for c in core.collectives() if c.name == call.collective and c.has_root), "")
@@ -186,8 +127,6 @@ def _heading(call: Call, assumed: bool) -> str:
 
 def _fact(console: Console, label: str, text: str, width: int, style: str = "") -> None:
     """A labelled line; long texts go on below themselves."""
-    import textwrap
-
     from rich.text import Text
 
     lines = textwrap.wrap(text, width - LABEL_WIDTH - 2, break_on_hyphens=False) or [""]

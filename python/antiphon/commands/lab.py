@@ -20,15 +20,17 @@ import os
 import sys
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from antiphon import output
 from antiphon.commands import _options
 from antiphon.errors import EXIT_USAGE, AntiphonError
-
-if TYPE_CHECKING:
-    from antiphon.lab import ClusterSpec
-    from antiphon.mpi import Mpi
+from antiphon.lab import ClusterSpec, Lab, Loss, load_cluster, state, take_down
+from antiphon.lab.clusters import DEFAULT_CLUSTER, cluster_names, spec_from_dict
+from antiphon.mpi import Mpi
+from antiphon.mpi.launch import rank_environment
+from antiphon.mpi.program import find_mpi
+from antiphon.placement import Placement
 
 DEFAULT_NAME = "lab"
 _CLUSTER_OPTIONS = (
@@ -90,8 +92,6 @@ def _add_down(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
-    from antiphon.lab.clusters import DEFAULT_CLUSTER, cluster_names
-
     group = parser.add_argument_group("the cluster")
     add = group.add_argument
     add(
@@ -123,8 +123,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _up(args: argparse.Namespace) -> int:
-    from antiphon.lab import Lab
-
     lab = Lab(_spec(args), args.name)
     started = time.monotonic()
     lab.up(keep=True)
@@ -139,10 +137,6 @@ def _up(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from antiphon.lab import Lab
-    from antiphon.mpi.program import find_mpi
-    from antiphon.placement import Placement
-
     mpi = find_mpi(args.program, args.mpi)
     env = _rank_env(args, mpi)
     placement = Placement.load(args.placement) if args.placement else None
@@ -178,8 +172,6 @@ def _say(text: str) -> None:
 
 def _rank_env(args: argparse.Namespace, mpi: Mpi) -> dict[str, str]:
     """What ranks get and the launcher does not."""
-    from antiphon.mpi.launch import rank_environment
-
     if not args.plain:
         return rank_environment(mpi, _options.settings(args), os.environ)
     given = [name for name in ("profile", "summary", "force", "off") if getattr(args, name)]
@@ -190,8 +182,6 @@ def _rank_env(args: argparse.Namespace, mpi: Mpi) -> dict[str, str]:
 
 
 def _exec(args: argparse.Namespace) -> int:
-    from antiphon.lab import Lab
-
     lab = Lab.attach(args.name or _only_lab()["name"])
     result = lab.execute(args.node, [args.program, *args.args], capture=args.json)
     if args.json:
@@ -207,9 +197,6 @@ def _result_json(result: Any) -> dict[str, Any]:
 
 
 def _status(args: argparse.Namespace) -> int:
-    from antiphon.lab import state
-    from antiphon.lab.clusters import spec_from_dict
-
     labs = state.list_labs()
     if args.json:
         output.print_json(labs)
@@ -230,8 +217,6 @@ def _status(args: argparse.Namespace) -> int:
 
 
 def _down(args: argparse.Namespace) -> int:
-    from antiphon.lab import state, take_down
-
     labs = state.list_labs()  # also removes what a killed lab left
     if not args.all and args.name is None and not labs:
         chosen = []
@@ -258,8 +243,6 @@ def _named(labs: list[dict[str, Any]], name: str) -> dict[str, Any]:
 
 
 def _only_lab() -> dict[str, Any]:
-    from antiphon.lab import state
-
     labs = state.list_labs()
     if len(labs) == 1:
         return labs[0]
@@ -270,8 +253,6 @@ def _only_lab() -> dict[str, Any]:
 
 def _spec(args: argparse.Namespace) -> ClusterSpec:
     """The cluster that the options describe."""
-    from antiphon.lab import DEFAULT_CLUSTER, Loss, load_cluster
-
     spec = load_cluster(args.cluster or DEFAULT_CLUSTER)
     loss = spec.loss
     if args.loss is not None:

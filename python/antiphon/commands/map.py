@@ -22,6 +22,7 @@ from typing import Any
 from antiphon import core, output
 from antiphon.errors import AntiphonError
 from antiphon.placement import Placement, launchers
+from antiphon.profile import write_atomically
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -164,8 +165,6 @@ def _write(args: argparse.Namespace, placement: Placement) -> None:
 
 
 def _write_for_launcher(args: argparse.Namespace, placement: Placement, beside: Path) -> None:
-    from antiphon.profile import write_atomically
-
     written = launchers.write(args.launcher, placement)
     _refuse_overwriting(args.output, args)
     write_atomically(args.output, written.text.encode())

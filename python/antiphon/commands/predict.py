@@ -15,9 +15,11 @@ import dataclasses
 from pathlib import Path
 
 from antiphon import core, model, output
+from antiphon.draw import curves
 from antiphon.errors import AntiphonError
 from antiphon.model import limits
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
+from antiphon.units import parse_rate, parse_size
 
 DEFAULT_RATE = "1gbit"
 #: So many ranks, over all parameters that are tried, are evaluated for each algorithm.
@@ -64,8 +66,6 @@ def run(args: argparse.Namespace) -> int:
     sweep = None if args.no_sweep else _sweep(args, machine)
     crossings = _crossings(args, machine, sweep) if sweep else []
     if args.svg:
-        from antiphon.draw import curves
-
         curves.svg(_chart(args, sweep or one), args.svg)
     if args.json:
         output.print_json(_json(one, sweep, crossings))
@@ -76,8 +76,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _machine(args: argparse.Namespace) -> model.Machine:
-    from antiphon.units import parse_rate
-
     known = {c.name for c in core.collectives()}
     if args.collective not in known:
         raise AntiphonError(f"no collective named {args.collective!r}", hint=f"there are {', '.join(sorted(known))}")
@@ -96,8 +94,6 @@ def _machine(args: argparse.Namespace) -> model.Machine:
 
 
 def _size(text: str, option: str) -> int:
-    from antiphon.units import parse_size
-
     try:
         return 0 if text.strip() == "0" else parse_size(text)
     except ValueError as error:
@@ -140,8 +136,6 @@ def _crossings(args: argparse.Namespace, machine: model.Machine, sweep: model.Sw
 
 
 def _chart(args: argparse.Namespace, sweep: model.Sweep):  # type: ignore[no-untyped-def]
-    from antiphon.draw import curves
-
     lines: dict[str, list[tuple[int, float]]] = {}
     for size, predictions in sorted(sweep.sizes.items()):
         for p in predictions:
@@ -188,8 +182,6 @@ def _show(args: argparse.Namespace, machine: model.Machine, size: int, one: mode
 def _show_sweep(args: argparse.Namespace, sweep: model.Sweep | None, crossings: list[tuple[int, str, str]]) -> None:
     if sweep is None:
         return
-    from antiphon.draw import curves
-
     console = output.stdout()
     first = min(sweep.sizes)
     console.print(f"fastest from {bytes_text(first)}: {sweep.sizes[first][0].algorithm}", soft_wrap=True)

@@ -26,6 +26,7 @@ from antiphon.errors import AntiphonError
 from antiphon.mpi import launch
 from antiphon.output import tables
 from antiphon.probe import recording
+from antiphon.probe.curves import at
 from antiphon.probe.session import Event, Session
 
 WHAT = {
@@ -171,8 +172,6 @@ def _tell(document: dict[str, Any], path: Path) -> None:
     table = tables.new_table()
     for heading in ("link", "L", "os", "or", "g(0)", "g(64 KiB)", "MB/s", "eager to"):
         table.add_column(heading, justify="left" if heading == "link" else "right")
-    from antiphon.probe.curves import at
-
     for entry in document["link_classes"]:
         of = lambda key, size, entry=entry: tables.time_text(at([tuple(p) for p in entry[key]], size))  # noqa: E731
         eager = entry.get("eager_bytes")

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from antiphon import output, profile, report
 from antiphon.errors import AntiphonError
+from antiphon.report import html
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +41,6 @@ def run(args: argparse.Namespace) -> int:
         return _list(args)
     if args.document is None:
         raise AntiphonError("no document is named", hint="for example: antiphon report machine.json")
-    from antiphon.report import html
-
     page = report.page_of(args.document, args.machine, args.placement)
     target = args.output or args.document.with_name(args.document.name.removesuffix(".gz")).with_suffix(".html")
     if target.exists() and not args.force:

@@ -28,6 +28,7 @@ from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi
 from antiphon.mpi.launch import Launch, launch_command, rank_environment, read_hostfile, srun_command
 from antiphon.mpi.program import find_mpi
+from antiphon.placement import Placement, launchers, launching
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,8 +106,6 @@ def _apply(args: argparse.Namespace) -> None:
 
 def _placed(args: argparse.Namespace, mpi: Mpi, argv: list[str], env: dict[str, str], extra: list[str]) -> Launch:
     """The launch that puts each rank where the placement wants it."""
-    from antiphon.placement import Placement, launchers, launching
-
     by_srun = args.n is None and bool(os.environ.get("SLURM_JOB_ID"))
     launcher = "slurm" if by_srun else launchers.of_mpi(mpi)
     told = launching.tell(launcher, Placement.load(args.placement), args.n, args.hostfile)

@@ -21,6 +21,8 @@ from pathlib import Path
 from antiphon import output
 from antiphon.commands import run as run_command
 from antiphon.errors import AntiphonError
+from antiphon.trace import summary as trace_summary
+from antiphon.trace.writer import join_parts, parts_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,8 +48,6 @@ def run(args: argparse.Namespace) -> int:
     if args.recover is not None:
         return recover(args.recover)
     if args.show is not None:
-        from antiphon.trace import summary as trace_summary
-
         rows = trace_summary.summarise(args.show)
         output.print_json(rows) if args.json else trace_summary.print_summary(rows)
         return 0
@@ -80,8 +80,6 @@ def record(args: argparse.Namespace) -> int:
 
 def after(path: Path, code: int) -> int:
     """Says what became of the trace."""
-    from antiphon.trace.writer import join_parts, parts_of
-
     code = 128 - code if code < 0 else code
     if path.is_file():
         output.stderr().print(f"trace: {path} ({path.stat().st_size} bytes)", soft_wrap=True)
@@ -97,8 +95,6 @@ def after(path: Path, code: int) -> int:
 
 def recover(path: Path) -> int:
     """Joins the parts of a trace that was not written."""
-    from antiphon.trace.writer import join_parts
-
     if path.exists():
         raise AntiphonError(f"{path} is there already", hint="--recover is for a trace that was never written")
     there, size = join_parts(path)

@@ -22,6 +22,8 @@ from typing import Any
 from antiphon import output
 from antiphon.commands import _traffic_joint, _traffic_verify
 from antiphon.errors import AntiphonError
+from antiphon.output import tables
+from antiphon.trace import MAGIC, Trace
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +66,6 @@ def run(args: argparse.Namespace) -> int:
 
 def read(args: argparse.Namespace) -> Any:
     """The traffic that the arguments name: of a trace, or from a file."""
-    from antiphon.trace import MAGIC, Trace
     from antiphon.traffic import Traffic
     from antiphon.traffic.of_trace import Window, of_trace, phases_of
 
@@ -97,8 +98,6 @@ def _libraries(as_json: bool) -> int:
 
 
 def _show(found: Any, path: Path) -> None:
-    from antiphon.output import tables
-
     where = f"{found.ranks} ranks on {len(set(found.header.get('nodes', [])))} nodes"
     output.stdout().print(
         f"{path}: {where}; collectives as {found.header.get('library', '?')} sends them", soft_wrap=True

@@ -6,17 +6,15 @@ The core answers JSON requests through ctypes, so that one build serves every Py
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from antiphon.errors import AntiphonError
-
-if TYPE_CHECKING:
-    import ctypes
 
 LIBRARY = Path(__file__).parent.parent / "lib" / "libantiphon_core.so"
 
@@ -276,15 +274,11 @@ def _rows(cells: Sequence[int], size: int) -> tuple[tuple[int, ...], ...]:
 
 
 def _string_at(pointer: int) -> bytes:
-    import ctypes
-
     return ctypes.string_at(pointer)
 
 
 @functools.lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL:
-    import ctypes
-
     try:
         library = ctypes.CDLL(str(LIBRARY))
     except OSError as error:

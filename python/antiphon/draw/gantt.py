@@ -5,12 +5,9 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from antiphon.output.tables import bytes_text, time_text
-
-if TYPE_CHECKING:
-    from antiphon.patterns.compiled import TimedPart
+from antiphon.patterns.compiled import TimedPart
 
 #: Rows beyond these are left out in the terminal.
 MAX_ROWS = 32

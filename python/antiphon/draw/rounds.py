@@ -9,12 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from antiphon.core import RoundTraffic, Transfer
 from antiphon.output.tables import bytes_text
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-    from antiphon.core import RoundTraffic, Transfer
 
 LEGEND = "→ sends to   ← receives from   ↔ both with   ∘ token to   + and more   · nothing"
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from antiphon import core
 from antiphon.errors import AntiphonError
+from antiphon.explain.options import call_of_options
 from antiphon.exporters import Exported, _goal_reader
 
 SUMMARY = "GOAL: a collective's schedule for LogGOPSim and other simulators"
@@ -30,13 +31,11 @@ _MOST_PIECES = 4_000_000
 
 def export_schedule(args: argparse.Namespace) -> Exported:
     """The schedule that the options name."""
-    from antiphon.commands import explain
-
     if args.collective is None or args.ranks is None:
         raise AntiphonError(
             "--to goal needs a collective and --ranks", hint="antiphon export --to goal alltoall --ranks 16 --bytes 64k"
         )
-    call = explain.make_call(
+    call = call_of_options(
         argparse.Namespace(
             collective=args.collective,
             ranks=args.ranks,

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from antiphon import mpi
 from antiphon.errors import AntiphonError
 from antiphon.exporters import Exported, Options, version_of
 from antiphon.exporters import _csel as csel
@@ -119,8 +120,6 @@ def export(profile: Mapping[str, Any], options: Options) -> Exported:
 
 
 def _installed(version: str) -> Path:
-    from antiphon import mpi
-
     found = next((m for m in mpi.discover() if m.family == "mpich" and m.abi == "mpich" and m.version == version), None)
     if found is None:
         raise AntiphonError(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.errors import AntiphonError
+from antiphon.units import parse_size
 
 VERSION = 1
 SEED = 20240229
@@ -115,8 +116,6 @@ GENERATORS = {
 
 def named(text: str, size: int, seed: int = SEED) -> Pattern:
     """A pattern for `size` ranks from KIND[:BYTES], or from a file."""
-    from antiphon.units import parse_size
-
     kind, _, block = text.partition(":")
     generator = GENERATORS.get(kind)
     if generator is None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import __version__
+from antiphon.report import heat
 from antiphon.report.page import Chart, Page, Table
 
 ASSETS = Path(__file__).with_name("assets")
@@ -77,6 +78,4 @@ def _numeric(table: Table) -> list[bool]:
 
 
 def _heat_map(values: Any, labels: Any, texts: Any) -> str:
-    from antiphon.report import heat
-
     return heat.svg(values, labels, texts)

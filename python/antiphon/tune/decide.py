@@ -11,6 +11,7 @@ from typing import Any
 
 from antiphon.bench import stats
 from antiphon.bench.benchmark import Measurement
+from antiphon.output.tables import bytes_text
 from antiphon.tune.grid import UNSIZED
 
 LIBRARY = "library"
@@ -235,8 +236,6 @@ def _rule(span: Span, ranks: tuple[int, int], family: str, ranks_per_node: int, 
 
 def _why(span: Span, basis: str) -> str:
     """For people: what was gained where it was measured."""
-    from antiphon.output.tables import bytes_text
-
     first, last = span.verdicts[0], span.verdicts[-1]
     sizes = bytes_text(first.bytes) if first is last else f"{bytes_text(first.bytes)} to {bytes_text(last.bytes)}"
     where = f"{basis} on {first.ranks} ranks" + ("" if first.collective == "barrier" else f" at {sizes}")

@@ -14,6 +14,7 @@ from antiphon.bench.benchmark import Cell, CellPlan, Measurement
 from antiphon.bench.places import Place
 from antiphon.model import limits
 from antiphon.mpi import Mpi
+from antiphon.output.tables import bytes_text
 from antiphon.tune import contenders, decide, document, grid, library
 from antiphon.tune.contenders import Machine, Predictor
 from antiphon.tune.grid import Grid, Point
@@ -254,7 +255,6 @@ def _telling(measurements: Sequence[Measurement]) -> list[Measurement]:
 
 def not_covered(wanted: Grid, state: State, here: Surroundings) -> list[str]:
     """What the rules rest on no measurement for, for people."""
-    from antiphon.output.tables import bytes_text
 
     def named(points: Iterable[Point]) -> str:
         by_collective: dict[str, list[str]] = {}

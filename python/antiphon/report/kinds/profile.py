@@ -10,6 +10,7 @@ from typing import Any
 
 from antiphon import profile
 from antiphon.output.tables import bytes_text, ratio_text, time_text
+from antiphon.probe.curves import at
 from antiphon.report import tree
 from antiphon.report.page import Block, Chart, Drawing, HeatMap, Page, Section, Series, Table, Text
 
@@ -77,8 +78,6 @@ def _network(document: Mapping[str, Any]) -> Section:
 
 
 def _at_sizes(points: Sequence[Sequence[float]]) -> list[str]:
-    from antiphon.probe.curves import at
-
     curve = [(int(size), float(seconds)) for size, seconds in points]
     rate = max((size / seconds for size, seconds in curve if size >= 65536 and seconds > 0), default=0.0)
     return [*(time_text(at(curve, size)) for size in (0, 1024, 65536)), _rate(rate) if rate else "–"]

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from antiphon.errors import AntiphonError
 from antiphon.output.tables import bytes_text, time_text
 from antiphon.report import Recorded
 from antiphon.report.kinds import _network, _trace
 from antiphon.report.page import Block, HeatMap, Page, Section, Table, Text
+from antiphon.trace import Trace
 from antiphon.traffic import Edges, Part, Traffic
 from antiphon.traffic.edges import Array
 
@@ -30,7 +33,6 @@ def page(document: Recorded, path: Path) -> Page:
     """The whole report."""
     sections: list[Section] = []
     if document.kind == "trace":
-        from antiphon.trace import Trace
         from antiphon.traffic.of_trace import of_trace
 
         trace = Trace.load(path)
@@ -57,10 +59,6 @@ def page(document: Recorded, path: Path) -> Page:
 
 def _placed(path: Path, ranks: int) -> list[int]:
     """The node of each rank in a placement."""
-    import json
-
-    from antiphon.errors import AntiphonError
-
     try:
         nodes = json.loads(path.read_text(encoding="utf-8"))["node_of_rank"]
     except (OSError, ValueError, KeyError, TypeError) as error:

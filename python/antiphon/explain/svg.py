@@ -8,14 +8,11 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
 
+from antiphon.core import Transfer
+from antiphon.explain.explanation import Explanation
 from antiphon.model import limits
 from antiphon.output.tables import bytes_text, ratio_text, time_text
-
-if TYPE_CHECKING:
-    from antiphon.core import Transfer
-    from antiphon.explain.explanation import Explanation
 
 WIDTH = 1000
 LEFT, RIGHT, TOP, BOTTOM = 64, 36, 84, 60

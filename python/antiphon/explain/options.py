@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the collective call that a command's options describe."""
+
+from __future__ import annotations
+
+import argparse
+
+from antiphon import core
+from antiphon.errors import AntiphonError
+from antiphon.explain.explanation import Call
+from antiphon.units import parse_rate, parse_size
+
+#: Assumed where --link-rate does not say it: the table of rules needs one.
+ASSUMED_RATE = "1gbit"
+
+
+def call_of_options(args: argparse.Namespace) -> Call:
+    """The call that the options describe."""
+    known = {c.name: c for c in core.collectives()}
+    if args.collective is None or args.ranks is None:
+        raise AntiphonError("a collective and --ranks, or --pattern, or --plan are needed",
+                            hint="antiphon explain alltoall --ranks 16 --bytes 64k, or see --help")  # fmt: skip
+    collective = known.get(args.collective)
+    if collective is None:
+        raise AntiphonError(f"{args.collective!r} is not a collective that Antiphon schedules",
+                            hint=f"there are: {', '.join(known)}")  # fmt: skip
+    for option, value in (("--ranks", args.ranks), ("--ranks-per-node", args.ranks_per_node)):
+        if value < 1:
+            raise AntiphonError(f"{option} {value}: must be at least 1")
+    if not 0 <= args.root < args.ranks:
+        raise AntiphonError(f"--root {args.root}: not one of the ranks 0 … {args.ranks - 1}")
+    if args.bytes is None and args.collective != "barrier":
+        raise AntiphonError("--bytes is missing",
+                            hint=f"antiphon explain {args.collective} --ranks {args.ranks} --bytes 64k")  # fmt: skip
+    element_bytes = _element_bytes(args, collective)
+    size = 0 if args.collective == "barrier" else _size(args.bytes)
+    if size % element_bytes:
+        raise AntiphonError(f"--bytes {size}: not a multiple of the element's {element_bytes} bytes",
+                            hint="name the element's size with --element-bytes")  # fmt: skip
+    return Call(args.collective, args.ranks, args.ranks_per_node, size, args.root, element_bytes,
+                not args.ordered, link_rate(args.link_rate or ASSUMED_RATE), args.mpi)  # fmt: skip
+
+
+def _element_bytes(args: argparse.Namespace, collective: core.Collective) -> int:
+    if collective.is_reduction:
+        value = 8 if args.element_bytes is None else int(args.element_bytes)
+        if not 1 <= value <= 65536:
+            raise AntiphonError(f"--element-bytes {value}: not within 1 … 65536")
+        return value
+    for option, given in (("--element-bytes", args.element_bytes is not None), ("--ordered", args.ordered)):
+        if given:
+            raise AntiphonError(f"{option} is for reductions, which {collective.name} is not")
+    return 1
+
+
+def _size(text: str) -> int:
+    try:
+        return 0 if text.strip() == "0" else parse_size(text)
+    except ValueError as error:
+        raise AntiphonError(f"--bytes: {error}") from None
+
+
+def link_rate(text: str) -> int:
+    """Bits per second of --link-rate; 0 where it is unknown."""
+    try:
+        return 0 if text == "unknown" else parse_rate(f"{text}bit" if text.isdigit() else text)
+    except ValueError as error:
+        raise AntiphonError(f"--link-rate: {error}", hint="`--link-rate unknown` is possible too") from None

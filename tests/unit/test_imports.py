@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The packages of antiphon form layers: no import closes a circle, and few imports wait until a function runs."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import antiphon
+
+ROOT = Path(antiphon.__file__).parent
+MODULES = {
+    ".".join(file.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): ast.parse(file.read_text())
+    for file in sorted(ROOT.rglob("*.py"))
+}
+
+#: What a function or a block for type checkers may import, and why it does not stand at the top of the module.
+LATE = {
+    "elftools": "only the commands that look into programs need it",
+    "jinja2": "only reports in HTML need it",
+    "jsonschema": "takes 0.1 s to import; only commands that read a profile need it",
+    "matplotlib": "optional, and takes 0.5 s to import",
+    "numpy": "takes 0.1 s to import",
+    "plotext": "optional",
+    "tomllib": "Python 3.10 does not have it",
+    "tomli": "stands in for tomllib",
+    "rich": "takes 0.1 s to import; output in JSON does not need it",
+    "channel": "lab/agent.py is a script of its own, which puts its directory on the path first",
+    "antiphon.mapping": "imports NumPy",
+    "antiphon.traffic": "imports NumPy",
+    "antiphon.bench.validation": "imports NumPy",
+    "antiphon.bench.verify": "imports NumPy",
+    "antiphon.tune.modelled": "imports NumPy",
+}
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """The modules that a tree imports, whether at the top or inside functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (name if name in MODULES else node.module for name in names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def package_of(module: str) -> str:
+    """The package right below antiphon that a module belongs to."""
+    return module.split(".")[1] if "." in module else module
+
+
+def test_packages_import_one_another_without_cycles() -> None:
+    graph: dict[str, set[str]] = {}
+    for module, tree in MODULES.items():
+        used = {package_of(name) for name in imports(tree) if name in MODULES}
+        graph.setdefault(package_of(module), set()).update(used - {package_of(module), "antiphon"})
+    tuple(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError, which names the cycle
+
+
+def test_modules_import_one_another_without_cycles() -> None:
+    graph = {module: {name for name in imports(tree) if name in MODULES} for module, tree in MODULES.items()}
+    tuple(graphlib.TopologicalSorter(graph).static_order())
+
+
+def late_imports(tree: ast.Module) -> Iterator[str]:
+    """What is imported inside functions and in blocks for type checkers."""
+    for node in tree.body:
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from imports(node)
+
+
+def test_late_imports_have_a_reason() -> None:
+    unexplained = {
+        f"{module} imports {name}"
+        for module, tree in MODULES.items()
+        for name in late_imports(tree)
+        if not any(name == late or name.startswith(f"{late}.") for late in LATE)
+    }
+    assert unexplained == set()
+
+
+def test_every_reason_is_needed() -> None:
+    late = {name for tree in MODULES.values() for name in late_imports(tree)}
+    needless = [known for known in LATE if not any(name == known or name.startswith(f"{known}.") for name in late)]
+    assert needless == []
