@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from antiphon import mpi
-from antiphon.bench import places
+from antiphon.bench import testbed
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.lab import Lab, load_cluster
 from antiphon.mpi import launch
@@ -102,7 +102,7 @@ class Measurement:
             result = self._lab.mpirun(
                 self._mpi,
                 None,
-                ["sh", "-c", PINNED, "pinned", places.program(f"demo-{name}", self._mpi.abi), *words.split()],
+                ["sh", "-c", PINNED, "pinned", testbed.program(f"demo-{name}", self._mpi.abi), *words.split()],
                 env=env if with_us else {},
                 preload=[launch.preload_object(self._mpi.abi)] if with_us else [],
                 timeout_s=TIMEOUT_S,

@@ -17,8 +17,9 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from antiphon.bench import benchmark
-from antiphon.bench.places import InLab
+from antiphon.bench import collectives
+from antiphon.bench.results import MODES
+from antiphon.bench.testbed import LabTestbed
 from antiphon.lab import Lab, load_cluster
 from antiphon.mpi import Mpi, by_name
 
@@ -44,10 +45,10 @@ def counters(lab: Lab) -> dict[str, int]:
 def measure(lab: Lab, mpi: Mpi, contender: str, args: argparse.Namespace) -> dict[str, Any]:
     """Run one program in which nothing else happens."""
     collective, size, choice = contender.split(":", 2)
-    cell = benchmark.Cell(collective, int(size), 0, [args.mode], [choice])
+    cell = collectives.RaceCell(collective, int(size), 0, [args.mode], [choice])
     before = counters(lab)
-    plan = benchmark.CellPlan([cell], budget_s=args.budget, deadline_s=60)
-    results = benchmark.run(InLab(lab), mpi, args.n or lab.spec.ranks, plan, lambda event: None)
+    benchmark = collectives.Race([cell], budget_s=args.budget, deadline_s=60)
+    results = collectives.run(LabTestbed(lab), mpi, args.n or lab.spec.ranks, benchmark, lambda event: None)
     after = counters(lab)
     (result,) = results.measurements
     return {
@@ -72,7 +73,7 @@ def main() -> None:
     parser.add_argument("--mpi", default="openmpi", help="the library (default: openmpi)")
     parser.add_argument("--cluster", required=True, help="the lab's cluster: a name, or a file")
     parser.add_argument("-n", type=int, help="number of ranks (default: all)")
-    parser.add_argument("--mode", default="sync", choices=benchmark.MODES, help="as bench's (default: sync)")
+    parser.add_argument("--mode", default="sync", choices=MODES, help="as bench's (default: sync)")
     parser.add_argument("--budget", type=float, default=2.0, help="seconds of samples for each (default: 2)")
     parser.add_argument("-o", "--output", type=Path, help="file to append a line to for each")
     args = parser.parse_args()

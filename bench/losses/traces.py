@@ -23,8 +23,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from antiphon.bench import benchmark
-from antiphon.bench.places import InLab
+from antiphon.bench import collectives
+from antiphon.bench.results import MODES
+from antiphon.bench.testbed import LabTestbed
 from antiphon.lab import Lab, load_cluster
 from antiphon.mpi import Mpi, by_name
 
@@ -85,7 +86,7 @@ def listen(lab: Lab, place: str, file: Path, stop: Path) -> None:
 def trace(lab: Lab, mpi: Mpi, contender: str, args: argparse.Namespace, directory: Path) -> list[dict[str, Any]]:
     """Trace one program."""
     collective, size, choices = contender.split(":", 2)
-    plan = benchmark.Plan(
+    benchmark = collectives.CollectiveBenchmark(
         [collective], [int(size)], [args.mode], [f"{collective}:{c}" for c in choices.split("+")], args.budget
     )
     stop = directory / "stop"
@@ -98,7 +99,7 @@ def trace(lab: Lab, mpi: Mpi, contender: str, args: argparse.Namespace, director
         listener.start()
     time.sleep(1.5)
     try:
-        results = benchmark.run(InLab(lab), mpi, args.n or lab.spec.ranks, plan, lambda event: None)
+        results = collectives.run(LabTestbed(lab), mpi, args.n or lab.spec.ranks, benchmark, lambda event: None)
     finally:
         stop.touch()
         for listener in listeners:
@@ -129,7 +130,7 @@ def main() -> None:
         "--at", action="append", required=True, metavar="PLACE", help="a node's number, or switch/DEVICE"
     )
     parser.add_argument("-n", type=int, help="number of ranks (default: all)")
-    parser.add_argument("--mode", default="sync", choices=benchmark.MODES, help="as bench's (default: sync)")
+    parser.add_argument("--mode", default="sync", choices=MODES, help="as bench's (default: sync)")
     parser.add_argument("--budget", type=float, default=0.3, help="seconds of samples for each (default: 0.3)")
     parser.add_argument("--slot", type=float, default=20, help="milliseconds (default: 20)")
     parser.add_argument("--last", type=float, default=1, help="seconds of the trace that count, the last (default: 1)")

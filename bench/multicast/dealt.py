@@ -13,9 +13,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from antiphon.bench import benchmark
-from antiphon.bench.places import InLab
-from antiphon.bench.tables import benchmark_table
+from antiphon.bench import collectives
+from antiphon.bench.tables import collective_table
+from antiphon.bench.testbed import LabTestbed
 from antiphon.lab import Lab, RunResult, load_cluster
 from antiphon.mpi import by_name
 from antiphon.output import tables
@@ -46,11 +46,13 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True, help="the results, as of `antiphon bench --json`")
     args = parser.parse_args()
     contenders = ["*:library", *(f"allgather:{name}" for name in args.algorithms.split(","))]
-    plan = benchmark.Plan(("allgather",), (args.bytes,), args.modes.split(","), contenders, args.budget)
+    benchmark = collectives.CollectiveBenchmark(
+        ("allgather",), (args.bytes,), args.modes.split(","), contenders, args.budget
+    )
     with DealtLab(load_cluster(args.cluster)) as lab:
-        place = InLab(lab)
-        results = benchmark.run(place, by_name(args.mpi), lab.spec.nodes, plan, lambda _event: None)
-        tables.print_wide(benchmark_table(results, place.describe()))
+        testbed = LabTestbed(lab)
+        results = collectives.run(testbed, by_name(args.mpi), lab.spec.nodes, benchmark, lambda _event: None)
+        tables.print_wide(collective_table(results, testbed.describe()))
     args.output.write_text(json.dumps({"results": results.rows()}, indent=1) + "\n", encoding="utf-8")
 
 

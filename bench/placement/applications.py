@@ -12,7 +12,7 @@ from pathlib import Path
 
 from common import PLACEMENTS, Setting, append, lines_of
 
-from antiphon.bench.places import program
+from antiphon.bench.testbed import program
 from antiphon.lab import Lab, load_cluster
 from antiphon.mapping import sources
 from antiphon.mapping.scoring import Arrangement, Scorer, Wishes

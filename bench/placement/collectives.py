@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from common import AGAIN, Setting, append, lines_of
 
-from antiphon.bench.places import program
+from antiphon.bench.testbed import program
 from antiphon.bench.verify import call_for
 from antiphon.lab import Lab, load_cluster
 from antiphon.mapping import machine

@@ -38,7 +38,7 @@ class Parser(argparse.ArgumentParser):
         """Makes `--option=value` of the options before the program. So in `run --summary ./prog` the program is not
         the file to write (an optional value needs `--summary=FILE`), and a value may begin with a dash."""
         options = {name: action for action in self._actions for name in action.option_strings}
-        joined = []
+        joined: list[str] = []
         rest = iter(args)
         for arg in rest:
             action = options.get(arg)

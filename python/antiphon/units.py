@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 
+from antiphon.errors import AntiphonError
+
 _NUMBER_AND_UNIT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]*)\s*")
 
 _BITS_PER_S = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9}
@@ -31,6 +33,22 @@ def parse_rate(text: str) -> int:
 def parse_size(text: str | int) -> int:
     """Bytes of a size such as `128kb` (1 kb = 1024 bytes, as in tc)."""
     return _parse(str(text), _BYTES, "size", "8kb, 128kb, 2mb")
+
+
+def rate_option(option: str, text: str) -> int:
+    """Bits per second of an option's rate; a plain number counts bits."""
+    try:
+        return parse_rate(f"{text}bit" if text.isdigit() else text)
+    except ValueError as error:
+        raise AntiphonError(f"{option}: {error}") from None
+
+
+def size_option(option: str, text: str) -> int:
+    """Bytes of an option's size, which may be zero."""
+    try:
+        return 0 if text.strip() == "0" else parse_size(text)
+    except ValueError as error:
+        raise AntiphonError(f"{option}: {error}") from None
 
 
 def format_rate(bits_per_s: int) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.bench.places import program
+from antiphon.bench.testbed import program
 from antiphon.mpi import Mpi, discover, launch
 
 WHEELS = [

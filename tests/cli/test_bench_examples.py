@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.bench import demonstration
-from antiphon.bench.places import Here, program
+from antiphon.bench.testbed import HostTestbed, program
 from antiphon.mpi import Mpi, discover
 
 WHEELS = [
@@ -26,7 +26,7 @@ RANKS = 2
 def run(mpi: Mpi, name: str, ranks: int, env: dict[str, str], *args: str) -> tuple[int, str]:
     lines: list[str] = []
     argv = [str(program(f"demo-{name}", mpi.abi)), *args]
-    ended = Here().run(mpi, ranks, argv, preload=bool(env), env=env, on_line=lines.append, timeout_s=100)
+    ended = HostTestbed().run(mpi, ranks, argv, preload=bool(env), env=env, on_line=lines.append, timeout_s=100)
     return ended.exit_code, "\n".join(lines) + ended.stderr
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.bench import codec_bench
-from antiphon.bench.places import Here, program
+from antiphon.bench import codecs
+from antiphon.bench.testbed import HostTestbed, program
 from antiphon.codec import messages
 from antiphon.mpi import Mpi, discover
 from antiphon.mpi.launch import Settings
@@ -23,7 +23,7 @@ def captured(mpi: Mpi, name: str, folder: Path, *arguments: str, **variables: st
     """What two ranks of a program sent."""
     argv = [str(program(f"demo-{name}", mpi.abi)), *arguments]
     env = Settings(capture=folder).variables() | variables
-    ended = Here().run(mpi, 2, argv, preload=True, env=env, on_line=lambda line: None, timeout_s=100)
+    ended = HostTestbed().run(mpi, 2, argv, preload=True, env=env, on_line=lambda line: None, timeout_s=100)
     assert ended.exit_code == 0, ended.stderr
     return [list(messages.read(folder / f"rank-{rank}.msgs")) for rank in range(2)]
 
@@ -43,7 +43,7 @@ def test_isend(mpi: Mpi, tmp_path: Path) -> None:
 @pytest.mark.parametrize("mpi", WHEELS, ids=lambda mpi: mpi.label)
 def test_persistent_requests_of_derived_types(mpi: Mpi, tmp_path: Path) -> None:
     size = ["--grid", "12x16x20", "--steps", "1", "--warm-up", "0", "--iterations", "4", "--method", "chebyshev"]
-    code_ignored = Here().run(mpi, 2, [str(program("demo-cg3d", mpi.abi)), *size], preload=True, timeout_s=100,
+    code_ignored = HostTestbed().run(mpi, 2, [str(program("demo-cg3d", mpi.abi)), *size], preload=True, timeout_s=100,
                               env=Settings(capture=tmp_path).variables(), on_line=lambda line: None)  # fmt: skip
     assert code_ignored.exit_code in (0, 1)  # four iterations do not solve it
     for rank in range(2):
@@ -64,7 +64,7 @@ def test_send_and_a_limit(tmp_path: Path) -> None:
 
 def test_what_was_captured_can_be_measured(tmp_path: Path) -> None:
     captured(WHEELS[0], "euler3d", tmp_path, "--local", "8", "--steps", "3", "--warm-up", "1")
-    results = codec_bench.run(codec_bench.Plan([tmp_path / "rank-0.msgs"], contenders=["antiphon", "dfcm"], budget_s=0))
+    results = codecs.run(codecs.CodecBenchmark([tmp_path / "rank-0.msgs"], contenders=["antiphon", "dfcm"], budget_s=0))
     assert not results.wrong
     assert {cell.contender: cell.messages for cell in results.cells} == {"antiphon": 24, "dfcm": 24}
     assert all(cell.rate > 1.5 for cell in results.cells)

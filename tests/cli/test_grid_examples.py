@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.bench.places import Here, program
+from antiphon.bench.testbed import HostTestbed, program
 from antiphon.mpi import Mpi, discover
 
 PREFIX = Path(sys.prefix).resolve()
@@ -29,7 +29,7 @@ def run(mpi: Mpi, name: str, ranks: int, arguments: list[str], antiphon: bool = 
     lines: list[str] = []
     argv = [str(program(f"demo-{name.split()[0]}", mpi.abi)), *arguments]
     env = {"ANTIPHON_FORCE": "*:on"} if antiphon else {}
-    ended = Here().run(mpi, ranks, argv, preload=antiphon, env=env, on_line=lines.append, timeout_s=100)
+    ended = HostTestbed().run(mpi, ranks, argv, preload=antiphon, env=env, on_line=lines.append, timeout_s=100)
     return ended.exit_code, "\n".join(lines) + ended.stderr
 
 

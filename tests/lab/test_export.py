@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.bench import places
+from antiphon.bench import testbed
 from antiphon.exporters import Options, mpich_json, openmpi_rules
 from antiphon.lab import ClusterSpec, Lab
 from antiphon.mpi import by_name
@@ -55,7 +55,7 @@ def run(lab: Lab, family: str, variables: dict[str, str]) -> tuple[float, float]
     mpi = by_name(family)
     lines: list[str] = []
     cell = f"bcast;{BYTES};0;sync;library"
-    argv = [str(places.program("bench", mpi.abi)), "--budget", "1", "--cell", cell]
+    argv = [str(testbed.program("bench", mpi.abi)), "--budget", "1", "--cell", cell]
     before = traffic(lab, 1), traffic(lab, NODES)
     ended = lab.mpirun(mpi, NODES, argv, env=variables, timeout_s=100, on_stdout=lines.append)
     assert ended.exit_code == 0, ended.stderr

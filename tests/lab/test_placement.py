@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.bench.places import program
+from antiphon.bench.testbed import program
 from antiphon.lab import ClusterSpec, Lab
 from antiphon.mpi import Mpi, by_name, discover, launch
 from antiphon.placement import Node, Placement

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.bench.places import lab_network
+from antiphon.bench.testbed import lab_network
 from antiphon.lab import load_cluster
 from antiphon.model.limits import PAYLOAD_SHARE, Network, Uplink, limit_s, node_bytes
 

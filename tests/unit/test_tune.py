@@ -12,7 +12,7 @@ import pytest
 
 from antiphon import core
 from antiphon import profile as profiles
-from antiphon.bench.benchmark import Cell, CellPlan, Measurement
+from antiphon.bench.collectives import CollectiveMeasurement, Race, RaceCell
 from antiphon.errors import AntiphonError
 from antiphon.explain import comparison
 from antiphon.explain.explanation import Call
@@ -33,12 +33,14 @@ def measured(
     collective: str = "bcast",
     ranks: int = 16,
     spread: float = 0.01,
-) -> Measurement:
+) -> CollectiveMeasurement:
     samples = [median_s * (1 + spread * (i - 5) / 5) for i in range(11)]
-    return Measurement(collective, size, mode, contender, contender.removeprefix("antiphon:"), 1, samples, ranks)
+    return CollectiveMeasurement(
+        collective, size, mode, contender, contender.removeprefix("antiphon:"), 1, samples, ranks
+    )
 
 
-def verdict_of(*measurements: Measurement) -> decide.Verdict:
+def verdict_of(*measurements: CollectiveMeasurement) -> decide.Verdict:
     ((key, cell),) = decide.cells_of(measurements).items()
     verdict = decide.verdict(key, cell)
     assert verdict is not None
@@ -195,7 +197,7 @@ class TestRules:
         assert [(r["ranks"], r["use"]) for r in made] == [([9, 16], "binary"), ([4, 8], "chain")]
 
     def test_unknown_sizes_get_one_choice_that_never_loses(self) -> None:
-        def cell(size: int, library: float, rotated: float, windowed: float) -> list[Measurement]:
+        def cell(size: int, library: float, rotated: float, windowed: float) -> list[CollectiveMeasurement]:
             return [
                 measured("library", library, size=size, collective="alltoallv"),
                 measured("antiphon:rotated", rotated, size=size, collective="alltoallv"),
@@ -273,12 +275,12 @@ class TestDocument:
 
 
 def test_cells_as_the_program_takes_them() -> None:
-    plan = CellPlan(
-        [Cell("bcast", 8, 4, ("sync", "throughput"), ("library", "chain:segment_bytes=4096,window=8"))], 0.5, 30
+    plan = Race(
+        [RaceCell("bcast", 8, 4, ("sync", "throughput"), ("library", "chain:segment_bytes=4096,window=8"))], 0.5, 30
     )
     assert plan.arguments()[-2:] == ["--cell", "bcast;8;4;sync+throughput;library;chain:segment_bytes=4096,window=8"]
     assert plan.needs_antiphon
-    assert not CellPlan([Cell("bcast", 8, 4, ("sync",), ("library", "library:chain"))], 0.5, 30).needs_antiphon
+    assert not Race([RaceCell("bcast", 8, 4, ("sync",), ("library", "library:chain"))], 0.5, 30).needs_antiphon
 
 
 class TestComparison:
@@ -359,9 +361,17 @@ def test_among_equals_the_rules_own_choice_is_taken() -> None:
 
 
 def test_few_samples_must_say_more() -> None:
-    def few(contender: str, median_s: float) -> Measurement:
-        return Measurement(
-            "bcast", 65536, "throughput", contender, contender.removeprefix("antiphon:"), 4, [median_s] * 3, 16
+    def few(contender: str, median_s: float) -> CollectiveMeasurement:
+        chosen = contender.removeprefix("antiphon:")
+        return CollectiveMeasurement(
+            "bcast",
+            65536,
+            16,
+            mode="throughput",
+            contender=contender,
+            chosen=chosen,
+            calls_per_sample=4,
+            samples=[median_s] * 3,
         )
 
     assert verdict_of(few("library", 1.07), few("antiphon:chain", 1.0)).good == [decide.LIBRARY]
@@ -381,14 +391,14 @@ class TestMeasuredAgain:
         measured("antiphon:flat", 1.3, mode="throughput"),
     )
 
-    def judged(self, again: Sequence[Measurement]) -> decide.Verdict:
+    def judged(self, again: Sequence[CollectiveMeasurement]) -> decide.Verdict:
         ((key, cell),) = decide.cells_of(self.FIRST).items()
         (second,) = decide.cells_of(again).values()
         verdict = decide.verdict(key, cell, second)
         assert verdict is not None
         return verdict
 
-    def again(self, chain_sync_s: float) -> list[Measurement]:
+    def again(self, chain_sync_s: float) -> list[CollectiveMeasurement]:
         return [
             *(measured("library", 1.5, mode=mode) for mode in ("sync", "throughput")),
             measured("antiphon:chain", chain_sync_s, mode="sync"),

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antiphon import output
-from antiphon.bench import codec_bench
-from antiphon.bench.codec_bench import Cell, Plan, Results
+from antiphon.bench import codecs
+from antiphon.bench.codecs import CodecBenchmark, CodecMeasurement, CodecResults
 from antiphon.codec.messages import is_message_file
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.output import tables
@@ -43,7 +43,9 @@ def add_arguments(group: Any) -> None:
     add("--seed", type=int, default=1, metavar="N", help="of generated messages (default: 1)")
 
 
-def plan_of(args: argparse.Namespace, known: Sequence[str], default_bytes: str, default_modes: str) -> Plan:
+def benchmark_of(
+    args: argparse.Namespace, known: Sequence[str], default_bytes: str, default_modes: str
+) -> CodecBenchmark:
     """What the options ask to measure. The defaults are those of collectives, the very objects where none was given."""
     for file in args.messages:
         if not is_message_file(file):
@@ -54,11 +56,9 @@ def plan_of(args: argparse.Namespace, known: Sequence[str], default_bytes: str, 
     if wrong:
         raise AntiphonError(f"--generated: no messages are named {wrong[0]!r}", hint=f"there are {', '.join(known)}")
     modes = ["sent", "warm"] if args.modes is default_modes else args.modes.split(",")
-    unknown = [mode for mode in modes if mode not in codec_bench.MODES]
+    unknown = [mode for mode in modes if mode not in codecs.MODES]
     if unknown:
-        raise AntiphonError(
-            f"--modes: codecs have no mode {unknown[0]!r}", hint=f"there are {', '.join(codec_bench.MODES)}"
-        )
+        raise AntiphonError(f"--modes: codecs have no mode {unknown[0]!r}", hint=f"there are {', '.join(codecs.MODES)}")
     try:
         sizes = [parse_size(text) for text in ("4k,64k,1m" if args.bytes is default_bytes else args.bytes).split(",")]
         bits = parse_rate(args.link_rate) if args.link_rate else 100e6
@@ -66,17 +66,17 @@ def plan_of(args: argparse.Namespace, known: Sequence[str], default_bytes: str, 
         raise AntiphonError(str(error)) from None
     budget_s = 0.3 if args.budget == 5.0 else args.budget
     names = args.codecs.split(",") if args.codecs else []
-    return Plan(
+    return CodecBenchmark(
         args.messages, generated, [0, *sizes] if "sent" in modes else sizes, modes, names, args.seed, budget_s, bits / 8
     )
 
 
-def measure(args: argparse.Namespace, default_bytes: str, default_modes: str) -> tuple[Results, int]:
+def measure(args: argparse.Namespace, default_bytes: str, default_modes: str) -> tuple[CodecResults, int]:
     """Measures and shows; the results, and the exit code."""
-    known = [event["name"] for event in codec_bench.listed() if event["event"] == "generated"]
-    plan = plan_of(args, known, default_bytes, default_modes)
+    known = [event["name"] for event in codecs.listed() if event["event"] == "generated"]
+    benchmark = benchmark_of(args, known, default_bytes, default_modes)
     with output.stderr().status("measuring") as status:
-        results = codec_bench.run(plan, lambda event: status.update(_progress(event)))
+        results = codecs.run(benchmark, lambda event: status.update(_progress(event)))
     if args.json != "-":
         show(results)
     for cell in results.wrong:
@@ -88,7 +88,7 @@ def _progress(event: Any) -> str:
     return f"{event['source']}, {event['mode']}, {event['contender']}" if "contender" in event else "measuring"
 
 
-def show(results: Results) -> None:
+def show(results: CodecResults) -> None:
     """All tables."""
     sent = [cell for cell in results.cells if cell.mode == "sent"]
     for kind, title in (("file", "messages of files"), ("generated", "generated messages")):
@@ -103,7 +103,7 @@ def show(results: Results) -> None:
         output.stderr().print(f"left out: {name}: {why}", soft_wrap=True)
 
 
-def sent_table(results: Results, cells: Sequence[Cell], title: str) -> Table:
+def sent_table(results: CodecResults, cells: Sequence[CodecMeasurement], title: str) -> Table:
     """Few streams: a row for each codec, a column for each stream. Many: the other way round, and rates alone."""
     contenders = [name for name in results.contenders() if name != "copy"]
     sources = list(dict.fromkeys(cell.source for cell in cells))
@@ -132,7 +132,7 @@ def sent_table(results: Results, cells: Sequence[Cell], title: str) -> Table:
     return table
 
 
-def size_table(results: Results, cells: Sequence[Cell], mode: str) -> Table:
+def size_table(results: CodecResults, cells: Sequence[CodecMeasurement], mode: str) -> Table:
     """A row for each codec, a column for each size: geometric means over all streams."""
     sizes = sorted({cell.bytes for cell in cells})
     about = {"warm": "plans and history kept, in the caches", "cold": "nothing kept, nothing in the caches"}[mode]
@@ -158,13 +158,13 @@ def _rate(rate: float) -> str:
     return f"{rate:.3f}" if rate < 9.9995 else f"{rate:.1f}" if rate < 99.95 else f"{rate:.0f}"
 
 
-def _three(cell: Cell | None) -> str:
+def _three(cell: CodecMeasurement | None) -> str:
     if cell is None:
         return "–"
     return f"{_rate(cell.rate)} {_speed(cell.encode_bytes_per_s)}/{_speed(cell.decode_bytes_per_s)}"
 
 
-def _mean_parts(results: Results, name: str, cells: Sequence[Cell]) -> tuple[str, str, str]:
+def _mean_parts(results: CodecResults, name: str, cells: Sequence[CodecMeasurement]) -> tuple[str, str, str]:
     rate = results.geometric_mean(name, lambda cell: cell.rate, cells)
     encode = results.geometric_mean(name, lambda cell: cell.encode_bytes_per_s, cells)
     decode = results.geometric_mean(name, lambda cell: cell.decode_bytes_per_s, cells)
@@ -173,6 +173,6 @@ def _mean_parts(results: Results, name: str, cells: Sequence[Cell]) -> tuple[str
     return _rate(rate), _speed(encode), _speed(decode)
 
 
-def _means(results: Results, name: str, cells: Sequence[Cell]) -> str:
+def _means(results: CodecResults, name: str, cells: Sequence[CodecMeasurement]) -> str:
     rate, encode, decode = _mean_parts(results, name, cells)
     return rate if rate == "–" else f"{rate} {encode}/{decode}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from antiphon.bench.places import Place, failure, program
+from antiphon.bench.testbed import Testbed, failure, program
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.model import limits
 from antiphon.mpi import Mpi
@@ -72,7 +72,10 @@ class Comparison:
 
     def time_s(self, which: str) -> float:
         """Median time of "plain" or "antiphon"."""
-        return statistics.median(report.time_s for report in getattr(self, which))
+        return statistics.median(report.time_s for report in self._reports(which))
+
+    def _reports(self, which: str) -> list[Report]:
+        return {"plain": self.plain, "antiphon": self.antiphon}[which]
 
     def phase_s(self, which: str, phase: str) -> float:
         """Median time in a phase; the phase "" is all that is no collective."""
@@ -81,7 +84,7 @@ class Comparison:
             report.phases_s.get(phase, 0.0)
             if phase
             else sum(seconds for name, seconds in report.phases_s.items() if name not in collectives)
-            for report in getattr(self, which)
+            for report in self._reports(which)
         )
 
     @property
@@ -150,15 +153,15 @@ def usual_ranks(ranks: int) -> int:
 
 
 class Demonstration:
-    """The runs of all examples with one MPI in one place."""
+    """The runs of all examples with one MPI on one testbed."""
 
-    def __init__(self, place: Place, mpi: Mpi, ranks: int, on_run: Callable[[str], None]) -> None:
-        self._place = place
+    def __init__(self, testbed: Testbed, mpi: Mpi, ranks: int, on_run: Callable[[str], None]) -> None:
+        self._testbed = testbed
         self._mpi = mpi
         self._ranks = ranks
         self._on_run = on_run
         self.comparisons = [Comparison(example) for example in EXAMPLES]
-        self.network = place.network([rank * place.nodes_for(ranks) // ranks for rank in range(ranks)])
+        self.network = testbed.network([rank * testbed.nodes_for(ranks) // ranks for rank in range(ranks)])
 
     def round(self) -> None:
         """One run of each example without Antiphon, and one with it, by turns."""
@@ -175,7 +178,7 @@ class Demonstration:
         lines: list[str] = []
         argv = [str(program(f"demo-{example.name}", self._mpi.abi)), example.problem]
         env = {"ANTIPHON_SUMMARY": str(summary)} if summary else {}
-        ended = self._place.run(
+        ended = self._testbed.run(
             self._mpi,
             self._ranks,
             argv,

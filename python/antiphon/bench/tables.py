@@ -1,27 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of `antiphon bench`, and its list of algorithms."""
+"""The tables of `antiphon bench`, and its list of algorithms."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from antiphon.bench import stats
-from antiphon.bench.benchmark import Measurement, Results
+from antiphon.bench.collectives import CollectiveMeasurement, CollectiveResults
+from antiphon.bench.patterns import PatternResults
+from antiphon.bench.results import M, Measurement, Results
 from antiphon.core import Algorithm
 from antiphon.output.tables import bytes_text, new_table, ratio_text, time_text
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-
-def cells(results: Results) -> dict[tuple[str, int, str], list[Measurement]]:
-    """Measurements that were interleaved with one another: same collective, size and mode."""
-    grouped: dict[tuple[str, int, str], list[Measurement]] = defaultdict(list)
-    for m in results.measurements:
-        grouped[m.collective, m.bytes, m.mode].append(m)
-    return grouped
+#: Columns that every table has, after those that say what was measured.
+_COLUMNS = (("contender", "left"), ("median", "right"), ("95 %", "right"), ("n", "right"), ("× library", "right"),
+            ("× limit", "right"), ("used", "left"))  # fmt: skip
 
 
 def speed_up(measurement: Measurement, cell: Iterable[Measurement]) -> float | None:
@@ -31,52 +29,68 @@ def speed_up(measurement: Measurement, cell: Iterable[Measurement]) -> float | N
     return library.summary.median / own if library and own else None
 
 
-def benchmark_table(results: Results, where: str) -> Table:
-    """One row per contender; the cells are set apart by blank lines."""
-    table = new_table(f"{results.mpi} ({results.transport}), {results.ranks} ranks on {results.nodes} nodes; {where}")
-    for heading, justify in (
-        ("collective", "left"),
-        ("bytes", "right"),
-        ("mode", "left"),
-        ("contender", "left"),
-        ("median", "right"),
-        ("95 %", "right"),
-        ("n", "right"),
-        ("× library", "right"),
-        ("× limit", "right"),
-        ("used", "left"),
-    ):
-        table.add_column(heading, justify=justify, no_wrap=heading != "used", overflow="fold")  # type: ignore[arg-type]
-    for (collective, size, mode), cell in cells(results).items():
-        for i, m in enumerate(cell):
-            first = (
-                (collective, bytes_text(size) if size or collective != "barrier" else "", mode)
-                if i == 0
-                else ("", "", "")
-            )
-            table.add_row(*first, *_contender_columns(results, m, cell), end_section=i + 1 == len(cell))
+def collective_table(results: CollectiveResults, where: str) -> Table:
+    """One row per contender; blank lines separate the cells."""
+    table = _new_table(results, where, (("collective", "left"), ("bytes", "right"), ("mode", "left")))
+    for (collective, size, mode), cell in _cells(results, _cell_of).items():
+        size_text = bytes_text(size) if size or collective != "barrier" else ""
+        _add_cell(table, results, (collective, size_text, mode), cell, lambda m: m.contender == "antiphon")
     return table
 
 
-def _contender_columns(results: Results, m: Measurement, cell: Sequence[Measurement]) -> list[str]:
-    s, limit = m.summary, results.limit_s(m)
-    faster = None if m.contender == "library" else speed_up(m, cell)
-    used = m.chosen if m.contender == "antiphon" else ""
-    return [
-        m.contender,
-        time_text(s.median),
-        f"{time_text(s.ci_low)} … {time_text(s.ci_high)}",
-        str(s.count),
-        ratio_text(faster),
-        ratio_text(s.median / limit if limit else None),
-        used,
-    ]
+def pattern_table(results: PatternResults, where: str) -> Table:
+    """One row per contender; blank lines separate the patterns and modes."""
+    table = _new_table(results, where, (("pattern", "left"), ("mode", "left")))
+    for heading, cell in _cells(results, lambda m: (m.pattern, m.mode)).items():
+        _add_cell(table, results, heading, cell, lambda m: m.chosen != m.contender)
+    return table
 
 
-def mean_lines(results: Results) -> list[str]:
+def _cell_of(m: CollectiveMeasurement) -> tuple[str, int, str]:
+    return m.collective, m.bytes, m.mode
+
+
+K = TypeVar("K", bound=Hashable)
+
+
+def _cells(results: Results[M], key: Callable[[M], K]) -> dict[K, list[M]]:
+    """Measurements whose calls alternated with one another."""
+    grouped: dict[K, list[M]] = defaultdict(list)
+    for m in results.measurements:
+        grouped[key(m)].append(m)
+    return grouped
+
+
+def _new_table(results: Results[M], where: str, subject: Sequence[tuple[str, str]]) -> Table:
+    table = new_table(f"{results.mpi} ({results.transport}), {results.ranks} ranks on {results.nodes} nodes; {where}")
+    for heading, justify in (*subject, *_COLUMNS):
+        table.add_column(heading, justify=justify, no_wrap=heading != "used", overflow="fold")  # type: ignore[arg-type]
+    return table
+
+
+def _add_cell(
+    table: Table, results: Results[M], subject: Sequence[str], cell: Sequence[M], shows_chosen: Callable[[M], bool]
+) -> None:
+    """A row for each contender of a cell; only the first names what was measured."""
+    for i, m in enumerate(cell):
+        s, limit = m.summary, results.limit_s(m)
+        table.add_row(
+            *(subject if i == 0 else [""] * len(subject)),
+            m.contender,
+            time_text(s.median),
+            f"{time_text(s.ci_low)} … {time_text(s.ci_high)}",
+            str(s.count),
+            ratio_text(None if m.contender == "library" else speed_up(m, cell)),
+            ratio_text(s.median / limit if limit else None),
+            m.chosen if shows_chosen(m) else "",
+            end_section=i + 1 == len(cell),
+        )
+
+
+def mean_lines(results: CollectiveResults) -> list[str]:
     """Geometric means of Antiphon's own choice against the library, per mode."""
     ratios: dict[str, list[float]] = defaultdict(list)
-    for (_, _, mode), cell in cells(results).items():
+    for (_, _, mode), cell in _cells(results, _cell_of).items():
         for m in cell:
             faster = speed_up(m, cell) if m.contender == "antiphon" else None
             if faster is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import output
-from antiphon.bench import codec_bench
+from antiphon.bench import codecs
 from antiphon.codec import break_even
 from antiphon.errors import AntiphonError
 from antiphon.output import tables
@@ -81,7 +81,7 @@ def classes(all_sizes: Iterable[int], bytes_per_s: float, speed: Speed) -> list[
 def measured_speed() -> Speed:
     """Of Antiphon's own choice on this machine: a line through two sizes."""
     short, long = 1024, 65536
-    results = codec_bench.run(codec_bench.Plan((), (STAND_IN,), (short, long), ("warm",), ("antiphon",), budget_s=0.2))
+    results = codecs.run(codecs.CodecBenchmark((), (STAND_IN,), (short, long), ("warm",), ("antiphon",), budget_s=0.2))
     times = {cell.bytes: (cell.encode_least_s + cell.decode_least_s) / cell.messages for cell in results.cells}
     if times.keys() != {short, long}:
         raise AntiphonError("the codec's speed could not be measured here")

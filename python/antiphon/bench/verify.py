@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from antiphon.bench.places import Place, failure, program
+from antiphon.bench.testbed import Testbed, failure, json_lines, program
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi
 from antiphon.traffic import libraries
@@ -135,19 +134,20 @@ def cases_for(
 
 def payload(measured: Mapping[str, Any]) -> tuple[float, float]:
     """Of a node's counters: sent and received bytes without headers."""
-    return tuple(measured[f"{way}_bytes"] - HEADER_BYTES * measured[f"{way}_packets"] for way in ("sent", "received"))  # type: ignore[return-value]
+    sent, received = (
+        measured[f"{way}_bytes"] - HEADER_BYTES * measured[f"{way}_packets"] for way in ("sent", "received")
+    )
+    return sent, received
 
 
-def measure(place: Place, mpi: Mpi, n: int | None, arguments: Sequence[str], timeout_s: float) -> list[dict[str, Any]]:
+def measure(
+    testbed: Testbed, mpi: Mpi, n: int | None, arguments: Sequence[str], timeout_s: float
+) -> list[dict[str, Any]]:
     """Runs the measuring program; a row for each case."""
     rows: list[dict[str, Any]] = []
 
-    def take(line: str) -> None:
-        if line.startswith("{"):
-            rows.append(json.loads(line))
-
     argv = [str(program("traffic", mpi.abi)), *arguments]
-    ended = place.run(mpi, n, argv, preload=False, env={}, on_line=take, timeout_s=timeout_s)
+    ended = testbed.run(mpi, n, argv, preload=False, env={}, on_line=json_lines(rows.append), timeout_s=timeout_s)
     if ended.exit_code != 0:
         raise failure("the measurement", ended)
     if len(rows) != len(arguments):
@@ -156,7 +156,7 @@ def measure(place: Place, mpi: Mpi, n: int | None, arguments: Sequence[str], tim
 
 
 def verify(
-    place: Place,
+    testbed: Testbed,
     mpi: Mpi,
     n: int | None,
     library: str,
@@ -167,7 +167,7 @@ def verify(
     """Measures one collective after the other."""
     chosen = libraries.for_library(library or mpi.label)
     decomposer = Decomposer(chosen)
-    idle = measure(place, mpi, n, ["nothing:0:0:0"], 120)[0]
+    idle = measure(testbed, mpi, n, ["nothing:0:0:0"], 120)[0]
     nodes = np.array(idle["node_of_rank"], np.int64)
     if nodes.max() == 0:
         raise AntiphonError("all ranks are on one node: nothing crosses a link", hint="give --hostfile or --lab")
@@ -175,7 +175,7 @@ def verify(
     rows: list[Row] = []
     for collective in collectives:
         cases = cases_for([collective], sizes, len(nodes), nodes, decomposer)
-        found = measure(place, mpi, n, [case.argument() for case in cases], 300)
+        found = measure(testbed, mpi, n, [case.argument() for case in cases], 300)
         for case, said in zip(cases, found, strict=True):
             call = call_for(case.collective, case.bytes, case.root, len(nodes))
             edges, algorithm, schedules = decomposed(decomposer, call, nodes)

@@ -153,7 +153,7 @@ def _compiles(wrapper: Path, source: str) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "p.f90")
         file.write_text(source)
-        command = [wrapper, "-c", file, "-o", file.with_suffix(".o")]
+        command = [str(wrapper), "-c", str(file), "-o", str(file.with_suffix(".o"))]
         return subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False, cwd=folder).returncode == 0
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from antiphon import mpi, output
 from antiphon.commands import _options
-from antiphon.commands.bench import _size, open_place
+from antiphon.commands._testbed import open_testbed
 from antiphon.errors import AntiphonError
 from antiphon.output import tables
+from antiphon.units import size_option
 
 DEFAULT_SIZES = "8k,64k"
 
@@ -39,11 +40,11 @@ def run(args: argparse.Namespace) -> int:
         raise AntiphonError(
             f"--collectives: no collective named {unknown[0]}", hint=f"there are {', '.join(sorted(COLLECTIVES))}"
         )
-    sizes = [_size(text) for text in args.bytes.split(",")]
-    with open_place(args) as place:
+    sizes = [size_option("--bytes", text) for text in args.bytes.split(",")]
+    with open_testbed(args) as testbed:
         ranks = args.n
-        rows = verify.verify(place, chosen, ranks, args.library, wanted, sizes, _say)
-        where = place.describe()
+        rows = verify.verify(testbed, chosen, ranks, args.library, wanted, sizes, _say)
+        where = testbed.describe()
     if args.json:
         output.print_json({"mpi": chosen.label, "where": where, "results": [row.to_json() for row in rows]})
     else:

@@ -22,7 +22,6 @@ import contextlib
 import dataclasses
 import json
 import os
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -30,13 +29,16 @@ from typing import Any
 
 from antiphon import core, model, output, packed
 from antiphon import mpi as mpis
-from antiphon.bench import benchmark, codec_tables, places
-from antiphon.bench.tables import algorithm_lines, benchmark_table, mean_lines
+from antiphon.bench import codec_tables, collectives
+from antiphon.bench.collectives import CollectiveBenchmark, CollectiveResults
+from antiphon.bench.results import modes_of
+from antiphon.bench.tables import algorithm_lines, collective_table, mean_lines
+from antiphon.bench.testbed import Testbed, failure, program
 from antiphon.commands import _bench_patterns, _options
+from antiphon.commands._testbed import open_testbed
 from antiphon.errors import EXIT_FAILURE, AntiphonError
-from antiphon.lab import DEFAULT_CLUSTER, Lab, load_cluster, state
 from antiphon.output import tables
-from antiphon.units import parse_rate, parse_size
+from antiphon.units import size_option
 
 #: What is measured unless something is named: those that real programs use most.
 USUAL = (
@@ -140,18 +142,18 @@ def run(args: argparse.Namespace) -> int:
         raise AntiphonError(
             "no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH"
         )
-    with open_place(args) as place:
+    with open_testbed(args) as testbed:
         if args.overhead:
-            return _overhead(args, place, found)
+            return _overhead(args, testbed, found)
         if args.pattern:
-            return _bench_patterns.run(args, place, found, _write_json)
-        plan = make_plan(args)
+            return _bench_patterns.run(args, testbed, found, _write_json)
+        benchmark = make_benchmark(args)
         all_results = []
         for mpi in found:
-            results = _measure(args, place, mpi, plan)
+            results = _measure(args, testbed, mpi, benchmark)
             all_results.append(results)
             if args.json != "-":
-                _show(results, place)
+                _show(results, testbed)
     if args.predict:
         _predicted(args, [[row for results in all_results for row in results.rows()]])
     elif args.json:
@@ -192,27 +194,16 @@ def _list(args: argparse.Namespace) -> int:
     return 0
 
 
-def make_plan(args: argparse.Namespace) -> benchmark.Plan:
+def make_benchmark(args: argparse.Namespace) -> CollectiveBenchmark:
     """What the options ask to measure."""
-    collectives = list(dict.fromkeys(args.collectives or USUAL))
-    modes = args.modes.split(",")
-    wrong = [mode for mode in modes if mode not in benchmark.MODES]
-    if wrong:
-        raise AntiphonError(f"--modes: no mode named {wrong[0]!r}", hint=f"there are {', '.join(benchmark.MODES)}")
+    names = list(dict.fromkeys(args.collectives or USUAL))
     if args.budget < 0:
         raise AntiphonError(f"--budget {args.budget:g}: is below zero")
-    sizes = [_size(text) for text in args.bytes.split(",")]
+    sizes = [size_option("--bytes", text) for text in args.bytes.split(",")]
     contenders = ["*:library"] if args.against == "library" else []
     contenders.append("*:auto")
-    contenders += [contender for c in collectives for contender in _forced(c, args.algorithms or [])]
-    return benchmark.Plan(collectives, sizes, modes, contenders, args.budget, args.root)
-
-
-def _size(text: str) -> int:
-    try:
-        return 0 if text.strip() == "0" else parse_size(text)
-    except ValueError as error:
-        raise AntiphonError(f"--bytes: {error}") from None
+    contenders += [contender for c in names for contender in _forced(c, args.algorithms or [])]
+    return CollectiveBenchmark(names, sizes, modes_of(args.modes), contenders, args.budget, args.root)
 
 
 def split_algorithms(text: str) -> list[str]:
@@ -240,34 +231,12 @@ def _forced(collective: str, asked: list[str]) -> Iterator[str]:
             yield f"{collective}:{choice}"
 
 
-@contextlib.contextmanager
-def open_place(args: argparse.Namespace) -> Iterator[places.Place]:
-    """Where the options say to measure; a lab made for it is gone afterwards."""
-    if args.lab is None:
-        rate = args.link_rate or os.environ.get("ANTIPHON_LINK_BITS_PER_S")
-        yield places.Here(args.hostfile, _rate(rate) if rate else None, shlex.split(args.launcher_args))
-        return
-    if args.hostfile or args.link_rate or args.launcher_args:
-        raise AntiphonError(
-            "--hostfile, --link-rate and --launcher-args are not for a lab", hint="leave them or --lab away"
-        )
-    running = {record["name"] for record in state.list_labs()}
-    lab = Lab.attach(args.lab) if args.lab in running else Lab(load_cluster(args.lab or DEFAULT_CLUSTER))
-    with lab:
-        yield places.InLab(lab, transport=args.transport)
-
-
-def _rate(text: str) -> float:
-    try:
-        return parse_rate(f"{text}bit" if text.isdigit() else text)
-    except ValueError as error:
-        raise AntiphonError(f"--link-rate: {error}") from None
-
-
-def _measure(args: argparse.Namespace, place: places.Place, mpi: mpis.Mpi, plan: benchmark.Plan) -> benchmark.Results:
-    with _progress(f"{mpi.label}", plan.cells) as advance:
+def _measure(
+    args: argparse.Namespace, testbed: Testbed, mpi: mpis.Mpi, benchmark: CollectiveBenchmark
+) -> CollectiveResults:
+    with _progress(f"{mpi.label}", benchmark.cells) as advance:
         ranks = args.n or (None if args.lab is not None or args.hostfile else len(os.sched_getaffinity(0)))
-        return benchmark.run(place, mpi, ranks, plan, advance)
+        return collectives.run(testbed, mpi, ranks, benchmark, advance)
 
 
 @contextlib.contextmanager
@@ -290,8 +259,8 @@ def _progress(label: str, total: int) -> Iterator[Callable[[Mapping[str, Any]], 
         yield advance
 
 
-def _show(results: benchmark.Results, place: places.Place) -> None:
-    tables.print_wide(benchmark_table(results, place.describe()))
+def _show(results: CollectiveResults, testbed: Testbed) -> None:
+    tables.print_wide(collective_table(results, testbed.describe()))
     for line in mean_lines(results):
         output.stdout().print(line, soft_wrap=True)
     for collective, size, contender, why in results.skipped:
@@ -300,14 +269,14 @@ def _show(results: benchmark.Results, place: places.Place) -> None:
         output.print_error(f"{collective} {tables.bytes_text(size)} {contender}: {why}")
 
 
-def _overhead(args: argparse.Namespace, place: places.Place, found: list[mpis.Mpi]) -> int:
+def _overhead(args: argparse.Namespace, testbed: Testbed, found: list[mpis.Mpi]) -> int:
     rows = []
     for mpi in found:
         lines: list[str] = []
-        argv = [str(places.program("bench", mpi.abi)), "--overhead"]
-        ended = place.run(mpi, 1, argv, preload=True, env={}, on_line=lines.append, timeout_s=120)
+        argv = [str(program("bench", mpi.abi)), "--overhead"]
+        ended = testbed.run(mpi, 1, argv, preload=True, env={}, on_line=lines.append, timeout_s=120)
         if ended.exit_code != 0:
-            raise places.failure("the benchmark", ended)
+            raise failure("the benchmark", ended)
         rows += [{"mpi": mpi.label} | json.loads(line) for line in lines if line.startswith("{")]
     if args.json:
         _write_json(args.json, {"overhead": rows})

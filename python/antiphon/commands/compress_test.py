@@ -16,12 +16,13 @@ import argparse
 import json
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from antiphon import output
-from antiphon.bench import codec_bench, trace_sizes
-from antiphon.bench.codec_bench import Cell
+from antiphon.bench import codecs, trace_sizes
+from antiphon.bench.codecs import CodecMeasurement
 from antiphon.codec import break_even, messages
 from antiphon.codec.break_even import Gain
 from antiphon.errors import EXIT_FAILURE, AntiphonError
@@ -65,11 +66,12 @@ def run(args: argparse.Namespace) -> int:
     bytes_per_s = _network(args)
     if args.trace:
         return _of_trace(args, bytes_per_s)
-    wire = {"wire_bytes_per_s": bytes_per_s} if bytes_per_s else {}
     names = args.codecs.split(",") if args.codecs else []
     with tempfile.TemporaryDirectory() as folder, output.stderr().status("measuring"):
-        plan = codec_bench.Plan(_message_files(args, Path(folder)), contenders=names, budget_s=args.budget, **wire)
-        results = codec_bench.run(plan)
+        benchmark = codecs.CodecBenchmark(_message_files(args, Path(folder)), contenders=names, budget_s=args.budget)
+        if bytes_per_s:
+            benchmark = replace(benchmark, wire_bytes_per_s=bytes_per_s)
+        results = codecs.run(benchmark)
     if args.json:
         rows = [{**row, **_figures(cell, bytes_per_s)} for cell, row in zip(results.cells, results.rows(), strict=True)]
         output.print_json({"bytes_per_s": bytes_per_s, "instruction_set": results.instruction_set, "results": rows})
@@ -99,7 +101,8 @@ def _share_of_profile(path: Path) -> float:
     try:
         profile = json.loads(path.read_text(encoding="utf-8"))
         ports = [node["port_bytes_per_s"] for node in profile["topology"]["nodes"]]
-        return min(ports) / profile["machine"].get("ranks_per_node", 1)
+        share: float = min(ports) / profile["machine"].get("ranks_per_node", 1)
+        return share
     except OSError as error:
         raise AntiphonError(f"--profile {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
@@ -120,12 +123,12 @@ def _message_files(args: argparse.Namespace, folder: Path) -> list[Path]:
     return captured
 
 
-def gain_of(cell: Cell) -> Gain:
+def gain_of(cell: CodecMeasurement) -> Gain:
     """What equations 1 to 4 need."""
     return Gain(cell.raw_bytes, cell.frame_bytes, cell.encode_least_s, cell.decode_least_s)
 
 
-def _figures(cell: Cell, bytes_per_s: float | None) -> dict[str, Any]:
+def _figures(cell: CodecMeasurement, bytes_per_s: float | None) -> dict[str, Any]:
     gain = gain_of(cell)
     figures: dict[str, Any] = {
         "serial_break_even_bytes_per_s": gain.serial_break_even_bytes_per_s,
@@ -142,7 +145,7 @@ def _figures(cell: Cell, bytes_per_s: float | None) -> dict[str, Any]:
     return figures
 
 
-def _show(cells: Sequence[Cell], bytes_per_s: float | None, args: argparse.Namespace) -> None:
+def _show(cells: Sequence[CodecMeasurement], bytes_per_s: float | None, args: argparse.Namespace) -> None:
     first = cells[0]
     size = tables.bytes_text(round(first.raw_bytes / first.messages))
     table = tables.new_table(f"{first.source}: {first.messages} messages, {size} on average")
@@ -167,7 +170,7 @@ def _show(cells: Sequence[Cell], bytes_per_s: float | None, args: argparse.Names
         output.stdout().print(line, soft_wrap=True)
 
 
-def recommendation(cells: Sequence[Cell], bytes_per_s: float | None) -> list[str]:
+def recommendation(cells: Sequence[CodecMeasurement], bytes_per_s: float | None) -> list[str]:
     """In words: what to do with these messages."""
     ours = next((cell for cell in cells if cell.contender == OURS), None)
     if ours is None:

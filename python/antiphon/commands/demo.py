@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from antiphon import mpi as mpis
 from antiphon import output
 from antiphon.bench.demonstration import EXAMPLES, Demonstration, usual_ranks
-from antiphon.bench.places import Here, InLab, Place
+from antiphon.bench.testbed import HostTestbed, LabTestbed, Testbed
 from antiphon.errors import AntiphonError
 from antiphon.lab import Lab, load_cluster
 from antiphon.output import tables
@@ -52,21 +52,21 @@ def run(args: argparse.Namespace) -> int:
         raise AntiphonError(f"--rounds {args.rounds}: at least 1 is needed")
     found = [mpis.by_name(name) for name in (("openmpi", "mpich") if args.mpi == "both" else (args.mpi,))]
     documents = []
-    with _open_place(args) as (place, ranks):
+    with _open_testbed(args) as (testbed, ranks):
         for mpi in found:
-            demonstration = _demonstrate(args, place, mpi, ranks, args.budget / len(found))
-            documents.append(_document(demonstration, place, mpi, ranks))
+            demonstration = _demonstrate(args, testbed, mpi, ranks, args.budget / len(found))
+            documents.append(_document(demonstration, testbed, mpi, ranks))
             if not args.json:
-                tables.print_wide(_table(demonstration, f"{mpi.label}, {ranks} ranks; {place.describe()}"))
+                tables.print_wide(_table(demonstration, f"{mpi.label}, {ranks} ranks; {testbed.describe()}"))
     if args.json:
         output.print_json({"demo": documents})
     else:
-        output.stdout().print(_explanation(isinstance(place, InLab)), soft_wrap=True)
+        output.stdout().print(_explanation(isinstance(testbed, LabTestbed)), soft_wrap=True)
     return 0
 
 
 @contextlib.contextmanager
-def _open_place(args: argparse.Namespace) -> Iterator[tuple[Place, int]]:
+def _open_testbed(args: argparse.Namespace) -> Iterator[tuple[Testbed, int]]:
     """A lab, which is gone afterwards; or this machine, where there can be none."""
     lab = None if args.here else Lab(load_cluster(args.cluster))
     if lab is not None:
@@ -80,16 +80,18 @@ def _open_place(args: argparse.Namespace) -> Iterator[tuple[Place, int]]:
             output.stderr().print(f"running the same on this machine with {RANKS_HERE} ranks instead")
             lab = None
     if lab is None:
-        yield Here(), RANKS_HERE
+        yield HostTestbed(), RANKS_HERE
         return
     with lab:
-        yield InLab(lab), usual_ranks(lab.spec.ranks)
+        yield LabTestbed(lab), usual_ranks(lab.spec.ranks)
 
 
-def _demonstrate(args: argparse.Namespace, place: Place, mpi: mpis.Mpi, ranks: int, budget_s: float) -> Demonstration:
+def _demonstrate(
+    args: argparse.Namespace, testbed: Testbed, mpi: mpis.Mpi, ranks: int, budget_s: float
+) -> Demonstration:
     start = time.monotonic()
     with _progress(mpi.label, 2 * args.rounds * len(EXAMPLES)) as on_run:
-        demonstration = Demonstration(place, mpi, ranks, on_run)
+        demonstration = Demonstration(testbed, mpi, ranks, on_run)
         for done in range(args.rounds):
             if done and (time.monotonic() - start) * (done + 1) / done > budget_s:
                 break
@@ -160,11 +162,11 @@ def _explanation(in_lab: bool) -> str:
     return f"{runs}\n{why}"
 
 
-def _document(demonstration: Demonstration, place: Place, mpi: mpis.Mpi, ranks: int) -> dict[str, object]:
+def _document(demonstration: Demonstration, testbed: Testbed, mpi: mpis.Mpi, ranks: int) -> dict[str, object]:
     return {
         "mpi": mpi.label,
-        "transport": place.transport(mpi),
+        "transport": testbed.transport(mpi),
         "ranks": ranks,
-        "place": place.describe(),
+        "place": testbed.describe(),
         "programs": [comparison.to_json(demonstration.network) for comparison in demonstration.comparisons],
     }

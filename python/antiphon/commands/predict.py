@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 from antiphon import core, model, output
@@ -114,7 +115,7 @@ def _sweep(args: argparse.Namespace, machine: model.Machine) -> model.Sweep | No
     factor = 2 if machine.ranks <= model.MAX_SEARCHED_RANKS else 8
     while sizes[-1] * factor <= last:
         sizes.append(sizes[-1] * factor)
-    return model.predict(args.collective, sizes, machine, root=args.root, **_effort(args, machine))
+    return _predict_sizes(args, machine, sizes)
 
 
 def _evaluations(ranks: int) -> int:
@@ -122,15 +123,15 @@ def _evaluations(ranks: int) -> int:
     return min(64, max(4, EVALUATED_RANKS // ranks))
 
 
-def _effort(args: argparse.Namespace, machine: model.Machine) -> dict[str, int | bool]:
+def _predict_sizes(args: argparse.Namespace, machine: model.Machine, sizes: Sequence[int]) -> model.Sweep:
+    """Predictions with little effort for each size, since a sweep has many."""
     search = not args.defaults and machine.ranks <= model.MAX_SEARCHED_RANKS
-    return {"search": search, "max_evaluations": 12}
+    return model.predict(args.collective, sizes, machine, root=args.root, search=search, max_evaluations=12)
 
 
 def _crossings(args: argparse.Namespace, machine: model.Machine, sweep: model.Sweep) -> list[tuple[int, str, str]]:
     def winner(size: int) -> str:
-        effort = _effort(args, machine)
-        return model.predict(args.collective, [size], machine, root=args.root, **effort).sizes[size][0].algorithm
+        return _predict_sizes(args, machine, [size]).sizes[size][0].algorithm
 
     return model.crossovers(sweep, winner, steps=6 if machine.ranks <= model.MAX_SEARCHED_RANKS else 0)
 

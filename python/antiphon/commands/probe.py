@@ -20,8 +20,9 @@ from typing import Any
 
 from antiphon import mpi as mpis
 from antiphon import output, profile
-from antiphon.bench import places
-from antiphon.commands import _options, bench
+from antiphon.bench.testbed import LabTestbed, Testbed
+from antiphon.commands import _options
+from antiphon.commands._testbed import open_testbed
 from antiphon.errors import AntiphonError
 from antiphon.mpi import launch
 from antiphon.output import tables
@@ -107,17 +108,17 @@ def _measure(args: argparse.Namespace) -> recording.Recording:
         raise AntiphonError(
             "no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH"
         )
-    with bench.open_place(args) as place, _progress(args.budget) as advance:
+    with open_testbed(args) as testbed, _progress(args.budget) as advance:
         return recording.measured(
-            Session(place, found[0], _ranks(args, place), args.budget, advance), _name(args, place)
+            Session(testbed, found[0], _ranks(args, testbed), args.budget, advance), _name(args, testbed)
         )
 
 
-def _ranks(args: argparse.Namespace, place: places.Place) -> int:
+def _ranks(args: argparse.Namespace, testbed: Testbed) -> int:
     if args.n:
         return int(args.n)
-    if isinstance(place, places.InLab):
-        return int(place.lab.spec.ranks)
+    if isinstance(testbed, LabTestbed):
+        return int(testbed.lab.spec.ranks)
     return (
         sum(slots for _, slots in launch.read_hostfile(args.hostfile))
         if args.hostfile
@@ -132,11 +133,11 @@ def _check_writable(path: Path) -> None:
         raise AntiphonError(f"cannot write {path}", hint="choose another file with -o")
 
 
-def _name(args: argparse.Namespace, place: places.Place) -> str:
+def _name(args: argparse.Namespace, testbed: Testbed) -> str:
     if args.name:
         return str(args.name)
-    if isinstance(place, places.InLab):
-        return str(place.lab.spec.name)
+    if isinstance(testbed, LabTestbed):
+        return str(testbed.lab.spec.name)
     return args.hostfile.stem if args.hostfile else os.uname().nodename
 
 
@@ -173,15 +174,11 @@ def _tell(document: dict[str, Any], path: Path) -> None:
     for heading in ("link", "L", "os", "or", "g(0)", "g(64 KiB)", "MB/s", "eager to"):
         table.add_column(heading, justify="left" if heading == "link" else "right")
     for entry in document["link_classes"]:
-        of = lambda key, size, entry=entry: tables.time_text(at([tuple(p) for p in entry[key]], size))  # noqa: E731
         eager = entry.get("eager_bytes")
         table.add_row(
             entry["name"],
             tables.time_text(entry["latency_s"]),
-            of("os_s", 0),
-            of("or_s", 0),
-            of("g_s", 0),
-            of("g_s", 65536),
+            *(_time_at(entry[key], size) for key, size in (("os_s", 0), ("or_s", 0), ("g_s", 0), ("g_s", 65536))),
             f"{entry['details']['bytes_per_s'] / 1e6:.4g}",
             tables.bytes_text(eager) if eager else "–",
         )
@@ -218,3 +215,7 @@ def summary_lines(document: dict[str, Any]) -> list[str]:
         works = f"{multicast['bytes_per_s'] / 1e6:.4g} MB/s" if multicast["works"] else "does not work"
         lines.append(f"multicast: {works}" + ("" if multicast["works"] else f": {multicast['why_not']}"))
     return lines
+
+
+def _time_at(curve: list[list[float]], size: int) -> str:
+    return tables.time_text(at([(int(bytes_), seconds) for bytes_, seconds in curve], size))

@@ -17,18 +17,23 @@ import argparse
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antiphon import core, output
 from antiphon import mpi as mpis
 from antiphon import profile as profiles
-from antiphon.bench import benchmark, places
-from antiphon.commands import _options, bench
+from antiphon.bench.collectives import RaceCell
+from antiphon.bench.results import modes_of
+from antiphon.bench.testbed import Testbed
+from antiphon.commands import _options
+from antiphon.commands._testbed import open_testbed
 from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, AntiphonError
 from antiphon.output import tables
 from antiphon.tune import document, driver, grid, predictors
 from antiphon.tune.state import State
+from antiphon.units import size_option
 
 if TYPE_CHECKING:
     from antiphon.tune import modelled
@@ -89,9 +94,9 @@ def run(args: argparse.Namespace) -> int:
     if args.profile.exists():
         profiles.load(args.profile)  # what is wrong with it is said before anything is measured
     outcomes = {}
-    with bench.open_place(args) as place:
+    with open_testbed(args) as testbed:
         for mpi in found:
-            outcome = _tune(args, request, place, mpi)
+            outcome = _tune(args, request, testbed, mpi)
             if outcome is None:
                 return 0 if args.dry_run else EXIT_INTERRUPTED
             outcomes[mpi.label] = outcome
@@ -157,25 +162,23 @@ def make_request(args: argparse.Namespace) -> driver.Request:
         raise AntiphonError(f"-n {args.n}: at least 2 ranks are needed")
     if not args.budget >= 5:
         raise AntiphonError(f"--budget {args.budget:g}: at least 5 seconds are needed")
-    modes = args.modes.split(",")
-    for mode in modes:
-        if mode not in benchmark.MODES:
-            raise AntiphonError(f"--modes: no mode named {mode!r}", hint=f"there are {', '.join(benchmark.MODES)}")
-    sizes = {"sizes": tuple(bench._size(text) for text in args.bytes.split(",")), "between": ()} if args.bytes else {}
+    modes = modes_of(args.modes)
     ranks = args.n or (None if args.lab is not None or args.hostfile else len(os.sched_getaffinity(0)))
     purpose = driver.EXPORT if args.for_export else driver.DECISIONS
     collectives = tuple(dict.fromkeys(args.collectives or grid.MAIN))
-    return driver.Request(collectives, tuple(modes), args.budget, ranks, purpose, parts=not args.whole, **sizes)
+    request = driver.Request(collectives, tuple(modes), args.budget, ranks, purpose, parts=not args.whole)
+    if args.bytes:
+        sizes = tuple(size_option("--bytes", text) for text in args.bytes.split(","))
+        request = replace(request, sizes=sizes, between=())
+    return request
 
 
-def _tune(
-    args: argparse.Namespace, request: driver.Request, place: places.Place, mpi: mpis.Mpi
-) -> driver.Outcome | None:
+def _tune(args: argparse.Namespace, request: driver.Request, testbed: Testbed, mpi: mpis.Mpi) -> driver.Outcome | None:
     """One library; None where it was only shown, or interrupted."""
     elapsed = driver.stopwatch()
     with _progress(mpi.label) as (say, advance):
         say("looking around")
-        here = driver.look_around(place, mpi, request.ranks)
+        here = driver.look_around(testbed, mpi, request.ranks)
         if here.nodes < 2 and request.purpose == driver.DECISIONS:
             raise AntiphonError(
                 "all ranks are on one node, where the library's shared memory is left alone",
@@ -204,7 +207,7 @@ def _tune(
 def _measure(
     request: driver.Request,
     here: driver.Surroundings,
-    cells: list[benchmark.Cell],
+    cells: list[RaceCell],
     state: State,
     elapsed: Callable[[], float],
     advance: Callable[[int, int, str], None],
@@ -247,7 +250,7 @@ def _profile(args: argparse.Namespace, here: driver.Surroundings) -> dict[str, A
             hint=f"`antiphon probe -o {args.profile}` measures it, or give --link-rate 1gbit",
         )
     output.print_warning(f"{args.profile} does not exist: begun as a first guess from the links' rate")
-    return document.first_guess(here.place.describe(), here.node_of_rank, here.network)
+    return document.first_guess(here.testbed.describe(), here.node_of_rank, here.network)
 
 
 @contextlib.contextmanager
@@ -265,7 +268,7 @@ def _progress(label: str) -> Iterator[tuple[Callable[[str], None], Callable[[int
         )
 
 
-def _show_plan(cells: list[benchmark.Cell], wanted: grid.Grid, as_json: bool) -> None:
+def _show_plan(cells: list[RaceCell], wanted: grid.Grid, as_json: bool) -> None:
     if as_json:
         output.print_json(
             {

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from antiphon.errors import AntiphonError
 
@@ -78,7 +79,7 @@ def scatter_svg(title: str, groups: Mapping[str, Sequence[tuple[float, float]]],
     _save(figure, path)
 
 
-def _pyplot():  # type: ignore[no-untyped-def]
+def _pyplot() -> Any:
     try:
         import matplotlib
     except ImportError:
@@ -90,7 +91,7 @@ def _pyplot():  # type: ignore[no-untyped-def]
     return pyplot
 
 
-def _save(figure, path: Path) -> None:  # type: ignore[no-untyped-def]
+def _save(figure: Any, path: Path) -> None:
     try:
         figure.savefig(path, format="svg", bbox_inches="tight", metadata={"Date": None})
     except OSError as error:

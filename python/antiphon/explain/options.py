@@ -8,7 +8,7 @@ import argparse
 from antiphon import core
 from antiphon.errors import AntiphonError
 from antiphon.explain.explanation import Call
-from antiphon.units import parse_rate, parse_size
+from antiphon.units import parse_rate, size_option
 
 #: Assumed where --link-rate does not say it: the table of rules needs one.
 ASSUMED_RATE = "1gbit"
@@ -33,7 +33,7 @@ def call_of_options(args: argparse.Namespace) -> Call:
         raise AntiphonError("--bytes is missing",
                             hint=f"antiphon explain {args.collective} --ranks {args.ranks} --bytes 64k")  # fmt: skip
     element_bytes = _element_bytes(args, collective)
-    size = 0 if args.collective == "barrier" else _size(args.bytes)
+    size = 0 if args.collective == "barrier" else size_option("--bytes", args.bytes)
     if size % element_bytes:
         raise AntiphonError(f"--bytes {size}: not a multiple of the element's {element_bytes} bytes",
                             hint="name the element's size with --element-bytes")  # fmt: skip
@@ -51,13 +51,6 @@ def _element_bytes(args: argparse.Namespace, collective: core.Collective) -> int
         if given:
             raise AntiphonError(f"{option} is for reductions, which {collective.name} is not")
     return 1
-
-
-def _size(text: str) -> int:
-    try:
-        return 0 if text.strip() == "0" else parse_size(text)
-    except ValueError as error:
-        raise AntiphonError(f"--bytes: {error}") from None
 
 
 def link_rate(text: str) -> int:

@@ -40,7 +40,9 @@ class Outcome:
 def parse(text: str) -> list[list[Operation]]:
     """Every rank's operations; AntiphonError names the line that txt2bin would not take."""
     ranks: list[list[Operation]] = []
-    count, current, labels = 0, None, {}
+    count = 0
+    current: list[Operation] | None = None
+    labels: dict[str, int] = {}
     for number, raw in enumerate(text.splitlines(), start=1):
         line = raw.partition("//")[0].strip()
         header = re.fullmatch(r"num_ranks\s+(\d+)", line)
@@ -156,7 +158,7 @@ class _Run:
 
 def _successors(ranks: list[list[Operation]]) -> tuple[list[list[list[tuple[int, bool]]]], list[list[int]]]:
     """Who waits for an operation's end or start, and how many each waits for."""
-    after = [[[] for _ in ops] for ops in ranks]
+    after: list[list[list[tuple[int, bool]]]] = [[[] for _ in ops] for ops in ranks]
     missing = [[len(op.needs) + len(op.needs_start) for op in ops] for ops in ranks]
     for rank, ops in enumerate(ranks):
         for j, op in enumerate(ops):

@@ -58,10 +58,9 @@ def export(profile: Mapping[str, Any], options: Options) -> Exported:
 
 
 def _comm(collective: str, comm: CommRules, known: knowledge.Knowledge) -> dict[str, Any]:
-    ends = [rule.low - 1 for rule in comm.rules[1:]]
-    rules = [
-        _rule(collective, rule, end) for rule, end in zip(comm.rules, [*ends, "inf"], strict=True) if rule.algorithm
-    ]
+    ends: list[int | str] = [rule.low - 1 for rule in comm.rules[1:]]
+    ends.append("inf")
+    rules = [_rule(collective, rule, end) for rule, end in zip(comm.rules, ends, strict=True) if rule.algorithm]
     spread = "one-per-node" if known.ranks_per_node == 1 else "any"
     return {"comm_size_min": comm.low, "comm_size_max": comm.high, "comm_rank_distribution": spread, "rules": rules}
 

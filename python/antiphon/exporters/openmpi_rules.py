@@ -105,7 +105,8 @@ def lookup(text: str, version: tuple[int, ...], collective: str, ranks: int, mes
         rules = comms[at][1]
     else:
         rules = ([rules for size, rules in comms if size <= ranks] or [comms[0][1]])[-1]
-    return ([rule for rule in rules if rule.low <= message] or [None])[-1]
+    matching = [rule for rule in rules if rule.low <= message]
+    return matching[-1] if matching else None
 
 
 def parse(text: str) -> dict[int, list[tuple[int, list[MessageRule]]]]:

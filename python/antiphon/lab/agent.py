@@ -23,7 +23,8 @@ def split_arguments(arguments: list[str]) -> tuple[str, str]:
 def main() -> int:
     # A launcher starts many of these at once, and they do none of its node's work.
     os.sched_setaffinity(0, range(os.cpu_count() or 1))
-    import channel  # beside this file: run by path, so that no package has to be found or loaded
+    # This file runs by its path, so that no package has to be found or loaded; channel.py is beside it.
+    import channel  # type: ignore[import-not-found]
 
     state_dir = sys.argv[1]
     host, command = split_arguments(sys.argv[2:])

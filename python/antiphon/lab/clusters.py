@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,10 @@ from antiphon.errors import AntiphonError
 from antiphon.lab.spec import ClusterSpec, Loss, Switch, Uplink, link_defaults
 from antiphon.units import parse_rate, parse_size
 
-try:
+if sys.version_info >= (3, 11):
     import tomllib
-except ImportError:  # Python 3.10
-    import tomli as tomllib  # type: ignore[no-redef]
+else:
+    import tomli as tomllib
 
 DEFAULT_CLUSTER = "ethernet-16"
 
@@ -150,7 +152,7 @@ def _check_fields(table: Any, fields: dict[str, Any], where: str, prefix: str) -
             raise AntiphonError(f"{where}: field '{prefix}{key}' must be {names.get(kind, 'a number')}, not {value!r}")
 
 
-def _value(parse: Any, value: Any, where: str, field: str) -> int:
+def _value(parse: Callable[[Any], int], value: Any, where: str, field: str) -> int:
     try:
         return parse(value)
     except ValueError as error:

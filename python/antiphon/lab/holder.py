@@ -317,10 +317,11 @@ def _node_ready(ready: int, first: bytes = b"") -> list[str]:
     """What the node noted while setting itself up; raises if it failed."""
     with os.fdopen(ready, "rb") as file:
         text = first + file.read()
-    message = json.loads(text) if text else {"error": "a node ended while it was being set up"}
+    message: dict[str, Any] = json.loads(text) if text else {"error": "a node ended while it was being set up"}
     if "error" in message:
         raise AntiphonError(message["error"], hint=message.get("hint"))
-    return message["notes"]
+    notes: list[str] = message["notes"]
+    return notes
 
 
 def main(argv: list[str]) -> int:

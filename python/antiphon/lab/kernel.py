@@ -74,7 +74,7 @@ def set_time_slice(slice_ns: int) -> bool:
         return False
     # struct sched_attr: size, policy, flags, nice, priority, runtime, deadline, period
     attributes = struct.pack("=IIQiIQQQ", 48, os.SCHED_OTHER, 0, 0, 0, slice_ns, 0, 0)
-    return _libc.syscall(number, 0, attributes, 0) == 0
+    return bool(_libc.syscall(number, 0, attributes, 0) == 0)
 
 
 def set_offloads(interface: str, enabled: bool) -> None:

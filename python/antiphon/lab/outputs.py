@@ -97,7 +97,7 @@ def supervise(command: channel.Command, outputs: Outputs, deadline: float | None
                     deadline, kill_at, drain_until = None, None, time.monotonic() + _DRAIN_S
                 elif not outputs.take(key.fileobj):  # type: ignore[arg-type]
                     selector.unregister(key.fileobj)
-                    open_streams.discard(key.fileobj)  # type: ignore[arg-type]
+                    open_streams.discard(key.fileobj)
             now = time.monotonic()
             if drain_until is not None and now >= drain_until:
                 break

@@ -22,10 +22,14 @@ _FOREIGN = ("PMIX_", "PRTE_", "PMI_", "HYDI_", "HYDRA_", "OMPI_COMM_", "MPI_LOCA
 class MpiLike(Protocol):
     """The part of antiphon.mpi.Mpi that is needed here."""
 
-    family: str
-    version: str
-    prefix: Path | None
-    launcher: Path | None
+    @property
+    def family(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def prefix(self) -> Path | None: ...
+    @property
+    def launcher(self) -> Path | None: ...
 
 
 @dataclass(frozen=True)

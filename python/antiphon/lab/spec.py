@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -178,7 +179,7 @@ class ClusterSpec:
         return _with_uplink_options(spec, rate is not None, uplink_rate, uplink_buffer)
 
 
-def _option(option: str, parse: Any, text: str) -> int:
+def _option(option: str, parse: Callable[[str], int], text: str) -> int:
     try:
         return parse(text)
     except ValueError as error:

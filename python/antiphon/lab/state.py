@@ -116,9 +116,10 @@ def write_record(state_dir: Path, record: dict[str, Any]) -> None:
 
 def read_record(state_dir: Path) -> dict[str, Any] | None:
     try:
-        return json.loads((state_dir / RECORD).read_text(encoding="utf-8"))
+        record: dict[str, Any] = json.loads((state_dir / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
+    return record
 
 
 def holders(record: dict[str, Any]) -> list[ProcessId]:
@@ -217,9 +218,10 @@ def _living(entry: dict[str, Any]) -> list[list[int]]:
 
 def _read_borrowed(root: Path) -> dict[str, Any] | None:
     try:
-        return json.loads((root / _BORROWED_FILE).read_text(encoding="ascii"))
+        borrowed: dict[str, Any] = json.loads((root / _BORROWED_FILE).read_text(encoding="ascii"))
     except (OSError, ValueError):
         return None
+    return borrowed
 
 
 def new_id() -> str:

@@ -195,9 +195,11 @@ class Scorer:
             by_node = sorted(range(traffic.ranks), key=lambda r: (base.node_of_rank[r], base.core_of_rank[r]))
             for order in regular_orders(traffic.ranks, most):
                 place = dict(zip(order, by_node, strict=True))
-                columns = [[column[place[r]] for r in range(traffic.ranks)]
-                           for column in (base.slot_of_rank or [], base.node_of_rank, base.core_of_rank)]  # fmt: skip
-                found.append(self.with_traffic(Arrangement(*columns, traffic, {}), decompose(columns[1])))
+                slots, nodes, cores = (
+                    [column[place[r]] for r in range(traffic.ranks)]
+                    for column in (base.slot_of_rank or [], base.node_of_rank, base.core_of_rank)
+                )
+                found.append(self.with_traffic(Arrangement(slots, nodes, cores, traffic, {}), decompose(nodes)))
         return found
 
 

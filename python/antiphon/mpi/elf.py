@@ -152,8 +152,9 @@ def defines(path: Path, symbol: str) -> bool:
     if not is_elf(path):
         return False
     from elftools.elf.elffile import ELFFile
+    from elftools.elf.sections import SymbolTableSection
 
     with path.open("rb") as file:
         table = ELFFile(file).get_section_by_name(".symtab")
-        symbols = (table.get_symbol_by_name(symbol) if table else None) or []
+        symbols = (table.get_symbol_by_name(symbol) if isinstance(table, SymbolTableSection) else None) or []
         return any(entry["st_shndx"] != "SHN_UNDEF" for entry in symbols)

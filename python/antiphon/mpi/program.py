@@ -101,7 +101,7 @@ def python_of(file: Path) -> Path | None:
 
 def _uses_of_python(python: Path, env: Mapping[str, str], preload: Path | None) -> Uses | None:
     asked = {**env, "LD_PRELOAD": str(preload)} if preload else dict(env)
-    command = [python, "-c", ASK_MPI4PY]
+    command = [str(python), "-c", ASK_MPI4PY]
     result = subprocess.run(command, capture_output=True, text=True, env=asked, timeout=60, check=False)
     if result.returncode == 3:
         return None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from antiphon.patterns import Pattern
-from antiphon.trace import Call, Communicator, RankTrace, Trace
+from antiphon.trace import Call, RankTrace, Trace
 
 #: Calls that a plan is used for: blocking, and started ones of the same name with _init.
 NAMES = (
@@ -75,9 +75,9 @@ def _calls_of(rank: RankTrace) -> dict[tuple[Members, int], list[Call]]:
         seen[comm.members] += 1
     calls: dict[tuple[Members, int], list[Call]] = defaultdict(list)
     for call in rank.calls:
-        comm: Communicator | None = call.comm
-        if call.function in FUNCTIONS and comm is not None and not comm.intercommunicator:
-            calls[comm.members, ordinals[comm.number]].append(call)
+        used = call.comm
+        if call.function in FUNCTIONS and used is not None and not used.intercommunicator:
+            calls[used.members, ordinals[used.number]].append(call)
     return calls
 
 

@@ -132,10 +132,13 @@ def switch_tree(capacity: Mapping[Pair, float], inflow: Mapping[int, float]) -> 
     switches = sorted(inflow)
     if len(switches) == 1:
         return [(None, 0.0)]
-    of = lambda a, b: capacity[min(a, b), max(a, b)]  # noqa: E731
-    widest = {s: max(of(s, other) for other in switches if other != s) for s in switches}
+
+    def between(a: int, b: int) -> float:
+        return capacity[min(a, b), max(a, b)]
+
+    widest = {s: max(between(s, other) for other in switches if other != s) for s in switches}
     middle = max(switches, key=lambda s: inflow[s] / widest[s])
     if len(switches) > 2 and inflow[middle] < 1.3 * widest[middle]:
         return [(len(switches), widest[s]) for s in switches] + [(None, 0.0)]
     root = middle if len(switches) > 2 else switches[0]
-    return [(None, 0.0) if s == root else (root, of(s, root)) for s in switches]
+    return [(None, 0.0) if s == root else (root, between(s, root)) for s in switches]

@@ -42,6 +42,10 @@ def measure() -> list[dict[str, Any]]:
     return [_row(name, data) for name in names]
 
 
+def _rate(seconds: list[float]) -> float:
+    return float(f"{MESSAGE_BYTES / statistics.median(seconds[1:]):.4g}")
+
+
 def _row(name: str, data: list[array.array[float]]) -> dict[str, Any]:
     sender, receiver = codec.Channel(codec=name, element="f64"), codec.Channel()
     out = bytearray(MESSAGE_BYTES)
@@ -54,10 +58,9 @@ def _row(name: str, data: list[array.array[float]]) -> dict[str, Any]:
         encode_s.append(middle - start)
         decode_s.append(time.perf_counter() - middle)
         frame_bytes.append(len(frame))
-    rate = lambda seconds: float(f"{MESSAGE_BYTES / statistics.median(seconds[1:]):.4g}")  # noqa: E731
     return {
         "name": name,
-        "encode_bytes_per_s": rate(encode_s),
-        "decode_bytes_per_s": rate(decode_s),
+        "encode_bytes_per_s": _rate(encode_s),
+        "decode_bytes_per_s": _rate(decode_s),
         "ratio": round(MESSAGE_BYTES / statistics.median(frame_bytes[1:]), 3),
     }

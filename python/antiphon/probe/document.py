@@ -223,12 +223,13 @@ def on_the_way_s(survey: Survey, events: list[Event], link: Mapping[str, Any]) -
     """A link's latency without what a message waited for turns, as who sleeps does for none: half a round of a core's
     ranks, on average, and one more where the library gives the core away between taking a message in and saying so.
     """
+    latency_s: float = link["latency_s"]
     held = turns(survey, events)
     if not held:
-        return link["latency_s"]
+        return latency_s
     ranks, turn_s = held[-1]
     said_later = link["or_s"][0][1] - link["os_s"][0][1] > ranks * turn_s / 2
-    return max(link["latency_s"] - (1.5 if said_later else 0.5) * ranks * turn_s, 0.0)
+    return max(latency_s - (1.5 if said_later else 0.5) * ranks * turn_s, 0.0)
 
 
 def crowded(survey: Survey, events: list[Event], scope: str) -> list[tuple[int, float]]:

@@ -7,8 +7,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from antiphon.bench import benchmark
-from antiphon.bench.places import Place
+from antiphon.bench import collectives
+from antiphon.bench.testbed import Testbed
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi
 
@@ -17,7 +17,7 @@ SIZES = (8, 1024, 4096, 16384, 65536, 262144)
 #: For one size; there are six of them.
 BUDGET_S = 0.3
 #: Each rank in turn multicasts a short message, and all others are woken up for it, again and again.
-TURNS = benchmark.Cell("allgather", 8, 0, ("throughput",), (f"{CHOICE}:senders=1",))
+TURNS = collectives.RaceCell("allgather", 8, 0, ("throughput",), (f"{CHOICE}:senders=1",))
 TURNS_BUDGET_S = 0.5
 #: Fewer ranks on a core leave it idle between two messages.
 LEAST_RANKS_PER_CORE = 2
@@ -25,25 +25,25 @@ LEAST_RANKS_PER_CORE = 2
 WITHOUT = " without multicast: "
 
 
-def measure(place: Place, mpi: Mpi, ranks: int) -> dict[str, Any] | None:
+def measure(testbed: Testbed, mpi: Mpi, ranks: int) -> dict[str, Any] | None:
     """The samples, as they are kept; None where the accelerator does not run here."""
-    plan = benchmark.Plan(("bcast",), SIZES, ("sync",), (f"bcast:{CHOICE}",), BUDGET_S)
+    benchmark = collectives.CollectiveBenchmark(("bcast",), SIZES, ("sync",), (f"bcast:{CHOICE}",), BUDGET_S)
     try:
-        results = benchmark.run(place, mpi, ranks, plan, lambda _event: None)
+        results = collectives.run(testbed, mpi, ranks, benchmark, lambda _event: None)
     except AntiphonError as error:
         return {"error": str(error)}
     kept: dict[str, Any] = {"nodes": results.nodes, "rows": _rows(results)}
     # Of several ranks of a node one hears it and tells the others, by messages: another thing.
     if kept["rows"] and refusal(kept) is None and results.nodes == ranks:
         try:
-            turns = benchmark.CellPlan((TURNS,), TURNS_BUDGET_S, TURNS_BUDGET_S)
-            kept["turns"] = _rows(benchmark.run(place, mpi, ranks, turns, lambda _event: None))
+            turns = collectives.Race((TURNS,), TURNS_BUDGET_S, TURNS_BUDGET_S)
+            kept["turns"] = _rows(collectives.run(testbed, mpi, ranks, turns, lambda _event: None))
         except AntiphonError as error:
             kept["turns_error"] = str(error)
     return kept
 
 
-def _rows(results: benchmark.Results) -> list[dict[str, Any]]:
+def _rows(results: collectives.CollectiveResults) -> list[dict[str, Any]]:
     return [{"bytes": m.bytes, "chosen": m.chosen, "samples": list(m.samples)} for m in results.measurements]
 
 
@@ -61,8 +61,9 @@ def crowded_s(kept: Mapping[str, Any], latency_s: float, ranks_per_core: float) 
     samples = [sample for row in kept.get("turns", ()) if WITHOUT not in row["chosen"] for sample in row["samples"]]
     if not samples or ranks_per_core < LEAST_RANKS_PER_CORE:
         return None
-    turn_s = statistics.median(samples) / kept["nodes"]
-    return max(turn_s - latency_s, 0) / ((kept["nodes"] - 1) / 2 + ranks_per_core / 4)
+    nodes: int = kept["nodes"]
+    turn_s = statistics.median(samples) / nodes
+    return max(turn_s - latency_s, 0) / ((nodes - 1) / 2 + ranks_per_core / 4)
 
 
 def describe(kept: Mapping[str, Any] | None, latency_s: float, ranks_per_core: float) -> dict[str, Any] | None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import statistics
 import time
 from collections import defaultdict
@@ -12,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.bench.places import Place, failure, program
+from antiphon.bench.testbed import Testbed, failure, json_lines, program
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.mpi import Mpi
 
@@ -24,7 +23,7 @@ Pair = tuple[int, int]
 class Session:
     """One machine being measured under one MPI library; every event of the program is kept, with its samples."""
 
-    place: Place
+    testbed: Testbed
     mpi: Mpi
     ranks: int
     budget_s: float
@@ -37,7 +36,7 @@ class Session:
     @property
     def transport(self) -> str:
         """What messages travel through."""
-        return self.place.transport(self.mpi)
+        return self.testbed.transport(self.mpi)
 
     @property
     def elapsed_s(self) -> float:
@@ -47,18 +46,15 @@ class Session:
         """Starts the program once; its events, in order. An error if it ends badly: then nothing of it is used."""
         got: list[Event] = []
 
-        def take(line: str) -> None:
-            if line.startswith("{"):
-                try:
-                    event = json.loads(line)
-                except json.JSONDecodeError:
-                    return
-                got.append(event)
-                self.on_event(event)
+        def take(event: Event) -> None:
+            got.append(event)
+            self.on_event(event)
 
         argv = [str(program("probe", self.mpi.abi)), *(word for text in tasks for word in ("--do", text))]
         limit_s = 120 + 4 * self.budget_s
-        ended = self.place.run(self.mpi, self.ranks, argv, preload=False, env={}, on_line=take, timeout_s=limit_s)
+        ended = self.testbed.run(
+            self.mpi, self.ranks, argv, preload=False, env={}, on_line=json_lines(take), timeout_s=limit_s
+        )
         if ended.exit_code != 0:
             raise failure("the probe", ended)
         finished = sum(event["event"] == "done" for event in got)
@@ -88,7 +84,7 @@ class Replay:
         return list(itertools.chain.from_iterable(self.launches))
 
     def run(self, tasks: Sequence[str]) -> list[Event]:
-        """What the launch in this place said then; what is asked now plays no part."""
+        """What the launch at this point said then; what is asked now plays no part."""
         self.launches.append(self.recorded[len(self.launches)])
         return self.launches[-1]
 

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from antiphon import trace as form
 from antiphon.trace import Communicator, RankTrace, Reader, Shape, Trace, TraceError
@@ -77,13 +78,16 @@ def _communicator(comm: Communicator) -> bytes:
     return head + varint(comm.size) + varint(0) + members
 
 
+_WRITERS: dict[str, Callable[[Any], bytes]] = {"signed": signed, "number": varint, "list": numbers}
+
+
 def _shape(shape: Shape, number: int, functions: Sequence[str]) -> bytes:
     fields = []
     for kind, (name, how) in form.FIELDS.items():
         value = getattr(shape, name)
         if value is None or (name == "flags" and value == 0):
             continue
-        fields.append(varint(kind) + {"signed": signed, "number": varint, "list": numbers}[how](value))
+        fields.append(varint(kind) + _WRITERS[how](value))
     comm = shape.comm.number if shape.comm else 0
     head = (form.SHAPE, number, functions.index(shape.function), comm, len(fields))
     return b"".join([*map(varint, head), *fields])

@@ -147,7 +147,8 @@ class Traffic:
         arrays = {name: _joined([getattr(p.edges, name) for p in self.parts], name) for name in Edges.columns()}
         arrays["members"] = _joined([group.members.astype(np.int32) for group in groups], "source")
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, header=np.frombuffer(json.dumps(document).encode(), np.uint8), **arrays)
+        header = np.frombuffer(json.dumps(document).encode(), np.uint8)
+        np.savez_compressed(buffer, header=header, **arrays)  # type: ignore[arg-type]
         try:
             path.write_bytes(buffer.getvalue())
         except OSError as error:

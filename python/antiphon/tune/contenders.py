@@ -122,12 +122,17 @@ def _candidates(point: Point, question: core.Question) -> Iterator[str]:
                 yield text
 
 
+def _or_none(values: list[int]) -> list[int | None]:
+    """The values, or a single None where there are none."""
+    return [*values] or [None]
+
+
 def _grid(algorithm: core.Algorithm, point: Point) -> Iterator[dict[str, int]]:
     """Values of the parameters worth trying; a cut that leaves the message whole is tried once, with one window."""
     defaults = {p.name: p.default for p in algorithm.parameters}
     cut = next((name for name in _CUTS if name in defaults), None)
-    radixes = _within(algorithm, "radix", _RADIX) or [None]
-    for radix, down in itertools.product(radixes, _within(algorithm, "down_radix", _DOWN_RADIX) or [None]):
+    radixes = _or_none(_within(algorithm, "radix", _RADIX))
+    for radix, down in itertools.product(radixes, _or_none(_within(algorithm, "down_radix", _DOWN_RADIX))):
         if down is not None and radix == down:
             continue
         base = defaults | {k: v for k, v in (("radix", radix), ("down_radix", down)) if v is not None}
@@ -139,7 +144,7 @@ def _grid(algorithm: core.Algorithm, point: Point) -> Iterator[dict[str, int]]:
             yield base
         for size in sizes:
             windows = _WINDOWS if point.bytes <= _LONG_BYTES else _WINDOWS_WHEN_LONG
-            for window in _within(algorithm, "window", windows) or [None]:
+            for window in _or_none(_within(algorithm, "window", windows)):
                 # More than 64 KiB ahead overruns the port of a switch; see docs/concepts/findings.md.
                 if window is None or size * window <= 65536:
                     yield base | {cut: size} | ({} if window is None else {"window": window})

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.bench import stats
-from antiphon.bench.benchmark import Measurement
+from antiphon.bench.collectives import CollectiveMeasurement
 from antiphon.output.tables import bytes_text
 from antiphon.tune.grid import UNSIZED
 
@@ -56,7 +56,7 @@ class Cell:
     by_choice: dict[str, dict[str, stats.Summary]] = field(default_factory=lambda: defaultdict(dict))
 
 
-def cells_of(measurements: Iterable[Measurement]) -> dict[Key, Cell]:
+def cells_of(measurements: Iterable[CollectiveMeasurement]) -> dict[Key, Cell]:
     """Groups measurements; of Antiphon's contenders the full form of what really ran is the name."""
     cells: dict[Key, Cell] = defaultdict(Cell)
     for m in measurements:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from antiphon.bench import benchmark
-from antiphon.bench.benchmark import Cell, CellPlan, Measurement
-from antiphon.bench.places import Place
+from antiphon.bench import collectives
+from antiphon.bench.collectives import CollectiveMeasurement, Race, RaceCell
+from antiphon.bench.testbed import Testbed
 from antiphon.model import limits
 from antiphon.mpi import Mpi
 from antiphon.output.tables import bytes_text
@@ -58,7 +58,7 @@ class Request:
 class Surroundings:
     """Where it runs, found out by running something short."""
 
-    place: Place
+    testbed: Testbed
     mpi: Mpi
     node_of_rank: Sequence[int]
     network: limits.Network | None
@@ -91,11 +91,11 @@ class Outcome:
     wrong: list[tuple[str, int, str, str]] = field(default_factory=list)
 
 
-def look_around(place: Place, mpi: Mpi, ranks: int | None) -> Surroundings:
+def look_around(testbed: Testbed, mpi: Mpi, ranks: int | None) -> Surroundings:
     """Where the ranks are, as MPI itself says it."""
-    plan = CellPlan([Cell("barrier", 0, 0, ("sync",), ("library",))], 0.02, 30)
-    results = benchmark.run(place, mpi, ranks, plan, lambda _event: None)
-    return Surroundings(place, mpi, results.node_of_rank, results.network)
+    race = Race([RaceCell("barrier", 0, 0, ("sync",), ("library",))], 0.02, 30)
+    results = collectives.run(testbed, mpi, ranks, race, lambda _event: None)
+    return Surroundings(testbed, mpi, results.node_of_rank, results.network)
 
 
 def plan_cells(
@@ -103,7 +103,7 @@ def plan_cells(
     here: Surroundings,
     predictor: Predictor,
     on_point: Callable[[int, int], None] = lambda _done, _total: None,
-) -> tuple[list[Cell], Grid]:
+) -> tuple[list[RaceCell], Grid]:
     """The cells with their contenders, and the grid they are from."""
     wanted = grid.make(
         request.collectives,
@@ -114,7 +114,7 @@ def plan_cells(
         between=request.between,
         parts=request.parts,
     )
-    listed = benchmark.library_algorithms(here.place, here.mpi) if request.purpose == EXPORT else {}
+    listed = collectives.library_algorithms(here.testbed, here.mpi) if request.purpose == EXPORT else {}
     cells = []
     for number, point in enumerate(wanted.points):
         on_point(number, len(wanted.points))
@@ -124,7 +124,7 @@ def plan_cells(
             others = contenders.choices(point, here.machine, predictor, _most(request, here, point))
         if others:
             modes = request.modes if grid.call_s(point, here.network) < _LONG_CALL_S else request.modes[:1]
-            cells.append(Cell(point.collective, point.bytes, point.ranks, modes, ["library", *others]))
+            cells.append(RaceCell(point.collective, point.bytes, point.ranks, modes, ["library", *others]))
     return cells, wanted
 
 
@@ -139,11 +139,11 @@ def _most(request: Request, here: Surroundings, point: Point) -> int:
 def measure(
     request: Request,
     here: Surroundings,
-    cells: Sequence[Cell],
+    cells: Sequence[RaceCell],
     state: State,
     elapsed_s: float,
     on_event: Callable[[Mapping[str, Any]], None],
-) -> benchmark.Results:
+) -> collectives.CollectiveResults:
     """Measures the cells that the state does not have yet."""
     left = [cell for cell in cells if (cell.collective, cell.bytes, cell.ranks) not in state.finished]
     again = 0 if request.purpose == EXPORT else _AGAIN_SHARE
@@ -162,7 +162,7 @@ def measure_again(
     state: State,
     elapsed_s: float,
     on_event: Callable[[Mapping[str, Any]], None],
-) -> benchmark.Results:
+) -> collectives.CollectiveResults:
     """The best of each cell where it is not clear that they gain: new samples of them and of the library, alone.
 
     Of many contenders the one that was lucky is picked; what it gains shows in samples that it was not picked by.
@@ -173,7 +173,7 @@ def measure_again(
         doubted = decide.doubted(found) if found else []
         if doubted:
             modes = tuple(mode for mode in request.modes if mode in cell.by_choice[decide.LIBRARY])
-            cells.append(Cell(*key, modes, ["library", *doubted]))
+            cells.append(RaceCell(*key, modes, ["library", *doubted]))
 
     def take(event: Mapping[str, Any]) -> None:
         state.add(event, again=True)
@@ -189,18 +189,18 @@ def _remaining_s(request: Request, elapsed_s: float) -> float:
 def _run(
     request: Request,
     here: Surroundings,
-    cells: Sequence[Cell],
+    cells: Sequence[RaceCell],
     remaining_s: float,
     take: Callable[[Mapping[str, Any]], None],
-) -> benchmark.Results:
+) -> collectives.CollectiveResults:
     if not cells:
-        return benchmark.Results(here.mpi.label, here.place.transport(here.mpi))
+        return collectives.CollectiveResults(mpi=here.mpi.label, transport=here.testbed.transport(here.mpi))
     per_cell_s = 1.2 * remaining_s / (len(cells) * len(request.modes))
-    plan = CellPlan(cells, min(max(per_cell_s, _CELL_S[0]), _CELL_S[1]), max(remaining_s, 1.0))
-    return benchmark.run(here.place, here.mpi, request.ranks, plan, take)
+    race = Race(cells, min(max(per_cell_s, _CELL_S[0]), _CELL_S[1]), max(remaining_s, 1.0))
+    return collectives.run(here.testbed, here.mpi, request.ranks, race, take)
 
 
-def _of(measured: Sequence[Measurement], cells: Container[decide.Key]) -> list[Measurement]:
+def _of(measured: Sequence[CollectiveMeasurement], cells: Container[decide.Key]) -> list[CollectiveMeasurement]:
     return [m for m in measured if (m.collective, m.bytes, m.ranks) in cells]
 
 
@@ -217,7 +217,7 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: State) -
         "mpi": here.mpi.family,
         "library": here.mpi.label,
         "version": here.mpi.version,
-        "transport": here.place.transport(here.mpi),
+        "transport": here.testbed.transport(here.mpi),
         "ranks": here.ranks,
         "nodes": here.nodes,
         "ranks_per_node": here.ranks_per_node,
@@ -229,21 +229,23 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: State) -
     return Outcome(verdicts, rules, evidence)
 
 
-def _latest(first: Sequence[Measurement], second: Sequence[Measurement]) -> list[Measurement]:
-    """What was measured again in place of the first time."""
+def _latest(
+    first: Sequence[CollectiveMeasurement], second: Sequence[CollectiveMeasurement]
+) -> list[CollectiveMeasurement]:
+    """What was measured again in testbed of the first time."""
 
-    def key(m: Measurement) -> tuple[str, int, int, str, str]:
+    def key(m: CollectiveMeasurement) -> tuple[str, int, int, str, str]:
         return m.collective, m.bytes, m.ranks, m.mode, m.contender
 
     replaced = {key(m): m for m in second}
     return [replaced.get(key(m), m) for m in first]
 
 
-def _telling(measurements: Sequence[Measurement]) -> list[Measurement]:
+def _telling(measurements: Sequence[CollectiveMeasurement]) -> list[CollectiveMeasurement]:
     """The library and the best few of each cell, in all its modes. All samples are in the file beside the profile."""
     best: dict[decide.Key, set[str]] = {}
     for mode in {m.mode for m in measurements}:
-        by_cell: dict[decide.Key, list[Measurement]] = {}
+        by_cell: dict[decide.Key, list[CollectiveMeasurement]] = {}
         for m in measurements:
             if m.mode == mode:
                 by_cell.setdefault((m.collective, m.bytes, m.ranks), []).append(m)
@@ -277,7 +279,7 @@ def not_covered(wanted: Grid, state: State, here: Surroundings) -> list[str]:
     return said
 
 
-def _row(m: Measurement, here: Surroundings) -> dict[str, Any]:
+def _row(m: CollectiveMeasurement, here: Surroundings) -> dict[str, Any]:
     s = m.summary
     network = here.network and limits.Network(
         here.network.node_of_rank[: m.ranks], here.network.node_bits_per_s, here.network.uplinks
@@ -311,7 +313,7 @@ def header(request: Request, here: Surroundings) -> dict[str, Any]:
     """What must be equal for a tuning to go on with an earlier one's measurements."""
     return {
         "library": here.mpi.label,
-        "transport": here.place.transport(here.mpi),
+        "transport": here.testbed.transport(here.mpi),
         "ranks": here.ranks,
         "nodes": here.nodes,
         "modes": list(request.modes),

@@ -97,7 +97,8 @@ def make(
     others = [*_points(wanted, sizes, counts[1:]), *_points(wanted, between, counts[:1])]
     weighed = [*main, *((_WEIGHT_OF_OTHERS * call_s(p, network), p) for p in others)]
     ordered = [p for _, p in sorted(weighed, key=lambda pair: pair[0])]
-    points, too_long = [], []
+    points: list[Point] = []
+    too_long: list[Point] = []
     for point in ordered:
         cost_s = call_s(point, network) * _CALLS * _CONTENDERS
         (points if cost_s <= _MOST_OF_BUDGET * budget_s else too_long).append(point)

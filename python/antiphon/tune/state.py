@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from antiphon.bench.benchmark import Measurement
+from antiphon.bench.collectives import CollectiveMeasurement
 from antiphon.errors import AntiphonError
 
 FORMAT = "antiphon-tune-state"
@@ -23,11 +23,11 @@ class State:
 
     def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
         self.path = path
-        self.measurements: list[Measurement] = []
+        self.measurements: list[CollectiveMeasurement] = []
         #: (collective, bytes, ranks) whose modes are all measured.
         self.finished: set[tuple[str, int, int]] = set()
         #: The same of doubted choices that were measured again.
-        self.again: list[Measurement] = []
+        self.again: list[CollectiveMeasurement] = []
         self.finished_again: set[tuple[str, int, int]] = set()
         self._header = {"format": FORMAT, "version": VERSION, **header}
         self._file: IO[str] | None = None
@@ -88,7 +88,7 @@ class State:
         again = bool(event.get("again"))
         if event["event"] == "result":
             fields = {key: value for key, value in event.items() if key not in ("event", "again")}
-            (self.again if again else self.measurements).append(Measurement(**fields))
+            (self.again if again else self.measurements).append(CollectiveMeasurement(**fields))
         elif event["event"] == "cell_done":
             key = (event["collective"], event["bytes"], event["ranks"])
             (self.finished_again if again else self.finished).add(key)

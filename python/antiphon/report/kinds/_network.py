@@ -52,7 +52,7 @@ def score(traffic: Traffic, machine: str) -> dict[str, Any]:
 
 def expanded(topology: Mapping[str, Any]) -> dict[str, Any]:
     """The same with each node for itself, named as the core names them."""
-    nodes = []
+    nodes: list[dict[str, Any]] = []
     for node in topology["nodes"]:
         for i in range(int(node.get("count", 1))):
             name = node.get("name", f"node{len(nodes)}")

@@ -11,6 +11,7 @@ from antiphon.output.tables import bytes_text, time_text
 from antiphon.report.page import Chart, Section, Series, Table
 from antiphon.trace import Trace
 from antiphon.trace.summary import functions
+from antiphon.traffic.edges import Array
 
 SLICES = 120
 MOST_FUNCTIONS = 7
@@ -39,7 +40,7 @@ def over_time(trace: Trace) -> Chart:
     end = max((r.ended_ns or 0 for r in trace.ranks), default=0)
     end = max([end, *(c.start_ns + c.duration_ns for r in trace.ranks for c in r.calls[-1:])], default=1) or 1
     width = end / SLICES
-    busy: dict[str, np.ndarray] = defaultdict(lambda: np.zeros(SLICES))  # type: ignore[type-arg]
+    busy: dict[str, Array] = defaultdict(lambda: np.zeros(SLICES))
     for rank in trace.ranks:
         for call in rank.calls:
             _spread(busy[call.function], call.start_ns / width, (call.start_ns + call.duration_ns) / width)
@@ -61,7 +62,7 @@ def over_time(trace: Trace) -> Chart:
     )
 
 
-def _spread(slices: np.ndarray, begin: float, end: float) -> None:  # type: ignore[type-arg]
+def _spread(slices: Array, begin: float, end: float) -> None:
     """Adds an interval, in units of slices, to those that it touches."""
     first, last = min(int(begin), SLICES - 1), min(int(end), SLICES - 1)
     if first == last:

@@ -16,8 +16,10 @@ from antiphon.report.page import Block, Chart, Page, Section, Series, Table
 def accepts(document: Any) -> bool:
     """Rows with a contender and its median."""
     rows = document.get("results") if isinstance(document, Mapping) else None
-    return bool(rows) and all(
-        isinstance(row, Mapping) and {"collective", "contender", "median_s"} <= row.keys() for row in rows
+    return (
+        isinstance(rows, list)
+        and bool(rows)
+        and all(isinstance(row, Mapping) and {"collective", "contender", "median_s"} <= row.keys() for row in rows)
     )
 
 

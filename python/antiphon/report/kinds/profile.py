@@ -130,8 +130,18 @@ def _contention(document: Mapping[str, Any]) -> Section:
     blocks: list[Block] = []
     if contention.get("gamma"):
         series = [Series("γ", [(row["ranks"], row["gamma"]) for row in contention["gamma"]])]
-        axes = {"x": "number", "y": "number", "x_label": "ranks", "y_label": "γ", "log_x": False, "log_y": False}
-        blocks.append(Chart("Contention of an all-to-all", series, **axes))
+        blocks.append(
+            Chart(
+                "Contention of an all-to-all",
+                series,
+                x="number",
+                y="number",
+                x_label="ranks",
+                y_label="γ",
+                log_x=False,
+                log_y=False,
+            )
+        )
     blocks += _incast(contention)
     if contention.get("credit_bytes"):
         credit = bytes_text(contention["credit_bytes"])
@@ -148,9 +158,15 @@ def _incast(contention: Mapping[str, Any]) -> list[Block]:
     if tried:
         groups = itertools.groupby(tried, key=lambda row: row["senders"])
         series = [Series(f"{k} senders", [(row["bytes"] * k, row["ratio"]) for row in rows]) for k, rows in groups]
-        labels = {"x_label": "bytes of all senders together", "y_label": "ratio"}
         blocks.append(
-            Chart("Incast: time over that of the same bytes from one", series, y="number", log_y=False, **labels)
+            Chart(
+                "Incast: time over that of the same bytes from one",
+                series,
+                y="number",
+                x_label="bytes of all senders together",
+                y_label="ratio",
+                log_y=False,
+            )
         )
     kept = contention.get("details", {}).get("by_senders", [])
     if kept:

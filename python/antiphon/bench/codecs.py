@@ -22,8 +22,8 @@ _CELL_LIMIT_S = 60.0
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What to measure."""
+class CodecBenchmark:
+    """What to measure: every codec on every stream of messages, at every size and in every mode."""
 
     files: Sequence[Path] = ()
     generated: Sequence[str] = ()
@@ -47,7 +47,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Cell:
+class CodecMeasurement:
     """One codec on one stream of messages."""
 
     source: str
@@ -82,14 +82,14 @@ class Cell:
 
 
 @dataclass
-class Results:
+class CodecResults:
     """All that one run of the program said."""
 
     instruction_set: str = ""
-    cells: list[Cell] = field(default_factory=list)
+    cells: list[CodecMeasurement] = field(default_factory=list)
     #: Codecs that are not here, and why.
     missing: dict[str, str] = field(default_factory=dict)
-    wrong: list[Cell] = field(default_factory=list)
+    wrong: list[CodecMeasurement] = field(default_factory=list)
     #: Sources and sizes of which there is too little.
     skipped: list[tuple[str, int, str]] = field(default_factory=list)
 
@@ -97,7 +97,7 @@ class Results:
         """Adds one line of the program's output."""
         kind = event["event"]
         if kind in ("result", "wrong"):
-            cell = Cell(**{key: value for key, value in event.items() if key != "event"})
+            cell = CodecMeasurement(**{key: value for key, value in event.items() if key != "event"})
             (self.cells if kind == "result" else self.wrong).append(cell)
         elif kind == "contender" and event["missing"]:
             self.missing[event["name"]] = event["missing"]
@@ -112,7 +112,9 @@ class Results:
         """In the order in which they were measured."""
         return list(dict.fromkeys(cell.contender for cell in self.cells))
 
-    def geometric_mean(self, contender: str, value: Callable[[Cell], float], cells: Sequence[Cell]) -> float | None:
+    def geometric_mean(
+        self, contender: str, value: Callable[[CodecMeasurement], float], cells: Sequence[CodecMeasurement]
+    ) -> float | None:
         return stats.geometric_mean(value(cell) for cell in cells if cell.contender == contender)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -142,16 +144,16 @@ def listed() -> list[dict[str, Any]]:
     return _run(["--list"], lambda event: None, 60.0)
 
 
-def run(plan: Plan, on_event: Callable[[Mapping[str, Any]], None] = lambda event: None) -> Results:
+def run(benchmark: CodecBenchmark, on_event: Callable[[Mapping[str, Any]], None] = lambda event: None) -> CodecResults:
     """Measures; `on_event` gets every line of the program as it comes."""
-    results = Results()
+    results = CodecResults()
 
     def take(event: Mapping[str, Any]) -> None:
         results.take(event)
         on_event(event)
 
-    cells = (len(plan.files) + len(plan.generated)) * len(plan.sizes) * len(plan.modes)
-    _run(plan.arguments(), take, 60 + cells * (_CELL_LIMIT_S + plan.budget_s))
+    cells = (len(benchmark.files) + len(benchmark.generated)) * len(benchmark.sizes) * len(benchmark.modes)
+    _run(benchmark.arguments(), take, 60 + cells * (_CELL_LIMIT_S + benchmark.budget_s))
     return results
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where measured programs run: this machine, the nodes of a hostfile, or a lab."""
+"""Testbeds, on which measured programs run: this machine, the nodes of a hostfile, or a lab."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import tempfile
@@ -10,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.lab import ClusterSpec, Lab, Uplink, recipes
@@ -19,7 +20,7 @@ from antiphon.mpi import Mpi, launch
 
 
 @dataclass(frozen=True)
-class Ended:
+class Exit:
     """How a program ended."""
 
     exit_code: int
@@ -27,8 +28,8 @@ class Ended:
     timed_out: bool = False
 
 
-class Place(Protocol):
-    """Somewhere MPI programs can run."""
+class Testbed(Protocol):
+    """Machines that MPI programs can run on."""
 
     def describe(self) -> str:
         """For a table's title."""
@@ -52,12 +53,12 @@ class Place(Protocol):
         env: Mapping[str, str],
         on_line: Callable[[str], None],
         timeout_s: float,
-    ) -> Ended:
+    ) -> Exit:
         """Runs a program, with Antiphon's preload object or without."""
 
 
 @dataclass(frozen=True)
-class Here:
+class HostTestbed:
     """This machine, or the nodes of a hostfile."""
 
     hostfile: Path | None = None
@@ -88,7 +89,7 @@ class Here:
         env: Mapping[str, str],
         on_line: Callable[[str], None],
         timeout_s: float,
-    ) -> Ended:
+    ) -> Exit:
         rank_env = {
             "LD_LIBRARY_PATH": ":".join(filter(None, [str(mpi.libmpi.parent), os.environ.get("LD_LIBRARY_PATH")]))
         }
@@ -112,7 +113,7 @@ class Here:
         return _run_here(command, on_line, timeout_s)
 
 
-def _run_here(command: Sequence[str], on_line: Callable[[str], None], timeout_s: float) -> Ended:
+def _run_here(command: Sequence[str], on_line: Callable[[str], None], timeout_s: float) -> Exit:
     """Runs a launcher, its standard error in a file; ends it after the time, or when we are interrupted."""
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
         with subprocess.Popen(
@@ -129,7 +130,7 @@ def _run_here(command: Sequence[str], on_line: Callable[[str], None], timeout_s:
                 if process.poll() is None:
                     process.terminate()
         errors.seek(0)
-        return Ended(code, errors.read(), timer.expired)
+        return Exit(code, errors.read(), timer.expired)
 
 
 class _Deadline:
@@ -150,7 +151,7 @@ class _Deadline:
         self._timer.cancel()
 
 
-class InLab:
+class LabTestbed:
     """The nodes of an emulated cluster."""
 
     def __init__(self, lab: Lab, map_by: str = "slot", transport: str | None = None) -> None:
@@ -180,7 +181,7 @@ class InLab:
         env: Mapping[str, str],
         on_line: Callable[[str], None],
         timeout_s: float,
-    ) -> Ended:
+    ) -> Exit:
         settings = {key: value for key, value in os.environ.items() if key == "ANTIPHON" or key.startswith("ANTIPHON_")}
         settings.pop("ANTIPHON_LINK_BITS_PER_S", None)
         result = self.lab.mpirun(
@@ -194,7 +195,7 @@ class InLab:
             map_by=self._map_by,
             transport=self._transport,
         )
-        return Ended(result.exit_code, result.stderr, result.timed_out)
+        return Exit(result.exit_code, result.stderr, result.timed_out)
 
 
 def lab_network(spec: ClusterSpec, node_of_rank: Sequence[int]) -> limits.Network:
@@ -232,7 +233,7 @@ def program(name: str, abi: str) -> Path:
     return path
 
 
-def failure(what: str, ended: Ended) -> AntiphonError:
+def failure(what: str, ended: Exit) -> AntiphonError:
     """The error for a program that failed, with the end of what it said."""
     how = "took too long" if ended.timed_out else f"failed with exit code {ended.exit_code}"
     tail = "\n  ".join(ended.stderr.strip().splitlines()[-12:])
@@ -241,3 +242,17 @@ def failure(what: str, ended: Ended) -> AntiphonError:
         exit_code=EXIT_FAILURE,
         hint="`antiphon doctor` checks MPI and the launcher",
     )
+
+
+def json_lines(take: Callable[[dict[str, Any]], None]) -> Callable[[str], None]:
+    """A function for a program's lines of output: it hands on those that are JSON objects and ignores the others."""
+
+    def take_line(line: str) -> None:
+        if line.startswith("{"):
+            try:
+                event = json.loads(line)
+            except json.JSONDecodeError:
+                return
+            take(event)
+
+    return take_line

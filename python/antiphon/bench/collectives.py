@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the benchmark of collectives and reads its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from antiphon.bench.results import Measurement, Results, measure
+from antiphon.bench.testbed import Testbed, failure, json_lines, program
+from antiphon.model import limits
+from antiphon.mpi import Mpi
+
+
+@dataclass(frozen=True)
+class RaceCell:
+    """Contenders whose calls alternate: for one collective and size, on the first `ranks` ranks."""
+
+    collective: str
+    bytes: int
+    #: 0 means all.
+    ranks: int
+    modes: Sequence[str]
+    #: As antiphon_force takes them, and "library:NAME[:PARAMETER=VALUE,…]" for one of the library's own.
+    choices: Sequence[str]
+
+    def argument(self) -> str:
+        """The cell in the form of the program's option --cell."""
+        return ";".join([self.collective, str(self.bytes), str(self.ranks), "+".join(self.modes), *self.choices])
+
+
+@dataclass(frozen=True)
+class Race:
+    """Cells that are measured as a race: a contender that cannot win leaves early."""
+
+    cells: Sequence[RaceCell]
+    #: Time for one cell in one mode.
+    budget_s: float
+    #: After this time no further cell is begun.
+    deadline_s: float
+    root: int = 0
+
+    def arguments(self) -> list[str]:
+        """The program's command line."""
+        words = ["--race", "--budget", f"{self.budget_s:g}", "--deadline", f"{self.deadline_s:g}"]
+        words += ["--root", str(self.root)]
+        return words + [word for cell in self.cells for word in ("--cell", cell.argument())]
+
+    @property
+    def needs_antiphon(self) -> bool:
+        return any(choice.partition(":")[0] != "library" for cell in self.cells for choice in cell.choices)
+
+    @property
+    def timeout_s(self) -> float:
+        return 120 + 2 * self.deadline_s
+
+
+@dataclass(frozen=True)
+class CollectiveBenchmark:
+    """What to measure: every contender at every collective, size and mode."""
+
+    collectives: Sequence[str]
+    sizes: Sequence[int]
+    modes: Sequence[str]
+    #: As the program takes them: "COLLECTIVE:CHOICE".
+    contenders: Sequence[str]
+    budget_s: float
+    root: int = 0
+
+    def arguments(self) -> list[str]:
+        """The program's command line."""
+        words = ["--collectives", ",".join(self.collectives), "--bytes", ",".join(map(str, self.sizes))]
+        words += ["--modes", ",".join(self.modes), "--budget", str(self.budget_s), "--root", str(self.root)]
+        return words + [word for contender in self.contenders for word in ("--contender", contender)]
+
+    @property
+    def cells(self) -> int:
+        """How many results there will be."""
+        with_bytes = sum(name != "barrier" for name in self.collectives)
+        return (with_bytes * len(self.sizes) + len(self.collectives) - with_bytes) * len(self.modes)
+
+    @property
+    def needs_antiphon(self) -> bool:
+        return any(not contender.endswith(":library") for contender in self.contenders)
+
+    @property
+    def timeout_s(self) -> float:
+        """The budget may be overrun by slow contenders: at least three rounds of each are always made."""
+        return 600 + 20 * self.budget_s * self.cells
+
+
+@dataclass(frozen=True)
+class CollectiveMeasurement(Measurement):
+    """One contender at one collective, size and mode."""
+
+    collective: str
+    bytes: int
+    #: How many ranks took part; 0 means all.
+    ranks: int = 0
+
+
+@dataclass(kw_only=True)
+class CollectiveResults(Results[CollectiveMeasurement]):
+    """Results of collectives."""
+
+    root: int = 0
+
+    @staticmethod
+    def measurement(fields: Mapping[str, Any]) -> CollectiveMeasurement:
+        return CollectiveMeasurement(**fields)
+
+    @staticmethod
+    def subject(event: Mapping[str, Any]) -> tuple[str, int]:
+        return event["collective"], event["bytes"]
+
+    def subject_fields(self, measurement: CollectiveMeasurement) -> dict[str, Any]:
+        return {
+            "collective": measurement.collective,
+            "bytes": measurement.bytes,
+            "ranks": measurement.ranks or self.ranks,
+        }
+
+    def limit_s(self, measurement: CollectiveMeasurement) -> float | None:
+        if self.network is None:
+            return None
+        network = self.network
+        if 0 < measurement.ranks < self.ranks:
+            network = replace(network, node_of_rank=self.node_of_rank[: measurement.ranks])
+        return limits.limit_s(measurement.collective, measurement.bytes, network, self.root)
+
+
+def run(
+    testbed: Testbed,
+    mpi: Mpi,
+    n: int | None,
+    benchmark: CollectiveBenchmark | Race,
+    on_event: Callable[[Mapping[str, Any]], None],
+) -> CollectiveResults:
+    """Measures; `on_event` gets every line of the program as it comes."""
+    results = CollectiveResults(mpi=mpi.label, transport=testbed.transport(mpi), root=benchmark.root)
+    argv = [str(program("bench", mpi.abi)), *benchmark.arguments()]
+    preload, timeout_s = benchmark.needs_antiphon, benchmark.timeout_s
+    measure(testbed, mpi, n, argv, results, on_event, preload=preload, timeout_s=timeout_s)
+    return results
+
+
+def library_algorithms(testbed: Testbed, mpi: Mpi) -> dict[str, list[str]]:
+    """The algorithms that the library itself lists for each collective (through MPI's tool interface)."""
+    listed: dict[str, list[str]] = {}
+
+    def take(event: Mapping[str, Any]) -> None:
+        if event["event"] == "library_algorithm":
+            listed.setdefault(event["collective"], []).append(event["name"])
+
+    argv = [str(program("bench", mpi.abi)), "--list-library"]
+    ended = testbed.run(mpi, 1, argv, preload=False, env={}, on_line=json_lines(take), timeout_s=120)
+    if ended.exit_code != 0:
+        raise failure("the benchmark", ended)
+    return listed

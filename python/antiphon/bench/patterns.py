@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the benchmark of MPI_Alltoallv with patterns of messages and reads its results."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from antiphon.bench.results import Measurement, Results, measure
+from antiphon.bench.testbed import Testbed, program
+from antiphon.errors import AntiphonError
+from antiphon.model import limits
+from antiphon.mpi import Mpi
+from antiphon.patterns import Pattern, node_bytes
+
+#: In the order of tables; the bench program's --help describes them.
+CONTENDERS = ("library", "point-to-point", "antiphon", "level1", "level2", "level3", "persistent:library", "persistent")
+
+
+@dataclass(frozen=True)
+class PatternBenchmark:
+    """What to measure: every contender with every pattern in every mode."""
+
+    patterns: Sequence[Pattern]
+    modes: Sequence[str]
+    contenders: Sequence[str]
+    budget_s: float
+    #: What the schedulers know of the machine, in the core's form (see fabric_of).
+    fabric: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def cells(self) -> int:
+        return len(self.patterns) * len(self.modes)
+
+    @property
+    def timeout_s(self) -> float:
+        return 120 + 10 * self.budget_s * self.cells
+
+    def arguments(self, file: Path) -> list[str]:
+        """The program's command line, with the file that holds the document."""
+        words = ["--patterns", str(file), "--modes", ",".join(self.modes), "--budget", f"{self.budget_s:g}"]
+        return words + [word for contender in self.contenders for word in ("--contender", contender)]
+
+    def document(self) -> str:
+        """The patterns in the form that the program reads."""
+        named = [{"name": p.name, "pattern": p.document()} for p in self.patterns]
+        return json.dumps({"patterns": named, "fabric": dict(self.fabric)})
+
+
+@dataclass(frozen=True)
+class PatternMeasurement(Measurement):
+    """One contender with one pattern in one mode."""
+
+    pattern: str
+
+
+@dataclass(kw_only=True)
+class PatternResults(Results[PatternMeasurement]):
+    """Results of MPI_Alltoallv with patterns."""
+
+    patterns: Mapping[str, Pattern]
+
+    @staticmethod
+    def measurement(fields: Mapping[str, Any]) -> PatternMeasurement:
+        return PatternMeasurement(**fields)
+
+    @staticmethod
+    def subject(event: Mapping[str, Any]) -> tuple[str]:
+        return (event["pattern"],)
+
+    def subject_fields(self, measurement: PatternMeasurement) -> dict[str, Any]:
+        name = measurement.pattern
+        return {
+            "collective": "alltoallv",
+            "pattern": name,
+            "bytes": self.patterns[name].bytes,
+            "ranks": self.ranks,
+        }
+
+    def limit_s(self, measurement: PatternMeasurement) -> float | None:
+        return None if self.network is None else limit_s(self.patterns[measurement.pattern], self.network)
+
+
+def limit_s(pattern: Pattern, network: limits.Network) -> float | None:
+    """The least time that the links allow; None where no byte crosses one."""
+    least = 8 * node_bytes(pattern, network.node_of_rank) / network.node_bits_per_s
+    for uplink in network.uplinks:
+        side = [0 if node in uplink.nodes else 1 for node in network.node_of_rank]
+        least = max(least, 8 * node_bytes(pattern, side) / uplink.bits_per_s)
+    return least or None
+
+
+def fabric_of(network: limits.Network | None) -> dict[str, Any]:
+    """A network in the form that schedulers read; a tree of switches counts as two, split at its first uplink."""
+    if network is None:
+        return {}
+    fabric: dict[str, Any] = {
+        "link_bytes_per_s": int(network.node_bits_per_s / 8),
+        "node_of_rank": list(network.node_of_rank),
+    }
+    if network.uplinks:
+        nodes = range(max(network.node_of_rank) + 1)
+        fabric["switch_of_node"] = [0 if node in network.uplinks[0].nodes else 1 for node in nodes]
+        fabric["uplink_bytes_per_s"] = int(network.uplinks[0].bits_per_s / 8)
+    return fabric
+
+
+def run(
+    testbed: Testbed,
+    mpi: Mpi,
+    n: int | None,
+    benchmark: PatternBenchmark,
+    on_event: Callable[[Mapping[str, Any]], None],
+) -> PatternResults:
+    """Measures; `on_event` gets every line of the program as it comes."""
+    patterns = {pattern.name: pattern for pattern in benchmark.patterns}
+    results = PatternResults(mpi=mpi.label, transport=testbed.transport(mpi), patterns=patterns)
+    with tempfile.TemporaryDirectory(prefix="antiphon-") as folder:
+        file = Path(folder) / "patterns.json"
+        file.write_text(benchmark.document(), encoding="utf-8")
+        argv = [str(program("patterns", mpi.abi)), *benchmark.arguments(file)]
+        # MPICH's test functions do not give the core away; Open MPI's do where ranks share cores.
+        argv += ["--yield"] if mpi.family == "mpich" else []
+        measure(testbed, mpi, n, argv, results, on_event, preload=True, timeout_s=benchmark.timeout_s)
+    if not results.node_of_rank:
+        raise AntiphonError("the benchmark said nothing", exit_code=1)
+    return results

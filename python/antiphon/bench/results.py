@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the benchmark programs report, whatever they measure: collectives or patterns of messages."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from antiphon.bench import stats
+from antiphon.bench.testbed import Testbed, failure, json_lines
+from antiphon.errors import AntiphonError
+from antiphon.model import limits
+from antiphon.mpi import Mpi
+
+#: How calls follow one another: after a barrier, back to back, or a few after a pause.
+MODES = ("sync", "throughput", "burst")
+
+
+def modes_of(text: str) -> list[str]:
+    """The modes that --modes lists."""
+    modes = text.split(",")
+    unknown = [mode for mode in modes if mode not in MODES]
+    if unknown:
+        raise AntiphonError(f"--modes: no mode named {unknown[0]!r}", hint=f"there are {', '.join(MODES)}")
+    return modes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """One contender's samples in one mode; a subclass says what was measured."""
+
+    mode: str
+    contender: str
+    #: What really ran: differs from the contender where Antiphon chose, or where an algorithm gives up.
+    chosen: str
+    calls_per_sample: int
+    samples: Sequence[float]
+
+    @property
+    def summary(self) -> stats.Summary:
+        return stats.summarize(self.samples)
+
+
+M = TypeVar("M", bound=Measurement)
+
+
+@dataclass(kw_only=True)
+class Results(abc.ABC, Generic[M]):
+    """All that one run of a benchmark program reported."""
+
+    mpi: str
+    transport: str
+    node_of_rank: Sequence[int] = ()
+    measurements: list[M] = field(default_factory=list)
+    #: What could not take part, and what gave a wrong result: its subject, the contender and the reason.
+    skipped: list[tuple[Any, ...]] = field(default_factory=list)
+    wrong: list[tuple[Any, ...]] = field(default_factory=list)
+    network: limits.Network | None = None
+
+    @property
+    def ranks(self) -> int:
+        return len(self.node_of_rank)
+
+    @property
+    def nodes(self) -> int:
+        return len(set(self.node_of_rank))
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        """Adds one line of the program's output."""
+        kind = event["event"]
+        if kind == "start":
+            self.node_of_rank = event["node_of_rank"]
+        elif kind == "result":
+            self.measurements.append(self.measurement({key: value for key, value in event.items() if key != "event"}))
+        elif kind in ("skipped", "wrong"):
+            reported = (*self.subject(event), event["contender"], event["why"])
+            (self.skipped if kind == "skipped" else self.wrong).append(reported)
+
+    @staticmethod
+    @abc.abstractmethod
+    def measurement(fields: Mapping[str, Any]) -> M:
+        """The measurement with these fields."""
+
+    @staticmethod
+    @abc.abstractmethod
+    def subject(event: Mapping[str, Any]) -> tuple[Any, ...]:
+        """What an event is about."""
+
+    @abc.abstractmethod
+    def subject_fields(self, measurement: M) -> dict[str, Any]:
+        """What was measured and on how many ranks, as --json prints it."""
+
+    @abc.abstractmethod
+    def limit_s(self, measurement: M) -> float | None:
+        """The least time that the links allow; None where it is not known."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The results as --json prints them."""
+        return [self._row(measurement) for measurement in self.measurements]
+
+    def _row(self, m: M) -> dict[str, Any]:
+        s = m.summary
+        return self.subject_fields(m) | {
+            "nodes": self.nodes, "mpi": self.mpi, "transport": self.transport, "mode": m.mode, "contender": m.contender,
+            "chosen": m.chosen, "median_s": s.median, "ci_low_s": s.ci_low, "ci_high_s": s.ci_high,
+            "calls_per_sample": m.calls_per_sample, "samples": list(m.samples), "limit_s": self.limit_s(m),
+        }  # fmt: skip
+
+
+def measure(
+    testbed: Testbed,
+    mpi: Mpi,
+    n: int | None,
+    argv: Sequence[str],
+    results: Results[M],
+    on_event: Callable[[Mapping[str, Any]], None],
+    *,
+    preload: bool,
+    timeout_s: float,
+) -> None:
+    """Runs a benchmark program and fills `results`; `on_event` gets every line of the program as it comes."""
+
+    def take(event: Mapping[str, Any]) -> None:
+        results.take(event)
+        on_event(event)
+
+    ended = testbed.run(mpi, n, argv, preload=preload, env={}, on_line=json_lines(take), timeout_s=timeout_s)
+    if ended.exit_code != 0 and not results.wrong:
+        raise failure("the benchmark", ended)
+    if results.node_of_rank:
+        results.network = testbed.network(results.node_of_rank)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The testbed that a command's options ask for."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shlex
+from collections.abc import Iterator
+
+from antiphon.bench.testbed import HostTestbed, LabTestbed, Testbed
+from antiphon.errors import AntiphonError
+from antiphon.lab import DEFAULT_CLUSTER, Lab, load_cluster, state
+from antiphon.units import rate_option
+
+
+@contextlib.contextmanager
+def open_testbed(args: argparse.Namespace) -> Iterator[Testbed]:
+    """The testbed of the options that `_options.add_where` declares; a lab made for it is gone afterwards."""
+    if args.lab is None:
+        rate = args.link_rate or os.environ.get("ANTIPHON_LINK_BITS_PER_S")
+        link_bits_per_s = rate_option("--link-rate", rate) if rate else None
+        yield HostTestbed(args.hostfile, link_bits_per_s, shlex.split(args.launcher_args))
+        return
+    if args.hostfile or args.link_rate or args.launcher_args:
+        raise AntiphonError(
+            "--hostfile, --link-rate and --launcher-args are not for a lab", hint="leave them or --lab away"
+        )
+    running = {record["name"] for record in state.list_labs()}
+    lab = Lab.attach(args.lab) if args.lab in running else Lab(load_cluster(args.lab or DEFAULT_CLUSTER))
+    with lab:
+        yield LabTestbed(lab, transport=args.transport)
