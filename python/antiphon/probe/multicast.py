@@ -58,7 +58,9 @@ def crowded_s(kept: Mapping[str, Any], latency_s: float, ranks_per_core: float) 
     One rank's turn is its own half for each receiver, the latency, and then the receiver's half for those of its
     core that are woken up before the next sender: on average half of them.
     """
-    samples = [sample for row in kept.get("turns", ()) if WITHOUT not in row["chosen"] for sample in row["samples"]]
+    samples: list[float] = [
+        sample for row in kept.get("turns", ()) if WITHOUT not in row["chosen"] for sample in row["samples"]
+    ]
     if not samples or ranks_per_core < LEAST_RANKS_PER_CORE:
         return None
     nodes: int = kept["nodes"]
