@@ -22,16 +22,24 @@ OUTPUT = [
 
 def names() -> list[str]:
     """The calls in both lists."""
-    lines = [line for file in ("calls.txt", "calls_p2p.txt") for line in (ROOT / "mpi" / "bindings" / file).read_text().splitlines()]
+    lines = [
+        line
+        for file in ("calls.txt", "calls_p2p.txt")
+        for line in (ROOT / "mpi" / "bindings" / file).read_text().splitlines()
+    ]
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
 def test_committed_wrappers_are_current(tmp_path: Path) -> None:
     """GIVEN the generator's inputs THEN it writes what is committed."""
     pytest.importorskip("pympistandard", reason="pip install pympistandard==0.2.0")
-    subprocess.run([sys.executable, ROOT / "mpi" / "bindings" / "generate.py", "--output", tmp_path], check=True, timeout=60)
+    subprocess.run(
+        [sys.executable, ROOT / "mpi" / "bindings" / "generate.py", "--output", tmp_path], check=True, timeout=60
+    )
     for name in OUTPUT:
-        assert (tmp_path / name).read_text() == (ROOT / "mpi" / name).read_text(), f"{name}: run mpi/bindings/generate.py"
+        assert (tmp_path / name).read_text() == (ROOT / "mpi" / name).read_text(), (
+            f"{name}: run mpi/bindings/generate.py"
+        )
 
 
 def test_every_collective_is_wrapped() -> None:

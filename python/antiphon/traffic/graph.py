@@ -128,7 +128,8 @@ class Traffic:
         """Messages and bytes from node to node; without arguments, where the run had its ranks."""
         places = self.node_of_rank if node_of_rank is None else node_of_rank
         count = int(places.max()) + 1 if nodes is None else nodes
-        messages, size = np.zeros((count, count)), np.zeros((count, count))
+        messages: Array = np.zeros((count, count))
+        size: Array = np.zeros((count, count))
         for part in self.parts:
             more, longer = part.between(places, count)
             messages, size = messages + more, size + longer
