@@ -55,25 +55,19 @@ def prepare() -> Path:
     version = done.output.strip()
     tests = BUILD / f"mpi4py-{version}" / "test"
     if not tests.is_dir():
-        archive = DOWNLOADS / f"mpi4py-{version}.tar.gz"
-        if not archive.exists():
-            step(
-                [
-                    *pip,
-                    "download",
-                    "--no-binary",
-                    "mpi4py",
-                    "--no-deps",
-                    "--dest",
-                    str(DOWNLOADS),
-                    f"mpi4py=={version}",
-                ],
-                log=LOGS / "mpi4py-download.log",
-                what=f"mpi4py {version}: source distribution",
-            )
-        with tarfile.open(archive) as tar:
-            tar.extractall(BUILD)
+        _unpack_source(pip, version)
     return tests
+
+
+def _unpack_source(pip: list[str], version: str) -> None:
+    """Downloads the source distribution unless it is there, and unpacks it."""
+    archive = DOWNLOADS / f"mpi4py-{version}.tar.gz"
+    if not archive.exists():
+        source = ["--no-binary", "mpi4py", "--no-deps", "--dest", str(DOWNLOADS), f"mpi4py=={version}"]
+        what = f"mpi4py {version}: source distribution"
+        step([*pip, "download", *source], log=LOGS / "mpi4py-download.log", what=what)
+    with tarfile.open(archive) as tar:
+        tar.extractall(BUILD)
 
 
 @dataclass

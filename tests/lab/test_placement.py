@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,14 +74,18 @@ def antiphon(*arguments: object) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
+def machine_of_two_nodes() -> dict[str, Any]:
+    """The machine of the lab below, as `antiphon map` reads it."""
+    nodes = [{"name": f"node0{n}", "cores": 4, "port_bytes_per_s": 1.19e7} for n in (1, 2)]
+    levels = [{"width": 4, "latency_s": 2e-6, "bytes_per_s": 3e9}]
+    return {"name": "two nodes", "nodes": nodes, "latency_s": 8e-5, "bytes_per_s": 1.19e7, "levels": levels}
+
+
 def test_from_a_trace_to_a_mapped_run(cluster: Callable[..., ClusterSpec], tmp_path: Path) -> None:
     """GIVEN neighbours on different nodes THEN the mapped run sends as much less between nodes as was predicted."""
     mpi = by_name("openmpi")
     solver = [str(program("demo-sweep3d", mpi.abi)), "--local", "12", "--steps", "6"]
-    nodes = [{"name": f"node0{n}", "cores": 4, "port_bytes_per_s": 1.19e7} for n in (1, 2)]
-    document = {"name": "two nodes", "nodes": nodes, "latency_s": 8e-5, "bytes_per_s": 1.19e7}
-    levels = [{"width": 4, "latency_s": 2e-6, "bytes_per_s": 3e9}]
-    (tmp_path / "machine.json").write_text(json.dumps({**document, "levels": levels}))
+    (tmp_path / "machine.json").write_text(json.dumps(machine_of_two_nodes()))
     name = f"placement-{os.getpid()}"
     lab = Lab(cluster(nodes=2, ranks_per_node=4), name)
     lab.up(keep=True)
@@ -94,20 +99,8 @@ def test_from_a_trace_to_a_mapped_run(cluster: Callable[..., ClusterSpec], tmp_p
         )
         told = json.loads(shown)
         start = sent(lab)
-        text, beside = antiphon(
-            *(
-                "lab",
-                "run",
-                "--name",
-                name,
-                "--mpi",
-                mpi.prefix,
-                "--placement",
-                tmp_path / "p.json",
-                "--strict-placement",
-            ),
-            *solver,
-        )
+        where = ("--name", name, "--mpi", mpi.prefix, "--placement", tmp_path / "p.json", "--strict-placement")
+        text, beside = antiphon("lab", "run", *where, *solver)
         after = sent(lab) - start
     finally:
         lab.down()

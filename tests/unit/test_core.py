@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,8 +20,8 @@ ETHERNET = 100_000_000
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def question(collective: str, size: int | None, ranks: int = 16, **fields: object) -> core.Question:
-    return core.Question(collective, ranks, ranks, 1, size, link_bits_per_s=ETHERNET, **fields)  # type: ignore[arg-type]
+def question(collective: str, size: int | None, ranks: int = 16, **fields: Any) -> core.Question:
+    return core.Question(collective, ranks, ranks, 1, size, link_bits_per_s=ETHERNET, **fields)
 
 
 def all_names() -> list[str]:

@@ -14,8 +14,6 @@ from antiphon import core
 from antiphon import profile as profiles
 from antiphon.bench.collectives import CollectiveMeasurement, Race, RaceCell
 from antiphon.errors import AntiphonError
-from antiphon.explain import comparison
-from antiphon.explain.explanation import Call
 from antiphon.model import limits
 from antiphon.tune import contenders, decide, document, grid, library, predictors
 from antiphon.tune.grid import Point
@@ -35,8 +33,9 @@ def measured(
     spread: float = 0.01,
 ) -> CollectiveMeasurement:
     samples = [median_s * (1 + spread * (i - 5) / 5) for i in range(11)]
+    chosen = contender.removeprefix("antiphon:")
     return CollectiveMeasurement(
-        collective, size, mode, contender, contender.removeprefix("antiphon:"), 1, samples, ranks
+        collective, size, ranks, mode=mode, contender=contender, chosen=chosen, calls_per_sample=1, samples=samples
     )
 
 
@@ -281,68 +280,6 @@ def test_cells_as_the_program_takes_them() -> None:
     assert plan.arguments()[-2:] == ["--cell", "bcast;8;4;sync+throughput;library;chain:segment_bytes=4096,window=8"]
     assert plan.needs_antiphon
     assert not Race([RaceCell("bcast", 8, 4, ("sync",), ("library", "library:chain"))], 0.5, 30).needs_antiphon
-
-
-class TestComparison:
-    def profile(self) -> str:
-        def row(contender: str, median_s: float, size: int = 65536) -> dict[str, object]:
-            common = {"collective": "bcast", "bytes": size, "ranks": 16, "mode": "sync", "samples": 9, "limit_s": 0.5}
-            name = contender.removeprefix("antiphon:")
-            return {
-                **common,
-                "contender": contender,
-                "chosen": name,
-                "median_s": median_s,
-                "ci_low_s": 0,
-                "ci_high_s": 9,
-            }
-
-        cells = [row("library", 4.0), row("antiphon:chain:segment_bytes=4096,window=8", 1.0), row("library", 1.0, 8)]
-        evidence = {
-            "purpose": "decisions",
-            "mpi": "openmpi",
-            "library": "Open MPI 5",
-            "ranks_per_node": 1,
-            "cells": cells,
-        }
-        document_ = document.first_guess("lab", NETWORK.node_of_rank, NETWORK)
-        document.put_evidence(document_, evidence)
-        return json.dumps(document_)
-
-    def test_measured_beside_the_limit(self) -> None:
-        found = comparison.compare(Call("bcast", 16, 1, 65536), self.profile())
-        assert found is not None
-        assert [c.choice for c in found.contenders] == ["chain:segment_bytes=4096,window=8", "library"]
-        assert found.contenders[0].faster == pytest.approx(4.0)
-        assert found.contenders[1].faster is None
-        assert found.contenders[0].limit_s == 0.5
-
-    def test_the_nearest_size_that_was_measured(self) -> None:
-        found = comparison.compare(Call("bcast", 16, 1, 100000), self.profile())
-        assert found is not None
-        assert found.bytes == 65536
-        assert comparison.compare(Call("bcast", 16, 1, 1000), self.profile()) is None
-
-    @pytest.mark.parametrize(
-        "call",
-        [
-            Call("bcast", 8, 1, 65536),
-            Call("gather", 16, 1, 65536),
-            Call("bcast", 16, 4, 65536),
-            Call("bcast", 16, 1, 65536, mpi="mpich"),
-        ],
-    )
-    def test_what_was_not_measured(self, call: Call) -> None:
-        assert comparison.compare(call, self.profile()) is None
-
-    def test_disagreement(self) -> None:
-        def contender(predicted_s: float | None) -> comparison.Contender:
-            return comparison.Contender("chain", "sync", 1.0, 1.0, 1.0, predicted_s, 1.0, None)
-
-        assert contender(2.0).disagrees
-        assert contender(0.5).disagrees
-        assert not contender(1.2).disagrees
-        assert not contender(None).disagrees
 
 
 def test_among_equals_the_rules_own_choice_is_taken() -> None:

@@ -322,8 +322,17 @@ def _check(error: int) -> None:
 def _library() -> ctypes.CDLL:
     """The core, with the signatures of include/antiphon_codec.h."""
     library = core.loaded()
+    for name, (result, arguments) in _signatures().items():
+        function = getattr(library, f"antiphon_codec_{name}")
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+def _signatures() -> dict[str, tuple[Any, list[Any]]]:
+    """The result and the arguments of each function, named without its prefix antiphon_codec_."""
     size, pointer, number = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int32
-    signatures: dict[str, tuple[Any, list[Any]]] = {
+    tag, message_bytes, piece = ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint32
+    return {
         "options_init": (None, [pointer]),
         "bound": (size, [size]),
         "available": (ctypes.c_uint32, []),
@@ -340,19 +349,7 @@ def _library() -> ctypes.CDLL:
         "encoder_free": (None, [pointer]),
         "encoder_encode": (
             ctypes.c_int,
-            [
-                pointer,
-                ctypes.c_int64,
-                ctypes.c_uint64,
-                ctypes.c_uint32,
-                number,
-                pointer,
-                size,
-                pointer,
-                size,
-                pointer,
-                pointer,
-            ],
+            [pointer, tag, message_bytes, piece, number, pointer, size, pointer, size, pointer, pointer],
         ),
         "encoder_statistics": (None, [pointer, pointer]),
         "decoder_new": (pointer, [number]),
@@ -360,7 +357,3 @@ def _library() -> ctypes.CDLL:
         "decoder_decode": (ctypes.c_int, [pointer, pointer, size, pointer, size]),
         "decoder_statistics": (None, [pointer, pointer]),
     }
-    for name, (result, arguments) in signatures.items():
-        function = getattr(library, f"antiphon_codec_{name}")
-        function.restype, function.argtypes = result, arguments
-    return library

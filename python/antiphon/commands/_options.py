@@ -36,60 +36,28 @@ def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rat
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Adds what decides how a program runs under Antiphon."""
-    parser.add_argument(
-        "--mpi",
-        metavar="MPI",
-        help="openmpi, mpich, mpiabi, or the path of a prefix, an mpirun or a "
-        "libmpi (default: the one the program is linked to)",
-    )
-    parser.add_argument("--profile", type=Path, metavar="FILE", help="profile of the machine, with its decisions")
-    parser.add_argument(
-        "--plan",
-        type=Path,
-        metavar="FILE",
-        help="schedules for patterns that are known, as written by `antiphon compile`",
-    )
-    parser.add_argument(
-        "--summary",
-        nargs="?",
-        const="1",
-        metavar="FILE",
-        help="show at the end what was accelerated; --summary=FILE writes it there (FILE.json: as JSON)",
-    )
-    parser.add_argument(
-        "--force",
-        metavar="SPEC",
-        help="force algorithms: 'alltoall:rotated:window=2;bcast:chain', "
-        "or '*:on' for Antiphon's own choice at all sizes",
-    )
-    parser.add_argument(
-        "--capture",
-        type=Path,
-        metavar="DIR",
-        help="keep what each rank sends (point-to-point, 1 KiB and "
-        "more, 64 MiB a rank) in DIR/rank-N.msgs, for compress-test",
-    )
-    parser.add_argument(
-        "--compress",
-        choices=("auto", "on", "off"),
-        help="losslessly compress point-to-point messages of at "
-        "least 1 KiB between nodes: where a profile's codec speeds and link rate, and then what each channel's "
-        "messages gain, say that it pays (auto, the default with a profile); the second alone (on)",
-    )
-    parser.add_argument(
-        "--reorder",
-        action="store_true",
-        help="let MPI_Cart_create, MPI_Graph_create and MPI_Dist_graph_create(_adjacent) order ranks anew where the "
-        "program allows it, by the nodes, and with --profile by the network",
-    )
-    parser.add_argument(
-        "--placement",
-        type=Path,
-        metavar="FILE",
-        help="put ranks where `antiphon map` wants them, and check that they are there",
-    )
-    parser.add_argument("--strict-placement", action="store_true", help="end the run where a rank is elsewhere")
-    parser.add_argument("--off", action="store_true", help="load Antiphon, but let it pass every call through")
+    add = parser.add_argument
+    add("--mpi", metavar="MPI", help="openmpi, mpich, mpiabi, or the path of a prefix, an mpirun or a libmpi "
+        "(default: the one the program is linked to)")  # fmt: skip
+    add("--profile", type=Path, metavar="FILE", help="profile of the machine, with its decisions")
+    add("--plan", type=Path, metavar="FILE", help="schedules for patterns that are known, as written by "
+        "`antiphon compile`")  # fmt: skip
+    add("--summary", nargs="?", const="1", metavar="FILE", help="show at the end what was accelerated; --summary=FILE "
+        "writes it there (FILE.json: as JSON)")  # fmt: skip
+    add("--force", metavar="SPEC", help="force algorithms: 'alltoall:rotated:window=2;bcast:chain', or '*:on' for "
+        "Antiphon's own choice at all sizes")  # fmt: skip
+    add("--capture", type=Path, metavar="DIR", help="keep what each rank sends (point-to-point, 1 KiB and more, 64 MiB "
+        "a rank) in DIR/rank-N.msgs, for compress-test")  # fmt: skip
+    add("--compress", choices=("auto", "on", "off"), help="losslessly compress point-to-point messages of at least "
+        "1 KiB between nodes: where a profile's codec speeds and link rate, and then what each channel's messages "
+        "gain, say that it pays (auto, the default with a profile); the second alone (on)")  # fmt: skip
+    add("--reorder", action="store_true", help="let MPI_Cart_create, MPI_Graph_create and "
+        "MPI_Dist_graph_create(_adjacent) order ranks anew where the program allows it, by the nodes, and with "
+        "--profile by the network")  # fmt: skip
+    add("--placement", type=Path, metavar="FILE", help="put ranks where `antiphon map` wants them, and check that they "
+        "are there")  # fmt: skip
+    add("--strict-placement", action="store_true", help="end the run where a rank is elsewhere")
+    add("--off", action="store_true", help="load Antiphon, but let it pass every call through")
 
 
 def settings(args: argparse.Namespace) -> Settings:

@@ -62,68 +62,39 @@ DEFAULT_BYTES, DEFAULT_MODES = "1k,64k", "sync"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon bench`."""
     add = parser.add_argument
-    add(
-        "collectives",
-        nargs="*",
-        metavar="COLLECTIVE",
-        help="as MPI names it, as alltoall; or all (default: the nine most used)",
-    )
+    add("collectives", nargs="*", metavar="COLLECTIVE", help="as MPI names it, as alltoall; or all (default: the nine "
+        "most used)")  # fmt: skip
     add("--list", action="store_true", help="show every algorithm with its parameters, and measure nothing")
-    add(
-        "--bytes",
-        default=DEFAULT_BYTES,
-        metavar="N,…",
-        help="size of a block, or of the message of bcast, reduce, allreduce, scan, exscan (default: %(default)s)",
-    )
+    add("--bytes", default=DEFAULT_BYTES, metavar="N,…", help="size of a block, or of the message of bcast, reduce, "
+        "allreduce, scan, exscan (default: %(default)s)")  # fmt: skip
     add("--modes", default=DEFAULT_MODES, metavar="M,…", help="sync, throughput, burst (default: %(default)s)")
-    add(
-        "--against",
-        choices=("library", "nothing"),
-        default="library",
-        help="measure the library's collective too (default), or not",
-    )
-    add(
-        "--algorithms",
-        action="append",
-        metavar="A,…",
-        help="algorithms to force besides Antiphon's own choice: all, or "
-        "NAME[:PARAMETER=VALUE,…],…; `on` is Antiphon's choice where it would stay out",
-    )
-    add(
-        "--budget",
-        type=float,
-        default=5.0,
-        metavar="SECONDS",
-        help="for one collective at one size in one mode (default: 5)",
-    )
+    add("--against", choices=("library", "nothing"), default="library", help="measure the library's collective too "
+        "(default), or not")  # fmt: skip
+    add("--algorithms", action="append", metavar="A,…", help="algorithms to force besides Antiphon's own choice: all, "
+        "or NAME[:PARAMETER=VALUE,…],…; `on` is Antiphon's choice where it would stay out")  # fmt: skip
+    add("--budget", type=float, default=5.0, metavar="SECONDS", help="for one collective at one size in one mode "
+        "(default: 5)")  # fmt: skip
     add("--root", type=int, default=0, metavar="RANK", help="root of those that have one (default: 0)")
-    add(
-        "--overhead",
-        action="store_true",
-        help="measure only what Antiphon adds to a call that it passes on to the library",
-    )
-    add(
-        "--predict",
-        type=Path,
-        action="append",
-        metavar="PROFILE",
-        help="compare with what the model of this profile predicts",
-    )
-    add(
-        "--results",
-        type=Path,
-        action="append",
-        metavar="FILE",
-        help="with --predict: compare these results (of --json) instead of measuring; several are compared with one "
-        "profile, or each with its own, in that order, and what was measured twice counts as in the last file",
-    )
-    add("--svg", type=Path, metavar="FILE", help="with --predict: predicted over measured times, as a chart")
+    add("--overhead", action="store_true", help="measure only what Antiphon adds to a call that it passes on to the "
+        "library")  # fmt: skip
+    _add_prediction(parser)
     _bench_patterns.add_arguments(parser)
     _options.add_where(parser, link_rate=": gives the limit")
     codec_tables.add_arguments(parser.add_argument_group("codecs", CODECS_HELP))
     parser.add_argument(
         "--json", nargs="?", const="-", metavar="FILE", help="results with all samples, to FILE or to stdout (-)"
     )
+
+
+def _add_prediction(parser: argparse.ArgumentParser) -> None:
+    """Declares the options that compare with the model."""
+    add = parser.add_argument
+    add("--predict", type=Path, action="append", metavar="PROFILE", help="compare with what the model of this profile "
+        "predicts")  # fmt: skip
+    add("--results", type=Path, action="append", metavar="FILE", help="with --predict: compare these results (of "
+        "--json) instead of measuring; several are compared with one profile, or each with its own, in that order, and "
+        "what was measured twice counts as in the last file")  # fmt: skip
+    add("--svg", type=Path, metavar="FILE", help="with --predict: predicted over measured times, as a chart")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -102,18 +102,24 @@ def _show(found: Any, path: Path) -> None:
     output.stdout().print(
         f"{path}: {where}; collectives as {found.header.get('library', '?')} sends them", soft_wrap=True
     )
+    _show_parts(found)
+    for note in sorted({part.approximation for part in found.parts if part.approximation}):
+        output.stdout().print(f"≈ {note}", soft_wrap=True)
+    messages, size = found.between()
+    crossing = size.sum() - size.trace()
+    output.stdout().print(
+        f"Between nodes, where the run had its ranks: {tables.bytes_text(int(crossing))} in "
+        f"{int(messages.sum() - messages.trace())} messages. Payload only: no headers, no control messages.",
+        soft_wrap=True,
+    )
+
+
+def _show_parts(found: Any) -> None:
+    """A row for each kind of call; the phase only where there are several."""
     table = tables.new_table("")
     phased = len({part.phase for part in found.parts}) > 1
-    for heading in (
-        *(("phase",) if phased else ()),
-        "call",
-        "ranks",
-        "calls",
-        "algorithm",
-        "messages",
-        "payload",
-        "share",
-    ):
+    headings = ("call", "ranks", "calls", "algorithm", "messages", "payload", "share")
+    for heading in (*(("phase",) if phased else ()), *headings):
         table.add_column(heading, justify="left" if heading in ("call", "algorithm") else "right")
     everything = sum(part.total_bytes() for part in found.parts) or 1
     for part in found.parts:
@@ -128,12 +134,3 @@ def _show(found: Any, path: Path) -> None:
         cells += [part.name, ranks, str(part.calls), algorithm, str(part.total_messages())]
         table.add_row(*cells, tables.bytes_text(size), f"{100 * size / everything:.1f} %")
     tables.print_wide(table)
-    for note in sorted({part.approximation for part in found.parts if part.approximation}):
-        output.stdout().print(f"≈ {note}", soft_wrap=True)
-    messages, size = found.between()
-    crossing = size.sum() - size.trace()
-    output.stdout().print(
-        f"Between nodes, where the run had its ranks: {tables.bytes_text(int(crossing))} in "
-        f"{int(messages.sum() - messages.trace())} messages. Payload only: no headers, no control messages.",
-        soft_wrap=True,
-    )

@@ -112,7 +112,7 @@ def _first(collective: str, rules: Sequence[Any], message: int) -> tuple[int, in
             continue
         if rule.get("msg_size_max", "inf") == "inf" or message <= _number(rule, "msg_size_max", 0):
             number = openmpi.ALGORITHMS[collective].index(rule["alg"]) + 1
-            return number, *(_number(rule, key, 0) for key in ("faninout", "seg_size", "reqs"))  # type: ignore[return-value]
+            return number, _number(rule, "faninout", 0), _number(rule, "seg_size", 0), _number(rule, "reqs", 0)
     return None
 
 

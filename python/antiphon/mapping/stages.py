@@ -9,6 +9,7 @@ where there are roots; in exchanges among all, measured times follow the sum bet
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from antiphon import core
 from antiphon.traffic.decompose import DIRECT
@@ -100,6 +101,11 @@ def sampled(made: Sequence[Made], most: int = MOST_CALLS) -> Iterator[tuple[Made
         yield group[len(group) // 2], float(sum(m.calls for m in group))
 
 
+def _with_bits_in(order: Sequence[int], rank: int) -> int:
+    """The rank's number with its bits moved: order[i] becomes bit i."""
+    return sum((rank >> bit & 1) << i for i, bit in enumerate(order))
+
+
 def regular_orders(ranks: int, most: int) -> Iterator[list[int]]:
     """Ranks in the order of their numbers' bits, some of them moved to the low end: those that then differ only there
     share a node. And another bit to the high end: it parts the machine's halves."""
@@ -119,4 +125,4 @@ def regular_orders(ranks: int, most: int) -> Iterator[list[int]]:
                 tried += 1
                 if tried > most:
                     return
-                yield sorted(range(ranks), key=lambda r: sum((r >> b & 1) << i for i, b in enumerate(order)))  # noqa: B023
+                yield sorted(range(ranks), key=partial(_with_bits_in, order))

@@ -23,9 +23,9 @@ PERSISTENT = frozenset(f"MPI_{name}_init" for name in ("Send", "Bsend", "Ssend",
 BOTH = frozenset(f"MPI_{name}" for name in ("Sendrecv", "Sendrecv_replace", "Isendrecv", "Isendrecv_replace"))
 STARTS = ("MPI_Start", "MPI_Startall")
 COLLECTIVES = frozenset(
-    "barrier bcast scatter scatterv gather gatherv allgather allgatherv alltoall alltoallv reduce allreduce "  # noqa: SIM905
-    "reduce_scatter reduce_scatter_block scan exscan".split()
-)
+    ("barrier", "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv", "alltoall", "alltoallv",
+     "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan")
+)  # fmt: skip
 #: Only the root's call tells each rank's block.
 ROOT_TELLS = frozenset({"scatterv", "gatherv"})
 PERSISTENT_NOTE = "persistent sends: as often as requests were started, on the average"

@@ -112,4 +112,5 @@ def _events(lines: Iterable[str]) -> Iterable[dict[str, Any]]:
 
 def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, str]:
     keys = [key for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
-    return tuple(", ".join(f"{key} {where.get(key)}" for key in keys) for where in (old, new))  # type: ignore[return-value]
+    was, asked = (", ".join(f"{key} {where.get(key)}" for key in keys) for where in (old, new))
+    return was, asked

@@ -265,6 +265,21 @@ def _use(rule: Mapping[str, Any]) -> str:
     return str(rule.get("use", "")) + (f" ({parameters})" if parameters else "")
 
 
+def _held_out(round_trips: Sequence[Mapping[str, Any]]) -> Table:
+    rows = [
+        [
+            f"{r.get('link_class', '')}, {r['link']}",
+            bytes_text(r["bytes"]),
+            time_text(r["predicted_s"]),
+            time_text(r["measured_s"]),
+            f"{100 * r['error']:+.1f} %",
+        ]
+        for r in round_trips
+    ]
+    headings = ["link", "bytes", "predicted", "measured", "error"]
+    return Table(headings, rows, "Round trips at sizes that no curve was made from")
+
+
 def _quality(document: Mapping[str, Any]) -> Section:
     found = document.get("measurements", {})
     blocks: list[Block] = []
@@ -281,25 +296,8 @@ def _quality(document: Mapping[str, Any]) -> Section:
                 "Half the 95 % interval of the median, over the median (median of all sizes)",
             )
         )
-    held = found.get("held_out", [])
-    if held:
-        rows = [
-            [
-                f"{r.get('link_class', '')}, {r['link']}",
-                bytes_text(r["bytes"]),
-                time_text(r["predicted_s"]),
-                time_text(r["measured_s"]),
-                f"{100 * r['error']:+.1f} %",
-            ]
-            for r in held
-        ]
-        blocks.append(
-            Table(
-                ["link", "bytes", "predicted", "measured", "error"],
-                rows,
-                "Round trips at sizes that no curve was made from",
-            )
-        )
+    if found.get("held_out"):
+        blocks.append(_held_out(found["held_out"]))
     if "samples_taken" in found:
         words = f"{found['samples_taken']} samples, {found['outliers']} of them far from the rest (kept)"
         blocks.append(Text([words + (f"; all are in {found['samples']}." if "samples" in found else ".")]))
