@@ -22,7 +22,7 @@ from antiphon.traffic import Traffic, libraries
 from antiphon.traffic.decompose import Decomposer
 from antiphon.traffic.edges import Array
 from antiphon.traffic.graph import Made, Part
-from antiphon.traffic.libraries import Call
+from antiphon.traffic.libraries import CollectiveCall
 
 #: By number of ranks: collective and bytes (of a block, or of the whole message where there is one).
 CASES: dict[int, tuple[tuple[str, int], ...]] = {
@@ -81,7 +81,7 @@ def block(ranks: int, per_node: int) -> Array:
     return np.arange(ranks) // per_node
 
 
-def ways_of(decomposer: Decomposer, call: Call, where: machine.Machine) -> list[dict[str, Any]]:
+def ways_of(decomposer: Decomposer, call: CollectiveCall, where: machine.Machine) -> list[dict[str, Any]]:
     """Return block, cyclic, OPP, ours, and block again: what the same placement differs from itself is noise."""
     per_node = where.nodes[0].slots
 

@@ -15,7 +15,7 @@ from common import Setting, lines_of
 from antiphon.lab import load_cluster
 from antiphon.mpi import launch
 from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
-from antiphon.traffic.joint import Optimiser, State
+from antiphon.traffic.joint import JointChoice, Optimiser
 
 RANKS, WIDTH = 64, 8
 #: Steps as the measuring program takes them; the number of a program's rounds does not matter.
@@ -78,7 +78,7 @@ def prepare(work: Path, setting: Setting) -> None:
         for recorded, nodes in (("block", block(RANKS, per_node)), ("cyclic", np.arange(RANKS) % spec.nodes)):
             optimiser = Optimiser(trace_of(steps, nodes.tolist(), spec.node_names()), profile)
             outcome = optimiser.run()
-            states: dict[str, State] = {title: getattr(outcome, key) for title, key in STATES.items()}
+            states: dict[str, JointChoice] = {title: getattr(outcome, key) for title, key in STATES.items()}
             ways = [
                 {"name": title, "predicted_s": state.seconds, "choices": choices_of(steps, state),
                  "ranks": world_ranks(state.nodes, per_node)}
@@ -90,7 +90,7 @@ def prepare(work: Path, setting: Setting) -> None:
     plan_file(work, setting).write_text(json.dumps({"cells": cells}), encoding="utf-8")
 
 
-def choices_of(steps: Sequence[Mapping[str, Any]], state: State) -> list[str]:
+def choices_of(steps: Sequence[Mapping[str, Any]], state: JointChoice) -> list[str]:
     """Return the algorithm of each step; "" for messages."""
     by_call = {(call.collective, call.bytes): choice for call, choice in state.choices.items()}
     return ["" if "shift" in step else by_call[step["collective"], step["bytes"]] for step in steps]

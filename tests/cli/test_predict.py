@@ -46,8 +46,8 @@ def test_every_algorithm_is_predicted_with_its_parameters():
 
 def test_two_switches_are_slower_where_all_must_cross_the_uplink():
     text = PROFILE.read_text()
-    two = model.predict("alltoall", [65536], model.Machine(16, 1, text), search=False)
-    one = model.predict("alltoall", [65536], model.Machine(8, 1, text), search=False)
+    two = model.predict("alltoall", [65536], model.ModelledMachine(16, 1, text), search=False)
+    one = model.predict("alltoall", [65536], model.ModelledMachine(8, 1, text), search=False)
     assert two.sizes[65536][0].seconds > 5 * one.sizes[65536][0].seconds
 
 
@@ -58,7 +58,7 @@ def test_very_many_ranks_take_seconds(collective):
         choice = {"bcast": "chain", "alltoall": "rotated", "allgather": "ring", "allreduce": "recursive_doubling"}[
             collective
         ]
-        found = model.predict(collective, [1024], model.Machine(ranks), choices=[choice]).sizes[1024]
+        found = model.predict(collective, [1024], model.ModelledMachine(ranks), choices=[choice]).sizes[1024]
         assert found[0].seconds > 0
     assert time.process_time() - begin < 10
 

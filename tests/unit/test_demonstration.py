@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.bench.demonstration import EXAMPLES, Comparison, parse_report, usual_ranks
+from antiphon.bench.demonstration import EXAMPLES, ExampleRuns, parse_report, usual_ranks
 from antiphon.errors import AntiphonError
 from antiphon.model.limits import Network
 
@@ -39,7 +39,7 @@ def test_no_result_is_an_error() -> None:
 
 
 def test_comparison() -> None:
-    comparison = Comparison(EXAMPLES[0])
+    comparison = ExampleRuns(EXAMPLES[0])
     for plain, with_antiphon in (("4.0", "1.0"), ("6.0", "2.0"), ("5.0", "9.0")):
         comparison.plain.append(parse_report(OUTPUT.format(time=plain, result="verified")))
         comparison.antiphon.append(parse_report(OUTPUT.format(time=with_antiphon, result="verified")))

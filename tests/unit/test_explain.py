@@ -8,7 +8,7 @@ import json
 import pytest
 
 from antiphon.explain import comparison
-from antiphon.explain.explanation import Call
+from antiphon.explain.explanation import ExplainedCall
 from antiphon.model import limits
 from antiphon.tune import document
 
@@ -42,7 +42,7 @@ def profile() -> str:
 
 
 def test_measured_beside_the_limit() -> None:
-    found = comparison.compare(Call("bcast", 16, 1, 65536), profile())
+    found = comparison.compare(ExplainedCall("bcast", 16, 1, 65536), profile())
     assert found is not None
     assert [c.choice for c in found.contenders] == ["chain:segment_bytes=4096,window=8", "library"]
     assert found.contenders[0].faster == pytest.approx(4.0)
@@ -51,22 +51,22 @@ def test_measured_beside_the_limit() -> None:
 
 
 def test_the_nearest_size_that_was_measured() -> None:
-    found = comparison.compare(Call("bcast", 16, 1, 100000), profile())
+    found = comparison.compare(ExplainedCall("bcast", 16, 1, 100000), profile())
     assert found is not None
     assert found.bytes == 65536
-    assert comparison.compare(Call("bcast", 16, 1, 1000), profile()) is None
+    assert comparison.compare(ExplainedCall("bcast", 16, 1, 1000), profile()) is None
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        Call("bcast", 8, 1, 65536),
-        Call("gather", 16, 1, 65536),
-        Call("bcast", 16, 4, 65536),
-        Call("bcast", 16, 1, 65536, mpi="mpich"),
+        ExplainedCall("bcast", 8, 1, 65536),
+        ExplainedCall("gather", 16, 1, 65536),
+        ExplainedCall("bcast", 16, 4, 65536),
+        ExplainedCall("bcast", 16, 1, 65536, mpi="mpich"),
     ],
 )
-def test_what_was_not_measured(call: Call) -> None:
+def test_what_was_not_measured(call: ExplainedCall) -> None:
     assert comparison.compare(call, profile()) is None
 
 

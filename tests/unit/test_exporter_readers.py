@@ -68,7 +68,7 @@ TREE = {
 def search_tree(text: str) -> None:
     tree = json.loads(text)
     _csel.check(tree)
-    _csel.search(tree, _csel.Call("bcast", 16, 65536))
+    _csel.search(tree, _csel.ReaderQuestion("bcast", 16, 65536))
 
 
 TEXTS: dict[str, tuple[Callable[[], str], Callable[[str], Any]]] = {

@@ -187,13 +187,13 @@ class TestMpichJson:
     def exported(self, libmpi: Path, rows: Iterable[Row] = MPICH) -> exporters.Exported:
         return mpich_json.export(profile("mpich", "5.0.2", rows), Options(libmpi=libmpi))
 
-    def found(self, text: str, call: _csel.Call) -> str | None:
+    def found(self, text: str, call: _csel.ReaderQuestion) -> str | None:
         result = _csel.search(json.loads(text), call)
         return result and result[0]
 
     def test_what_mpich_finds(self, libmpi: Path) -> None:
         text = self.exported(libmpi).text
-        call = _csel.Call
+        call = _csel.ReaderQuestion
         assert self.found(text, call("bcast", 16, 65536)) == "MPIR_Bcast_intra_pipelined_tree"
         assert self.found(text, call("bcast", 16, 8)) == "MPIR_X_intra_binomial"
         assert self.found(text, call("bcast", 100, 65536)) == "MPIR_X_intra_binomial"
@@ -204,14 +204,14 @@ class TestMpichJson:
 
     def test_what_an_algorithm_needs_is_asked(self, libmpi: Path) -> None:
         text = self.exported(libmpi).text
-        assert self.found(text, _csel.Call("reduce", 16, 65536)) == "MPIR_Reduce_intra_reduce_scatter_gather"
-        assert self.found(text, _csel.Call("reduce", 16, 65536, built_in=False)) == "MPIR_X_intra_binomial"
-        assert self.found(text, _csel.Call("reduce", 16, 64)) == "MPIR_X_intra_binomial"
-        assert self.found(text, _csel.Call("alltoall", 16, 8)) == "MPIR_Alltoall_intra_pairwise"
-        assert self.found(text, _csel.Call("alltoall", 16, 8, in_place=True)) == "MPIR_Alltoall_intra_replace"
+        assert self.found(text, _csel.ReaderQuestion("reduce", 16, 65536)) == "MPIR_Reduce_intra_reduce_scatter_gather"
+        assert self.found(text, _csel.ReaderQuestion("reduce", 16, 65536, built_in=False)) == "MPIR_X_intra_binomial"
+        assert self.found(text, _csel.ReaderQuestion("reduce", 16, 64)) == "MPIR_X_intra_binomial"
+        assert self.found(text, _csel.ReaderQuestion("alltoall", 16, 8)) == "MPIR_Alltoall_intra_pairwise"
+        assert self.found(text, _csel.ReaderQuestion("alltoall", 16, 8, in_place=True)) == "MPIR_Alltoall_intra_replace"
 
     def test_all_parameters_are_said(self, libmpi: Path) -> None:
-        leaf = _csel.search(json.loads(self.exported(libmpi).text), _csel.Call("bcast", 16, 65536))
+        leaf = _csel.search(json.loads(self.exported(libmpi).text), _csel.ReaderQuestion("bcast", 16, 65536))
         assert leaf is not None
         assert set(leaf[1]) == {"tree_type=kary", "k=1", "is_non_blocking=1", "chunk_size=4096", "recv_pre_posted=0"}
 
@@ -221,7 +221,7 @@ class TestMpichJson:
 
     def test_a_missing_branch_would_abort(self, libmpi: Path) -> None:
         tree = _csel.built_in(libmpi)
-        assert _csel.search(tree, _csel.Call("scan", 4, 8)) is None
+        assert _csel.search(tree, _csel.ReaderQuestion("scan", 4, 8)) is None
         with pytest.raises(ValueError, match="nothing beside"):
             _csel.check({"avg_msg_size<=8": {"algorithm=X": {}}})
         with pytest.raises(ValueError, match="not an object"):
@@ -229,14 +229,16 @@ class TestMpichJson:
         with pytest.raises(ValueError, match="not the last"):
             _csel.check({"any": {"algorithm=X": {}}, "is_commutative=no": {"algorithm=X": {}}})
         with pytest.raises(ValueError, match="would abort"):
-            _csel.search({"collective=scan": {"avg_msg_size<=8": {"algorithm=X": {}}}}, _csel.Call("scan", 4, 8))
+            _csel.search(
+                {"collective=scan": {"avg_msg_size<=8": {"algorithm=X": {}}}}, _csel.ReaderQuestion("scan", 4, 8)
+            )
 
     def test_less_than_is_less_or_equal_below_a_message_key(self) -> None:
         leaf = {"comm_size<8": {"algorithm=small": {}}, "comm_size=any": {"algorithm=large": {}}}
         above = {"collective=bcast": leaf}
         below = {"collective=bcast": {"avg_msg_size=any": leaf}}
         below_message = {"collective=bcast": {"is_commutative=yes": leaf, "is_commutative=no": leaf}}
-        call = _csel.Call("bcast", 8, 8)
+        call = _csel.ReaderQuestion("bcast", 8, 8)
         assert _csel.search(above, call) == ("large", {})
         assert _csel.search(below, call) == ("large", {})  # `any` is decided when the communicator is made
         assert _csel.search(below_message, call) == ("small", {})
@@ -276,7 +278,7 @@ class TestMpichJson:
                     "reduce_scatter_block",
                     "barrier",
                 ):
-                    assert _csel.search(tree, _csel.Call(collective, ranks, size)) is not None
+                    assert _csel.search(tree, _csel.ReaderQuestion(collective, ranks, size)) is not None
 
 
 OWN = [

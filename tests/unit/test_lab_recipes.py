@@ -27,7 +27,7 @@ class FakeMpi:
     device: str = ""
 
 
-def launch(mpi: FakeMpi, n_ranks: int = 2, map_by: str = "node", **environment: str) -> recipes.Launch:
+def launch(mpi: FakeMpi, n_ranks: int = 2, map_by: str = "node", **environment: str) -> recipes.LabLaunch:
     transport = recipes.choose_transport(mpi, None)
     job = recipes.Job(("./program", "-x"), n_ranks, {"A": "1;2"}, ("/lib/one.so",), map_by, transport)
     return recipes.build(mpi, job, HOSTS, Path("/state/hosts"), Path("/state/agent"), environment)

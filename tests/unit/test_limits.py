@@ -7,7 +7,7 @@ import pytest
 
 from antiphon.bench.testbed import lab_network
 from antiphon.lab import load_cluster
-from antiphon.model.limits import PAYLOAD_SHARE, Network, Uplink, limit_s, node_bytes
+from antiphon.model.limits import PAYLOAD_SHARE, Network, UplinkLimit, limit_s, node_bytes
 
 KIB = 1024
 
@@ -85,7 +85,7 @@ def test_the_labs_known_figures() -> None:
 
 def test_an_uplink_is_the_bottleneck_of_two_switches() -> None:
     network = Network.blocks(8, 1, 1e9)
-    split = Network(network.node_of_rank, 1e9, [Uplink(frozenset(range(4)), 1e9)])
+    split = Network(network.node_of_rank, 1e9, [UplinkLimit(frozenset(range(4)), 1e9)])
     assert limit_s("alltoall", 1000, network) == pytest.approx(7 * 8000 / 1e9)
     assert limit_s("alltoall", 1000, split) == pytest.approx(4 * 4 * 8000 / 1e9)
     assert limit_s("bcast", 1000, split) == limit_s("bcast", 1000, network)

@@ -22,7 +22,7 @@ from antiphon.traffic import libraries
 from antiphon.traffic.decompose import Decomposer
 from antiphon.traffic.edges import Edges
 from antiphon.traffic.graph import Made, Part, Traffic
-from antiphon.traffic.libraries import Call
+from antiphon.traffic.libraries import CollectiveCall
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 
@@ -166,14 +166,14 @@ def test_regular_orders() -> None:
 
 def test_few_calls_stand_for_all() -> None:
     """GIVEN calls with many roots THEN a few are predicted, and none is forgotten."""
-    made = [Made(Call("bcast", 64, 100, root), "chain", tuple(range(64)), 3) for root in range(64)]
+    made = [Made(CollectiveCall("bcast", 64, 100, root), "chain", tuple(range(64)), 3) for root in range(64)]
     few = list(sampled(made))
     assert len(few) <= MOST_CALLS and sum(calls for _, calls in few) == 3 * 64
 
 
 def bruck() -> tuple[Part, machine.Machine]:
     """An alltoall whose ranks can be placed so that all of a rack send over the link between the racks at once."""
-    call = Call("alltoall", 64, 512)
+    call = CollectiveCall("alltoall", 64, 512)
     done = Decomposer(libraries.load("openmpi-5.0-tuned")).decompose(call)
     assert done.schedule.startswith("bruck")
     where = machine.load(DATA / "two-racks-16x4.openmpi.json", message_bytes=512, cores_per_node=4)
@@ -209,7 +209,7 @@ def test_nothing_is_lost_where_nothing_is_known_of_buffers() -> None:
 def test_the_order_of_messages_counts() -> None:
     """GIVEN a gather along a tree, as many bytes at each link in block as in cyclic order THEN the better one is known,
     and something at least as good is found."""
-    call = Call("gather", 64, 1024)
+    call = CollectiveCall("gather", 64, 1024)
     decomposer = Decomposer(libraries.load("openmpi-5.0-tuned"))
     done = decomposer.decompose(call)
     assert done.schedule.startswith("binomial")
@@ -228,7 +228,7 @@ def test_the_order_of_messages_counts() -> None:
 def test_of_block_and_cyclic_the_better_order_counts(collective: str, size: int, step: int | None) -> None:
     """GIVEN a gather that costs the same in block and in cyclic order THEN it is the one in which the root's port waits
     for nobody, as measured (docs/measurements/placement.md); a reduce that costs more in one is in the other."""
-    call = Call(collective, 64, size)
+    call = CollectiveCall(collective, 64, size)
     done = Decomposer(libraries.load("openmpi-5.0-tuned")).decompose(call)
     part = Part(collective, done.edges, made=[Made(call, done.schedule, tuple(range(64)), 1)], calls=1)
     profile = DATA / "two-racks-16x4-mapped.openmpi.json"

@@ -16,7 +16,7 @@ from antiphon.traffic import Edges, Part, Traffic, Uniform, libraries
 from antiphon.traffic import core as messages_core
 from antiphon.traffic.decompose import Decomposed, Decomposer, Own, joined
 from antiphon.traffic.joint import Asked, Optimiser, layers
-from antiphon.traffic.libraries import Call as Collective
+from antiphon.traffic.libraries import CollectiveCall as Collective
 from antiphon.traffic.of_trace import of_trace, phases_of
 
 ALL = [

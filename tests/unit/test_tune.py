@@ -17,10 +17,10 @@ from antiphon.errors import AntiphonError
 from antiphon.model import limits
 from antiphon.tune import contenders, decide, document, grid, library, predictors
 from antiphon.tune.grid import Point
-from antiphon.tune.state import State
+from antiphon.tune.state import TuningState
 
 NETWORK = limits.Network.blocks(16, 1, 95.6e6)
-MACHINE = contenders.Machine(16, 1, 100_000_000, "openmpi")
+MACHINE = contenders.TunedMachine(16, 1, 100_000_000, "openmpi")
 
 
 def measured(
@@ -224,8 +224,8 @@ class TestState:
     }
     DONE = {"event": "cell_done", "collective": "bcast", "bytes": 8, "ranks": 16}
 
-    def begun(self, path: Path) -> State:
-        state = State(path, {"library": "Open MPI 5"})
+    def begun(self, path: Path) -> TuningState:
+        state = TuningState(path, {"library": "Open MPI 5"})
         state.open(restart=False)
         return state
 
@@ -256,8 +256,8 @@ class TestState:
         with pytest.raises(
             AntiphonError, match="unfinished tuning of something else.*library Open MPI 5; asked for now: library MPICH"
         ):
-            State(tmp_path / "s", {"library": "MPICH"}).open(restart=False)
-        State(tmp_path / "s", {"library": "MPICH"}).open(restart=True)
+            TuningState(tmp_path / "s", {"library": "MPICH"}).open(restart=False)
+        TuningState(tmp_path / "s", {"library": "MPICH"}).open(restart=True)
 
 
 class TestDocument:
@@ -360,14 +360,14 @@ class TestMeasuredAgain:
 
     def test_kept_apart_on_disk(self, tmp_path: Path) -> None:
         event = {"event": "result", **dataclasses.asdict(measured("library", 1.0))}
-        state = State(tmp_path / "s", {"library": "Open MPI 5"})
+        state = TuningState(tmp_path / "s", {"library": "Open MPI 5"})
         state.open(restart=False)
         state.add(event)
         state.add({"event": "cell_done", "collective": "bcast", "bytes": 8, "ranks": 4})
         state.add(event, again=True)
         state.add({"event": "cell_done", "collective": "bcast", "bytes": 8, "ranks": 4}, again=True)
         state.close(complete=False)
-        later = State(tmp_path / "s", {"library": "Open MPI 5"})
+        later = TuningState(tmp_path / "s", {"library": "Open MPI 5"})
         later.open(restart=False)
         assert len(later.measurements) == len(later.again) == 1
         assert later.finished == later.finished_again == {("bcast", 8, 4)}

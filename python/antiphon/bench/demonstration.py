@@ -43,7 +43,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True)
-class Traffic:
+class AnnouncedCalls:
     """Calls of one collective, as the program announces them."""
 
     calls: int
@@ -52,21 +52,21 @@ class Traffic:
 
 
 @dataclass(frozen=True)
-class Report:
+class ProgramReport:
     """What a program printed: its time, the time in each phase (mean over ranks), its collective calls."""
 
     time_s: float
     phases_s: Mapping[str, float]
-    traffic: tuple[Traffic, ...]
+    traffic: tuple[AnnouncedCalls, ...]
 
 
 @dataclass
-class Comparison:
+class ExampleRuns:
     """All runs of one example."""
 
     example: Example
-    plain: list[Report] = field(default_factory=list)
-    antiphon: list[Report] = field(default_factory=list)
+    plain: list[ProgramReport] = field(default_factory=list)
+    antiphon: list[ProgramReport] = field(default_factory=list)
     #: What Antiphon used most of the time for a collective.
     used: dict[str, str] = field(default_factory=dict)
 
@@ -74,7 +74,7 @@ class Comparison:
         """Median time of "plain" or "antiphon"."""
         return statistics.median(report.time_s for report in self._reports(which))
 
-    def _reports(self, which: str) -> list[Report]:
+    def _reports(self, which: str) -> list[ProgramReport]:
         return {"plain": self.plain, "antiphon": self.antiphon}[which]
 
     def phase_s(self, which: str, phase: str) -> float:
@@ -130,7 +130,7 @@ class Comparison:
         }
 
 
-def parse_report(text: str) -> Report:
+def parse_report(text: str) -> ProgramReport:
     """Reads a program's output; an error if it found its own result wrong."""
     lines = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
     phases = next((value for key, value in lines.items() if key.startswith("phases")), "")
@@ -138,12 +138,11 @@ def parse_report(text: str) -> Report:
         raise AntiphonError(
             f"the program's result is {lines.get('result', 'missing')!r}:\n{text.strip()}", exit_code=EXIT_FAILURE
         )
-    return Report(
+    announced = re.findall(r"(\d+) x (\w+) (\d+) B", lines["traffic"])
+    return ProgramReport(
         float(lines["time"].removesuffix(" s")),
         {name: float(seconds) for name, seconds in re.findall(r"(\w+) ([\d.]+) s", phases)},
-        tuple(
-            Traffic(int(n), name, int(size)) for n, name, size in re.findall(r"(\d+) x (\w+) (\d+) B", lines["traffic"])
-        ),
+        tuple(AnnouncedCalls(int(n), name, int(size)) for n, name, size in announced),
     )
 
 
@@ -160,7 +159,7 @@ class Demonstration:
         self._mpi = mpi
         self._ranks = ranks
         self._on_run = on_run
-        self.comparisons = [Comparison(example) for example in EXAMPLES]
+        self.comparisons = [ExampleRuns(example) for example in EXAMPLES]
         self.network = testbed.network([rank * testbed.nodes_for(ranks) // ranks for rank in range(ranks)])
 
     def round(self) -> None:
@@ -174,7 +173,7 @@ class Demonstration:
                 comparison.antiphon.append(self._run(comparison.example, summary))
                 comparison.used.update(most_used(summary))
 
-    def _run(self, example: Example, summary: Path | None) -> Report:
+    def _run(self, example: Example, summary: Path | None) -> ProgramReport:
         lines: list[str] = []
         argv = [str(program(f"demo-{example.name}", self._mpi.abi)), example.problem]
         env = {"ANTIPHON_SUMMARY": str(summary)} if summary else {}

@@ -201,7 +201,7 @@ class LabTestbed:
 def lab_network(spec: ClusterSpec, node_of_rank: Sequence[int]) -> limits.Network:
     """The links of an emulated cluster. Nodes are numbered by their first rank, which is the lab's order too."""
     uplinks = [
-        limits.Uplink(_nodes_behind(spec, uplink), uplink.rate_bits_per_s * limits.PAYLOAD_SHARE)
+        limits.UplinkLimit(_nodes_behind(spec, uplink), uplink.rate_bits_per_s * limits.PAYLOAD_SHARE)
         for uplink in spec.uplinks
     ]
     return limits.Network(node_of_rank, spec.rate_bits_per_s * limits.PAYLOAD_SHARE, uplinks)

@@ -56,7 +56,7 @@ class Pick:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ModelCheck:
     """All cells."""
 
     entries: Sequence[Compared]
@@ -93,13 +93,13 @@ def without_older(measured: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[
     return [[row for row in rows if last[cell(row)] == i] for i, rows in enumerate(measured)]
 
 
-def compare(rows: Iterable[Mapping[str, Any]], profile: str) -> Comparison:
+def compare(rows: Iterable[Mapping[str, Any]], profile: str) -> ModelCheck:
     """Predicts every algorithm of the benchmark's results; what the library did itself is left out."""
     entries = []
     for row in rows:
         if row["chosen"] == "library" or not row["contender"].startswith("antiphon:"):
             continue
-        machine = model.Machine(row["ranks"], _ranks_per_node(row), profile)
+        machine = model.ModelledMachine(row["ranks"], _ranks_per_node(row), profile)
         sweep = model.predict(
             row["collective"], [row["bytes"]], machine, choices=[row["chosen"]], barrier=_barrier(row)
         )
@@ -119,7 +119,7 @@ def compare(rows: Iterable[Mapping[str, Any]], profile: str) -> Comparison:
             )
     if not entries:
         raise AntiphonError("no algorithm of Antiphon's is among the results", hint="measure with --algorithms all")
-    return Comparison(entries)
+    return ModelCheck(entries)
 
 
 def _barrier(row: Mapping[str, Any]) -> list[dict[str, str]] | None:
@@ -136,7 +136,7 @@ def quantile(values: Sequence[float], share: float) -> float:
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
 
 
-def summary_lines(comparison: Comparison) -> list[str]:
+def summary_lines(comparison: ModelCheck) -> list[str]:
     """What the goals ask: errors and picks."""
     errors = [abs(e.error) for e in comparison.entries]
     lines = [
@@ -155,7 +155,7 @@ def summary_lines(comparison: Comparison) -> list[str]:
     return lines
 
 
-def show(comparison: Comparison) -> None:
+def show(comparison: ModelCheck) -> None:
     """Tables by collective, size and ranks, then the summary."""
     for key, heading in (("collective", "collective"), ("bytes", "bytes"), ("ranks", "ranks")):
         table = new_table()
@@ -178,7 +178,7 @@ def show(comparison: Comparison) -> None:
         output.stdout().print(line, soft_wrap=True)
 
 
-def _show_worst(comparison: Comparison, count: int = 12) -> None:
+def _show_worst(comparison: ModelCheck, count: int = 12) -> None:
     table = new_table("farthest off")
     for heading in ("where", "algorithm", "measured", "predicted", "error"):
         table.add_column(heading, justify="left" if heading in ("where", "algorithm") else "right")
@@ -191,7 +191,7 @@ def _cell_text(e: Compared) -> str:
     return f"{e.collective} {bytes_text(e.bytes)}, {e.ranks} ranks, {e.mpi}"
 
 
-def draw(comparison: Comparison, path: Path) -> None:
+def draw(comparison: ModelCheck, path: Path) -> None:
     """Predicted over measured times, a colour a collective."""
     groups = {
         name: [(e.measured_s, e.predicted_s) for e in found] for name, found in comparison.by("collective").items()

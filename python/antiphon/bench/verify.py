@@ -15,7 +15,7 @@ from antiphon.mpi import Mpi
 from antiphon.traffic import libraries
 from antiphon.traffic.decompose import Decomposer
 from antiphon.traffic.edges import Array, Edges
-from antiphon.traffic.libraries import Call
+from antiphon.traffic.libraries import CollectiveCall
 
 #: Ethernet, IP and TCP with time stamps: what each frame carries besides payload, and an acknowledgement instead of it.
 HEADER_BYTES = 14 + 20 + 32
@@ -31,7 +31,7 @@ LEAST_SHARE = 0.1
 
 
 @dataclass(frozen=True)
-class Case:
+class RepeatedCall:
     """Equal calls on all ranks."""
 
     collective: str
@@ -45,10 +45,10 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Row:
+class VerifiedCalls:
     """A case's result: payload of the busiest link, and the links' greatest error."""
 
-    case: Case
+    case: RepeatedCall
     algorithm: str
     schedules: str
     #: Per node, sent and received.
@@ -81,16 +81,16 @@ class Row:
         }
 
 
-def call_for(collective: str, size: int, root: int, ranks: int) -> Call:
+def call_for(collective: str, size: int, root: int, ranks: int) -> CollectiveCall:
     """The call that the measuring program makes."""
     element = 8 if collective in REDUCTIONS else 1
-    return Call(collective, ranks, size - size % element, root, element)
+    return CollectiveCall(collective, ranks, size - size % element, root, element)
 
 
-def decomposed(decomposer: Decomposer, call: Call, nodes: Array) -> tuple[Edges, str, str]:
+def decomposed(decomposer: Decomposer, call: CollectiveCall, nodes: Array) -> tuple[Edges, str, str]:
     """Its messages, the library's name of the algorithm, and our schedules."""
     if call.collective == "alltoallv":
-        call = Call("alltoall", call.ranks, call.bytes)
+        call = CollectiveCall("alltoall", call.ranks, call.bytes)
         done = Decomposer(_Direct()).decompose(call)
     else:
         done = decomposer.decompose(call, nodes)
@@ -103,8 +103,8 @@ class _Direct:
 
     name, leader = "direct", "first"
 
-    def choose(self, call: Call, nodes: Array | None, sub: str = "") -> libraries.Choice:
-        return libraries.Choice("as the counts say", schedule="windowed")
+    def choose(self, call: CollectiveCall, nodes: Array | None, sub: str = "") -> libraries.LibraryAlgorithm:
+        return libraries.LibraryAlgorithm("as the counts say", schedule="windowed")
 
 
 def links(edges: Edges, nodes: Array) -> Array:
@@ -119,7 +119,7 @@ def links(edges: Edges, nodes: Array) -> Array:
 
 def cases_for(
     collectives: Sequence[str], sizes: Sequence[int], ranks: int, nodes: Array, decomposer: Decomposer
-) -> list[Case]:
+) -> list[RepeatedCall]:
     """Each collective at each size; rooted ones with a root that is not the first rank."""
     cases = []
     for collective in collectives:
@@ -128,7 +128,7 @@ def cases_for(
             call = call_for(collective, size, root, ranks)
             busiest = links(decomposed(decomposer, call, nodes)[0], nodes).max(initial=0.0)
             calls = min(MOST_CALLS, max(LEAST_CALLS, round(AIM_BYTES / max(busiest, 1.0))))
-            cases.append(Case(collective, call.bytes, root, calls))
+            cases.append(RepeatedCall(collective, call.bytes, root, calls))
     return cases
 
 
@@ -162,8 +162,8 @@ def verify(
     library: str,
     collectives: Sequence[str],
     sizes: Sequence[int],
-    progress: Callable[[Row], None],
-) -> list[Row]:
+    progress: Callable[[VerifiedCalls], None],
+) -> list[VerifiedCalls]:
     """Measures one collective after the other."""
     chosen = libraries.for_library(library or mpi.label)
     decomposer = Decomposer(chosen)
@@ -172,7 +172,7 @@ def verify(
     if nodes.max() == 0:
         raise AntiphonError("all ranks are on one node: nothing crosses a link", hint="give --hostfile or --lab")
     silence = np.array([payload(node) for node in idle["nodes"]]).T
-    rows: list[Row] = []
+    rows: list[VerifiedCalls] = []
     for collective in collectives:
         cases = cases_for([collective], sizes, len(nodes), nodes, decomposer)
         found = measure(testbed, mpi, n, [case.argument() for case in cases], 300)
@@ -180,6 +180,6 @@ def verify(
             call = call_for(case.collective, case.bytes, case.root, len(nodes))
             edges, algorithm, schedules = decomposed(decomposer, call, nodes)
             measured = np.array([payload(node) for node in said["nodes"]]).T - silence
-            rows.append(Row(case, algorithm, schedules, links(edges, nodes) * case.calls, measured))
+            rows.append(VerifiedCalls(case, algorithm, schedules, links(edges, nodes) * case.calls, measured))
             progress(rows[-1])
     return rows

@@ -285,7 +285,7 @@ def _predicted(args: argparse.Namespace, measured: list[list[dict[str, Any]]]) -
     profiles *= len(measured) if len(paths) == 1 else 1
     measured = validation.without_older(measured)
     rows = [row for part in measured for row in part]
-    compared = validation.Comparison(
+    compared = validation.ModelCheck(
         [
             e
             for part, profile in zip(measured, profiles, strict=True)

@@ -23,8 +23,8 @@ from antiphon.commands import _explain_phases
 from antiphon.draw import rounds
 from antiphon.errors import AntiphonError
 from antiphon.explain import svg
-from antiphon.explain.comparison import DISAGREE, Comparison, compare
-from antiphon.explain.explanation import MAX_DRAWN_RANKS, MAX_REPLAYED_RANKS, Call, Cost, Explanation, explain
+from antiphon.explain.comparison import DISAGREE, MeasuredContenders, compare
+from antiphon.explain.explanation import MAX_DRAWN_RANKS, MAX_REPLAYED_RANKS, Cost, ExplainedCall, Explanation, explain
 from antiphon.explain.options import ASSUMED_RATE, call_of_options, link_rate
 from antiphon.model import limits
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
@@ -117,7 +117,7 @@ def _show(explanation: Explanation, assumed: bool) -> None:
     _show_alternatives(console, explanation, width)
 
 
-def _heading(call: Call, assumed: bool) -> str:
+def _heading(call: ExplainedCall, assumed: bool) -> str:
     size = "" if call.collective == "barrier" else f" of {bytes_text(call.bytes)}"
     rate = f"{format_rate(call.link_bits_per_s)} links" if call.link_bits_per_s else "links of unknown rate"
     root = next((f", root {call.root}" for c in core.collectives() if c.name == call.collective and c.has_root), "")
@@ -135,7 +135,7 @@ def _fact(console: Console, label: str, text: str, width: int, style: str = "") 
         console.print(Text.assemble((head, "dim"), (line, style)), soft_wrap=True)
 
 
-def _show_cost(console: Console, call: Call, cost: Cost, width: int) -> None:
+def _show_cost(console: Console, call: ExplainedCall, cost: Cost, width: int) -> None:
     _fact(console, "rounds", _rounds_text(cost), width)
     for label, text in _traffic(call, cost):
         _fact(console, label, text, width)
@@ -166,7 +166,7 @@ def _rounds_text(cost: Cost) -> str:
     return text + (f"; {cost.tokens} tokens" if cost.tokens else "")
 
 
-def _traffic(call: Call, cost: Cost) -> list[tuple[str, str]]:
+def _traffic(call: ExplainedCall, cost: Cost) -> list[tuple[str, str]]:
     ranks, limit = cost.wire.ranks, call.limit_bytes()
     what = " messages and tokens, " if cost.tokens else " messages, "
     sent = _span([r.sent_messages for r in ranks], str) + what + _span([r.sent_bytes for r in ranks], bytes_text)
@@ -184,7 +184,7 @@ def _traffic(call: Call, cost: Cost) -> list[tuple[str, str]]:
     return facts
 
 
-def _wire_text(call: Call, cost: Cost, limit: float) -> str:
+def _wire_text(call: ExplainedCall, cost: Cost, limit: float) -> str:
     text = f"{ratio_text(cost.ratio(limit))} the limit on an ideal network"
     if not call.link_bits_per_s:
         return text
@@ -197,7 +197,7 @@ def _span(values: list[int], text: Callable[[int], str]) -> str:
     return text(low) if low == high else f"{text(low)} … {text(high)}"
 
 
-def _show_comparison(console: Console, call: Call, comparison: Comparison | None) -> None:
+def _show_comparison(console: Console, call: ExplainedCall, comparison: MeasuredContenders | None) -> None:
     """What the profile's tuning measured, beside what its model expects and what the links allow."""
     console.print()
     if comparison is None:

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _machine(args: argparse.Namespace) -> model.Machine:
+def _machine(args: argparse.Namespace) -> model.ModelledMachine:
     known = {c.name for c in core.collectives()}
     if args.collective not in known:
         raise AntiphonError(f"no collective named {args.collective!r}", hint=f"there are {', '.join(sorted(known))}")
@@ -91,7 +91,7 @@ def _machine(args: argparse.Namespace) -> model.Machine:
     except ValueError as error:
         raise AntiphonError(f"--link-rate: {error}") from None
     profile = model.read_profile(args.profile, packed_too=True)
-    return model.Machine(args.ranks, max(1, args.ranks_per_node), profile, rate)
+    return model.ModelledMachine(args.ranks, max(1, args.ranks_per_node), profile, rate)
 
 
 def _size(text: str, option: str) -> int:
@@ -101,7 +101,7 @@ def _size(text: str, option: str) -> int:
         raise AntiphonError(f"{option}: {error}") from None
 
 
-def _sweep(args: argparse.Namespace, machine: model.Machine) -> model.Sweep | None:
+def _sweep(args: argparse.Namespace, machine: model.ModelledMachine) -> model.Sweep | None:
     if args.collective == "barrier":
         return None
     low, dash, high = args.sweep.partition("-")
@@ -123,13 +123,15 @@ def _evaluations(ranks: int) -> int:
     return min(64, max(4, EVALUATED_RANKS // ranks))
 
 
-def _predict_sizes(args: argparse.Namespace, machine: model.Machine, sizes: Sequence[int]) -> model.Sweep:
+def _predict_sizes(args: argparse.Namespace, machine: model.ModelledMachine, sizes: Sequence[int]) -> model.Sweep:
     """Predictions with little effort for each size, since a sweep has many."""
     search = not args.defaults and machine.ranks <= model.MAX_SEARCHED_RANKS
     return model.predict(args.collective, sizes, machine, root=args.root, search=search, max_evaluations=12)
 
 
-def _crossings(args: argparse.Namespace, machine: model.Machine, sweep: model.Sweep) -> list[tuple[int, str, str]]:
+def _crossings(
+    args: argparse.Namespace, machine: model.ModelledMachine, sweep: model.Sweep
+) -> list[tuple[int, str, str]]:
     def winner(size: int) -> str:
         return _predict_sizes(args, machine, [size]).sizes[size][0].algorithm
 
@@ -141,7 +143,7 @@ def _chart(args: argparse.Namespace, sweep: model.Sweep):  # type: ignore[no-unt
     for size, predictions in sorted(sweep.sizes.items()):
         for p in predictions:
             lines.setdefault(p.algorithm, []).append((size, p.seconds))
-    return curves.Chart(f"{args.collective}, {args.ranks} ranks, {sweep.machine}", lines)
+    return curves.CurveChart(f"{args.collective}, {args.ranks} ranks, {sweep.machine}", lines)
 
 
 def _json(one: model.Sweep, sweep: model.Sweep | None, crossings: list[tuple[int, str, str]]) -> dict[str, object]:
@@ -159,7 +161,7 @@ def _json(one: model.Sweep, sweep: model.Sweep | None, crossings: list[tuple[int
     }
 
 
-def _show(args: argparse.Namespace, machine: model.Machine, size: int, one: model.Sweep) -> None:
+def _show(args: argparse.Namespace, machine: model.ModelledMachine, size: int, one: model.Sweep) -> None:
     network = None
     if machine.profile is None:
         rate = machine.link_bits_per_s * limits.PAYLOAD_SHARE

@@ -32,7 +32,7 @@ from antiphon.commands._testbed import open_testbed
 from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, AntiphonError
 from antiphon.output import tables
 from antiphon.tune import document, driver, grid, predictors
-from antiphon.tune.state import State
+from antiphon.tune.state import TuningState
 from antiphon.units import size_option
 
 if TYPE_CHECKING:
@@ -173,7 +173,9 @@ def make_request(args: argparse.Namespace) -> driver.Request:
     return request
 
 
-def _tune(args: argparse.Namespace, request: driver.Request, testbed: Testbed, mpi: mpis.Mpi) -> driver.Outcome | None:
+def _tune(
+    args: argparse.Namespace, request: driver.Request, testbed: Testbed, mpi: mpis.Mpi
+) -> driver.TuningResult | None:
     """One library; None where it was only shown, or interrupted."""
     elapsed = driver.stopwatch()
     with _progress(mpi.label) as (say, advance):
@@ -190,7 +192,7 @@ def _tune(args: argparse.Namespace, request: driver.Request, testbed: Testbed, m
         if args.dry_run:
             _show_plan(*planned, args.json)
             return None
-        state = State(driver.state_path(args.profile, mpi, request.purpose), driver.header(request, here))
+        state = TuningState(driver.state_path(args.profile, mpi, request.purpose), driver.header(request, here))
         state.open(args.restart)
         wrong = _measure(request, here, planned[0], state, elapsed, advance)
         if wrong is None:
@@ -208,7 +210,7 @@ def _measure(
     request: driver.Request,
     here: driver.Surroundings,
     cells: list[RaceCell],
-    state: State,
+    state: TuningState,
     elapsed: Callable[[], float],
     advance: Callable[[int, int, str], None],
 ) -> list[tuple[str, int, str, str]] | None:
@@ -287,7 +289,7 @@ def _show_plan(cells: list[RaceCell], wanted: grid.Grid, as_json: bool) -> None:
     tables.print_wide(table)
 
 
-def _show(outcome: driver.Outcome, request: driver.Request, mpi: mpis.Mpi, profile: Path) -> None:
+def _show(outcome: driver.TuningResult, request: driver.Request, mpi: mpis.Mpi, profile: Path) -> None:
     title = f"{mpi.label}: {len(outcome.verdicts)} cells measured on up to {outcome.evidence['ranks']} ranks"
     table = tables.new_table(title)
     for heading, justify in (

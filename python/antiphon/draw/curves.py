@@ -16,7 +16,7 @@ _INSTALL = "pip install 'antiphon[plots]'"
 
 
 @dataclass(frozen=True)
-class Chart:
+class CurveChart:
     """Curves by name, on logarithmic axes."""
 
     title: str
@@ -25,7 +25,7 @@ class Chart:
     y_label: str = "time / s"
 
 
-def terminal(chart: Chart, width: int) -> str | None:
+def terminal(chart: CurveChart, width: int) -> str | None:
     """The chart as text; None where plotext is missing."""
     try:
         import plotext
@@ -44,7 +44,7 @@ def terminal(chart: Chart, width: int) -> str | None:
     return str(plotext.uncolorize(plotext.build()))
 
 
-def svg(chart: Chart, path: Path) -> None:
+def svg(chart: CurveChart, path: Path) -> None:
     """Writes the chart."""
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(9, 5.5))

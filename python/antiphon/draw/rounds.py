@@ -27,7 +27,7 @@ Cells = dict[tuple[int, int], tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Layout:
+class RoundsLayout:
     """What fits: widths in characters, and the rounds of each band (GAP: some left out)."""
 
     label: int
@@ -37,7 +37,7 @@ class Layout:
     is_elided: bool
 
     @classmethod
-    def of(cls, cells: Cells, ranks: int, rounds: int, width: int) -> Layout:
+    def of(cls, cells: Cells, ranks: int, rounds: int, width: int) -> RoundsLayout:
         label = max(len(str(ranks - 1)), len("rank"))
         cell = max([len(text) for text, _ in cells.values()] + [len(str(rounds))]) + 1
         fitting = max((width - label) // cell, 3)
@@ -54,7 +54,7 @@ def grid(transfers: Sequence[Transfer], ranks: int, rounds: int, width: int = 80
     Long schedules go on in a second band; of longer ones the middle rounds are left out.
     """
     cells = _cells(transfers)
-    layout = Layout.of(cells, ranks, rounds, width)
+    layout = RoundsLayout.of(cells, ranks, rounds, width)
     lines = [_line("".rjust(layout.label), [(" round", "dim")])]
     for band in layout.bands:
         lines += [] if band is layout.bands[0] else [_line("", [])]
@@ -74,7 +74,7 @@ def summary(rounds: Sequence[RoundTraffic]) -> Iterator[str]:
         first = last + 1
 
 
-def _band(cells: Cells, rows: Sequence[int], columns: Sequence[int], layout: Layout) -> Iterator[Text]:
+def _band(cells: Cells, rows: Sequence[int], columns: Sequence[int], layout: RoundsLayout) -> Iterator[Text]:
     headings = [("…" if c == GAP else str(c + 1), "bold") for c in columns]
     yield _line("rank".rjust(layout.label), [(text.rjust(layout.cell), style) for text, style in headings], "bold")
     for row in rows:

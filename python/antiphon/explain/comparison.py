@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from antiphon.core import CoreError
-from antiphon.explain.explanation import Call
+from antiphon.explain.explanation import ExplainedCall
 from antiphon.tune import decide, document, predictors
-from antiphon.tune.contenders import Machine
+from antiphon.tune.contenders import TunedMachine
 from antiphon.tune.grid import Point
 
 #: Where prediction and measurement differ by more than this factor, that is said.
@@ -45,7 +45,7 @@ class Contender:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MeasuredContenders:
     """A measured cell, and where it was measured."""
 
     library: str
@@ -63,7 +63,7 @@ class Comparison:
         }
 
 
-def compare(call: Call, profile_text: str) -> Comparison | None:
+def compare(call: ExplainedCall, profile_text: str) -> MeasuredContenders | None:
     """What the profile's evidence says about `call`; None where nothing near it was measured."""
     profile = json.loads(profile_text)
     if not isinstance(profile, dict):
@@ -77,7 +77,7 @@ def compare(call: Call, profile_text: str) -> Comparison | None:
     return None
 
 
-def _nearest(cells: Sequence[Mapping[str, Any]], call: Call) -> list[Mapping[str, Any]]:
+def _nearest(cells: Sequence[Mapping[str, Any]], call: ExplainedCall) -> list[Mapping[str, Any]]:
     """The rows at the measured size nearest to the call's, on as many ranks."""
     rows = [r for r in cells if r["collective"] == call.collective and r["ranks"] == call.ranks]
 
@@ -92,10 +92,10 @@ def _nearest(cells: Sequence[Mapping[str, Any]], call: Call) -> list[Mapping[str
 
 
 def _comparison(
-    call: Call, profile: Mapping[str, Any], evidence: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
-) -> Comparison:
+    call: ExplainedCall, profile: Mapping[str, Any], evidence: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> MeasuredContenders:
     size = rows[0]["bytes"]
-    machine = Machine(call.nodes, min(call.ranks_per_node, call.ranks), call.link_bits_per_s, evidence["mpi"])
+    machine = TunedMachine(call.nodes, min(call.ranks_per_node, call.ranks), call.link_bits_per_s, evidence["mpi"])
     point = Point(call.collective, size, call.ranks)
     library = {r["mode"]: r["median_s"] for r in rows if r["contender"] == decide.LIBRARY}
     contenders = []
@@ -111,11 +111,11 @@ def _comparison(
                     name, mode, r["median_s"], r["ci_low_s"], r["ci_high_s"], predicted.get(name), faster, r["limit_s"]
                 )
             )
-    return Comparison(evidence["library"], call.ranks, size, contenders)
+    return MeasuredContenders(evidence["library"], call.ranks, size, contenders)
 
 
 def _predicted(
-    profile: Mapping[str, Any], machine: Machine, point: Point, choices: Sequence[str], mode: str
+    profile: Mapping[str, Any], machine: TunedMachine, point: Point, choices: Sequence[str], mode: str
 ) -> Mapping[str, float]:
     own = [choice for choice in dict.fromkeys(choices) if choice != decide.LIBRARY]
     try:

@@ -18,7 +18,7 @@ MAX_DRAWN_RANKS = 64
 
 
 @dataclass(frozen=True)
-class Call:
+class ExplainedCall:
     """The collective call that is to be explained."""
 
     collective: str
@@ -83,7 +83,7 @@ class Cost:
 class Explanation:
     """The answer."""
 
-    call: Call
+    call: ExplainedCall
     #: What the rules say, or what was asked for.
     choice: core.Choice
     asked: bool
@@ -108,7 +108,7 @@ class Explanation:
         }
 
 
-def explain(call: Call, algorithm: str | None = None, profile: str | None = None) -> Explanation:
+def explain(call: ExplainedCall, algorithm: str | None = None, profile: str | None = None) -> Explanation:
     """Answers for `call`, with `algorithm` (NAME[:PARAMETER=VALUE,…]) instead of the rules' choice if given."""
     question = call.question()
     if algorithm is not None and algorithm != "library":
@@ -125,7 +125,7 @@ def explain(call: Call, algorithm: str | None = None, profile: str | None = None
     return Explanation(call, choice, algorithm is not None, shown, cost_of(call, shown.choice), others, costs)
 
 
-def cost_of(call: Call, algorithm: str, transfers: bool = True) -> Cost:
+def cost_of(call: ExplainedCall, algorithm: str, transfers: bool = True) -> Cost:
     """Replays the algorithm's schedules, with the single messages if there are few ranks."""
     case = call.case(algorithm)
     wanted = transfers and call.ranks <= MAX_DRAWN_RANKS
@@ -133,7 +133,7 @@ def cost_of(call: Call, algorithm: str, transfers: bool = True) -> Cost:
     return Cost(algorithm, rounds, core.replay(case, "bytes", call.ranks_per_node, wanted))
 
 
-def _asked(call: Call, algorithm: str) -> core.Choice:
+def _asked(call: ExplainedCall, algorithm: str) -> core.Choice:
     name = algorithm.partition(":")[0]
     known = [a.name for a in core.algorithms(call.collective)]
     if name not in known:

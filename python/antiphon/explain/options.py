@@ -7,14 +7,14 @@ import argparse
 
 from antiphon import core
 from antiphon.errors import AntiphonError
-from antiphon.explain.explanation import Call
+from antiphon.explain.explanation import ExplainedCall
 from antiphon.units import parse_rate, size_option
 
 #: Assumed where --link-rate does not say it: the table of rules needs one.
 ASSUMED_RATE = "1gbit"
 
 
-def call_of_options(args: argparse.Namespace) -> Call:
+def call_of_options(args: argparse.Namespace) -> ExplainedCall:
     """The call that the options describe."""
     known = {c.name: c for c in core.collectives()}
     if args.collective is None or args.ranks is None:
@@ -37,7 +37,7 @@ def call_of_options(args: argparse.Namespace) -> Call:
     if size % element_bytes:
         raise AntiphonError(f"--bytes {size}: not a multiple of the element's {element_bytes} bytes",
                             hint="name the element's size with --element-bytes")  # fmt: skip
-    return Call(args.collective, args.ranks, args.ranks_per_node, size, args.root, element_bytes,
+    return ExplainedCall(args.collective, args.ranks, args.ranks_per_node, size, args.root, element_bytes,
                 not args.ordered, link_rate(args.link_rate or ASSUMED_RATE), args.mpi)  # fmt: skip
 
 

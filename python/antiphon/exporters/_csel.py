@@ -26,7 +26,7 @@ TOTAL = frozenset({"allgather", "allgatherv", "reduce_scatter", "reduce_scatter_
 
 
 @dataclass(frozen=True)
-class Call:
+class ReaderQuestion:
     """What the reader looks at when a collective is called."""
 
     collective: str
@@ -63,7 +63,7 @@ def built_in(libmpi: Path) -> Tree:
     )
 
 
-def search(tree: Tree, call: Call) -> tuple[str, Tree] | None:
+def search(tree: Tree, call: ReaderQuestion) -> tuple[str, Tree] | None:
     """(algorithm, its parameters) that the reader finds; None: it would abort. ValueError: a key that it does not
     know.
     """
@@ -72,7 +72,7 @@ def search(tree: Tree, call: Call) -> tuple[str, Tree] | None:
     )
 
 
-def _follow(node: Tree | None, call: Call) -> tuple[str, Tree] | None:
+def _follow(node: Tree | None, call: ReaderQuestion) -> tuple[str, Tree] | None:
     while node is not None:
         leaf = next((key for key in node if key.startswith("algorithm=")), None)
         if leaf is not None:
@@ -81,7 +81,7 @@ def _follow(node: Tree | None, call: Call) -> tuple[str, Tree] | None:
     return None
 
 
-def _pruned(node: Tree | None, call: Call) -> Tree | None:
+def _pruned(node: Tree | None, call: ReaderQuestion) -> Tree | None:
     """When a communicator is made, what depends on it alone is decided, down to the first key that does not."""
     while node is not None:
         keys = list(node)
@@ -97,7 +97,7 @@ def _pruned(node: Tree | None, call: Call) -> Tree | None:
     return None
 
 
-def _holds(key: str, call: Call, when_called: bool) -> bool:
+def _holds(key: str, call: ReaderQuestion, when_called: bool) -> bool:
     if key == "any" or key.endswith("=any"):
         return True
     limit = re.fullmatch(r"(comm_size|avg_msg_size|total_msg_size|count|comm_avg_ppn)(<=?)(\d+)", key)
@@ -132,7 +132,7 @@ def _holds(key: str, call: Call, when_called: bool) -> bool:
     return fixed[key]
 
 
-def _value(name: str, call: Call) -> int:
+def _value(name: str, call: ReaderQuestion) -> int:
     if name == "comm_size":
         return call.ranks
     if name == "avg_msg_size":

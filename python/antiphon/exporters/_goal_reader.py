@@ -30,7 +30,7 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MovedBytes:
     """What a run moved, by sender and receiver."""
 
     messages: list[list[int]]
@@ -86,7 +86,7 @@ def _take(line: str, current: list[Operation], labels: dict[str, int], ranks: in
     return True
 
 
-def run(text: str) -> Outcome:
+def run(text: str) -> MovedBytes:
     """Runs all ranks: a receive ends when its message has come, a send at once (eager). An error where anything is
     left over."""
     return _Run(parse(text)).outcome()
@@ -107,7 +107,7 @@ class _Run:
             (rank, i) for rank, ops in enumerate(ranks) for i in range(len(ops)) if self._missing[rank][i] == 0
         )
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> MovedBytes:
         while self._ready:
             self._start(*self._ready.popleft())
         stuck = [
@@ -117,7 +117,7 @@ class _Run:
             raise AntiphonError(f"deadlock: {stuck[0]} and {len(stuck) - 1} others never end", exit_code=1)
         if any(self._arrived.values()):
             raise AntiphonError("a message is never received", exit_code=1)
-        return Outcome(self._messages, self._moved)
+        return MovedBytes(self._messages, self._moved)
 
     def _start(self, rank: int, i: int) -> None:
         operation = self._ranks[rank][i]

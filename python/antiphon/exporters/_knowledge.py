@@ -17,14 +17,14 @@ from antiphon.tune import decide
 
 
 @dataclass(frozen=True)
-class Algorithm:
+class ChosenAlgorithm:
     """A choice in a reader's or in Antiphon's terms."""
 
     name: str
     parameters: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def parse(cls, text: str) -> Algorithm:
+    def parse(cls, text: str) -> ChosenAlgorithm:
         """NAME[:PARAMETER=VALUE,…]"""
         name, _, rest = text.partition(":")
         return cls(name, dict(pair.split("=", 1) for pair in rest.split(",") if "=" in pair))
@@ -45,14 +45,14 @@ class Decision:
     bytes_low: int
     bytes_high: int | None
     #: None: what the reader would do by itself.
-    algorithm: Algorithm | None
+    algorithm: ChosenAlgorithm | None
     #: The sizes in the span that were measured, and how many times faster than the default each was (least of the
     #: modes).
     measured: Mapping[int, float]
 
 
 @dataclass(frozen=True)
-class Knowledge:
+class MeasuredDecisions:
     """Decisions of one library or of Antiphon, and where they were measured."""
 
     #: "openmpi", "mpich"
@@ -65,7 +65,7 @@ class Knowledge:
     decisions: Sequence[Decision]
 
 
-def of_library(profile: Mapping[str, Any], family: str) -> Knowledge:
+def of_library(profile: Mapping[str, Any], family: str) -> MeasuredDecisions:
     """The library's own algorithms. Each cell's best is taken beyond noise only, as in tuning."""
     evidence = _evidence(profile, family, "export")
     if evidence is None:
@@ -73,21 +73,21 @@ def of_library(profile: Mapping[str, Any], family: str) -> Knowledge:
             f"the profile has no measurements of {family}'s own algorithms",
             hint=f"`antiphon tune --for-export --mpi {family} --profile …` makes them",
         )
-    return _knowledge(evidence, lambda name: Algorithm.parse(name.partition(":")[2]))
+    return _knowledge(evidence, lambda name: ChosenAlgorithm.parse(name.partition(":")[2]))
 
 
-def of_antiphon(profile: Mapping[str, Any], known: Mapping[str, Mapping[str, str]]) -> Knowledge:
+def of_antiphon(profile: Mapping[str, Any], known: Mapping[str, Mapping[str, str]]) -> MeasuredDecisions:
     """Antiphon's schedules of the kinds that a reader has too: {collective: {our algorithm: the reader's}}."""
     evidence = _evidence(profile, None, "decisions")
     if evidence is None:
         raise AntiphonError("the profile has no decisions of a tuning", hint="`antiphon tune --profile …` makes them")
 
     def translate(row: Mapping[str, Any]) -> bool:
-        chosen = Algorithm.parse(row["chosen"]).name
+        chosen = ChosenAlgorithm.parse(row["chosen"]).name
         return row["contender"] == decide.LIBRARY or chosen in known.get(row["collective"], {})
 
     rows = [row for row in evidence["cells"] if translate(row)]
-    return _knowledge({**evidence, "cells": rows}, Algorithm.parse)
+    return _knowledge({**evidence, "cells": rows}, ChosenAlgorithm.parse)
 
 
 def _evidence(profile: Mapping[str, Any], family: str | None, purpose: str) -> Mapping[str, Any] | None:
@@ -100,11 +100,11 @@ def _evidence(profile: Mapping[str, Any], family: str | None, purpose: str) -> M
     return kept[-1] if kept else None
 
 
-def _knowledge(evidence: Mapping[str, Any], algorithm_of: Any) -> Knowledge:
+def _knowledge(evidence: Mapping[str, Any], algorithm_of: Any) -> MeasuredDecisions:
     verdicts = [
         v for v in (decide.verdict(key, cell) for key, cell in _cells(evidence["cells"]).items()) if v is not None
     ]
-    return Knowledge(
+    return MeasuredDecisions(
         evidence["mpi"],
         evidence["version"],
         evidence["library"],
@@ -114,11 +114,11 @@ def _knowledge(evidence: Mapping[str, Any], algorithm_of: Any) -> Knowledge:
     )
 
 
-def _cells(rows: Iterable[Mapping[str, Any]]) -> dict[decide.Key, decide.Cell]:
-    cells: dict[decide.Key, decide.Cell] = {}
+def _cells(rows: Iterable[Mapping[str, Any]]) -> dict[decide.Key, decide.MeasuredCell]:
+    cells: dict[decide.Key, decide.MeasuredCell] = {}
     for row in rows:
         name = row["contender"] if row["contender"].partition(":")[0] == decide.LIBRARY else row["chosen"]
-        cell = cells.setdefault((row["collective"], row["bytes"], row["ranks"]), decide.Cell())
+        cell = cells.setdefault((row["collective"], row["bytes"], row["ranks"]), decide.MeasuredCell())
         median, low, high = row["median_s"], row["ci_low_s"], row["ci_high_s"]
         cell.by_choice[name][row["mode"]] = stats.Summary(median, low, high, low, high, row["samples"])
     return cells

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from antiphon.exporters._knowledge import Algorithm, Decision, Knowledge
+from antiphon.exporters._knowledge import ChosenAlgorithm, Decision, MeasuredDecisions
 
 #: Numbers of collectives in rules files.
 COLLECTIVES = {
@@ -90,7 +90,9 @@ class CommRules:
     rules: Sequence[MessageRule]
 
 
-def tables(knowledge: Knowledge, left_out: list[str], with_requests: bool) -> Iterator[tuple[str, list[CommRules]]]:
+def tables(
+    knowledge: MeasuredDecisions, left_out: list[str], with_requests: bool
+) -> Iterator[tuple[str, list[CommRules]]]:
     """Each collective's rules, communicators ascending; what cannot be said goes to `left_out`."""
     for collective in dict.fromkeys(d.collective for d in knowledge.decisions):
         if collective in ("scan", "exscan"):
@@ -134,7 +136,7 @@ def _rules(
 
 
 def _rule(
-    collective: str, low: int, algorithm: Algorithm | None, left_out: list[str], with_requests: bool
+    collective: str, low: int, algorithm: ChosenAlgorithm | None, left_out: list[str], with_requests: bool
 ) -> MessageRule:
     if algorithm is None:
         return MessageRule(low, 0)
@@ -153,7 +155,7 @@ def _rule(
 
 
 def intended(
-    knowledge: Knowledge, tables_: Sequence[tuple[str, list[CommRules]]]
+    knowledge: MeasuredDecisions, tables_: Sequence[tuple[str, list[CommRules]]]
 ) -> Iterator[tuple[str, int, int, MessageRule | None]]:
     """(collective, ranks, Open MPI's message size, the rule that must be found) at every measured point and every
     border.

@@ -19,7 +19,7 @@ from antiphon.exporters import Exported, Options, version_of
 from antiphon.exporters import _csel as csel
 from antiphon.exporters import _knowledge as knowledge
 from antiphon.exporters._csel import Tree
-from antiphon.exporters._knowledge import Algorithm, Decision
+from antiphon.exporters._knowledge import ChosenAlgorithm, Decision
 
 SUMMARY = "MPICH 4.2 to 5.0: collective selection tree"
 
@@ -128,7 +128,7 @@ def _installed(version: str) -> Path:
     return found.libmpi.resolve()
 
 
-def _complete(tree: Tree, collective: str, known: knowledge.Knowledge, left_out: list[str]) -> bool:
+def _complete(tree: Tree, collective: str, known: knowledge.MeasuredDecisions, left_out: list[str]) -> bool:
     """Puts a collective's decisions into the tree; False where there is nothing to put."""
     own = [d for d in known.decisions if d.collective == collective]
     if all(d.algorithm is None for d in own):
@@ -196,7 +196,7 @@ def _leaf(collective: str, span: Decision, before: Tree) -> Tree:
     return tree
 
 
-def _parameters(collective: str, algorithm: Algorithm) -> Tree:
+def _parameters(collective: str, algorithm: ChosenAlgorithm) -> Tree:
     listed = _PARAMETERS.get((collective, algorithm.name), ())
     return {f"{key}={algorithm.parameters.get(variable, otherwise)}": {} for key, variable, otherwise in listed}
 
@@ -206,7 +206,7 @@ def padded(text: str) -> str:
     return text + "\n" if len(text.encode()) % _PAGE_BYTES == 0 else text
 
 
-def _verify(text: str, known: knowledge.Knowledge, done: Sequence[str]) -> None:
+def _verify(text: str, known: knowledge.MeasuredDecisions, done: Sequence[str]) -> None:
     """Reads the text as MPICH does: every measured point and border finds what was meant, whatever the operation."""
     if len(text.encode()) % _PAGE_BYTES == 0:
         raise AntiphonError("the file would fill its pages, and MPICH read on behind it", exit_code=1)
@@ -216,7 +216,7 @@ def _verify(text: str, known: knowledge.Knowledge, done: Sequence[str]) -> None:
         for size in sorted({*d.measured, d.bytes_low, d.bytes_high or d.bytes_low}) if d.collective in done else ():
             for ordinary in (True, False):
                 element = 8 if size % 8 == 0 else 1
-                call = csel.Call(
+                call = csel.ReaderQuestion(
                     d.collective, d.ranks, size, element, commutative=ordinary, built_in=ordinary, in_place=False
                 )
                 found = csel.search(tree, call)
@@ -233,7 +233,7 @@ def _verify(text: str, known: knowledge.Knowledge, done: Sequence[str]) -> None:
                     )
 
 
-def _possible(d: Decision, call: csel.Call) -> bool:
+def _possible(d: Decision, call: csel.ReaderQuestion) -> bool:
     needs = _NEEDS.get((d.collective, d.algorithm.name if d.algorithm else ""), ())
     enough = "enough" not in needs or call.count >= 1 << (call.ranks.bit_length() - 1)
     return enough and ("power_of_two" not in needs or call.ranks & (call.ranks - 1) == 0)

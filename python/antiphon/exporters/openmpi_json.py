@@ -57,7 +57,7 @@ def export(profile: Mapping[str, Any], options: Options) -> Exported:
     return Exported(text, USAGE, left_out)
 
 
-def _comm(collective: str, comm: CommRules, known: knowledge.Knowledge) -> dict[str, Any]:
+def _comm(collective: str, comm: CommRules, known: knowledge.MeasuredDecisions) -> dict[str, Any]:
     ends: list[int | str] = [rule.low - 1 for rule in comm.rules[1:]]
     ends.append("inf")
     rules = [_rule(collective, rule, end) for rule, end in zip(comm.rules, ends, strict=True) if rule.algorithm]
@@ -76,7 +76,7 @@ def _rule(collective: str, rule: MessageRule, end: int | str) -> dict[str, Any]:
     }
 
 
-def _verify(text: str, known: knowledge.Knowledge, tables: Sequence[tuple[str, list[CommRules]]]) -> None:
+def _verify(text: str, known: knowledge.MeasuredDecisions, tables: Sequence[tuple[str, list[CommRules]]]) -> None:
     for collective, ranks, message, wanted in openmpi.intended(known, tables):
         found = lookup(text, collective, ranks, message)
         expected = (

@@ -50,7 +50,7 @@ def export(profile: Mapping[str, Any], options: Options) -> Exported:
     return Exported(text, USAGE, left_out)
 
 
-def _text(known: knowledge.Knowledge, tables: Sequence[tuple[str, list[CommRules]]], versioned: bool) -> str:
+def _text(known: knowledge.MeasuredDecisions, tables: Sequence[tuple[str, list[CommRules]]], versioned: bool) -> str:
     # The version must be the very first thing, even before a comment.
     lines = [_VERSION_LINE] if versioned else []
     lines += [
@@ -80,7 +80,10 @@ def _line(collective: str, rule: MessageRule, versioned: bool) -> str:
 
 
 def _verify(
-    text: str, version: tuple[int, ...], known: knowledge.Knowledge, tables: Sequence[tuple[str, list[CommRules]]]
+    text: str,
+    version: tuple[int, ...],
+    known: knowledge.MeasuredDecisions,
+    tables: Sequence[tuple[str, list[CommRules]]],
 ) -> None:
     """Reads the text as Open MPI does, and compares at every measured point and border."""
     for collective, ranks, message, wanted in openmpi.intended(known, tables):

@@ -56,7 +56,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Launch:
+class LabLaunch:
     """A launcher's command line, its environment, and the text of its host file."""
 
     argv: list[str]
@@ -123,7 +123,7 @@ def library_dir(mpi: MpiLike) -> Path | None:
 
 def build(
     mpi: MpiLike, job: Job, hosts: Sequence[str], host_file: Path, remote_shell: Path, env: Mapping[str, str]
-) -> Launch:
+) -> LabLaunch:
     """The launcher's command line for a job on `hosts`, in this order."""
     if mpi.launcher is None:
         raise AntiphonError(
@@ -147,7 +147,7 @@ def _openmpi(
     host_file: Path,
     remote_shell: Path,
     env: dict[str, str],
-) -> Launch:
+) -> LabLaunch:
     version_4 = mpi.version.startswith("4.")
     shell = ["--mca", "plm_rsh_agent"] if version_4 else ["--prtemca", "plm_ssh_agent"]
     shared_memory = ("vader" if version_4 else "sm") if per_node > 1 else ""
@@ -164,7 +164,7 @@ def _openmpi(
     argv += ["--allow-run-as-root", *rank_command(job)]
     if not version_4 and mpi.prefix is not None and not str(mpi.prefix).startswith("/usr"):
         env.setdefault("OPAL_PREFIX", str(mpi.prefix))
-    return Launch(argv, env, lines, "tcp (pml ob1, btl tcp)")
+    return LabLaunch(argv, env, lines, "tcp (pml ob1, btl tcp)")
 
 
 def _places(job: Job, host_file: Path, launcher: str) -> tuple[list[str], str]:
@@ -183,7 +183,7 @@ def _mpich(
     host_file: Path,
     remote_shell: Path,
     env: dict[str, str],
-) -> Launch:
+) -> LabLaunch:
     label = {"ofi": "ofi (tcp)", "ucx": "ucx (tcp)", "ch3": "ch3 (tcp)"}[job.transport]
     if job.transport != "ch3":
         env["MPIR_CVAR_CH4_NETMOD"] = job.transport
@@ -201,4 +201,4 @@ def _mpich(
     # Hydra fills a host up to its number and goes around again when the list is used up: 1 each means by node.
     width = 1 if job.map_by == "node" else per_node
     lines = lines or "".join(f"{host}:{width}\n" for host in hosts)
-    return Launch(argv, env, lines, label)
+    return LabLaunch(argv, env, lines, label)

@@ -29,7 +29,7 @@ ROUNDS = 3
 
 
 @dataclass(frozen=True)
-class Row:
+class CallCosts:
     """One kind of call, and what it costs in each arrangement; seconds."""
 
     name: str
@@ -51,7 +51,7 @@ class Result:
     measure: str
     #: All costs of "chosen", "block", "cyclic" and, where it is known, "current".
     costs: Mapping[str, Mapping[str, Any]]
-    rows: Sequence[Row]
+    rows: Sequence[CallCosts]
     notes: list[str] = field(default_factory=list)
 
     def total(self, which: str) -> float | None:
@@ -168,7 +168,7 @@ def _current(traffic: Traffic, machine: Machine, scorer: Scorer, notes: list[str
         return None
 
 
-def _rows(found: Mapping[str, Arrangement], scorer: Scorer) -> list[Row]:
+def _rows(found: Mapping[str, Arrangement], scorer: Scorer) -> list[CallCosts]:
     """Each kind of call by itself, the most expensive first."""
     by_kind: dict[tuple[str, str], dict[str, list[Part]]] = {}
     for name, arrangement in found.items():
@@ -182,7 +182,7 @@ def _rows(found: Mapping[str, Arrangement], scorer: Scorer) -> list[Row]:
             costs[name] += scorer.timeouts_s(parts, found[name])
         parts = arranged.get("chosen") or next(iter(arranged.values()))
         calls, seconds = sum(p.calls for p in parts), sum(p.seconds for p in parts)
-        rows.append(Row(call, algorithm, calls, sum(p.total_bytes() for p in parts), seconds, costs))
+        rows.append(CallCosts(call, algorithm, calls, sum(p.total_bytes() for p in parts), seconds, costs))
     return sorted(rows, key=lambda row: -max(row.costs.values()))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from antiphon import output
-from antiphon.mapping.compute import WORTH_IT, Result, Row
+from antiphon.mapping.compute import WORTH_IT, CallCosts, Result
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 
 NAMES = {"predicted_s": "the predicted time of each kind of call", "messages_s": "the sum of all messages' times"}
@@ -40,7 +40,7 @@ def show(result: Result) -> None:
         output.print_warning(note)
 
 
-def row_gain(row: Row, over: str) -> float | None:
+def row_gain(row: CallCosts, over: str) -> float | None:
     """How many times less this kind of call costs."""
     after = row.costs["chosen"]
     return row.costs[over] / after if after > 0 else None

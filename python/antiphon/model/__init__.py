@@ -18,7 +18,7 @@ MAX_SEARCHED_RANKS = 128
 
 
 @dataclass(frozen=True)
-class Machine:
+class ModelledMachine:
     """Ranks on a machine: a profile, or a rate of links to guess one from."""
 
     ranks: int
@@ -103,7 +103,7 @@ def element_bytes(collective: str, size: int) -> int:
 def predict(
     collective: str,
     sizes: Sequence[int],
-    machine: Machine,
+    machine: ModelledMachine,
     *,
     choices: Sequence[str] | None = None,
     root: int = 0,
@@ -134,7 +134,7 @@ def predict(
     return Sweep(answer["machine"], answer["first_guess"], found)
 
 
-def choose(question: core.Question, machine: Machine) -> core.Choice | None:
+def choose(question: core.Question, machine: ModelledMachine) -> core.Choice | None:
     """What the model alone would use; None where the size is unknown."""
     fields = core._fields(question) | {k: v for k, v in machine.fields().items() if k in ("profile", "link_bits_per_s")}
     answer = core.query("choose_by_model", **fields)
@@ -145,7 +145,7 @@ def choose(question: core.Question, machine: Machine) -> core.Choice | None:
 
 
 def closed_forms(
-    collective: str, sizes: Sequence[int], machine: Machine, segment_bytes: int = 0
+    collective: str, sizes: Sequence[int], machine: ModelledMachine, segment_bytes: int = 0
 ) -> list[dict[str, Any]]:
     """The papers' formulas for the collective, evaluated: name, formula, source, seconds for each size."""
     answer = core.query(

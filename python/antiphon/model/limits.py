@@ -29,7 +29,7 @@ PAYLOAD_SHARE = 1448 / 1514
 
 
 @dataclass(frozen=True)
-class Uplink:
+class UplinkLimit:
     """A link between switches: the nodes on one side of it, and its payload rate."""
 
     nodes: frozenset[int]
@@ -42,7 +42,7 @@ class Network:
 
     node_of_rank: Sequence[int]
     node_bits_per_s: float
-    uplinks: Sequence[Uplink] = field(default=())
+    uplinks: Sequence[UplinkLimit] = field(default=())
 
     @classmethod
     def blocks(cls, ranks: int, ranks_per_node: int, node_bits_per_s: float) -> Network:

@@ -11,7 +11,7 @@ from antiphon import core
 from antiphon.patterns import Pattern
 
 
-class Part(NamedTuple):
+class MessagePart(NamedTuple):
     """A message, or a part of one that was split."""
 
     source: int
@@ -35,7 +35,7 @@ class TimedPart(NamedTuple):
 class Phase(NamedTuple):
     """Parts that go at the same time; `together`: small ones that are not synchronised."""
 
-    parts: Sequence[Part]
+    parts: Sequence[MessagePart]
     together: bool
 
     @property
@@ -78,7 +78,9 @@ class Compiled:
 
     @classmethod
     def read(cls, answer: Mapping[str, Any]) -> Compiled:
-        phases = [Phase([Part(*p) for p in phase["parts"]], phase.get("together", False)) for phase in answer["phases"]]
+        phases = [
+            Phase([MessagePart(*p) for p in phase["parts"]], phase.get("together", False)) for phase in answer["phases"]
+        ]
         return cls(
             answer["size"], answer["scheduler"], phases, answer["synchronisation"], tuple(answer["cut"]),
             answer["expected_ns"] / 1e9, answer["seconds"], answer["calls"],

@@ -13,7 +13,7 @@ from typing import Any
 from antiphon import profile
 from antiphon.errors import AntiphonError
 from antiphon.probe import codecs, document, multicast, survey
-from antiphon.probe.session import Event, Replay, Session
+from antiphon.probe.session import Event, RecordedSession, Session
 
 FORMAT, VERSION = "antiphon-samples", 1
 
@@ -27,7 +27,7 @@ class Recording:
 
     def document(self) -> dict[str, Any]:
         """The profile that follows from the samples."""
-        replay = Replay(self.launches, self.source["ranks"], self.source["budget_s"])
+        replay = RecordedSession(self.launches, self.source["ranks"], self.source["budget_s"])
         found = survey.measure(replay)
         result = document.build(found, replay.events, self.source)
         result["measurements"]["elapsed_s"] = self.source["elapsed_s"]

@@ -69,7 +69,7 @@ class Session:
 
 
 @dataclass
-class Replay:
+class RecordedSession:
     """A session that was kept: the same launches, without measuring again."""
 
     recorded: Sequence[list[Event]]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from antiphon.errors import AntiphonError
 from antiphon.probe import clusters, plan
 from antiphon.probe.clusters import Groups
-from antiphon.probe.session import Event, Pair, Replay, Session, directed_medians, of_kind, pair_samples
+from antiphon.probe.session import Event, Pair, RecordedSession, Session, directed_medians, of_kind, pair_samples
 
 #: Long enough for TCP to find its rate and for pairs to be at it together, in pieces that no port's buffer minds.
 STREAM = {"bytes": 262144, "piece": 8192, "window": 2}
@@ -110,7 +110,7 @@ class Survey:
         return [group[0] for group in self.nodes]
 
 
-def measure(session: Session | Replay) -> Survey:
+def measure(session: Session | RecordedSession) -> Survey:
     """Three launches: who is near, who shares a switch, and all parameters."""
     survey = Survey()
     _find_nodes(session, survey)
@@ -120,7 +120,7 @@ def measure(session: Session | Replay) -> Survey:
     return survey
 
 
-def _find_nodes(session: Session | Replay, survey: Survey) -> None:
+def _find_nodes(session: Session | RecordedSession, survey: Survey) -> None:
     ranks = session.ranks
     many = ranks > MANY_RANKS
     often = {"reps": 3 if many else 12, "repeat": 1 if ranks > FEW_RANKS else 2, "budget": 0.05 * session.budget_s}
@@ -157,7 +157,7 @@ def _find_nodes(session: Session | Replay, survey: Survey) -> None:
     survey.nodes = found
 
 
-def _find_switches(session: Session | Replay, survey: Survey) -> None:
+def _find_switches(session: Session | RecordedSession, survey: Survey) -> None:
     heads = survey.heads
     rounds = plan.shuffled_rounds(heads, seed=1, times=3 if len(heads) > 2 else 1)
     # All pairs of very many nodes would neither fit a command line nor the time: then a sample of them.
@@ -174,7 +174,7 @@ def _find_switches(session: Session | Replay, survey: Survey) -> None:
     survey.switches = clusters.switch_groups(heads, rates)
 
 
-def _parameters(session: Session | Replay, survey: Survey) -> None:
+def _parameters(session: Session | RecordedSession, survey: Survey) -> None:
     survey.scopes = _scopes(survey)
     left_s = USABLE * (session.budget_s - session.elapsed_s) - 1.5
     parts = _parts(survey)

@@ -15,7 +15,7 @@ from antiphon import core
 from antiphon.errors import AntiphonError
 from antiphon.traffic import core as messages_core
 from antiphon.traffic.edges import Array, Edges, Uniform
-from antiphon.traffic.libraries import Call, Choice, Layout, Library, first_supported
+from antiphon.traffic.libraries import CollectiveCall, Library, LibraryAlgorithm, RankLayout, first_supported
 
 #: Algorithms in which each rank sends each other its block, and nothing else.
 DIRECT = ("windowed", "rotated", "exchange_xor")
@@ -35,7 +35,7 @@ class Chooser(Protocol):
     def leader(self) -> str:
         """Which rank of a node speaks for it: "first", or "same_place" as the root on its own."""
 
-    def choose(self, call: Call, nodes: Array | None, sub: str = "") -> Choice:
+    def choose(self, call: CollectiveCall, nodes: Array | None, sub: str = "") -> LibraryAlgorithm:
         """The algorithm for a call of ranks on these nodes (None: one a node, or all on one)."""
 
 
@@ -63,9 +63,9 @@ class Decomposer:
 
     def __init__(self, chooser: Chooser) -> None:
         self.chooser = chooser
-        self._done: dict[tuple[Call, bytes, str], Decomposed] = {}
+        self._done: dict[tuple[CollectiveCall, bytes, str], Decomposed] = {}
 
-    def decompose(self, call: Call, nodes: Array | None = None, sub: str = "") -> Decomposed:
+    def decompose(self, call: CollectiveCall, nodes: Array | None = None, sub: str = "") -> Decomposed:
         """`nodes`: of each of the communicator's ranks; None: one rank a node, or one node."""
         # Which node is which does not matter.
         same = None if nodes is None else np.unique(nodes, return_inverse=True)[1].astype(np.int64)
@@ -74,7 +74,7 @@ class Decomposer:
             self._done[key] = self._by_choice(call, same, self.chooser.choose(call, same, sub))
         return self._done[key]
 
-    def _by_choice(self, call: Call, nodes: Array | None, choice: Choice) -> Decomposed:
+    def _by_choice(self, call: CollectiveCall, nodes: Array | None, choice: LibraryAlgorithm) -> Decomposed:
         if call.ranks < 2:
             return Decomposed(Edges.empty(), algorithm=choice.name, schedules=["nothing"])
         if not choice.steps:
@@ -84,7 +84,7 @@ class Decomposer:
         done.algorithm = choice.name
         return dataclasses.replace(done, notes=done.notes | ({choice.note} if choice.note else set()))
 
-    def _step(self, call: Call, nodes: Array | None, step: Mapping[str, Any]) -> Decomposed:
+    def _step(self, call: CollectiveCall, nodes: Array | None, step: Mapping[str, Any]) -> Decomposed:
         """A step of an algorithm that is made of other collectives."""
         call = dataclasses.replace(call, root=step.get("root", call.root))
         over = Groups(call, nodes, self.chooser.leader)
@@ -92,7 +92,7 @@ class Decomposer:
             return Decomposed(Edges.of(MOVES[step["collective"]](call, over)), schedules=[step["collective"]])
         return joined(self._on_group(call, over, step, members) for members in over.of(step.get("over", "all")))
 
-    def _on_group(self, call: Call, over: Groups, step: Mapping[str, Any], members: Array) -> Decomposed:
+    def _on_group(self, call: CollectiveCall, over: Groups, step: Mapping[str, Any], members: Array) -> Decomposed:
         if step.get("from_root"):
             members = np.roll(members, -call.root)
         part = over.call_on(call, step, members)
@@ -102,19 +102,23 @@ class Decomposer:
         edges, uniform = done.mapped(members)
         return dataclasses.replace(done, edges=edges, uniform=uniform)
 
-    def _segment(self, call: Call, step: Mapping[str, Any], sub: str, times: int, nodes: Array | None) -> Decomposed:
+    def _segment(
+        self, call: CollectiveCall, step: Mapping[str, Any], sub: str, times: int, nodes: Array | None
+    ) -> Decomposed:
         use = step.get("use")
         if use is None or call.ranks < 2:
             done = self.decompose(call, nodes, sub)
         else:
             done = self._by_choice(
-                call, None, Choice("", schedule=use if isinstance(use, str) else first_supported(call, tuple(use)))
+                call,
+                None,
+                LibraryAlgorithm("", schedule=use if isinstance(use, str) else first_supported(call, tuple(use))),
             )
         edges, uniform = done.mapped(np.arange(call.ranks, dtype=np.int32), times)
         return dataclasses.replace(done, edges=edges, uniform=uniform)
 
 
-def segments(call: Call, step: Mapping[str, Any]) -> Iterator[tuple[Call, str, int]]:
+def segments(call: CollectiveCall, step: Mapping[str, Any]) -> Iterator[tuple[CollectiveCall, str, int]]:
     """What a step cuts a message into: a segment's call, the part of the table that decides, how many there are."""
     first, others = step.get("first", ""), step.get("others", "")
     longest = step.get("segment_bytes")
@@ -133,7 +137,7 @@ def segments(call: Call, step: Mapping[str, Any]) -> Iterator[tuple[Call, str, i
 class Groups:
     """A communicator's nodes, and the rank of each that speaks for it."""
 
-    def __init__(self, call: Call, nodes: Array | None, leader: str) -> None:
+    def __init__(self, call: CollectiveCall, nodes: Array | None, leader: str) -> None:
         self.nodes = np.zeros(call.ranks, np.int64) if nodes is None else nodes
         order = np.argsort(self.nodes, kind="stable").astype(np.int32)
         starts = np.flatnonzero(np.diff(self.nodes[order])) + 1
@@ -156,7 +160,7 @@ class Groups:
         """Who speaks for the rank's node."""
         return int(next(r for r in self.leaders if self.nodes[r] == self.nodes[rank]))
 
-    def call_on(self, call: Call, step: Mapping[str, Any], members: Array) -> Call:
+    def call_on(self, call: CollectiveCall, step: Mapping[str, Any], members: Array) -> CollectiveCall:
         """The step's call on one group."""
         over = step.get("over", "all")
         speaker = call.root
@@ -178,11 +182,11 @@ class Groups:
         )
 
 
-def _root_to_leader(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
+def _root_to_leader(call: CollectiveCall, over: Groups) -> list[tuple[int, int, int, int]]:
     return [(call.root, over.leader_of(call.root), 1, call.bytes)]
 
 
-def _leader_to_root(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
+def _leader_to_root(call: CollectiveCall, over: Groups) -> list[tuple[int, int, int, int]]:
     return [(over.leader_of(call.root), call.root, 1, call.bytes)]
 
 
@@ -191,7 +195,7 @@ def pairs_of(ranks: int) -> int:
     return ranks - (1 << (ranks.bit_length() - 1))
 
 
-def _halves_of_pairs(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
+def _halves_of_pairs(call: CollectiveCall, over: Groups) -> list[tuple[int, int, int, int]]:
     """Partners swap halves, the odd one gives its half of the sum to the even one, and gets the whole in the end."""
     rows = []
     for even in range(0, 2 * pairs_of(call.ranks), 2):
@@ -201,27 +205,27 @@ def _halves_of_pairs(call: Call, over: Groups) -> list[tuple[int, int, int, int]
     return rows
 
 
-def _first_to_root(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
+def _first_to_root(call: CollectiveCall, over: Groups) -> list[tuple[int, int, int, int]]:
     return [(0, call.root, 1, call.bytes)]
 
 
-def _partners(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
+def _partners(call: CollectiveCall, over: Groups) -> list[tuple[int, int, int, int]]:
     """Each with those whose numbers differ in one bit, both ways."""
     bits = [1 << b for b in range(max(call.ranks - 1, 0).bit_length())]
     return [(r, r ^ bit, 1, call.bytes) for r in range(call.ranks) for bit in bits if r ^ bit < call.ranks]
 
 
-def _mirrored(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
+def _mirrored(call: CollectiveCall, over: Groups) -> list[tuple[int, int, int, int]]:
     """Among the largest power of two of ranks, each to the one with its bits in reverse."""
     width = call.ranks.bit_length() - 1
     return [(r, int(f"{r:0{width}b}"[::-1] or "0", 2), 1, call.total_bytes() // call.ranks) for r in range(1 << width)]
 
 
-def _last_to_first(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
+def _last_to_first(call: CollectiveCall, over: Groups) -> list[tuple[int, int, int, int]]:
     return [(int(members[-1]), int(members[0]), 1, call.bytes) for members in over.by_node]
 
 
-def _shift(call: Call, over: Groups) -> list[tuple[int, int, int, int]]:
+def _shift(call: CollectiveCall, over: Groups) -> list[tuple[int, int, int, int]]:
     return [(int(a), int(b), 1, call.bytes) for a, b in zip(over.leaders, over.leaders[1:], strict=False)]
 
 
@@ -247,7 +251,7 @@ def joined(parts: Iterable[Decomposed]) -> Decomposed:
     return Decomposed(Edges.merge([part.edges for part in done]), uniform, schedules=schedules, notes=notes)
 
 
-def by_schedule(call: Call, schedule: str) -> Decomposed:
+def by_schedule(call: CollectiveCall, schedule: str) -> Decomposed:
     """The messages of one of our schedules."""
     named = f"{call.collective}:{schedule}"
     if call.collective == "alltoallv":
@@ -282,13 +286,13 @@ class Own:
         self.name = f"Antiphon over {library.name}"
         self.leader = library.leader
 
-    def choose(self, call: Call, nodes: Array | None, sub: str = "") -> Choice:
+    def choose(self, call: CollectiveCall, nodes: Array | None, sub: str = "") -> LibraryAlgorithm:
         """What a run under Antiphon uses."""
         question = question_of(call, nodes, self.library.about["family"], self.link_bits_per_s)
         found = core.choose(question, self.profile, own=self.ran)
         if found.algorithm is None:
             return self.library.choose(call, nodes, sub)
-        return Choice(f"Antiphon's {found.algorithm}", schedule=found.choice)
+        return LibraryAlgorithm(f"Antiphon's {found.algorithm}", schedule=found.choice)
 
 
 def rate_of(profile: str | None) -> int:
@@ -297,7 +301,7 @@ def rate_of(profile: str | None) -> int:
     return int(8 * min((node.get("port_bytes_per_s", 0) for node in nodes), default=0))
 
 
-def question_of(call: Call, nodes: Array | None, family: str, link_bits_per_s: int) -> core.Question:
+def question_of(call: CollectiveCall, nodes: Array | None, family: str, link_bits_per_s: int) -> core.Question:
     """What the rules are asked about a call."""
     counts = np.array([1] * call.ranks) if nodes is None else np.unique(nodes, return_counts=True)[1]
     known = None if call.collective in ("alltoallv", "scatterv", "gatherv") else call.total_bytes() // call.ranks
@@ -310,6 +314,6 @@ def question_of(call: Call, nodes: Array | None, family: str, link_bits_per_s: i
         call.element_bytes,
         call.commutative,
         link_bits_per_s=link_bits_per_s,
-        blocked=Layout.of(nodes).consecutive,
+        blocked=RankLayout.of(nodes).consecutive,
         mpi=family,
     )

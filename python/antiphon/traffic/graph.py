@@ -15,7 +15,7 @@ import numpy as np
 
 from antiphon.errors import AntiphonError
 from antiphon.traffic.edges import Array, Edges, Uniform
-from antiphon.traffic.libraries import Call
+from antiphon.traffic.libraries import CollectiveCall
 
 FORMAT = "antiphon-traffic"
 VERSION = 1
@@ -30,7 +30,7 @@ MOST_PARTNERS = 64
 class Made:
     """Equal calls of one communicator that run as one schedule."""
 
-    call: Call
+    call: CollectiveCall
     schedule: str
     members: tuple[int, ...]
     calls: int

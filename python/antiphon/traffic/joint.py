@@ -22,8 +22,8 @@ from antiphon.traffic import libraries
 from antiphon.traffic.decompose import Decomposer, Own, by_schedule
 from antiphon.traffic.edges import Array, Edges, Uniform
 from antiphon.traffic.graph import Part, Traffic
-from antiphon.traffic.libraries import Call, Choice
-from antiphon.traffic.of_trace import Builder, CollectiveCall, Window, collective_calls, count_calls
+from antiphon.traffic.libraries import CollectiveCall, LibraryAlgorithm
+from antiphon.traffic.of_trace import Builder, TracedCollective, Window, collective_calls, count_calls
 
 #: Both together rarely gain after the second round.
 MOST_ROUNDS = 6
@@ -35,7 +35,7 @@ EVALUATIONS = 6
 PASSED_ON = {"bcast": "chain", "allgather": "ring"}
 WHOLE_RUN = Window(0, 1 << 62)
 #: The algorithm of each call, alike on all communicators that make it: ranks decide by sizes.
-Choices = dict[Call, str]
+Choices = dict[CollectiveCall, str]
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Asked:
     """Equal calls of one communicator."""
 
     members: tuple[int, ...]
-    call: Call
+    call: CollectiveCall
     calls: int
 
 
 @dataclass
-class State:
+class JointChoice:
     """A placement, the algorithm of each call, and the predicted time of all."""
 
     nodes: list[int]
@@ -63,13 +63,13 @@ class State:
 
 
 @dataclass
-class Outcome:
+class JointResult:
     """What was found: nothing changed, one of both, both."""
 
-    start: State
-    algorithms: State
-    placement: State
-    both: State
+    start: JointChoice
+    algorithms: JointChoice
+    placement: JointChoice
+    both: JointChoice
     rounds: int
     notes: list[str] = field(default_factory=list)
 
@@ -80,14 +80,14 @@ class Fixed:
     leader = "first"
     name = "chosen for the placement"
 
-    def __init__(self, own: Own, choices: Mapping[Call, str]) -> None:
+    def __init__(self, own: Own, choices: Mapping[CollectiveCall, str]) -> None:
         self.own = own
         self.by_call = choices
 
-    def choose(self, call: Call, nodes: Array | None, sub: str = "") -> Choice:
+    def choose(self, call: CollectiveCall, nodes: Array | None, sub: str = "") -> LibraryAlgorithm:
         """What was chosen for the call."""
         chosen = self.by_call.get(call)
-        return self.own.choose(call, nodes, sub) if chosen is None else Choice(chosen, schedule=chosen)
+        return self.own.choose(call, nodes, sub) if chosen is None else LibraryAlgorithm(chosen, schedule=chosen)
 
 
 class Optimiser:
@@ -100,15 +100,15 @@ class Optimiser:
         self.own = Own(libraries.for_library(text), profile, ran=True)
         self.counted = {rank.rank: count_calls(rank, WHOLE_RUN) for rank in trace.ranks}
         self.asked = list(asked(collective_calls(self.counted)))
-        self._predicted: dict[tuple[Call, bytes], list[dict[str, Any]]] = {}
-        self._timed: dict[tuple[Call, bytes, str], float] = {}
-        self._shared: dict[tuple[Call, tuple[int, ...], str, tuple[int, ...]], float] = {}
-        by_call: dict[Call, list[Asked]] = defaultdict(list)
+        self._predicted: dict[tuple[CollectiveCall, bytes], list[dict[str, Any]]] = {}
+        self._timed: dict[tuple[CollectiveCall, bytes, str], float] = {}
+        self._shared: dict[tuple[CollectiveCall, tuple[int, ...], str, tuple[int, ...]], float] = {}
+        by_call: dict[CollectiveCall, list[Asked]] = defaultdict(list)
         for one in self.asked:
             by_call[one.call].append(one)
         self.layers = {call: layers(many) for call, many in by_call.items()}
 
-    def run(self) -> Outcome:
+    def run(self) -> JointResult:
         """All four."""
         there = list(self.trace.nodes)
         start = self.state(there, self.by_rules(there))
@@ -127,7 +127,7 @@ class Optimiser:
                 both = self.better(both, best)
                 break
             both = best
-        return Outcome(start, algorithms, placement, both, rounds)
+        return JointResult(start, algorithms, placement, both, rounds)
 
     def usual(self) -> list[list[int]]:
         """Block and cyclic on the run's nodes, in their sizes."""
@@ -139,16 +139,16 @@ class Optimiser:
         return [block.tolist(), cyclic.tolist()]
 
     @staticmethod
-    def better(a: State, b: State) -> State:
+    def better(a: JointChoice, b: JointChoice) -> JointChoice:
         """The one that takes less time; the first where both do."""
         return b if b.seconds < a.seconds else a
 
-    def state(self, nodes: Sequence[int], choices: Choices) -> State:
+    def state(self, nodes: Sequence[int], choices: Choices) -> JointChoice:
         """What they are predicted to take."""
         seconds = sum(self.total(call, nodes, choice) for call, choice in choices.items())
-        return State(list(nodes), choices, seconds, self.messages_s(nodes))
+        return JointChoice(list(nodes), choices, seconds, self.messages_s(nodes))
 
-    def total(self, call: Call, nodes: Sequence[int], choice: str) -> float:
+    def total(self, call: CollectiveCall, nodes: Sequence[int], choice: str) -> float:
         """What all these calls take. Those on communicators without common ranks go on at the same time: as long as the
         slowest takes by itself, or the links that they share need for all."""
         seconds = 0.0
@@ -219,13 +219,13 @@ class Optimiser:
             self._timed[key] = float(answer[0]["seconds"]) if answer else float("inf")
         return self._timed[key]
 
-    def traffic(self, choices: Mapping[Call, str], nodes: Sequence[int]) -> Traffic:
+    def traffic(self, choices: Mapping[CollectiveCall, str], nodes: Sequence[int]) -> Traffic:
         """The messages with these algorithms."""
         fixed = Decomposer(Fixed(self.own, choices))
         builder = Builder(self.trace.size, np.array(nodes, np.int64), fixed, fixed)
         return Traffic(self.trace.size, list(builder.parts(self.trace, WHOLE_RUN)), {"nodes": list(nodes)})
 
-    def place(self, choices: Mapping[Call, str], nodes: Sequence[int]) -> list[int]:
+    def place(self, choices: Mapping[CollectiveCall, str], nodes: Sequence[int]) -> list[int]:
         """Ranks placed for those messages."""
         answer = self._ask(self.traffic(choices, nodes), "map", seconds=max(0.1, 2.5e-4 * self.trace.size))
         return [int(node) for node in answer["node_of_rank"]]
@@ -273,7 +273,7 @@ def layers(many: Sequence[Asked]) -> list[list[Asked]]:
     return [layer for _, layer in found]
 
 
-def asked(calls: Mapping[Any, Sequence[CollectiveCall]]) -> Iterator[Asked]:
+def asked(calls: Mapping[Any, Sequence[TracedCollective]]) -> Iterator[Asked]:
     """The calls whose algorithm is to be chosen; an alltoallv's sizes are not known to the model."""
     for comm, many in calls.items():
         for one in many:

@@ -36,7 +36,7 @@ TRAITS = ("power_of_two", "commutative", "in_place", "spread", "balanced", "cons
 
 
 @dataclass(frozen=True)
-class Call:
+class CollectiveCall:
     """A collective call as all of its ranks know it. `bytes`: of a block, as our schedules count it."""
 
     collective: str
@@ -55,7 +55,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Layout:
+class RankLayout:
     """What a rule may ask of the nodes of a communicator's ranks."""
 
     spread: bool
@@ -63,7 +63,7 @@ class Layout:
     consecutive: bool
 
     @classmethod
-    def of(cls, nodes: Array | None) -> Layout:
+    def of(cls, nodes: Array | None) -> RankLayout:
         """`nodes`: of each rank; None: all on one, or each on its own."""
         if nodes is None or len(nodes) < 2:
             return cls(False, True, True)
@@ -75,7 +75,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Choice:
+class LibraryAlgorithm:
     """What a table says: the library's name of the algorithm, and either our schedule or steps."""
 
     name: str
@@ -96,9 +96,9 @@ class Library:
         self.without = frozenset(self.about.get("without", ()))
         self._tables = document
 
-    def choose(self, call: Call, nodes: Array | None = None, sub: str = "") -> Choice:
+    def choose(self, call: CollectiveCall, nodes: Array | None = None, sub: str = "") -> LibraryAlgorithm:
         """The algorithm for a call of ranks on these nodes; `sub`: of the table's part of that name."""
-        layout = Layout.of(nodes)
+        layout = RankLayout.of(nodes)
         table = self._tables.get(call.collective)
         if table is None:
             raise AntiphonError(f"{self.name}: nothing is known of {call.collective}")
@@ -110,7 +110,7 @@ class Library:
                 return self._resolved(table["algorithms"], named, call)
         raise AntiphonError(f"{self.name}: no rule for {call.collective} of {call.ranks} ranks, {call.bytes} bytes")
 
-    def _resolved(self, algorithms: Mapping[str, Any], name: str, call: Call) -> Choice:
+    def _resolved(self, algorithms: Mapping[str, Any], name: str, call: CollectiveCall) -> LibraryAlgorithm:
         value = algorithms[name]
         if isinstance(value, dict):
             least = value.get("least_elements")
@@ -121,10 +121,10 @@ class Library:
         else:
             note = ""
         if isinstance(value, str):
-            return Choice(name, schedule=value, note=note)
+            return LibraryAlgorithm(name, schedule=value, note=note)
         if isinstance(value[0], str):
-            return Choice(name, schedule=first_supported(call, tuple(value)), note=note)
-        return Choice(name, steps=tuple(value), note=note)
+            return LibraryAlgorithm(name, schedule=first_supported(call, tuple(value)), note=note)
+        return LibraryAlgorithm(name, steps=tuple(value), note=note)
 
 
 def least_elements(what: str, ranks: int) -> int:
@@ -132,14 +132,14 @@ def least_elements(what: str, ranks: int) -> int:
     return ranks if what == "ranks" else 1 << (ranks.bit_length() - 1)
 
 
-def measured(call: Call, what: str) -> int:
+def measured(call: CollectiveCall, what: str) -> int:
     """The size that a table's thresholds are for."""
     if what == "total":
         return call.total_bytes()
     return call.total_bytes() // call.ranks if what == "mean" else call.bytes
 
 
-def matches(rule: Mapping[str, Any], call: Call, layout: Layout) -> bool:
+def matches(rule: Mapping[str, Any], call: CollectiveCall, layout: RankLayout) -> bool:
     """Whether a rule's conditions hold."""
     low, high = rule.get("ranks", (0, "inf"))
     if call.ranks < low or (high != "inf" and call.ranks > high):
@@ -155,7 +155,7 @@ def matches(rule: Mapping[str, Any], call: Call, layout: Layout) -> bool:
     return all(traits[name] == rule[name] for name in TRAITS if name in rule)
 
 
-def first_supported(call: Call, schedules: Sequence[str]) -> str:
+def first_supported(call: CollectiveCall, schedules: Sequence[str]) -> str:
     """The first of our schedules that can do it; the last one always can."""
     question = core.Question(
         call.collective, call.ranks, call.ranks, 1, call.bytes, call.element_bytes, call.commutative
@@ -233,12 +233,12 @@ def barrier(text: str, ranks: int, ranks_per_node: int = 1) -> list[dict[str, st
     """
     try:
         library = for_library(text)
-        choice = library.choose(Call("barrier", ranks), np.arange(ranks) // ranks_per_node)
+        choice = library.choose(CollectiveCall("barrier", ranks), np.arange(ranks) // ranks_per_node)
         if not choice.steps:
             return [{"among": "all", "choice": choice.schedule}]
         members = {"node": ranks_per_node, "leaders": -(-ranks // ranks_per_node)}
         return [
-            {"among": step["over"], "choice": library.choose(Call("barrier", members[step["over"]])).schedule}
+            {"among": step["over"], "choice": library.choose(CollectiveCall("barrier", members[step["over"]])).schedule}
             for step in choice.steps
         ]
     except (AntiphonError, KeyError):

@@ -16,7 +16,7 @@ from antiphon.traffic import libraries
 from antiphon.traffic.decompose import Decomposed, Decomposer, Own
 from antiphon.traffic.edges import Array, Edges
 from antiphon.traffic.graph import POINT_TO_POINT, Made, Part, Traffic
-from antiphon.traffic.libraries import Call
+from antiphon.traffic.libraries import CollectiveCall
 
 SENDS = frozenset(f"MPI_{name}" for name in ("Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend"))
 PERSISTENT = frozenset(f"MPI_{name}_init" for name in ("Send", "Bsend", "Ssend", "Rsend", "Recv"))
@@ -130,7 +130,7 @@ class Builder:
         for (collective, algorithm, schedules, name, size), many in gathered.items():
             yield _part(collective, algorithm, schedules, (name, size), many)
 
-    def _decomposed(self, one: CollectiveCall, members: Array) -> Decomposed:
+    def _decomposed(self, one: TracedCollective, members: Array) -> Decomposed:
         if one.matrix is not None:
             return Decomposed(one.matrix, algorithm="as the counts say", schedules=["one message for each block"])
         decomposer = self.as_schedule if one.as_schedule else self.usual
@@ -143,7 +143,7 @@ class Collected:
 
     members: Array
     done: Decomposed
-    call: CollectiveCall
+    call: TracedCollective
 
 
 def _part(collective: str, algorithm: str, schedules: str, comm: tuple[str, int], many: Sequence[Collected]) -> Part:
@@ -229,11 +229,11 @@ def message(rank: int, shape: Shape, times: int) -> list[tuple[int, int, int, in
 
 
 @dataclass
-class CollectiveCall:
+class TracedCollective:
     """Equal calls of a communicator."""
 
     collective: str
-    call: Call
+    call: CollectiveCall
     calls: int
     seconds: float
     as_schedule: bool
@@ -241,7 +241,7 @@ class CollectiveCall:
     matrix: Edges | None = None
 
 
-def collective_calls(counted: dict[int, dict[Shape, Counted]]) -> dict[Communicator, list[CollectiveCall]]:
+def collective_calls(counted: dict[int, dict[Shape, Counted]]) -> dict[Communicator, list[TracedCollective]]:
     """By communicator; those with the same members and name are one."""
     by_members: dict[tuple[object, ...], list[tuple[int, Shape, Counted]]] = defaultdict(list)
     for rank, calls in counted.items():
@@ -261,15 +261,15 @@ def _collective_of(shape: Shape) -> str | None:
     return name if name in COLLECTIVES and not shape.flags & FAILED else None
 
 
-def _calls_of(rows: Sequence[tuple[int, Shape, Counted]]) -> Iterator[CollectiveCall]:
+def _calls_of(rows: Sequence[tuple[int, Shape, Counted]]) -> Iterator[TracedCollective]:
     """All ranks make the same calls, so one rank's are enough, but where only the root, or each itself, knows sizes."""
     comm = rows[0][1].comm
     assert comm is not None
     place = {member: i for i, member in enumerate(comm.members)}
     one = min(rank for rank, _, _ in rows)
     exchanged: list[tuple[int, Shape, Counted]] = []
-    same: Counter[tuple[Call, bool]] = Counter()
-    seconds: dict[tuple[Call, bool], float] = defaultdict(float)
+    same: Counter[tuple[CollectiveCall, bool]] = Counter()
+    seconds: dict[tuple[CollectiveCall, bool], float] = defaultdict(float)
     for rank, shape, count in rows:
         collective = _collective_of(shape) or ""
         if collective == "alltoallv":
@@ -279,12 +279,12 @@ def _calls_of(rows: Sequence[tuple[int, Shape, Counted]]) -> Iterator[Collective
             same[key] += count.calls
             seconds[key] += count.seconds
     for key, calls in same.items():
-        yield CollectiveCall(key[0].collective, key[0], calls, seconds[key], key[1])
+        yield TracedCollective(key[0].collective, key[0], calls, seconds[key], key[1])
     if exchanged:
         yield _exchange(comm, exchanged)
 
 
-def _exchange(comm: Communicator, rows: Sequence[tuple[int, Shape, Counted]]) -> CollectiveCall:
+def _exchange(comm: Communicator, rows: Sequence[tuple[int, Shape, Counted]]) -> TracedCollective:
     """MPI_Alltoallv: whatever the algorithm, each block is one message from its rank to its rank."""
     members = np.array(comm.members, np.int64)
     lists = []
@@ -297,8 +297,8 @@ def _exchange(comm: Communicator, rows: Sequence[tuple[int, Shape, Counted]]) ->
     ranks = len({rank for rank, _, _ in rows})
     calls = sum(count.calls for _, _, count in rows) // max(1, ranks)
     seconds = sum(count.seconds for _, _, count in rows) / max(1, ranks)
-    call = Call("alltoallv", comm.size)
-    return CollectiveCall("alltoallv", call, calls, seconds, False, Edges.summed(*columns))
+    call = CollectiveCall("alltoallv", comm.size)
+    return TracedCollective("alltoallv", call, calls, seconds, False, Edges.summed(*columns))
 
 
 def _received(rows: Iterable[tuple[int, Shape, Counted]], shape: Shape, rank: int, comm: Communicator) -> list[int]:
@@ -306,7 +306,7 @@ def _received(rows: Iterable[tuple[int, Shape, Counted]], shape: Shape, rank: in
     return shape.receive_bytes() or [0] * comm.size
 
 
-def call_of(collective: str, shape: Shape, ranks: int, place: int) -> Call:
+def call_of(collective: str, shape: Shape, ranks: int, place: int) -> CollectiveCall:
     """The call that a shape is, in blocks as our schedules count them."""
     sent = (shape.send_count or 0) * (shape.send_size or 0)
     received = (shape.receive_count or 0) * (shape.receive_size or 0)
@@ -326,7 +326,7 @@ def call_of(collective: str, shape: Shape, ranks: int, place: int) -> Call:
         size = sum(counts) // ranks
     root = shape.root if shape.root is not None and 0 <= shape.root < ranks else 0
     in_place = shape.in_place and collective == "alltoall"
-    return Call(collective, ranks, size, root, element, True, in_place, _plain(counts))
+    return CollectiveCall(collective, ranks, size, root, element, True, in_place, _plain(counts))
 
 
 def _plain(counts: tuple[int, ...] | None) -> tuple[int, ...] | None:

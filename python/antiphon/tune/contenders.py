@@ -37,7 +37,7 @@ Predictor = Callable[[Point, Sequence[str]], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
-class Machine:
+class TunedMachine:
     """What rules may look at, as it is here."""
 
     nodes: int
@@ -66,7 +66,7 @@ def _is_reduction(collective: str) -> bool:
     return next(c.is_reduction for c in core.collectives() if c.name == collective)
 
 
-def choices(point: Point, machine: Machine, predictor: Predictor, most: int) -> list[str]:
+def choices(point: Point, machine: TunedMachine, predictor: Predictor, most: int) -> list[str]:
     """Up to `most` of Antiphon's choices: the rules' own first, then by prediction, each in its full form.
 
     Unsized collectives have the same contenders at every size: one of them must serve all.

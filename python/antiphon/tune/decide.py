@@ -50,15 +50,15 @@ class Verdict:
 
 
 @dataclass
-class Cell:
+class MeasuredCell:
     """One cell's medians by choice and mode."""
 
     by_choice: dict[str, dict[str, stats.Summary]] = field(default_factory=lambda: defaultdict(dict))
 
 
-def cells_of(measurements: Iterable[CollectiveMeasurement]) -> dict[Key, Cell]:
+def cells_of(measurements: Iterable[CollectiveMeasurement]) -> dict[Key, MeasuredCell]:
     """Groups measurements; of Antiphon's contenders the full form of what really ran is the name."""
-    cells: dict[Key, Cell] = defaultdict(Cell)
+    cells: dict[Key, MeasuredCell] = defaultdict(MeasuredCell)
     for m in measurements:
         name = m.contender if m.contender.partition(":")[0] == LIBRARY else m.chosen
         cells[m.collective, m.bytes, m.ranks].by_choice[name][m.mode] = m.summary
@@ -72,7 +72,7 @@ def doubted(found: Verdict) -> list[str]:
     return [name for name in found.good[:DOUBTED] if min(found.faster[name].values()) < CLEAR]
 
 
-def verdict(key: Key, cell: Cell, again: Cell | None = None) -> Verdict | None:
+def verdict(key: Key, cell: MeasuredCell, again: MeasuredCell | None = None) -> Verdict | None:
     """Judges one cell; None without the library's own time. Where doubted choices were measured `again`, that counts
     for them: the first time they were chosen for being fast in it.
     """

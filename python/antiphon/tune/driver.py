@@ -16,9 +16,9 @@ from antiphon.model import limits
 from antiphon.mpi import Mpi
 from antiphon.output.tables import bytes_text
 from antiphon.tune import contenders, decide, document, grid, library
-from antiphon.tune.contenders import Machine, Predictor
+from antiphon.tune.contenders import Predictor, TunedMachine
 from antiphon.tune.grid import Grid, Point
-from antiphon.tune.state import State
+from antiphon.tune.state import TuningState
 
 #: Of the time that is there, what starting and the last cell may still need.
 _RESERVE_S = 4.0
@@ -76,13 +76,13 @@ class Surroundings:
         return max(list(self.node_of_rank).count(node) for node in set(self.node_of_rank))
 
     @property
-    def machine(self) -> Machine:
+    def machine(self) -> TunedMachine:
         rate = 0 if self.network is None else int(self.network.node_bits_per_s / limits.PAYLOAD_SHARE)
-        return Machine(self.nodes, self.ranks_per_node, rate, self.mpi.family)
+        return TunedMachine(self.nodes, self.ranks_per_node, rate, self.mpi.family)
 
 
 @dataclass
-class Outcome:
+class TuningResult:
     """What a tuning found."""
 
     verdicts: list[decide.Verdict]
@@ -140,7 +140,7 @@ def measure(
     request: Request,
     here: Surroundings,
     cells: Sequence[RaceCell],
-    state: State,
+    state: TuningState,
     elapsed_s: float,
     on_event: Callable[[Mapping[str, Any]], None],
 ) -> collectives.CollectiveResults:
@@ -159,7 +159,7 @@ def measure(
 def measure_again(
     request: Request,
     here: Surroundings,
-    state: State,
+    state: TuningState,
     elapsed_s: float,
     on_event: Callable[[Mapping[str, Any]], None],
 ) -> collectives.CollectiveResults:
@@ -204,7 +204,7 @@ def _of(measured: Sequence[CollectiveMeasurement], cells: Container[decide.Key])
     return [m for m in measured if (m.collective, m.bytes, m.ranks) in cells]
 
 
-def conclude(request: Request, here: Surroundings, wanted: Grid, state: State) -> Outcome:
+def conclude(request: Request, here: Surroundings, wanted: Grid, state: TuningState) -> TuningResult:
     """Rules and evidence from all that is measured by now."""
     finished = _of(state.measurements, state.finished)
     second = _of(state.again, state.finished_again)
@@ -226,7 +226,7 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: State) -
         "not_covered": not_covered(wanted, state, here),
         "cells": [_row(m, here) for m in _telling(_latest(finished, second))],
     }
-    return Outcome(verdicts, rules, evidence)
+    return TuningResult(verdicts, rules, evidence)
 
 
 def _latest(
@@ -255,7 +255,7 @@ def _telling(measurements: Sequence[CollectiveMeasurement]) -> list[CollectiveMe
     return [m for m in measurements if m.contender in best[m.collective, m.bytes, m.ranks]]
 
 
-def not_covered(wanted: Grid, state: State, here: Surroundings) -> list[str]:
+def not_covered(wanted: Grid, state: TuningState, here: Surroundings) -> list[str]:
     """What the rules rest on no measurement for, for people."""
 
     def named(points: Iterable[Point]) -> str:

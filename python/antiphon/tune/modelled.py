@@ -29,7 +29,7 @@ MODE = "model"
 class Subject:
     """What is decided for."""
 
-    machine: model.Machine
+    machine: model.ModelledMachine
     #: "openmpi", "mpich": whose rules these become.
     family: str
     library: libraries.Library
@@ -73,11 +73,11 @@ def subject(profile: Mapping[str, Any], ranks: int | None, mpi: str | None) -> S
             "the profile does not say whose MPI it was measured with", hint="give --mpi openmpi or mpich"
         )
     library = libraries.for_library(f"{name} {measured.get('version', '')}" if name == measured.get("name") else name)
-    machine = model.Machine(ranks, min(per_node, ranks), document.model_text(profile))
+    machine = model.ModelledMachine(ranks, min(per_node, ranks), document.model_text(profile))
     return Subject(machine, library.about["family"], library)
 
 
-def points(collectives: Iterable[str], machine: model.Machine) -> list[Point]:
+def points(collectives: Iterable[str], machine: model.ModelledMachine) -> list[Point]:
     """The points of a tuning, but those whose sizes no rank knows: of these the model is not asked."""
     node_of_rank = [rank // machine.ranks_per_node for rank in range(machine.ranks)]
     sized = [name for name in collectives if name not in grid.UNSIZED]
@@ -97,22 +97,26 @@ def decide_all(
 
 def decide_one(point: Point, subject: Subject) -> Decided:
     """Every algorithm with the parameters that the model finds best, and the library's, as a benchmark times them."""
-    machine = model.Machine(point.ranks, min(subject.machine.ranks_per_node, point.ranks), subject.machine.profile)
+    machine = model.ModelledMachine(
+        point.ranks, min(subject.machine.ranks_per_node, point.ranks), subject.machine.profile
+    )
     found = model.predict(point.collective, [point.bytes], machine).sizes[point.bytes]
     own = _timed(point, machine, subject, [p.choice for p in found])
     return Decided(point, _library_s(point, machine, subject), own)
 
 
-def _timed(point: Point, machine: model.Machine, subject: Subject, choices: Sequence[str]) -> dict[str, float]:
+def _timed(point: Point, machine: model.ModelledMachine, subject: Subject, choices: Sequence[str]) -> dict[str, float]:
     barrier = libraries.barrier(subject.library.key, point.ranks, machine.ranks_per_node)
     sweep = model.predict(point.collective, [point.bytes], machine, choices=choices, barrier=barrier)
     return {p.choice: p.seconds for p in sweep.sizes[point.bytes]}
 
 
-def _library_s(point: Point, machine: model.Machine, subject: Subject) -> float | None:
+def _library_s(point: Point, machine: model.ModelledMachine, subject: Subject) -> float | None:
     element = model.element_bytes(point.collective, point.bytes)
     try:
-        chosen = subject.library.choose(libraries.Call(point.collective, point.ranks, point.bytes, 0, element))
+        chosen = subject.library.choose(
+            libraries.CollectiveCall(point.collective, point.ranks, point.bytes, 0, element)
+        )
         if not chosen.schedule:
             return None
         timed = _timed(point, machine, subject, [chosen.schedule])

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from antiphon import core
 from antiphon.core import CoreError
 from antiphon.model import limits
-from antiphon.tune.contenders import Machine, Predictor
+from antiphon.tune.contenders import Predictor, TunedMachine
 from antiphon.tune.grid import Point
 
 #: Where no profile says it: a message's latency on Ethernet, and what a piece costs its two ranks.
@@ -22,7 +22,7 @@ def element_bytes(point: Point) -> int:
     return 8 if point.bytes % 8 == 0 and point.bytes else 1
 
 
-def from_model(profile: str, machine: Machine, sync: bool = False) -> Predictor:
+def from_model(profile: str, machine: TunedMachine, sync: bool = False) -> Predictor:
     """The model's predictions from a profile's text. `sync`: with a barrier before each call, else back to back."""
     from antiphon.traffic import libraries
 
@@ -45,7 +45,7 @@ def from_model(profile: str, machine: Machine, sync: bool = False) -> Predictor:
     return predict
 
 
-def from_links(machine: Machine) -> Predictor:
+def from_links(machine: TunedMachine) -> Predictor:
     """From the links' rate alone: rounds of latency, bytes on an ideal wire, and the work on pieces."""
     bytes_per_s = (machine.link_bits_per_s or 1e9) * limits.PAYLOAD_SHARE / 8
 
@@ -69,7 +69,7 @@ def from_links(machine: Machine) -> Predictor:
     return predict
 
 
-def of(profile: str, machine: Machine) -> Predictor:
+def of(profile: str, machine: TunedMachine) -> Predictor:
     """The profile's model; where it cannot say, from the links' rate."""
     model, links = from_model(profile, machine), from_links(machine)
 

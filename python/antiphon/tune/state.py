@@ -16,7 +16,7 @@ FORMAT = "antiphon-tune-state"
 VERSION = 1
 
 
-class State:
+class TuningState:
     """Lines of JSON: what is being tuned, then every event of the benchmark. A last line that was cut short is
     ignored.
     """
