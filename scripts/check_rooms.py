@@ -102,7 +102,8 @@ def check_includes(mpi: Path) -> list[str]:
         if not (mpi / include.target).exists()
     ]
     complaints += [
-        f"mpi/: these modules include each other: {', '.join(map(str, group))}; give what two of them need a file of its own"
+        f"mpi/: these modules include each other: {', '.join(map(str, group))}; "
+        "give what two of them need a file of its own"
         for group in circles(found)
     ]
     return complaints
