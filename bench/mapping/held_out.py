@@ -11,24 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from instances import (
-    Machine,
-    Pattern,
-    Traffic,
-    binomial,
-    both,
-    doubling,
-    everywhere,
-    fat,
-    flat,
-    grid_of,
-    level,
-    measured,
-    noisy,
-    racks,
-    stencil,
-    torus,
-)
+from instances import Pattern, Traffic, binomial, both, doubling, everywhere, grid_of, stencil
+from machines import Machine, fat, flat, level, measured, noisy, racks, torus
 
 
 def index_of(t: Traffic, dimensions: int) -> np.ndarray:

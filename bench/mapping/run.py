@@ -20,6 +20,7 @@ from typing import Any, TextIO
 import instances
 import numpy as np
 from kahip import Kahip
+from machines import Machine
 from treematch import TreeMatch
 from trees import tree_of
 
@@ -65,7 +66,7 @@ def rows_of(options: argparse.Namespace, folder: Path) -> Iterator[dict[str, Any
 class Placed:
     """A machine that ranks are placed on."""
 
-    def __init__(self, ranks: int, machine: instances.Machine, path: Path) -> None:
+    def __init__(self, ranks: int, machine: Machine, path: Path) -> None:
         path.write_text(json.dumps(machine.document))
         self._ranks, self._common = ranks, {"machine_file": str(path), "objective": "messages"}
         self.tree = tree_of(machine)

@@ -7,7 +7,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from instances import Machine, Traffic
+from instances import Traffic
+from machines import Machine
 
 
 @dataclass

@@ -40,9 +40,11 @@ struct Settings {
 
 std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
-Settings parse(int count, char** words) {
-  Settings s;
-  std::map<std::string, std::string> values;
+using Values = std::map<std::string, std::string>;
+
+/// Reads the options by name; those without a value get "1".
+Values values_of(int count, char** words) {
+  Values values;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
     if (word == "--copy" || word == "--hash" || word == "--thread") {
@@ -53,6 +55,12 @@ Settings parse(int count, char** words) {
       throw std::runtime_error("no such option: " + word);
     }
   }
+  return values;
+}
+
+Settings parse(int count, char** words) {
+  Settings s;
+  Values values = values_of(count, words);
   const auto take = [&](const char* name, auto use) {
     const auto found = values.find(name);
     if (found == values.end()) return;

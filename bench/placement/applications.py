@@ -86,7 +86,7 @@ def prepare(work: Path, setting: Setting, applications: list[str]) -> None:
 
 
 def predicted(work: Path, setting: Setting, application: str, placement: Placement) -> dict[str, float]:
-    """Return the cost of all traffic, even if the placement was made for a part of it."""
+    """Return the cost of all traffic, even if the placement considered only a part."""
     trace = file_of(work, setting, application, "trace")
     traffic = sources.reader(sources.Sources(trace, setting.profile, library=setting.table))(placement.node_of_rank)
     messages, size = sum(p.total_messages() for p in traffic.parts), sum(p.total_bytes() for p in traffic.parts)

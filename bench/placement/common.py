@@ -47,7 +47,7 @@ class Setting:
 
     @property
     def table(self) -> str:
-        """Return whose algorithms are assumed; "": what the trace says."""
+        """Return the library whose algorithms are assumed; "": as the trace says."""
         return {"openmpi": "openmpi-5.0", "mpich": "mpich-5"}[self.mpi_name] + ("-tuned" if self.without_han else "")
 
     @property

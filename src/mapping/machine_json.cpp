@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machines as plain JSON (docs/reference/mapping-files.md), for those that nobody measured with `antiphon probe`.
+// Machines as plain JSON (docs/reference/mapping-files.md), for machines that were not measured with `antiphon probe`.
 #include <map>
 
 #include "antiphon/error.hpp"
@@ -26,7 +26,7 @@ std::string text_or(const JsonNode& object, std::string_view key, const std::str
   return field ? field->text() : otherwise;
 }
 
-/// A rate of 0, or none: as fast as can be.
+/// A rate of 0, or none, has no limit.
 double seconds_per_byte(double bytes_per_s) { return bytes_per_s > 0 ? 1 / bytes_per_s : 0; }
 
 Distance read_distance(const JsonNode& object) {
@@ -34,7 +34,7 @@ Distance read_distance(const JsonNode& object) {
           seconds_per_byte(number_or(object, "bytes_per_s", 0, max_rate))};
 }
 
-/// {"latency_s": [[…]], "bytes_per_s": [[…]]}: square; what is on the diagonal does not count; null and 0 cost nothing.
+/// Reads {"latency_s": [[…]], "bytes_per_s": [[…]]}: square; the diagonal does not count; null and 0 cost nothing.
 std::vector<Distance> read_matrices(const JsonNode& object) {
   object.allow_only({"latency_s", "bytes_per_s"});
   const JsonNode latency = object.at("latency_s");
@@ -142,7 +142,7 @@ class MachineReader {
     machine_.torus->link_bytes_per_s = number_or(*torus, "link_bytes_per_s", 0, max_rate);
   }
 
-  /// A list, or a number of nodes that are all alike, or as many as the matrices say.
+  /// Reads a list, or a number of nodes that are all alike, or takes the number from the matrices.
   void read_nodes() {
     const auto nodes = document_.find("nodes");
     if (nodes && nodes->is_array()) {
@@ -196,7 +196,7 @@ class MachineReader {
     }
   }
 
-  /// Before anything is made of them.
+  /// Checks the total number before memory is used for the cores.
   void add_cores(const JsonNode& node, std::int64_t count, int cores) {
     cores_ += count * cores;
     nodes_ += count;

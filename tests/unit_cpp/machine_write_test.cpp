@@ -10,11 +10,14 @@ namespace {
 
 const char* const two_racks = R"({"name": "two racks",
   "switches": [{"name": "spine", "latency_s": 2e-5, "bytes_per_s": 2e8},
-               {"name": "leaf 0", "parent": "spine", "uplink_bytes_per_s": 2e9, "latency_s": 1e-5, "across": {"latency_s": 3e-5}},
+               {"name": "leaf 0", "parent": "spine", "uplink_bytes_per_s": 2e9, "latency_s": 1e-5,
+                 "across": {"latency_s": 3e-5}},
                {"name": "leaf 1", "parent": "spine", "latency_s": 1e-5, "bytes_per_s": 6e8}],
   "nodes": [{"name": "a", "switch": "leaf 0", "count": 2, "cores": 4, "port_bytes_per_s": 1e9},
-            {"name": "b", "switch": "leaf 1", "cores": 2, "between_cores": {"latency_s": [[0, 1e-7], [2e-7, 0]], "bytes_per_s": [[0, 1e9], [null, 0]]}}],
-  "levels": [{"width": 2, "latency_s": 1e-7, "bytes_per_s": 8e9}, {"width": 4, "latency_s": 5e-7, "bytes_per_s": 5e9}]})";
+            {"name": "b", "switch": "leaf 1", "cores": 2,
+              "between_cores": {"latency_s": [[0, 1e-7], [2e-7, 0]], "bytes_per_s": [[0, 1e9], [null, 0]]}}],
+  "levels": [{"width": 2, "latency_s": 1e-7, "bytes_per_s": 8e9},
+              {"width": 4, "latency_s": 5e-7, "bytes_per_s": 5e9}]})";
 
 /// Rates are written as such and kept as their inverse, so they are equal except for rounding.
 void check_same(const Distance& a, const Distance& b) {
@@ -53,7 +56,8 @@ TEST_CASE("a machine that is written is read as it was") {
 TEST_CASE("matrices and a torus are written, too") {
   const Machine m = Machine::parse(
       R"({"nodes": 4, "cores_per_node": 2, "latency_s": 1e-6, "torus": {"dims": [2, 2], "link_bytes_per_s": 1e9},
-    "between_nodes": {"latency_s": [[0,1,2,3],[4,0,5,6],[7,8,0,9],[1,2,3,0]], "bytes_per_s": [[0,1,1,1],[1,0,1,1],[1,1,0,1],[1,1,1,0]]}})");
+    "between_nodes": {"latency_s": [[0,1,2,3],[4,0,5,6],[7,8,0,9],[1,2,3,0]],
+                       "bytes_per_s": [[0,1,1,1],[1,0,1,1],[1,1,0,1],[1,1,1,0]]}})");
   const Machine again = Machine::parse(json_of(m).dump());
   REQUIRE(again.torus);
   CHECK(again.torus->dims == m.torus->dims);

@@ -353,8 +353,10 @@ TEST_CASE("what does not fit is refused with a hint") {
 TEST_CASE("machines are read from plain documents") {
   const Machine m = Machine::parse(
       R"({"switches": [{"name": "s", "latency_s": 1e-5, "bytes_per_s": 1e8, "across": {"latency_s": 2e-5}},
-      {"name": "t", "parent": "s", "uplink_bytes_per_s": 5e7}], "levels": [{"width": 2, "latency_s": 1e-7}, {"latency_s": 1e-6}],
-      "nodes": [{"name": "a", "count": 2, "cores": 4, "switch": "s"}, {"cores": 6, "switch": "t", "port_bytes_per_s": 1e8}]})");
+      {"name": "t", "parent": "s", "uplink_bytes_per_s": 5e7}],
+       "levels": [{"width": 2, "latency_s": 1e-7}, {"latency_s": 1e-6}],
+      "nodes": [{"name": "a", "count": 2, "cores": 4, "switch": "s"},
+                 {"cores": 6, "switch": "t", "port_bytes_per_s": 1e8}]})");
   CHECK(m.node_count() == 3);
   CHECK(m.cores() == 14);
   CHECK(m.nodes[1].name == "a1");
@@ -364,7 +366,8 @@ TEST_CASE("machines are read from plain documents") {
   CHECK(m.kinds[1].distance(2, 3).latency_s == 1e-7);
   CHECK(m.kinds[1].distance(1, 5).latency_s == 1e-6);
   const Machine cores = Machine::parse(
-      R"({"cores_per_node": 1, "between_cores": {"latency_s": [[0, 1], [2, 0]], "bytes_per_s": [[null, 10], [0, 0]]}})");
+      R"({"cores_per_node": 1, "between_cores": {"latency_s": [[0, 1], [2, 0]],
+                                               "bytes_per_s": [[null, 10], [0, 0]]}})");
   const Task task(grid_traffic(1, 2), cores);
   CHECK(task.distance(0, 1) == Distance{1, 0.1});
   CHECK(task.distance(1, 0) == Distance{2, 0});

@@ -13,7 +13,7 @@ struct Keep {
   std::uint16_t reach = 0;  ///< how many kept frames back later frames may still refer to
 };
 
-/// Writes the frame as `encoding` says, or a stored frame if that is no longer.
+/// Writes the frame as `encoding` says, or a stored frame if the encoded one is not shorter.
 Frame write_frame(ConstBytes raw, const Encoding& encoding, const ReferenceSet& references, const Keep& keep,
                   const Options& options, Work& work, Bytes out);
 

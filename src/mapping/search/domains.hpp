@@ -56,8 +56,8 @@ class Domains {
   std::vector<int> grid_;
 };
 
-/// Returns the dimensions of a torus whose hops explain the distances between nodes, which are numbered row by row, or
-/// nothing if there is none.
+/// Returns the dimensions of the torus that explains the distances between nodes by hops, or nothing if there is none.
+/// Nodes are numbered row by row.
 std::vector<int> detect_grid(const Model& model);
 
 }  // namespace antiphon::mapping

@@ -35,7 +35,7 @@ static Type* add_type(const char* name, MPI_Datatype type, const char* kinds, co
 
 static void commit(MPI_Datatype* type) { MPI_Type_commit(type); }
 
-void make_types(void) {
+static void make_ordinary_types(void) {
   MPI_Datatype type, inner;
   int_type = add_type("int", MPI_INT, "i", (MPI_Aint[]){0}, 4);
   double_type = add_type("double", MPI_DOUBLE, "d", (MPI_Aint[]){0}, 8);
@@ -57,7 +57,10 @@ void make_types(void) {
   MPI_Type_free(&inner);
   commit(&type);
   add_type("struct", type, "bdi", (MPI_Aint[]){0, 8, 16}, 24);
+}
 
+static void make_unusual_types(void) {
+  MPI_Datatype type, inner;
   /* This type starts behind its address. */
   MPI_Type_create_hindexed(1, (int[]){2}, (MPI_Aint[]){8}, MPI_INT, &type);
   commit(&type);
@@ -79,6 +82,11 @@ void make_types(void) {
   MPI_Type_create_hindexed(3, (int[]){1, 1, 1}, (MPI_Aint[]){8, 0, 4}, MPI_INT, &type);
   commit(&type);
   add_type("disordered", type, "iii", (MPI_Aint[]){8, 0, 4}, 12);
+}
+
+void make_types(void) {
+  make_ordinary_types();
+  make_unusual_types();
 }
 
 void free_types(void) {

@@ -146,11 +146,32 @@ static void others_wait(MPI_Request* r, int way) {
   if (rank != last || way >= 4) MPI_Wait(r, MPI_STATUS_IGNORE);
 }
 
+/* Completes four started requests, in another way each turn. */
+static void complete(MPI_Request r[4], int turn) {
+  int flag = 0, index = 0, n = 0, indices[4];
+  if (turn == 2) {
+    for (int done = 0; done < 4; done++)
+      MPI_Waitany(4, r, &index, MPI_STATUS_IGNORE), expect(index >= 0 && index < 4, "Waitany");
+    MPI_Waitany(4, r, &index, MPI_STATUS_IGNORE);
+    expect(index == MPI_UNDEFINED, "Waitany without active requests");
+  } else if (turn == 3) {
+    for (int done = 0; done < 4; done += n) MPI_Waitsome(4, r, &n, indices, MPI_STATUSES_IGNORE);
+  } else if (turn == 4) {
+    for (flag = 0; !flag;) MPI_Testall(4, r, &flag, MPI_STATUSES_IGNORE);
+  } else if (turn == 5) {
+    for (int i = 0; i < 4; i++)
+      for (flag = 0; !flag;) MPI_Test(&r[i], &flag, MPI_STATUS_IGNORE);
+  } else {
+    MPI_Status statuses[4];
+    MPI_Waitall(4, r, statuses);
+  }
+}
+
 static void persistent(void) {
   Exchange *a = new_exchange(0), *b = new_exchange(3);
   MPI_Request r[4] = {alltoallv_init(a), alltoallv_init(b), MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   if (size == 1 || r[0] == MPI_REQUEST_NULL) return;
-  int token = rank, got = -1, flag = 0, index = 0, n = 0, indices[4];
+  int token = rank, got = -1;
   MPI_Send_init(&token, 1, MPI_INT, (rank + 1) % size, 3, MPI_COMM_WORLD, &r[2]);
   MPI_Recv_init(&got, 1, MPI_INT, (rank - 1 + size) % size, 3, MPI_COMM_WORLD, &r[3]);
   for (int turn = 0; turn < 6; turn++) {
@@ -163,22 +184,7 @@ static void persistent(void) {
     } else {
       MPI_Startall(4, r);
     }
-    if (turn == 2) {
-      for (int done = 0; done < 4; done++)
-        MPI_Waitany(4, r, &index, MPI_STATUS_IGNORE), expect(index >= 0 && index < 4, "Waitany");
-      MPI_Waitany(4, r, &index, MPI_STATUS_IGNORE);
-      expect(index == MPI_UNDEFINED, "Waitany without active requests");
-    } else if (turn == 3) {
-      for (int done = 0; done < 4; done += n) MPI_Waitsome(4, r, &n, indices, MPI_STATUSES_IGNORE);
-    } else if (turn == 4) {
-      for (flag = 0; !flag;) MPI_Testall(4, r, &flag, MPI_STATUSES_IGNORE);
-    } else if (turn == 5) {
-      for (int i = 0; i < 4; i++)
-        for (flag = 0; !flag;) MPI_Test(&r[i], &flag, MPI_STATUS_IGNORE);
-    } else {
-      MPI_Status statuses[4];
-      MPI_Waitall(4, r, statuses);
-    }
+    complete(r, turn);
     judge(a, turn, "persistent");
     judge(b, turn + 100, "persistent, at the same time");
     expect(got == (rank - 1 + size) % size, "ring");

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! What differs between the entry points of mpi_f08: procedures without buffers, info, MPI_BOTTOM, ierror left away.
+! Entry points of mpi_f08 that differ from the others: procedures without buffers, info, MPI_BOTTOM, no ierror.
 program entries_f08
   use mpi_f08
   implicit none

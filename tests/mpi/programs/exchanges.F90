@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! Exchanges from Fortran, in the binding that a macro names (MPIF_H, USE_MPI, USE_MPI_F08): arrays of datatypes, addresses as
-! displacements, MPI_IN_PLACE, neighbours. With PERSISTENT (and MPIF_H): the same initialised once and started again and again.
+! displacements, MPI_IN_PLACE, neighbours. PERSISTENT (with MPIF_H) initialises them once and starts them repeatedly.
 #if defined(USE_MPI_F08)
 #define DATATYPE type(MPI_Datatype)
 #define COMM type(MPI_Comm)
@@ -21,7 +21,7 @@ program exchanges
 #endif
   integer, parameter :: n = 3000, most = 16
   integer :: rank, ranks, ierror, wrong, i, k, lower, upper
-  ! Others write these, and read them, while no call has them.
+  ! MPI writes and reads these outside of calls, too.
   integer, target :: out(n, 0:most), in(n, 0:most)
   integer :: counts(0:most), displs(0:most), dims(1)
   integer(MPI_ADDRESS_KIND) :: places(2)
@@ -40,7 +40,7 @@ program exchanges
   call MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, .false., ring, ierror)
   call MPI_Cart_shift(ring, 0, 1, lower, upper, ierror)
   do i = 0, ranks - 1
-    ! Odd ranks' blocks travel as one row, even ones' as integers.
+    ! The blocks of odd ranks are sent as one row, those of even ranks as integers.
     types(i) = MPI_INTEGER
     counts(i) = n
     if (mod(i + rank, 2) == 1) then
@@ -156,7 +156,7 @@ contains
     if (wrong < 4) print '(a, i0, a, a)', 'wrong on rank ', rank, ': ', what
   end subroutine
 
-  ! Block `at` must be what `from` has in its block `block`.
+  ! Checks that block `at` equals block `block` of rank `from`.
   subroutine judge(at, from, block, what)
     integer, intent(in) :: at, from, block
     character(*), intent(in) :: what

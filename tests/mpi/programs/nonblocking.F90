@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Nonblocking collectives of each kind of argument: in place, arrays of counts, operations, neighbours; every result is checked.
+! Nonblocking collectives with each kind of argument: in place, arrays of counts, operations, neighbours. Checks every result.
 program nonblocking
 #if defined(USE_MPI_F08)
   use mpi_f08

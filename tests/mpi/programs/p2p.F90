@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Point-to-point calls from Fortran, in the binding that a macro names (MPIF_H, USE_MPI, USE_MPI_F08): what arrives, where it
-! came from, how long it is, flags, indices, null handles. Every call form that has a wrapper of its own in some library.
+! Point-to-point calls from Fortran, in the binding that a macro names (MPIF_H, USE_MPI, USE_MPI_F08): checks what
+! arrives, its source and length, flags, indices, null handles. Uses every call form that has its own wrapper in some library.
 #if defined(USE_MPI_F08)
 #define REQUEST type(MPI_Request)
 #define MESSAGE type(MPI_Message)

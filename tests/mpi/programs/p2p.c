@@ -112,74 +112,90 @@ static void send_one(int how, int type, int bytes, int peer, int tag) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-static void receive_one(int how, int send, int type, int room, int peer, int tag, int wild, MPI_Status* status) {
-  const int n = elements(type, room);
-  const int from = wild ? MPI_ANY_SOURCE : peer;
-  const int with = wild ? MPI_ANY_TAG : tag;
+/// The arguments of a receive.
+typedef struct {
+  int n, from, with;
+  MPI_Datatype type;
+} Wanted;
+
+static void receive_directly(int how, Wanted w, MPI_Status* status) {
   MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   MPI_Status statuses[3];
-  MPI_Message message;
   int flag = 0, index = 0, done = 0, indices[3];
-  (void)send;
   switch (how) {
-    case 0: MPI_Recv(in, n, types[type], from, with, comm, status); return;
+    case 0: MPI_Recv(in, w.n, w.type, w.from, w.with, comm, status); return;
     case 1:
-      MPI_Irecv(in, n, types[type], from, with, comm, &requests[0]);
+      MPI_Irecv(in, w.n, w.type, w.from, w.with, comm, &requests[0]);
       MPI_Wait(&requests[0], status);
       return;
     case 2:
-      MPI_Irecv(in, n, types[type], from, with, comm, &requests[0]);
+      MPI_Irecv(in, w.n, w.type, w.from, w.with, comm, &requests[0]);
       while (!flag) MPI_Test(&requests[0], &flag, status);
       return;
     case 3:
-      MPI_Irecv(in, n, types[type], from, with, comm, &requests[1]);
+      MPI_Irecv(in, w.n, w.type, w.from, w.with, comm, &requests[1]);
       MPI_Waitall(3, requests, statuses);
       *status = statuses[1];
       return;
     case 4:
-      MPI_Irecv(in, n, types[type], from, with, comm, &requests[2]);
+      MPI_Irecv(in, w.n, w.type, w.from, w.with, comm, &requests[2]);
       MPI_Waitany(3, requests, &index, status);
       if (index != 2) ++failed;
       return;
     case 5:
-      MPI_Irecv(in, n, types[type], from, with, comm, &requests[0]);
+      MPI_Irecv(in, w.n, w.type, w.from, w.with, comm, &requests[0]);
       while (done == 0) MPI_Testsome(3, requests, &done, indices, statuses);
       *status = statuses[0];
       return;
     case 6:
-      MPI_Recv_init(in, n, types[type], from, with, comm, &requests[0]);
+      MPI_Recv_init(in, w.n, w.type, w.from, w.with, comm, &requests[0]);
       MPI_Start(&requests[0]);
       while (!flag) MPI_Testall(2, requests, &flag, statuses);
       *status = statuses[0];
       MPI_Request_free(&requests[0]);
       return;
+  }
+}
+
+static void receive_after_a_look(int how, Wanted w, MPI_Status* status) {
+  MPI_Request request;
+  MPI_Status other;
+  MPI_Message message;
+  int flag = 0;
+  switch (how) {
     case 7:
-      MPI_Probe(from, with, comm, status);
-      MPI_Recv(in, n, types[type], status->MPI_SOURCE, status->MPI_TAG, comm, &statuses[0]);
-      if (memcmp(&statuses[0].MPI_SOURCE, &status->MPI_SOURCE, sizeof(int)) != 0) ++failed;
+      MPI_Probe(w.from, w.with, comm, status);
+      MPI_Recv(in, w.n, w.type, status->MPI_SOURCE, status->MPI_TAG, comm, &other);
+      if (memcmp(&other.MPI_SOURCE, &status->MPI_SOURCE, sizeof(int)) != 0) ++failed;
       return;
     case 8:
-      while (!flag) MPI_Iprobe(from, with, comm, &flag, status);
-      MPI_Irecv(in, n, types[type], from, with, comm, &requests[0]);
-      MPI_Wait(&requests[0], status);
+      while (!flag) MPI_Iprobe(w.from, w.with, comm, &flag, status);
+      MPI_Irecv(in, w.n, w.type, w.from, w.with, comm, &request);
+      MPI_Wait(&request, status);
       return;
     case 9:
-      MPI_Mprobe(from, with, comm, &message, status);
-      MPI_Mrecv(in, n, types[type], &message, &statuses[0]);
+      MPI_Mprobe(w.from, w.with, comm, &message, status);
+      MPI_Mrecv(in, w.n, w.type, &message, &other);
       if (message != MPI_MESSAGE_NULL) ++failed;
       return;
     case 10:
-      while (!flag) MPI_Improbe(from, with, comm, &flag, &message, &statuses[1]);
-      MPI_Imrecv(in, n, types[type], &message, &requests[0]);
-      MPI_Wait(&requests[0], status);
+      while (!flag) MPI_Improbe(w.from, w.with, comm, &flag, &message, &other);
+      MPI_Imrecv(in, w.n, w.type, &message, &request);
+      MPI_Wait(&request, status);
       return;
     case 11:
-      MPI_Irecv(in, n, types[type], from, with, comm, &requests[0]);
-      while (!flag) MPI_Request_get_status(requests[0], &flag, &statuses[0]);
-      MPI_Waitall(1, requests, status);
-      if (statuses[0].MPI_TAG != status->MPI_TAG) ++failed;
+      MPI_Irecv(in, w.n, w.type, w.from, w.with, comm, &request);
+      while (!flag) MPI_Request_get_status(request, &flag, &other);
+      MPI_Waitall(1, &request, status);
+      if (other.MPI_TAG != status->MPI_TAG) ++failed;
       return;
   }
+}
+
+static void receive_one(int how, int type, int room, int peer, int tag, int wild, MPI_Status* status) {
+  const Wanted w = {elements(type, room), wild ? MPI_ANY_SOURCE : peer, wild ? MPI_ANY_TAG : tag, types[type]};
+  if (how < 7) receive_directly(how, w, status);
+  else receive_after_a_look(how, w, status);
 }
 
 static void check(int send, int recv, int kind, int type, int bytes, int peer, int tag, const MPI_Status* status) {
@@ -225,7 +241,7 @@ static void one_case(int send, int recv, int kind, int type, int bytes, int wild
       MPI_Send(&token, 0, MPI_INT, 0, 9998, comm);
       MPI_Wait(&request, &status);
     } else {
-      receive_one(recv, send, type, room, 0, tag, wild, &status);
+      receive_one(recv, type, room, 0, tag, wild, &status);
     }
     if (send == 10 || send == 2 || send == 6) MPI_Send(&token, 0, MPI_INT, 0, 9999, comm);
     check(send, recv, kind, type, bytes, 0, tag, &status);
