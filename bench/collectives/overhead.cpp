@@ -18,8 +18,8 @@ namespace {
 constexpr int calls_in_batch = 20000;
 constexpr int batches = 41;
 
-template <typename Call>
-double call_ns(Call call) {
+template <typename Function>
+double call_ns(Function call) {
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < calls_in_batch; ++i) call();
   return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / calls_in_batch;

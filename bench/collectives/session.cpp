@@ -11,16 +11,13 @@
 #include "library_algorithms.hpp"
 #include "nodes.hpp"
 #include "report.hpp"
+#include "rounds.hpp"
 #include "statistics.hpp"
 
 namespace bench {
 
 namespace {
 
-constexpr int min_rounds = 3;
-constexpr int min_rounds_to_trust = 5;
-constexpr int max_rounds = 300;
-constexpr double tolerance = 0.03;
 /// In a race, a contender does not run if its first calls took this many times longer than the best one's. The factor
 /// is large because short first calls tell little. Later, contenders that are behind by `margin` drop out.
 constexpr double hopeless = 2.0;
@@ -208,14 +205,10 @@ void Session::drop_the_hopeless(Entrants& entrants) const {
   }
 }
 
-/// The turn is long enough to be informative and short enough for several rounds in the budget.
 int Session::calls_in_turn(Mode mode, const Entrants& entrants) const {
-  if (mode == Mode::burst) return 1;
   double round_s = 0;
   for (const Entrant& entrant : entrants) round_s += entrant.out ? 0 : entrant.estimate_s;
-  const double affordable = options_.budget_s / (std::max(round_s, 1e-7) * min_rounds_to_trust);
-  if (mode == Mode::sync) return static_cast<int>(std::clamp(affordable - 1, 2.0, 20.0));
-  return static_cast<int>(std::clamp(affordable - 1, affordable < 4 ? 4.0 : 8.0, 24.0));
+  return bench::calls_in_turn(mode, round_s, options_.budget_s);
 }
 
 /// Rank 0 decides, so that all ranks do the same.
@@ -227,8 +220,7 @@ bool Session::another_round(int rounds, double start_s, const Entrants& entrants
           return entrant.out || median_is_known(entrant.samples, tolerance);
         });
     const auto left = std::count_if(entrants.begin(), entrants.end(), [](const Entrant& e) { return !e.out; });
-    const double elapsed_s = PMPI_Wtime() - start_s;
-    more = !known && rounds < max_rounds && elapsed_s * (rounds + 1) / rounds <= options_.budget_s * 1.1;
+    more = !known && round_fits(rounds, PMPI_Wtime() - start_s, options_.budget_s);
     if (options_.race && left < 2 && rounds >= min_rounds_to_trust) more = 0;
   }
   PMPI_Bcast(&more, 1, MPI_INT, 0, stage_->library());

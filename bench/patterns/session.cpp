@@ -7,26 +7,11 @@
 #include "../collectives/nodes.hpp"
 #include "../collectives/options.hpp"
 #include "../collectives/report.hpp"
+#include "../collectives/rounds.hpp"
 #include "../collectives/statistics.hpp"
 #include "antiphon.h"
 
 namespace bench {
-
-namespace {
-
-constexpr int min_rounds = 3;
-constexpr int min_rounds_to_trust = 5;
-constexpr int max_rounds = 300;
-constexpr double tolerance = 0.03;
-
-int calls_in_turn(Mode mode, double round_s, double budget_s) {
-  if (mode == Mode::burst) return 1;
-  const double affordable = budget_s / (std::max(round_s, 1e-7) * min_rounds_to_trust);
-  if (mode == Mode::sync) return static_cast<int>(std::clamp(affordable - 1, 2.0, 20.0));
-  return static_cast<int>(std::clamp(affordable - 1, affordable < 4 ? 4.0 : 8.0, 24.0));
-}
-
-}  // namespace
 
 PatternSession::PatternSession(const PatternOptions& options, MPI_Comm world) : options_(options), stopwatch_(world) {
   PMPI_Comm_dup(world, &library_);
@@ -128,8 +113,7 @@ bool PatternSession::another_round(int rounds, double start_s, const Entrants& e
     const bool known = rounds >= min_rounds_to_trust &&
                        std::all_of(entrants.begin(), entrants.end(),
                                    [](const Entrant& entrant) { return median_is_known(entrant.samples, tolerance); });
-    const double elapsed_s = PMPI_Wtime() - start_s;
-    more = !known && rounds < max_rounds && elapsed_s * (rounds + 1) / rounds <= options_.budget_s * 1.1;
+    more = !known && round_fits(rounds, PMPI_Wtime() - start_s, options_.budget_s);
   }
   PMPI_Bcast(&more, 1, MPI_INT, 0, library_);
   return more != 0;

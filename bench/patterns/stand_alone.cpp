@@ -1,29 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces what the executor needs of the preload object, for a program that contains the executor: no persistent
-// requests, no compression, and no groups for multicasts (nobody calls Executor::use_groups()).
+// Replaces what the executor needs of the preload object, for a program that contains the executor: no
+// compression, and no groups for multicasts (nobody calls Executor::use_groups()).
 #include <mpi.h>
 
-#include <ctime>
 #include <string>
 
 #include "compress/control.hpp"
-#include "entry/persistent.hpp"
+#include "job/settings.hpp"
 #include "multicast/lanes.hpp"
-#include "observe/summary.hpp"
 
 namespace antiphon::mpi {
 
 Framing framing_state;
-
-double now_s() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-namespace persistent {
-void progress() {}
-}  // namespace persistent
 
 void warn(const std::string& /*text*/) {}
 

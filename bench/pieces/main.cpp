@@ -174,10 +174,10 @@ int main(int argc, char** argv) {
   int result = 2;
   try {
     const Settings settings = parse(argc, argv);
-    const codec_bench::Stream stream =
+    const codec_bench::MessageTrace trace =
         codec_bench::cut(codec_bench::generate(settings.data, 1), settings.bytes, settings.bytes * most_messages);
     std::vector<std::vector<std::byte>> messages;
-    for (const auto& message : stream.messages) {
+    for (const auto& message : trace.messages) {
       if (message.payload.size() == settings.bytes) messages.push_back(message.payload);
     }
     if (messages.empty()) throw std::runtime_error(settings.data + " is shorter than one message");

@@ -40,6 +40,13 @@ constexpr std::chrono::milliseconds waits{2}, rests{10};
 
 constexpr int calls_a_turn = 3, least_rounds = 3, most_rounds = 40;
 
+template <typename T>
+std::vector<T> list_of(const Json& array) {
+  std::vector<T> list;
+  for (const Json& element : array) list.push_back(element.get<T>());
+  return list;
+}
+
 /// Waits without using the processor.
 void sleep_until_all_are_here(MPI_Comm comm, std::chrono::milliseconds interval) {
   MPI_Request all_here = MPI_REQUEST_NULL;
@@ -88,7 +95,7 @@ class Arrangement {
 
   /// The communicator for a step's calls, with its algorithm forced if one is named.
   MPI_Comm comm(const Json& step, const std::string& choice) {
-    const std::string over = step.value("over", "all"), collective = step.value("collective", "");
+    const auto over = step.value("over", std::string("all")), collective = step.value("collective", std::string());
     const int width = step.value("width", 1);
     auto [found, fresh] = parts_.try_emplace(over + std::to_string(width) + collective + choice, MPI_COMM_NULL);
     if (fresh) {
@@ -181,7 +188,7 @@ class Session {
   }
 
   Arrangement& arrangement(const Json& way) {
-    const auto ranks = way.at("ranks").get<std::vector<int>>();
+    const auto ranks = list_of<int>(way.at("ranks"));
     auto& known = arrangements_[ranks];
     if (!known) known = std::make_unique<Arrangement>(ranks, world_);
     return *known;
@@ -200,7 +207,8 @@ class Session {
       Entrant entrant{&arrangement(way), {}, {}};
       if (entrant.where->member()) {
         const Json& steps = cell.at("steps");
-        const auto choices = way.value("choices", std::vector<std::string>(steps.size()));
+        const Json* named = way.find("choices");
+        const auto choices = named != nullptr ? list_of<std::string>(*named) : std::vector<std::string>(steps.size());
         for (std::size_t i = 0; i < steps.size(); ++i)
           entrant.steps.emplace_back(steps.at(i), choices.at(i), *entrant.where);
         for (Step& step : entrant.steps) wrong += step.check();

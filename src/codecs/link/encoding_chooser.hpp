@@ -78,7 +78,7 @@ class EncodingChooser {
   void plan_temporal(std::uint32_t piece, ConstBytes raw, const Context& context, bool thorough);
   void add(const TemporalEncoding& temporal);
   bool resolve(const TemporalEncoding& temporal, std::uint32_t piece, std::size_t bytes, const Window& window,
-               ReferenceSet& past) const;
+               ReferenceSet& references) const;
   struct Best {
     int index;  ///< in temporal_; -1: standalone_
     double bytes;
@@ -90,7 +90,7 @@ class EncodingChooser {
   std::vector<TemporalEncoding> temporal_;  ///< use earlier messages; the latest found is first
   int chosen_ = -1;                         ///< index in temporal_; -1: standalone_
   std::uint64_t last_temporal_ = 0;         ///< value of count_ when a temporal encoding was last chosen
-  std::uint64_t count_ = 0;                 ///< messages begun
+  std::uint64_t count_ = 0;                 ///< whole messages begun
   std::uint64_t plans_ = 0;
   std::uint64_t last_plan_ = 0;
   std::uint64_t next_plan_ = 0;
