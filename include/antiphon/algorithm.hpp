@@ -39,14 +39,14 @@ struct Algorithm {
   std::string_view name;
   std::string_view summary;  ///< one line: what it does and when it is good
   std::span<const Parameter> parameters = {};
-  /// Whether it can solve this problem. Looks only at what all ranks know to be equal (size, root, bytes where all
-  /// ranks have the same, element_bytes, commutative, parameters). nullptr: always.
+  /// Whether it can solve this problem; nullptr: always. It looks only at what is equal on all ranks (size, root, bytes
+  /// where all ranks have the same, element_bytes, commutative, parameters).
   bool (*supports)(const Problem&) = nullptr;
   /// Rank p.rank's part. Callers use build_schedule(), which knows what all algorithms have in common.
   Schedule (*build)(const Problem& p);
   Knowledge knowledge = Knowledge::local;
-  /// Whether it is only worth while where multicasts are one message on the wire. Such an algorithm is used only where
-  /// that is so, or was asked for.
+  /// Whether it only pays where a multicast is one message on the wire. Such an algorithm is used only there, or where
+  /// the user asks for it.
   bool multicasts = false;
   CreditWay credit = CreditWay::none;
 };
@@ -60,8 +60,8 @@ const Algorithm* find_algorithm(Collective collective, std::string_view name);
 /// The first of the collective's algorithms that is `wanted`; nullptr if there is none.
 const Algorithm* find_algorithm(Collective collective, bool (*wanted)(const Algorithm&));
 
-/// A parameter that every algorithm has besides its own: messages of at least so many bytes travel encoded; 0, or
-/// absent: none.
+/// A parameter that every algorithm has besides its own: messages of at least this many bytes travel encoded. 0, or
+/// absent: no message does.
 inline constexpr std::string_view encode_parameter = "encode";
 
 /// Rank p.rank's schedule, encoded if the parameters say so.

@@ -8,29 +8,29 @@
 
 namespace antiphon {
 
-/// How much may be under way in a credit exchange. A rank's own choice, but for `piece_bytes` and `short_bytes`, which
-/// all ranks must have alike.
+/// How much may be under way in a credit exchange. Each rank chooses for itself, except `piece_bytes` and
+/// `short_bytes`, which must be equal on all ranks.
 struct CreditLimits {
-  std::int64_t piece_bytes = 8192;    ///< of one message with data
-  std::int64_t credit_bytes = 49152;  ///< granted and not yet come in, of all senders together
-  std::int64_t sender_bytes =
-      16384;  ///< the same of one sender, at least; in step: how far a rank is ahead of what it receives
+  std::int64_t piece_bytes = 8192;    ///< the longest message with data
+  std::int64_t credit_bytes = 49152;  ///< granted and not yet received, all senders together
+  /// The same for one sender, at least; in step: how far a rank may be ahead of what it receives.
+  std::int64_t sender_bytes = 16384;
   std::int64_t short_bytes = 8192;          ///< messages up to this go without a grant
-  std::int64_t short_window_bytes = 32768;  ///< short messages sent ahead of what came in
+  std::int64_t short_window_bytes = 32768;  ///< short messages sent ahead of what has come in
   std::int64_t step_bytes = 65536;          ///< in step: granted to a sender at once
 
-  /// All positive, a piece not above the two credits. Throws InvalidArgument.
+  /// Throws InvalidArgument unless sizes are positive (short_bytes may be 0) and piece_bytes ≤ sender_bytes ≤
+  /// credit_bytes.
   void check() const;
 };
 
-/// Limits for a node to which `credit_bytes` may be under way before its port loses any, as parameters of the algorithm
-/// ("credit"):
-/// ":piece_bytes=…,…". Half of that is granted, since short messages and other traffic share the port; four senders
-/// share it, each with two pieces. 0, unknown: "", the defaults.
+/// Limits for a node's port that loses packets when more than `credit_bytes` are under way to it, as parameters of the
+/// credit algorithm: ":piece_bytes=…,…". Half of that is granted, since short messages and other traffic share the
+/// port; four senders share it, each with two pieces. 0 (unknown): "", the defaults.
 std::string credit_parameters(std::int64_t credit_bytes);
 
-/// A step of one rank's way through an exchange: what it sends and what it receives beside that (−1, 0: nothing). More
-/// than is left of a message, messages that do not exist: whatever does not fit is passed over.
+/// A step of one rank's way through an exchange: what it sends and what it receives beside that (−1, 0: nothing). What
+/// exceeds the rest of a message, or names a message that does not exist, is passed over.
 struct ExchangeStep {
   int to = -1;
   std::int64_t send_bytes = 0;
@@ -40,28 +40,26 @@ struct ExchangeStep {
 };
 
 /// One rank's part of an exchange of messages between any ranks, of which each rank knows only its own: MPI_Alltoallv.
-/// A message of at most `short_bytes` is sent at once; both sides know its size, and so that it is short. For a longer
-/// one the receiver grants bytes, and it comes in pieces; a sender serves the grants it holds.
+/// A message of at most `short_bytes` is sent at once; both sides know its size, and so that it is short. A longer one
+/// comes in pieces for which the receiver grants bytes; a sender serves the grants that it holds.
 ///
-/// A rank goes through an exchange in one of two ways, by itself:
-///  * free: it grants piece after piece in the order of its steps, to others where one has all it may have, never more
-///  than
-///    `credit_bytes` in all, to each its share of what is to come; and it serves any grant at once. Good where ranks
-///    have very different amounts to send and receive.
+/// Each rank goes through an exchange in one of two ways:
+///  * free: it grants piece after piece in the order of its steps, never more than `credit_bytes` in all and to each
+///    sender its share of what is to come; a sender that has all it may have is passed over. It serves any grant at
+///    once. Good where ranks have very different amounts to send and receive.
 ///  * in step: it grants and sends step after step, and sends no faster than it receives. Good where they have about
-///  the same: it
-///    keeps ranks from drifting apart. Only as long as it has patience: where nothing moves, lose_patience() makes it
-///    free.
-/// The steps and the way are a rank's own affair: advice (phases of a schedule, say) that some ranks have and others
-/// have not, or that fits what other ranks send or does not, changes the time and never the result. So nothing must be
-/// agreed on before it is used (paper 1's levels 2 and 3 need all ranks to know the same pattern).
+///    the same amounts, since it keeps ranks from drifting apart. Where nothing moves, lose_patience() makes it free.
 ///
-/// No deadlock: a grant waits for nothing but pieces that were granted before and are not in yet; a granted piece waits
-/// at most for its sender's patience, since its receive is posted before the grant is sent; a short message of phase i
-/// (to rank + i) waits only for short ones of earlier phases. So of all that is not finished, the earliest short
-/// message and every piece that is granted can go on. docs/concepts/credit.md has the argument at length.
+/// Each rank chooses its steps and its way alone. Advice (phases of a schedule, say) changes the time and never the
+/// result, even if only some ranks have it or it does not fit what other ranks send. So ranks need not agree on it
+/// before they use it (paper 1's levels 2 and 3 need all ranks to know the same pattern).
 ///
-/// No network in here: the MPI exchange and the in-process tests drive the same object.
+/// No deadlock: a grant waits only for pieces that were granted before and are not in yet; a granted piece waits at
+/// most for its sender's patience, since its receive is posted before the grant is sent; a short message of phase i (to
+/// rank + i) waits only for short ones of earlier phases. So of all that is not finished, the earliest short message
+/// and every granted piece can go on. docs/concepts/credit.md has the argument at length.
+///
+/// This class does no communication itself: the MPI exchange and the in-process tests drive the same object.
 ///
 ///     exchange.reset(sizes…);
 ///     while (!exchange.done()) {
@@ -75,8 +73,8 @@ class CreditExchange {
   enum class Kind : std::uint8_t {
     recv_short,  ///< receive the whole message of `peer`
     send_short,  ///< send the whole message for `peer`
-    recv_grant,  ///< receive a grant of `peer`: 8 bytes, how many bytes it grants
-    send_grant,  ///< grant `peer` so many bytes
+    recv_grant,  ///< receive a grant of `peer`: 8 bytes that say how many bytes it grants
+    send_grant,  ///< grant `peer` this many bytes
     recv_piece,  ///< receive a granted piece
     send_piece,  ///< send a granted piece
   };
@@ -89,24 +87,24 @@ class CreditExchange {
 
   CreditExchange(int rank, int size, const CreditLimits& limits);
 
-  /// Begins an exchange. The sizes (one a rank; one's own is ignored) are copied. What `advice` leaves out is done
-  /// after it in rotated phases: to rank + 1 and from rank − 1, to rank + 2 and from rank − 2, … Allocates only when
+  /// Begins an exchange. The sizes (one per rank; this rank's own is ignored) are copied. What `advice` leaves out
+  /// follows it in rotated phases: to rank + 1 and from rank − 1, to rank + 2 and from rank − 2, … Allocates only when
   /// something grows.
   void reset(std::span<const std::int64_t> send_bytes, std::span<const std::int64_t> recv_bytes,
              std::span<const ExchangeStep> advice = {}, bool in_step = false);
   [[nodiscard]] bool in_step() const { return in_step_; }
-  /// From here on to the end of this exchange the rank is free.
+  /// Makes the rank free until the end of this exchange.
   void lose_patience();
   /// The next action that may start. False: none now.
   bool next(Action& action);
-  /// An action has come to its end. `granted_bytes`: of recv_grant, what the message said. Throws FormatError where
-  /// that cannot be.
+  /// Tells that an action is complete. `granted_bytes`: of recv_grant, what the message said; throws FormatError if
+  /// that is more than the sender has left, or no whole pieces.
   void complete(const Action& action, std::int64_t granted_bytes = 0);
   [[nodiscard]] bool done() const { return unfinished_ == 0; }
-  /// No message in or out is long, and next() has handed out everything: all that is left is to wait.
+  /// Whether no message in or out is long and next() has handed out everything, so that the caller only has to wait.
   [[nodiscard]] bool all_started() const { return !any_long_ && next_short_phase_ == size_ && ready_.empty(); }
 
-  /// What may be under way to this rank.
+  /// How many bytes may be under way to this rank.
   [[nodiscard]] std::int64_t outstanding_bytes() const { return outstanding_bytes_; }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
@@ -115,18 +113,18 @@ class CreditExchange {
  private:
   struct Peer {
     std::int64_t to_send = 0, to_receive = 0;
-    std::int64_t allowed = 0;       ///< granted to me
+    std::int64_t allowed = 0;       ///< granted to this rank
     std::int64_t sent = 0;          ///< of that, handed out
-    std::int64_t granted = 0;       ///< granted by me
-    std::int64_t outstanding = 0;   ///< of that, not yet in
-    std::int64_t window_bytes = 0;  ///< how much that may be, where this rank is free
+    std::int64_t granted = 0;       ///< granted by this rank
+    std::int64_t outstanding = 0;   ///< of that, not yet received
+    std::int64_t window_bytes = 0;  ///< the most that may be outstanding where this rank is free
     bool short_in = false;          ///< its short message has come in, or there is none
-    bool blocked = false;           ///< of one walk over the order: an earlier step of this peer could not go on
+    bool blocked = false;           ///< during one walk over the steps: an earlier step of this peer could not go on
   };
-  /// What is left of a step, and where it lies in the stream of all that this rank receives.
+  /// What is left of a step, and where it lies among all bytes that this rank receives.
   struct Step {
     int to, from;
-    std::int64_t send_bytes, receive_bytes;  ///< not handed out; not granted
+    std::int64_t send_bytes, receive_bytes;  ///< not yet handed out; not yet granted
     std::int64_t sent_bytes = 0;
     std::int64_t begin = 0, end = 0;  ///< of what it receives
   };
@@ -154,20 +152,21 @@ class CreditExchange {
   CreditLimits limits_;
   std::vector<Peer> peers_;
   std::vector<Step> steps_;
-  std::vector<std::int64_t> left_;  ///< while steps are planned: of each rank's message to send, then to receive
-  std::size_t grants_begin_ = 0;    ///< the first step that is not all granted
-  std::size_t sends_begin_ = 0;     ///< in step: the first that is not all handed out
+  /// While steps are planned: what is left of each rank's message to send, then to receive.
+  std::vector<std::int64_t> left_;
+  std::size_t grants_begin_ = 0;  ///< the first step that is not granted completely
+  std::size_t sends_begin_ = 0;   ///< in step: the first one that is not handed out completely
   bool in_step_ = false;
-  std::vector<Action> ready_;  ///< a queue: what next() has not handed out
+  std::vector<Action> ready_;  ///< a queue of what next() has not handed out
   std::size_t ready_begin_ = 0;
   int next_short_phase_ = 1;      ///< the next short message to send
-  int in_phase_ = 1;              ///< short messages of all phases before this one have come in
-  std::int64_t ahead_bytes_ = 0;  ///< sent short in phases in_phase_ …
-  std::int64_t outstanding_bytes_ =
-      0;  ///< of each sender at most its window: what it was granted in step it sends no faster
+  int in_phase_ = 1;              ///< the short messages of all phases before this one have come in
+  std::int64_t ahead_bytes_ = 0;  ///< of short messages sent in phases from in_phase_ on
+  /// Counts at most its window of each sender, since a sender sends no faster what it was granted in step.
+  std::int64_t outstanding_bytes_ = 0;
   std::int64_t received_bytes_ = 0;  ///< of long messages
-  std::int64_t sending_bytes_ = 0;   ///< handed out and not at its end
-  std::int64_t unfinished_ = 0;      ///< actions handed out or known to come
+  std::int64_t sending_bytes_ = 0;   ///< of pieces handed out and not yet complete
+  std::int64_t unfinished_ = 0;      ///< actions that are handed out or known to come, and not complete
   bool any_long_ = false;
 };
 

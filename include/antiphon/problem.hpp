@@ -48,7 +48,7 @@ struct ParameterValue {
 };
 using Parameters = std::vector<ParameterValue>;
 
-/// One rank's view of one collective call, in bytes. What each space holds (m = `bytes`, P = `size`):
+/// One rank's view of one collective call, in bytes. Each space holds (m = `bytes`, P = `size`):
 ///
 ///   collective            input                           output
 ///   bcast                 –                               m; the root's data is in its output
@@ -70,7 +70,7 @@ using Parameters = std::vector<ParameterValue>;
 /// own block of the output; scatter: output is the root's own block of the input; reduce (root), allreduce, scan,
 /// exscan: input and output are the same memory; reduce_scatter(_block): output is the first block-length of the input.
 /// A builder stays correct when it reads what it needs of `input` before it writes the same place of `output`; a copy
-/// between both is then free. (alltoall(v) in place is given to builders as a normal one.)
+/// between both is then free. (Builders get an alltoall(v) in place as a normal one.)
 struct Problem {
   Collective collective = Collective::barrier;
   int rank = 0;
@@ -80,13 +80,13 @@ struct Problem {
   std::int64_t element_bytes = 1;  ///< reductions: cuts fall on multiples of this
   bool commutative = true;         ///< reductions: operands may change places
   bool in_place = false;
-  std::vector<std::int64_t> send_bytes, send_offsets;  ///< packed bytes; see the table for who knows them
+  std::vector<std::int64_t> send_bytes, send_offsets;  ///< packed bytes; the table says which ranks know them
   std::vector<std::int64_t> recv_bytes, recv_offsets;
   Parameters parameters;  ///< as resolved by resolve_parameters(): every parameter of the algorithm has a value
 
   [[nodiscard]] std::int64_t parameter(
       std::string_view parameter_name) const;  ///< throws InvalidArgument if there is none
-  /// The parameter, rounded down to a multiple of the element (but at least one element): a piece size for a Cut. 0
+  /// A piece size for a Cut: the parameter, rounded down to a multiple of the element (but at least one element). 0
   /// stays 0.
   [[nodiscard]] std::int64_t piece_parameter(std::string_view parameter_name) const;
 

@@ -8,9 +8,9 @@
 
 namespace antiphon {
 
-/// Which pieces of a schedule's operations may start: the part of execution that needs no network. The MPI executor and
-/// the in-process verifier drive the same object. Made once for a schedule; reset() and everything after it allocate
-/// nothing.
+/// Tells which pieces of a schedule's operations may start: the part of execution that needs no network. The MPI
+/// executor and the in-process verifier drive the same object. It is made once for a schedule; reset() and everything
+/// after it allocate nothing.
 ///
 ///     progress.reset();
 ///     while (!progress.done()) {
@@ -28,18 +28,18 @@ class Progress {
   /// Keeps a reference: the schedule must outlive it.
   explicit Progress(const Schedule& schedule);
 
-  /// Back to the beginning.
+  /// Goes back to the beginning.
   void reset();
-  /// The next piece that may start; messages first, so that the network is busy while memory is copied. False: none
-  /// now.
+  /// The next piece that may start; messages first, so that the network is busy while memory is copied. Returns false
+  /// if there is none now.
   bool next(Piece& piece);
-  /// The piece has come to its end. Pieces of an operation may do so in any order.
+  /// Tells that the piece is complete. Pieces of an operation may complete in any order.
   void complete(const Piece& piece);
   [[nodiscard]] bool done() const { return unfinished_ == 0; }
-  /// The most pieces of messages that can be started and not complete at one time; a multicast's count once a receiver.
+  /// The most pieces of messages that can be started and not complete at one time; a multicast's piece counts once per
+  /// receiver.
   [[nodiscard]] std::size_t max_active_messages() const { return max_active_messages_; }
-  /// Pieces of one operation that may be started and not complete: a machine word of flags is enough for any useful
-  /// window.
+  /// The most pieces of one operation that may be started and not complete: one flag each fits into a machine word.
   static constexpr std::int64_t max_window = 64;
 
  private:

@@ -25,8 +25,8 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-/// The closed set of operations. A schedule has no callbacks, so whatever is executed can be costed, drawn and compared
-/// too.
+/// The closed set of operations. A schedule has no callbacks, so that all that is executed can also be costed, drawn
+/// and compared.
 enum class OpKind : std::uint8_t {
   send,       ///< read `from`, message to `peer`
   recv,       ///< message from `peer`, write `to`
@@ -38,14 +38,13 @@ enum class OpKind : std::uint8_t {
   decode,     ///< to = what was encoded into `from`
 };
 
-/// A range that holds encoded data has one slot a piece: 8 bytes that tell the frame's length (kept locally, never
-/// sent), then the frame, which is at most 8 bytes longer than what it encodes. This much is a slot longer than the
-/// piece.
+/// A range that holds encoded data has one slot per piece: 8 bytes with the frame's length (kept locally, never sent),
+/// then the frame, which is at most 8 bytes longer than what it encodes. So a slot is this much longer than its piece.
 inline constexpr std::int64_t encoded_overhead_bytes = 16;
 
 using OpId = std::uint32_t;
-/// An absent predecessor: allowed wherever a dependency is, and ignored. Makes first steps of a loop read like the
-/// others.
+/// An absent predecessor: it is allowed wherever a dependency is, and ignored. With it the first step of a loop reads
+/// like the others.
 inline constexpr OpId no_op = std::numeric_limits<OpId>::max();
 
 /// What an operation waits for: another operation of the same rank, as a whole or piece by piece.
@@ -74,7 +73,7 @@ struct Cut {
   bool operator==(const Cut&) const = default;
 };
 
-/// The number of pieces that `cut` makes of so many bytes; a zero-byte operation (a token) has one.
+/// The number of pieces that `cut` makes of `bytes` bytes; a zero-byte operation (a token) has one.
 inline std::int64_t pieces_of(std::int64_t bytes, const Cut& cut) {
   return cut.piece_bytes <= 0 || bytes <= cut.piece_bytes ? 1 : (bytes + cut.piece_bytes - 1) / cut.piece_bytes;
 }
@@ -94,7 +93,7 @@ struct Op {
   [[nodiscard]] bool is_message() const {
     return kind == OpKind::send || kind == OpKind::recv || kind == OpKind::multicast;
   }
-  /// encode, decode: of the data that is not encoded.
+  /// The bytes that it reads or writes; encode, decode: of the data that is not encoded.
   [[nodiscard]] std::int64_t bytes() const {
     return kind == OpKind::recv || kind == OpKind::decode ? to.bytes : from.bytes;
   }
@@ -119,11 +118,11 @@ struct Op {
   }
 };
 
-/// The range needed for `bytes` bytes, encoded in pieces as `cut` says.
+/// How long a range must be to hold `bytes` bytes encoded in pieces as `cut` says.
 inline std::int64_t encoded_bytes(std::int64_t bytes, Cut cut) {
   return bytes + pieces_of(bytes, cut) * encoded_overhead_bytes;
 }
-/// How messages of data encoded with `cut` are cut: a slot a piece.
+/// How messages of data encoded with `cut` are cut: one slot per piece.
 inline Cut encoded_cut(Cut cut) {
   return {cut.piece_bytes <= 0 ? 0 : cut.piece_bytes + encoded_overhead_bytes, cut.window};
 }
@@ -145,19 +144,21 @@ class Schedule {
   OpId encode(Range from, Range to, Deps deps = {}, Cut cut = {});
   /// `from` must be encoded_bytes(to.bytes, cut) long.
   OpId decode(Range from, Range to, Deps deps = {}, Cut cut = {});
-  /// The operation added last, a message, carries encoded data: its range holds slots and its cut is an encoded_cut().
+  /// Makes the operation added last, a message, one of encoded data: its range holds slots and its cut is an
+  /// encoded_cut().
   void carries_encoded() { ops_.back().encoded = true; }
   /// A zero-byte message: permission to go on.
   OpId send_token(int to_rank, Deps deps = {}, int tag = 0) { return send(to_rank, {}, deps, {}, tag); }
   OpId recv_token(int from_rank, Deps deps = {}, int tag = 0) { return recv(from_rank, {}, deps, {}, tag); }
-  /// One more predecessor for the operation added last.
+  /// Adds a predecessor to the operation added last.
   void after(Dep dep);
-  /// General form of the above, for builders that gather dependencies in a loop and for readers of files.
+  /// The general form of the above, for builders that gather dependencies in a loop and for readers of files.
   OpId add(Op op, std::span<const Dep> deps);
 
   /// A new range of scratch memory of this many bytes.
   Range scratch(std::int64_t bytes);
-  /// The index of the group of these ranks, made if it is not there. All members' schedules must name the same members.
+  /// The index of the group of these ranks, which is made if it does not exist. All members' schedules must name the
+  /// same members.
   int group(std::vector<std::int32_t> members);
   [[nodiscard]] const std::vector<std::vector<std::int32_t>>& groups() const { return groups_; }
 
@@ -169,9 +170,9 @@ class Schedule {
   [[nodiscard]] std::int64_t scratch_bytes() const { return scratch_bytes_; }
   void set_scratch_bytes(std::int64_t bytes) { scratch_bytes_ = bytes; }
 
-  /// A hash of everything in it, the same on every machine.
+  /// A hash of the whole schedule, the same on every machine.
   [[nodiscard]] std::uint64_t hash() const;
-  /// One line an operation, for people.
+  /// One line per operation, for people.
   [[nodiscard]] std::string to_string() const;
   bool operator==(const Schedule&) const = default;
 

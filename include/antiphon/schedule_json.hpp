@@ -10,7 +10,7 @@
 
 namespace antiphon {
 
-/// A collective call's schedules of all ranks, and what they were built for: the content of a plan file.
+/// The content of a plan file: the schedules of all ranks for one collective call, and what they were built for.
 struct Plan {
   Collective collective = Collective::barrier;
   std::string algorithm;  ///< its name; parameters as resolved
@@ -21,7 +21,7 @@ struct Plan {
   std::int64_t element_bytes = 1;
   bool commutative = true;
   bool in_place = false;
-  std::vector<Schedule> schedules;  ///< one a rank
+  std::vector<Schedule> schedules;  ///< one per rank
   bool operator==(const Plan&) const = default;
 };
 
@@ -29,10 +29,10 @@ struct Plan {
 std::string to_json(const Schedule& schedule);
 std::string to_json(const Plan& plan);
 
-/// The other way. The text may come from anywhere: what does not fit the format, points outside the document, overflows
-/// or exceeds the format's bounds throws FormatError that names the field. What comes back can be replayed, costed and
-/// drawn without further checks; before it is executed, its input and output ranges must be compared with the caller's
-/// memory.
+/// Reads one rank's schedule or a whole plan. The text may come from anywhere: what does not fit the format, points
+/// outside the document, overflows or exceeds the format's bounds throws a FormatError that names the field. The result
+/// can be replayed, costed and drawn without further checks; before it is executed, its input and output ranges must be
+/// compared with the caller's memory.
 Schedule schedule_from_json(std::string_view json);
 Plan plan_from_json(std::string_view json);
 

@@ -56,7 +56,7 @@ void CreditExchange::reset(std::span<const std::int64_t> send_bytes, std::span<c
   release_short();
 }
 
-/// Receives first, so that what arrives finds its place.
+/// Starts receives first, so that what arrives finds its memory.
 void CreditExchange::start_messages() {
   for (int phase = 1; phase < size_; ++phase) {
     const int from = (rank_ - phase + size_) % size_;
@@ -65,11 +65,11 @@ void CreditExchange::start_messages() {
     const int to = (rank_ + phase) % size_;
     const std::int64_t out = peer(to).to_send;
     if (is_long(out)) push(Kind::recv_grant, to, 0, 8);
-    else if (out > 0) ++unfinished_;  // its send comes when release_short() says so
+    else if (out > 0) ++unfinished_;  // release_short() starts its send
   }
 }
 
-/// Every long message is in the steps exactly once, whatever advice says.
+/// Plans steps that hold every long message exactly once, whatever `advice` says.
 void CreditExchange::plan_steps(std::span<const ExchangeStep> advice) {
   steps_.clear();
   grants_begin_ = sends_begin_ = 0;
@@ -86,7 +86,8 @@ void CreditExchange::plan_steps(std::span<const ExchangeStep> advice) {
   }
 }
 
-/// What there is of it. Both sides cut messages into the same pieces, so a step has whole pieces.
+/// Adds the part of the step that exists. Both sides cut messages into the same pieces, so that a step has whole
+/// pieces.
 void CreditExchange::add_step(const ExchangeStep& wanted) {
   const auto take = [&](int rank, std::int64_t bytes, std::size_t direction) -> std::int64_t {
     if (rank < 0 || rank >= size_ || rank == rank_ || bytes <= 0) return 0;
@@ -103,9 +104,9 @@ void CreditExchange::add_step(const ExchangeStep& wanted) {
   steps_.push_back({wanted.to, wanted.from, out, in, 0, begin, begin + in});
 }
 
-/// A free rank's credit is shared out by how much comes from whom. The queue before its port is first in, first out, so
-/// a sender's window is its share of the port; with equal ones a sender of most of it would be as slow as the others,
-/// and the busiest rank of all idle at times.
+/// Shares out a free rank's credit in proportion to what each sender has for it. The queue before its port is first in,
+/// first out, so a sender's window is its share of the port. With equal windows, one that sends most of the bytes would
+/// be as slow as the others, and the busiest rank of all would be idle at times.
 void CreditExchange::share_credit() {
   const std::int64_t all_bytes = steps_.empty() ? 0 : steps_.back().end;
   if (all_bytes == 0) return;  // nothing to grant
@@ -132,7 +133,7 @@ void CreditExchange::release_short() {
     const int to = (rank_ + next_short_phase_) % size_;
     const std::int64_t out = peers_[static_cast<std::size_t>(to)].to_send;
     if (!is_long(out) && out > 0) {
-      // What is first always goes: nothing else would make it go later.
+      // The first one always goes, since nothing would make it go later.
       const bool first = next_short_phase_ <= in_phase_;
       if (!first && ahead_bytes_ + out > limits_.short_window_bytes) return;
       if (next_short_phase_ >= in_phase_) ahead_bytes_ += out;
@@ -145,7 +146,7 @@ void CreditExchange::release_short() {
 
 void CreditExchange::grant() { in_step_ ? grant_in_step() : grant_freely(); }
 
-/// In the order of steps while there is credit. A sender that has all it may have is passed over for the next.
+/// Grants in the order of steps while there is credit. A sender that has all it may have is passed over for the next.
 void CreditExchange::grant_freely() {
   std::size_t i = grants_begin_;
   for (; i < steps_.size() && outstanding_bytes_ < limits_.credit_bytes; ++i) {
@@ -155,9 +156,9 @@ void CreditExchange::grant_freely() {
     if (p.blocked) continue;
     while (grant_from(step, limits_.piece_bytes)) {
     }
-    // What is left of this step comes before anything of the same peer in later steps.
+    // The rest of this step comes before anything of the same peer in later steps.
     p.blocked = step.receive_bytes > 0;
-    // Credit is left, but too little for a piece of the one whose turn it is: nobody overtakes.
+    // Credit is left, but too little for a piece of the sender in turn: no other sender overtakes it.
     const std::int64_t piece = std::min(step.receive_bytes, limits_.piece_bytes);
     if (p.blocked && p.outstanding + piece <= p.window_bytes) break;
   }
@@ -167,8 +168,8 @@ void CreditExchange::grant_freely() {
   while (grants_begin_ < steps_.size() && steps_[grants_begin_].receive_bytes == 0) ++grants_begin_;
 }
 
-/// A sender may begin when almost all of the steps before has come in; to one that has begun, the next grant comes in
-/// good time.
+/// A sender may begin when almost all bytes of the steps before have come in; one that has begun gets its next grant
+/// before it needs it.
 void CreditExchange::grant_in_step() {
   for (; grants_begin_ < steps_.size(); ++grants_begin_) {
     Step& step = steps_[grants_begin_];
@@ -182,7 +183,7 @@ void CreditExchange::grant_in_step() {
   }
 }
 
-/// At most so many bytes of the step, in whole pieces, if the credits allow it.
+/// Grants at most `most_bytes` of the step, in whole pieces, if the credits allow it.
 bool CreditExchange::grant_from(Step& step, std::int64_t most_bytes) {
   if (step.receive_bytes == 0) return false;
   Peer& p = peer(step.from);
@@ -206,7 +207,7 @@ void CreditExchange::count_outstanding(Peer& p, std::int64_t bytes) {
   outstanding_bytes_ += std::min(p.outstanding, p.window_bytes);
 }
 
-/// Step after step, as far as there are grants, no further ahead of what has come in than a few pieces; a step that
+/// Sends step after step, as far as there are grants and at most a few pieces ahead of what has come in. A step that
 /// receives less than it sends does not wait for more than it receives.
 void CreditExchange::send_in_step() {
   for (; sends_begin_ < steps_.size(); ++sends_begin_) {
@@ -233,7 +234,7 @@ void CreditExchange::send_piece(int to) {
   sending_bytes_ += bytes;
 }
 
-/// All that is granted.
+/// Sends all that is granted.
 void CreditExchange::send_all(int to) {
   while (peer(to).sent < peer(to).allowed) send_piece(to);
 }

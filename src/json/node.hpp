@@ -11,8 +11,8 @@
 
 namespace antiphon {
 
-/// A value of a JSON document that came from outside, and where it is: every complaint is a FormatError that begins
-/// with the field's path ("rules[3].bytes: expected …"). Nodes point to their parents, which must outlive them.
+/// A value of a JSON document that comes from outside, and where it is: every error is a FormatError that begins with
+/// the field's path ("rules[3].bytes: expected …"). Nodes point to their parents, which must outlive them.
 class JsonNode {
  public:
   /// Parses `text`; throws FormatError if it is no JSON or longer than `max_bytes`.

@@ -26,7 +26,7 @@ OpId scatter_output_down(Schedule& s, const Problem& p, const Tree& tree, const 
   OpId before = no_op;
   std::int64_t before_pieces = 0;
   int end = tree.last;
-  for (const int child : tree.children) {  // the farthest first: its subtree is the last run of places
+  for (const int child : tree.children) {  // the farthest child first: its subtree is the last run of places
     const Range range = blocks.of(p.whole_output(), child, end);
     end = child;
     if (range.bytes == 0) continue;

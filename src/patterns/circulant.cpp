@@ -77,8 +77,7 @@ std::vector<int> Circulant::receive_blocks(int place) const {
 std::vector<Circulant::Round> Circulant::rounds(int blocks) const {
   std::vector<Round> result;
   if (q_ == 0) return result;
-  const int idle =
-      (q_ - (blocks - 1) % q_) % q_;  // rounds left out at the start, so that the last phase is a whole one
+  const int idle = (q_ - (blocks - 1) % q_) % q_;  // rounds left out at the start, so that the last phase is complete
   const auto actual = [&](int block, int phase) { return std::min(block + phase * q_ - idle, blocks - 1); };
   for (int i = idle; i < blocks - 1 + q_ + idle; ++i) {
     const auto k = static_cast<std::size_t>(i % q_);

@@ -9,7 +9,7 @@ namespace antiphon {
 /// broadcast schedules for broadcast and irregular allgather in MPI", 2022; "Optimal broadcast schedules in logarithmic
 /// time", arXiv 2312.11236): n blocks reach any number of places in n − 1 + ⌈log2 size⌉ rounds, in each of which a
 /// place sends at most one block and receives at most one. Rounds repeat with period q = ⌈log2 size⌉: in rounds k, k +
-/// q, … the places send at distance skip[k]. Everything here is computed by each place on its own, in O(log² size).
+/// q, … the places send at distance skip[k]. Each place computes its part on its own, in O(log² size).
 class Circulant {
  public:
   /// What one place does in one round; −1: nothing.
@@ -26,7 +26,7 @@ class Circulant {
   [[nodiscard]] std::vector<Round> rounds(int blocks) const;
 
  private:
-  /// Which block each of the q rounds brings a place, relative to the phase: negative ones belong to earlier phases.
+  /// Which block each of the q rounds brings to a place, relative to the phase; negative ones belong to earlier phases.
   [[nodiscard]] std::vector<int> receive_blocks(int place) const;
   [[nodiscard]] int base_block(int place) const;
 

@@ -21,8 +21,8 @@ struct BlockRun {
 std::vector<BlockRun> ring_runs(int base, int n, int start, int count);
 
 /// The blocks of an allgather(v) one after the other in rank order, so that a run of blocks is one message: the output
-/// itself if it is laid out so, else scratch (each rank by itself: what travels looks the same) from which blocks are
-/// copied to their places as they come.
+/// itself where it has this layout, else scratch, from which blocks are copied to their places as they come. Each rank
+/// decides this for itself, since messages are the same either way.
 class GatheredBlocks {
  public:
   GatheredBlocks(Schedule& s, const Problem& p, const Cut& cut);

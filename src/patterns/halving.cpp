@@ -8,7 +8,7 @@ namespace antiphon {
 Partial Partial::sub(std::int64_t offset, std::int64_t bytes, const Cut& cut) const {
   Partial part{where.sub(offset, bytes), since.op, writable};
   if (since.lag == Dep::whole || cut.piece_bytes == 0) return part;
-  // The part's piece k ends within this many pieces more of the whole.
+  // The part's piece k ends this many pieces later in the whole.
   const std::int64_t lag = since.lag - (offset + cut.piece_bytes - 1) / cut.piece_bytes;
   part.since.lag = lag > Dep::whole ? static_cast<std::int32_t>(lag) : Dep::whole;
   return part;

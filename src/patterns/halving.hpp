@@ -11,9 +11,9 @@
 
 namespace antiphon {
 
-/// The largest power of two of ranks, when there are more: each of the first 2·extra ranks makes a pair with its
-/// neighbour; the even one hands its operand to the odd one, which acts for both. So acting ranks stand for runs of
-/// ranks, in order.
+/// The ranks that act in an algorithm for powers of two: the largest power of two of them. Each of the first 2·extra
+/// ranks makes a pair with its neighbour; the even one hands its operand to the odd one, which acts for both. So acting
+/// ranks stand for runs of ranks, in order.
 struct Folding {
   int size, acting, extra;
   explicit Folding(int ranks)
@@ -27,23 +27,23 @@ struct Folding {
   [[nodiscard]] int first_rank(int place) const { return place < extra ? 2 * place : place + extra; }
 };
 
-/// A partial result: where it is, and since when.
+/// A partial result: where it is, and after which operation.
 struct Partial {
   Range where;
-  Dep since = no_op;     ///< of an operation cut from `where`'s start: piece k of it is there after this
+  Dep since = no_op;     ///< an operation cut from the start of `where`: piece k is there after this
   bool writable = true;  ///< false: it may be the caller's input
 
   /// A part of it, for operations cut from the part's start.
   [[nodiscard]] Partial sub(std::int64_t offset, std::int64_t bytes, const Cut& cut) const;
 };
 
-/// `mine` OP what `received` brings to `landing`, or the other way round if `theirs_is_left`. No operand is copied: the
-/// result lies where one of both was, in the landing if order allows. An operation that does not commute needs `mine`
-/// writable.
+/// Combines `mine` with what `received` brings to `landing`: mine OP theirs, or theirs OP mine if `theirs_is_left`. No
+/// operand is copied: the result lies where one of both was, in the landing if the order allows it. An operation that
+/// does not commute needs `mine` writable.
 Partial combine(Schedule& s, const Problem& p, const Partial& mine, Range landing, OpId received, bool theirs_is_left,
                 const Cut& cut);
 
-/// One step of halving, for those who retrace them.
+/// One step of halving, for algorithms that go back the same way.
 struct HalvingStep {
   int partner = -1;  ///< rank
   Range given;       ///< what the partner has kept, as offsets in the whole
@@ -68,12 +68,12 @@ enum class HalvingOrder : std::uint8_t {
 Halved recursive_halving(Schedule& s, const Problem& p, const Folding& folding, Partial mine, HalvingOrder order,
                          const std::function<std::int64_t(int)>& offset_of, const Cut& cut);
 
-/// Before that (and before other algorithms for powers of two): even ranks of pairs send `mine` to the odd ones, who
+/// Comes before that and other algorithms for powers of two: even ranks of pairs send `mine` to the odd ones, which
 /// combine it with theirs. Returns the send in `sent`.
 Partial fold_pairs(Schedule& s, const Problem& p, const Folding& folding, const Partial& mine, const Cut& cut,
                    OpId* sent = nullptr);
 
-/// Tags above those of the steps.
+/// These tags are above those of the steps.
 inline constexpr int fold_tag = 100;
 inline constexpr int unfold_tag = 101;
 

@@ -20,12 +20,12 @@ void Lane::append(Schedule& s) {
 void Lane::pace(Schedule& s, std::int64_t start, std::int32_t window) const {
   const std::int64_t pieces = s.ops().back().pieces();
   const std::int64_t credit = window * unit();
-  // A message that ends before this was complete before the last piece that is waited for could start.
+  // A message that ends before this point is complete before the last piece in question can start.
   const std::int64_t settled = start - credit - (cut_.window + 1) * unit();
   for (auto m = messages_.rbegin(); m != messages_.rend(); ++m) {
     if (cut_.window > 0 && m->end <= settled) break;
     const std::int64_t lag = ceil_div(credit - (start - m->start), unit());
-    if (lag > pieces - 1) continue;  // our last piece comes before this message matters
+    if (lag > pieces - 1) continue;  // the operation's last piece comes before this message matters
     if (-lag >= m->pieces - 1) s.after(m->op);
     else s.after({m->op, static_cast<std::int32_t>(lag)});
   }

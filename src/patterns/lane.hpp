@@ -8,18 +8,16 @@
 
 namespace antiphon {
 
-/// A stream of messages, one after the other, whose bytes are numbered through from 0. Operations that are paced by a
-/// lane keep within `window` pieces of what has come to its end in it, across the borders of messages: so a wire never
-/// idles between two messages, a few long ones are in lock-step piece by piece, and many short ones that fit into the
-/// window together wait for nothing. Messages cut into one piece each (piece_bytes 0) count as a piece, whatever their
-/// length.
+/// A sequence of messages with their bytes numbered from 0 across all of them. Operations that a lane paces keep within
+/// `window` pieces of what is complete in it, across the borders of messages. So a wire is never idle between two
+/// messages, a few long ones are in lock-step piece by piece, and many short ones that fit into the window together do
+/// not wait. A message of one piece (piece_bytes 0) counts as a piece, whatever its length.
 ///
 /// The rule, exactly: a piece whose first byte has the number b waits for all pieces of the lane whose first byte has a
 /// number of at most b − window·piece_bytes.
 class Lane {
  public:
-  /// `cut`: how the messages of this lane are cut, and how many pieces the lane itself may be ahead of its own
-  /// completion.
+  /// `cut`: how the messages of this lane are cut, and how many of its pieces may be started and not complete.
   explicit Lane(const Cut& cut) : cut_(cut) {}
 
   /// The number of the next message's first byte.

@@ -31,7 +31,7 @@ class MessageSequence {
     auto& same_tag = recent_[static_cast<std::size_t>(count_ % depth)];
     s.after(following(last_, last_pieces_, cut_));
     s.after(same_tag);
-    // Messages of one piece follow each other freely above; these keep at most a window of them under way.
+    // The dependency above does not hold back messages of one piece; this one keeps at most a window of them under way.
     const int ahead = cut_.window == 0 ? depth : std::min<int>(cut_.window, depth);
     if (ahead < depth && count_ >= ahead) s.after(recent_[static_cast<std::size_t>((count_ - ahead) % depth)]);
     same_tag = last_ = id;

@@ -9,7 +9,7 @@
 
 namespace antiphon {
 
-int everybody(Schedule& s, const Problem& p) {
+int group_of_all(Schedule& s, const Problem& p) {
   std::vector<std::int32_t> members(static_cast<std::size_t>(p.size));
   std::iota(members.begin(), members.end(), 0);
   return s.group(std::move(members));
@@ -23,8 +23,9 @@ OpId multicast_from(Schedule& s, const Problem& p, int group, int from, const Ra
 
 namespace {
 
-/// Whose blocks are not empty, in the order in which they are sent: those who send at the same time are as far apart as
-/// can be. Where ranks lie on their switches in order, the links between these are used both ways at once.
+/// The ranks with blocks that are not empty, in the order in which they send. Ranks that send at the same time are as
+/// far apart as possible: where ranks lie on switches in order, this uses the links between the switches both ways at
+/// once.
 std::vector<std::size_t> turns_of(std::span<const Range> blocks, std::size_t senders) {
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -45,7 +46,7 @@ void multicast_allgather(Schedule& s, const Problem& p, std::span<const Range> b
   std::vector<OpId> brought(blocks.size(), no_op);
   const auto ahead = static_cast<std::size_t>(senders);
   const std::vector<std::size_t> turns = turns_of(blocks, ahead);
-  const int group = everybody(s, p);
+  const int group = group_of_all(s, p);
   for (std::size_t turn = 0; turn < turns.size(); ++turn) {
     const std::size_t from = turns[turn];
     if (from != static_cast<std::size_t>(p.rank)) {
@@ -54,10 +55,12 @@ void multicast_allgather(Schedule& s, const Problem& p, std::span<const Range> b
       continue;
     }
     brought[from] = multicast_from(s, p, group, p.rank, blocks[from], own, cut);
-    // After one of each of those who send together: what comes from beyond a slow link tells how far that link is.
+    // It waits for one message of each of the ranks that send together before it: one that comes over a slow link tells
+    // how far that link has got.
     for (std::size_t back = ahead; back < 2 * ahead && back <= turn; ++back) {
       const std::size_t before = turns[turn - back];
-      // Not before the first piece has come, lest all begin at once where a block is shorter than the window.
+      // It waits for the first piece at least: otherwise all would begin at once where a block is shorter than the
+      // window.
       const std::int64_t pieces = pieces_of(blocks[before].bytes, cut);
       const auto pieces_ahead = static_cast<std::int32_t>(std::clamp<std::int64_t>(cut.window, 1, pieces));
       s.after(following(brought[before], pieces, {cut.piece_bytes, pieces_ahead}));

@@ -9,7 +9,7 @@
 namespace antiphon {
 
 /// A split of `bytes` bytes into `parts` blocks of whole elements, as even as possible: the first blocks are one
-/// element longer than the last ones. Bytes that make no whole element belong to the last block.
+/// element longer than the last ones. Bytes beyond the last whole element belong to the last block.
 class Partition {
  public:
   Partition(std::int64_t bytes, std::int64_t element_bytes, int parts)

@@ -21,8 +21,8 @@ Partners rotated_partners(int rank, int size, int phase) {
 Partners exchange_partners(int rank, int size, int phase) {
   int partner = rank ^ phase;
   if (!std::has_single_bit(static_cast<unsigned>(size))) {
-    // Ranks of an odd number n meet whose sum is phase modulo n; who would meet itself meets the extra rank, if there
-    // is one.
+    // Of an odd number n of ranks, two meet if their sum is phase modulo n; a rank that would meet itself meets the
+    // extra rank, if there is one.
     const int n = size % 2 == 0 ? size - 1 : size;
     if (rank == n) {
       for (partner = 0; 2 * partner % n != phase % n;) ++partner;

@@ -7,18 +7,19 @@
 
 namespace antiphon {
 
-/// Whom a rank sends to and receives from in a phase; −1: nobody.
+/// The ranks to which a rank sends and from which it receives in a phase; −1: none.
 struct Partners {
   int to = -1;
   int from = -1;
 };
 
-/// Phase 1…size−1 of paper 1's Figure 2: to rank + phase, from rank − phase.
+/// The phases 1…size−1 of paper 1's Figure 2: to rank + phase, from rank − phase.
 Partners rotated_partners(int rank, int size, int phase);
-/// Phases in which ranks exchange in pairs: rank XOR phase for powers of two, else the round-robin tournament (circle
-/// method).
+/// Phases in which ranks exchange in pairs: with rank XOR phase for powers of two, else as in a round-robin tournament
+/// (circle method).
 Partners exchange_partners(int rank, int size, int phase);
-/// The last phase of exchange_partners: size − 1, or size when an odd number leaves somebody out in each.
+/// The last phase of exchange_partners: size − 1, or size for an odd number of ranks, since each phase then leaves one
+/// rank out.
 inline int exchange_phases(int size) { return size % 2 == 0 || size == 1 ? size - 1 : size; }
 
 /// What keeps phases apart, besides the pacing by pieces.
@@ -34,12 +35,12 @@ std::vector<OpId> add_barrier(Schedule& s, int rank, int size, std::span<const O
 /// Messages in phases, at most one in and one out a phase, in lock-step pieces: a piece leaves when the piece `window`
 /// before it has come in, across phases too. So about `window` pieces are under way to any port.
 ///
-/// Why this cannot deadlock, whatever sizes there are and although a rank knows only those of its own messages: order
-/// the pieces of all ranks by (phase, first byte within the message). A send's piece waits only for pieces that are
-/// received, and sent, by the same rank in earlier phases, or in the same phase nearer to the start (`window` ≥ 1
-/// piece); so does the posting of a receive. A token of a phase waits for receives of earlier phases, and is waited for
-/// by sends of its phase: it comes between both. So the least piece that is not transferred yet waits for nothing but
-/// its two sides, which wait for less.
+/// This cannot deadlock, whatever the sizes are and although a rank knows only those of its own messages. Order the
+/// pieces of all ranks by (phase, first byte within the message). A piece of a send waits only for pieces that the same
+/// rank receives and sends in earlier phases, or in the same phase nearer to the start (`window` ≥ 1 piece); so does
+/// the posting of a receive. A token of a phase waits for receives of earlier phases, and sends of its phase wait for
+/// it: it comes between both. So the least piece that is not transferred yet waits only for its two sides, which wait
+/// for smaller ones.
 class PhasedExchange {
  public:
   /// As the algorithm's parameters piece_bytes, window, sync and token_bytes say.
@@ -63,7 +64,7 @@ class PhasedExchange {
   Done add(const Phase& phase);
 
  private:
-  /// Receives are posted this many times further ahead than a sender may send: what arrives finds its place.
+  /// Receives are posted this many times further ahead than a sender may send, so that what arrives finds its memory.
   static constexpr std::int32_t ahead = 2;
 
   void add_barrier_between_phases();

@@ -9,7 +9,7 @@ namespace antiphon {
 
 namespace {
 
-/// Operands up to this come unasked, each into memory of its own: to ask for them takes as long as they do.
+/// Operands up to this come without being asked for, each into memory of its own: asking takes as long as they do.
 constexpr std::int64_t short_bytes = 1024;
 
 }  // namespace
@@ -21,7 +21,7 @@ Combined combine_children(Schedule& s, const std::vector<int>& children, const R
   std::vector<Range> buffers(operand.bytes <= short_bytes ? children.size()
                                                           : std::min<std::size_t>(children.size(), 2));
   for (Range& buffer : buffers) buffer = s.scratch(operand.bytes);
-  std::vector<OpId> free(buffers.size(), no_op);  // when each buffer has been read
+  std::vector<OpId> free(buffers.size(), no_op);  // the operation after which each buffer is free
   Combined done{operand};
   OpId received = no_op;
   std::size_t turn = 0;
@@ -46,7 +46,7 @@ ReducedUp reduce_up(Schedule& s, const Problem& p, const std::function<Tree(int)
       combine_children(s, in_order, operand, operand.bytes > short_bytes && tree.children.size() > 1, cut, tag);
   ReducedUp up{combined.result, pipelined(combined.ready)};
   if (tree.parent < 0) return up;
-  // A parent of several children asks one after the other.
+  // A parent with several children asks one after the other.
   const bool asked = operand.bytes > short_bytes && tree_at(tree.parent).children.size() > 1;
   const OpId granted = asked ? s.recv_token(tree.parent, {}, tag) : no_op;
   up.sent = s.send(tree.parent, up.result, {granted, up.ready}, cut, tag);

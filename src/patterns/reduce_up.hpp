@@ -14,9 +14,10 @@ struct Combined {
   OpId ready = no_op;  ///< the result is there, piece by piece
 };
 
-/// Takes the operands of `children` (ranks, in the order in which to combine them), one after the other, so that they
-/// cannot overrun a port: where `asked`, each is told to send when its turn has come. What comes is combined into where
-/// it came to and is then the left operand of the next: two buffers in turns, and no operand is ever copied.
+/// Combines this rank's operand with those of `children` (ranks, in the order in which to combine them), one after the
+/// other, so that they cannot overrun a port: where `asked`, each child gets a token when its turn comes. An operand is
+/// combined into the buffer in which it came, which is then the left operand of the next; two buffers take turns, and
+/// no operand is copied.
 Combined combine_children(Schedule& s, const std::vector<int>& children, const Range& operand, bool asked, Cut cut,
                           int tag = 0);
 

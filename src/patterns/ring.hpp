@@ -9,9 +9,8 @@
 
 namespace antiphon {
 
-/// Blocks that travel round the ring of all ranks, cut into segments that are passed on as they come in: step after
-/// step, with no gap between steps, and a latency once per segment rather than once per step. One stream into every
-/// port.
+/// The ring of all ranks. Blocks travel round it cut into segments that are passed on as they come in: step after step
+/// without a gap, with a latency per segment rather than per step. Every port receives one stream.
 struct Ring {
   int rank = 0;
   int size = 1;
@@ -23,9 +22,9 @@ struct Ring {
 };
 
 /// Every rank passes on block after block: blocks[rank] is in place after `own`, and in the end all blocks are. Empty
-/// blocks are not sent. `busy`: per block the operation of this rank that last used its memory (empty, or no_op: none).
-/// No deadlock with unequal blocks: a piece waits for pieces of earlier steps, or of its step nearer to the start.
-/// Returns per block the operation that brings it (no_op for empty ones and the rank's own).
+/// blocks are not sent. `busy`: per block, the operation of this rank that last used its memory; empty or no_op: there
+/// is none. No deadlock with unequal blocks: a piece waits for pieces of earlier steps, or of its step nearer to the
+/// start. Returns per block the operation that brings it (no_op for empty ones and the rank's own).
 std::vector<OpId> ring_allgather(Schedule& s, const Ring& ring, std::span<const Range> blocks, Dep own,
                                  std::span<const OpId> busy = {});
 
@@ -33,7 +32,7 @@ std::vector<OpId> ring_allgather(Schedule& s, const Ring& ring, std::span<const 
 struct RingOperands {
   std::span<const Range> operands;  ///< per block: this rank's operand; only read
   std::span<const Range> landing;   ///< per block: memory for the partial result; empty: scratch that is used again
-  Range result;                     ///< of block `rank`: apart from the operands, or the very operand
+  Range result;                     ///< of block `rank`: apart from the operands, or the operand itself
 };
 
 struct RingReduced {

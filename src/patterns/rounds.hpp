@@ -7,8 +7,8 @@
 
 namespace antiphon {
 
-/// Keeps operations that belong to rounds (at most one message out and one in a round) near each other: a message of
-/// round i waits for those of round i − window, so that a rank is about `window` rounds ahead of what it has received.
+/// Paces operations that belong to rounds (at most one message out and one in per round): a message of round i waits
+/// for those of round i − window, so that a rank is at most about `window` rounds ahead of what it has received.
 class RoundOrder {
  public:
   explicit RoundOrder(int window) : window_(static_cast<std::size_t>(window)) {}

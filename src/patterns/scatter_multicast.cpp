@@ -19,7 +19,8 @@ std::int64_t block_bytes(const Problem& p, int rank) {
   return p.collective == Collective::scatter ? p.bytes : p.send_bytes[static_cast<std::size_t>(rank)];
 }
 
-/// A regular scatter's root sends all of its input as it lies, its own block too; the blocks of a scatterv lie anyhow.
+/// A regular scatter's root sends all of its input as it lies, its own block too. The blocks of a scatterv may lie in
+/// any order.
 Aggregate aggregate_of(const Problem& p) {
   Aggregate all;
   for (int i = 0; i < p.size; ++i) {
@@ -29,7 +30,7 @@ Aggregate aggregate_of(const Problem& p) {
   return all;
 }
 
-/// The message at the root: where the blocks lie, if they lie one after the other, else a copy.
+/// The message at the root: the input itself where the blocks lie one after the other, else a copy.
 Range aggregated(Schedule& s, const Problem& p, const Aggregate& all, std::vector<Dep>& ready) {
   if (p.collective == Collective::scatter) return {Space::input, 0, all.bytes};
   std::int64_t begin = -1;

@@ -12,7 +12,7 @@ namespace antiphon {
 /// by piece, so that memory does not grow with the number of ranks.
 class Slots {
  public:
-  /// For `blocks` blocks. Enough slots that a full window of pieces can come in while another goes out.
+  /// For `blocks` blocks. Makes enough slots for a full window of pieces to come in while another goes out.
   Slots(Schedule& s, int blocks, std::int64_t block_bytes, Cut cut) {
     const std::int64_t window = cut.window == 0 ? 8 : cut.window;
     const std::int64_t wanted = 1 + (2 * window + pieces_of(block_bytes, cut) - 1) / pieces_of(block_bytes, cut);

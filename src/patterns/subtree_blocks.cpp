@@ -52,7 +52,7 @@ std::vector<std::pair<int, int>> SubtreeBlocks::runs_at_root(int first, int last
   return {{first, last}};
 }
 
-/// What both directions have in common.
+/// One rank's messages, up or down the tree.
 class SubtreeMessages {
  public:
   SubtreeMessages(const Problem& p, Tree tree)
@@ -66,7 +66,7 @@ class SubtreeMessages {
     else receive_subtree();
     int end = tree_.last;
     Dep next = no_op;
-    for (const int child : tree_.children) {  // the farthest first: its subtree is the last run of places
+    for (const int child : tree_.children) {  // the farthest child first: its subtree is the last run of places
       int tag = 0;
       for (const auto& [first, last] : runs(root, child, end)) {
         const OpId sent = s_.add({.kind = OpKind::send,
@@ -149,7 +149,7 @@ class SubtreeMessages {
   void gather_children(bool root) {
     arrival_.assign(static_cast<std::size_t>(p_.size), no_op);
     Dep next = no_op;
-    for (std::size_t i = tree_.children.size(); i-- > 0;) {  // the nearest first: its subtree is the smallest
+    for (std::size_t i = tree_.children.size(); i-- > 0;) {  // the nearest child first: its subtree is the smallest
       const int child = tree_.children[i];
       const int end = i == 0 ? tree_.last : tree_.children[i - 1];
       if (asked(child, end)) s_.send_token(p_.absolute(child), {next});
@@ -187,8 +187,8 @@ class SubtreeMessages {
   Tree tree_;
   Cut cut_;
   Range memory_;               ///< the blocks of the subtree, where they are not in the caller's memory
-  std::vector<Dep> have_;      ///< when all of them are there
-  std::vector<OpId> arrival_;  ///< gather: when each place's block is there
+  std::vector<Dep> have_;      ///< the operations after which all of them are there
+  std::vector<OpId> arrival_;  ///< gather: the operation that brings each place's block
 };
 
 }  // namespace

@@ -18,13 +18,14 @@ inline std::vector<int> smallest_first(const Tree& tree) { return {tree.children
 
 /// All others are children of place 0.
 Tree flat_tree(int place, int size);
-/// Two children each, halves as even as possible; a subtree is its root and then its two halves, in order of places.
+/// Two children each, with halves as even as possible; a subtree is its root and then its two halves, in order of
+/// places.
 Tree binary_tree(int place, int size);
 /// In round i = 0, 1, … every place that has heard tells radix−1 others at distances d·radix^i: ⌈log_radix size⌉
 /// rounds.
 Tree knomial_tree(int place, int size, int radix);
 /// In round i = 0, 1, … the places below radix^i, which have heard, tell radix−1 others each at distances d·radix^i:
-/// place v's parent is v without its first digit. Subtrees are no runs of places: `first` and `last` mean nothing.
+/// place v's parent is v without its first digit. Subtrees are not runs of places: `first` and `last` mean nothing.
 Tree doubling_tree(int place, int size, int radix);
 /// Level by level: a place on the level of radix^l places has the children place + i·radix^l, i = 1…radix, as in Open
 /// MPI (ompi_coll_base_topo_build_tree). `first` and `last` mean nothing.

@@ -15,7 +15,7 @@ using Pair = std::pair<int, int>;
 
 std::string text_of(const Pair& pair) { return std::to_string(pair.first) + " → " + std::to_string(pair.second); }
 
-/// Whether the parts of each message are exactly its bytes.
+/// Checks that the parts of each message are exactly its bytes.
 std::optional<std::string> check_bytes(const Phases& phases, const Pattern& pattern) {
   std::map<Pair, std::int64_t> wanted;
   for (const PatternMessage& m : pattern.messages) wanted[{m.from, m.to}] = m.bytes;

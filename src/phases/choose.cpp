@@ -7,7 +7,7 @@ namespace antiphon {
 
 namespace {
 
-/// The synchronisation that is estimated to be the quickest; the simplest of equals.
+/// Chooses the synchronisation with the shortest estimated time; of equals the simplest.
 CompiledPattern with_best_synchronisation(Phases phases, const Fabric& fabric, const LowerBound& bound) {
   CompiledPattern best{std::move(phases)};
   for (int i = 0; i < synchronisation_count; ++i) {

@@ -10,13 +10,13 @@ namespace {
 
 /// What a permission costs its receiver's port and processor.
 constexpr double permission_s = 20e-6;
-/// Ranks that nothing holds together drift apart, and a port then waits for a sender that is busy elsewhere. Measured
-/// on 16 nodes at 100 Mb/s, times what the phases would take if nobody were ever late (docs/measurements/compiled.md).
+/// Ranks that nothing holds together drift apart, and a port then waits for a sender that is busy elsewhere. These
+/// factors on the time without delays were measured on 16 nodes at 100 Mb/s (docs/measurements/compiled.md).
 constexpr double drift_of_tokens = 1.45;
 constexpr double drift_of_grants = 1.4;
 constexpr double drift_of_lockstep = 1.18;
-/// Ports that several long messages enter at a time lose packets, and TCP pays: the library's own all-to-alls take
-/// about this many times the limit (docs/measurements/ethernet-16.md).
+/// Ports that several long messages enter at a time lose packets, which TCP sends again: the library's own all-to-alls
+/// take about this many times the limit (docs/measurements/ethernet-16.md).
 constexpr double contention = 1.7;
 
 struct Time {
@@ -37,7 +37,7 @@ double uplink_seconds(const Ports& ports, const std::vector<Part>& parts) {
   return static_cast<double>(Loads(ports, pattern).most_uplink_bytes()) * ports.uplink_seconds_per_byte();
 }
 
-/// A phase as long as its longest part (paper 1: an "X bytes phase"), or as its fullest uplink.
+/// A phase takes as long as its longest part (paper 1: an "X bytes phase"), or as its fullest uplink.
 double one_phase_seconds(const PhaseOfParts& phase, const Ports& ports) {
   Time time{std::vector<double>(static_cast<std::size_t>(ports.nodes())),
             std::vector<double>(static_cast<std::size_t>(ports.nodes()))};
@@ -72,8 +72,8 @@ double seconds_of(const Part& part, bool together, const Ports& ports, const Ext
   return together ? wire_s : wire_s + extra.part_s + extra.piece_s * static_cast<double>((part.bytes - 1) / piece + 1);
 }
 
-/// Each part begins when both its ports are through with earlier phases: what tokens and grants allow. Parts that go
-/// together keep each port busy, but neither waits for the other. Calls take(part, phase, begin_s, end_s).
+/// Each part begins when both its ports are through with earlier phases, as tokens and grants allow. Parts that go
+/// together keep each port busy, but neither port waits for the other. Calls take(part, phase, begin_s, end_s).
 template <typename Take>
 double in_order_seconds(const Phases& phases, const Ports& ports, const Extra& extra, const Cut& cut, Take take) {
   Time time{std::vector<double>(static_cast<std::size_t>(ports.nodes())),
@@ -126,7 +126,7 @@ double phases_seconds(const Phases& phases, const Fabric& fabric, Synchronisatio
       const auto ignore = [](const Part&, std::size_t, double, double) {};
       const Extra extra = extra_of(synchronisation);
       const double in_order_s = std::max(bound.seconds, in_order_seconds(phases, ports, extra, cut, ignore));
-      // One sender or one receiver alone has nobody to drift away from.
+      // A single sender or receiver has no other rank to drift away from.
       return 2 * latency_s + (phases.phases.size() > 2 ? in_order_s * extra.drift : in_order_s);
     }
     case Synchronisation::barrier: break;

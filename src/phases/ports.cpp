@@ -104,7 +104,8 @@ LowerBound lower_bound(const Pattern& pattern, const Fabric& fabric) {
 }
 
 std::int64_t small_threshold(const Pattern& pattern, const Fabric& fabric) {
-  // The sizes that occur, from below, as long as all messages up to there find room in every port at the same time.
+  // Goes through the sizes from the smallest, as long as all messages up to that size fit into every port at the same
+  // time.
   constexpr std::int64_t most = 8192;
   const Ports ports(fabric, pattern.size);
   std::vector<PatternMessage> sorted = largest_first(pattern);

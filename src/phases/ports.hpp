@@ -36,7 +36,7 @@ class Ports {
   int uplink_messages_ = 0;
 };
 
-/// Bytes over every link.
+/// The bytes over every link.
 struct Loads {
   std::vector<std::int64_t> out, in, up, down;
   Loads(const Ports& ports, const Pattern& pattern);

@@ -9,7 +9,7 @@ namespace antiphon {
 
 namespace {
 
-/// Messages match in posting order within a tag; parts of one message take turns with two tags, see Writer.
+/// Messages match in posting order within a tag; parts of one message take turns with two tags (see Writer).
 constexpr int data_tag = 0;
 constexpr int permission_tag = 2;
 constexpr int barrier_tag = 3;
@@ -17,9 +17,9 @@ constexpr int together_tag = 4;
 
 /// Small messages under way at a time in each direction.
 constexpr std::int64_t together_window = 32;
-/// A receiver posts this many times more pieces than a sender may send, and a sender looks for the permissions of so
-/// many parts.
+/// A receiver posts this many times more pieces than a sender may send.
 constexpr std::int32_t ahead = 2;
+/// A sender posts the receives for the permissions of this many parts.
 constexpr std::size_t permissions_ahead = 4;
 
 /// Writes one rank's schedule, phase by phase.
@@ -51,12 +51,12 @@ class Writer {
   Schedule finish() { return std::move(s_); }
 
  private:
-  /// The parts of a message between two ranks in one direction.
+  /// The parts of a message between two ranks in one direction, so far.
   struct Parts {
     int count = 0;
     OpId last = no_op;  ///< its data
     OpId before_last = no_op;
-    OpId permission = no_op;  ///< to send the last
+    OpId permission = no_op;  ///< to send the last part
   };
 
   [[nodiscard]] bool asks_for_tokens() const {
@@ -79,8 +79,8 @@ class Writer {
     barrier_ = add_barrier(s_, p_.rank, p_.size, entry, barrier_tag);
   }
 
-  /// Permissions leave when all but a window of what came before has come in. Two parts of a message take turns with
-  /// two tags, and the third waits for the first, since posting order alone does not say which part a piece belongs to.
+  /// Permissions leave when all but a window of the parts before has come in. Parts of a message take turns with two
+  /// tags and the third waits for the first, since posting order alone does not tell to which part a piece belongs.
   void receive(const Part& part) {
     Parts& known = from_[static_cast<std::size_t>(part.from)];
     const std::int64_t start = received_.end();

@@ -28,9 +28,9 @@ class Encoding {
   /// What became of an operation of the plain schedule.
   struct Now {
     OpId message = no_op;  ///< the operation itself
-    OpId data =
-        no_op;       ///< a recv: the decode, after which the data are there. A send: the operation that reads its range
-    Range frames{};  ///< where its frames are
+    OpId data = no_op;     ///< of a receive, the decode after which the data are there; of a send, the operation that
+                           ///< reads its range
+    Range frames{};        ///< its encoded data
   };
 
   void keep(OpId id) { now_[id].message = now_[id].data = out_.add(plain_.ops()[id], deps_of(id, no_op)); }
@@ -43,7 +43,7 @@ class Encoding {
     op.cut = encoded_cut(cut);
     op.encoded = true;
     now_[id].message = out_.add(op, deps_of(id, no_op));
-    // The memory must be free for the decode, too: it waits for all that the receive waited for.
+    // The memory must also be free for the decode, so it waits for all that the receive waits for.
     std::vector<Dep> deps = deps_of(id, no_op);
     deps.push_back(pipelined(now_[id].message));
     now_[id].data =
@@ -69,7 +69,7 @@ class Encoding {
     now_[id].message = out_.add(op, deps);
   }
 
-  /// The receive whose very data this send passes on, or none.
+  /// The receive of exactly the data that this send passes on, or none.
   [[nodiscard]] OpId passed_on(OpId id) const {
     const Op& op = plain_.ops()[id];
     for (const Dep& dep : plain_.deps(op)) {
@@ -83,7 +83,7 @@ class Encoding {
     return no_op;
   }
 
-  /// Encodes what the send reads, unless that was done for an earlier send and the data are still the same.
+  /// Encodes what the send reads, unless an earlier send did so and the data are still the same.
   OpId encode(OpId id) {
     const Op& op = plain_.ops()[id];
     for (OpId earlier = 0; earlier < id; ++earlier) {
@@ -126,7 +126,7 @@ class Encoding {
                       : plain_.ops()[dep.op].kind == OpKind::recv ? before.data
                                                                   : before.message,
                       dep.lag});
-      // A send that passes frames on no longer reads the data: who waited for the send to have read them waits for the
+      // A send that passes frames on does not read the data: what waits for the send to have read them waits for the
       // decode.
       const bool sends = plain_.ops()[dep.op].kind == OpKind::send || plain_.ops()[dep.op].kind == OpKind::multicast;
       if (sends && before.data != no_op && before.data != before.message) deps.push_back({before.data, dep.lag});

@@ -6,10 +6,10 @@
 namespace antiphon {
 
 /// The same schedule with its messages of at least `least_bytes` encoded: what a rank sends of its own is encoded once,
-/// piece by piece, just before it leaves; what it only passes on travels as it came; what it receives is decoded into
-/// its place. So every algorithm has a compressed form, reductions too (they decode, combine, and encode the result).
+/// piece by piece, just before it leaves; what it only passes on travels as it came; what it receives is decoded to its
+/// place. So every algorithm has a compressed form, reductions too (they decode, combine, and encode the result).
 ///
-/// Both sides of a message make the same of it, since they know its length and how it is cut. Shorter messages, and
+/// Both sides of a message decide alike, since both know its length and its cut. Shorter messages, and
 /// tokens, stay as they are. `in_place`: input and output may be the same memory (Problem::in_place).
 Schedule encoded(const Schedule& plain, std::int64_t least_bytes, bool in_place);
 

@@ -37,7 +37,7 @@ class World {
     }
   }
 
-  /// One call of all ranks. `in_step`: which of them; `hurry`: who may lose patience at any time, not only where
+  /// One call of all ranks. `in_step`: which of them; `hurry`: which may lose patience at any time, not only where
   /// nothing moves.
   void run(const std::vector<std::vector<ExchangeStep>>& advice, const std::vector<bool>& in_step, bool hurry) {
     for (int r = 0; r < size_; ++r) {
@@ -66,7 +66,7 @@ class World {
     }
   }
 
-  /// How often nothing moved before somebody lost patience.
+  /// How often nothing moved before a rank lost patience.
   [[nodiscard]] int stalls() const { return stalls_; }
 
  private:

@@ -49,12 +49,12 @@ int source_place(const Groups& groups, int n, int place, int distance) {
   return groups.paired() ? place ^ distance : (place + distance) % n;
 }
 
-/// Paper 4, §3.1: C groups. First every rank sends its block to its peer in each other group; then in each of log2(P/C)
-/// steps what it has of its own group to its pair and to the peers of its pair in the other groups, so C messages are
-/// under way in each direction. Groups of one power of two exchange in pairs; any other P has groups that differ by at
-/// most one rank, in which blocks go round as in the Bruck algorithm (a rank beyond a shorter group follows that
-/// group's first place). Cost: log2(P/C) (L + C·o) + (P−1) g(m). For networks and switches that carry several streams a
-/// port at once.
+/// Paper 4, §3.1, with C groups. First every rank sends its block to its peer in each other group. Then, in each of
+/// log2(P/C) steps, it sends what it has of its own group to its pair and to the peers of its pair in the other groups,
+/// so that C messages are under way in each direction. Groups of one power of two exchange in pairs; any other P has
+/// groups that differ by at most one rank, in which blocks go round as in the Bruck algorithm (a rank beyond a shorter
+/// group follows that group's first place). Cost: log2(P/C) (L + C·o) + (P−1) g(m). For networks and switches that
+/// carry several streams per port at once.
 Schedule build(const Problem& p) {
   Schedule s;
   const Groups groups(p.size, static_cast<int>(std::min<std::int64_t>(p.parameter("concurrency"), p.size)));
@@ -65,7 +65,7 @@ Schedule build(const Problem& p) {
   for (int distance = 0; distance < groups.size(0); distance = distance == 0 ? 1 : 2 * distance) {
     std::vector<OpId> arriving;
     for (int turn = 0; turn < groups.count(); ++turn) {
-      // Each rank begins with its own group, and goes round from there: not all at the same group at first.
+      // Each rank begins with its own group and goes round from there, so that not all begin with the same group.
       const int source_group = (mine + groups.count() - turn) % groups.count();
       const int target_group = (mine + turn) % groups.count();
       std::vector<OpId> received;

@@ -19,7 +19,7 @@ constexpr int down_tag = 1;
 
 Tree tree_up(const Problem& p, int rank) { return knomial_tree(rank, p.size, static_cast<int>(p.parameter("radix"))); }
 
-/// What goes down is longer than most of what goes up, so that fewer of its messages should leave by one port.
+/// What goes down is longer than most of what goes up, so fewer of its messages should leave by one port.
 Tree tree_down(const Problem& p, int rank) {
   const auto radix = static_cast<int>(p.parameter("down_radix"));
   return radix < 2 ? tree_up(p, rank) : knomial_tree(rank, p.size, radix);
@@ -27,8 +27,8 @@ Tree tree_down(const Problem& p, int rank) {
 
 /// Blocks are gathered up a k-nomial tree to rank 0, and all of them go down another or the same: 2 (P−1) messages
 /// instead of P log2 P, but twice the rounds. Subtrees are runs of ranks, so that what goes up lies together in the
-/// output. Cost (pLogP), radix 2: 2 log2 P · L + g(m) + … + g(m P/2) + log2 P · g(P m). A few bytes, where messages
-/// cost more than rounds: many ranks on few cores.
+/// output. Cost (pLogP), radix 2: 2 log2 P · L + g(m) + … + g(m P/2) + log2 P · g(P m). Good for a few bytes where
+/// messages cost more than rounds: many ranks on few cores.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);

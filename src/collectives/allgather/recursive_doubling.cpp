@@ -14,8 +14,8 @@ constexpr Parameter parameters[] = {
     {"window", 2, 1, 1024, "pieces ahead of what comes in"},
 };
 
-/// Step i: exchange all that both have with rank XOR 2^i (paper 4's pairwise exchange). Messages are runs of the
-/// output. Cost (pLogP): log2 P · L + (P−1) g(m). Powers of two only: `bruck` does as well for any other P.
+/// In step i, a rank exchanges all that it has with rank XOR 2^i (paper 4's pairwise exchange). Messages are runs of
+/// the output. Cost (pLogP): log2 P · L + (P−1) g(m). For powers of two only; `bruck` is as good for any other P.
 Schedule build(const Problem& p) {
   Schedule s;
   GatheredBlocks blocks(s, p, cut_of(p, "piece_bytes"));

@@ -17,7 +17,7 @@ constexpr Parameter parameters[] = {
 };
 
 /// The strides of the parts' rings: +1 (pair), −1 (co-pair), then other pairs ±u that have no divisor in common with P,
-/// so that each ring visits all ranks. Few such u: strides are used again.
+/// so that each ring visits all ranks. Where there are too few such u, strides are used again.
 std::vector<int> strides(int size, int count) {
   std::vector<int> found;
   for (int u = 1; u == 1 || 2 * u < size; ++u) {
@@ -58,7 +58,7 @@ void gather_part(Schedule& s, const Problem& p, const Partition& parts, int part
 /// opposite direction, each doubling what ranks have of it. Here parts travel in scratch, where what a rank has of one
 /// lies in one run, so a step is one message per part for any P; and there may be more than two parts, on rings of
 /// other strides. Cost: log2 P (L + C·o) + (P−1) g(m), and a copy of all blocks. For networks that carry several
-/// streams a port at once.
+/// streams per port at once.
 Schedule build(const Problem& p) {
   Schedule s;
   const auto count = static_cast<int>(p.parameter("concurrency"));

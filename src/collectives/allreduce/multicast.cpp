@@ -19,13 +19,13 @@ constexpr int up_tag = 0;
 constexpr int down_tag = 1;
 
 /// Segments are reduced up a k-nomial tree to rank 0, which multicasts each as it is done. Cost (pLogP), k segments of
-/// s bytes, radix 2: log2 P (L + g(s)) + (k−1) log2 P·g(s) up, g(s) + L down: half of what `reduce_bcast` does. Short
-/// vectors; any operation.
+/// s bytes, radix 2: log2 P (L + g(s)) + (k−1) log2 P·g(s) up, g(s) + L down: half of what `reduce_bcast` does. Good
+/// for short vectors; any operation.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
   const auto tree_at = [&](int rank) { return run_tree(rank, p.size, static_cast<int>(p.parameter("radix"))); };
-  const int group = everybody(s, p);
+  const int group = group_of_all(s, p);
   const ReducedUp up = reduce_up(s, p, tree_at, p.whole_input(), cut, up_tag);
   if (p.rank == 0) {
     s.multicast(group, up.result, {up.ready}, cut, down_tag);

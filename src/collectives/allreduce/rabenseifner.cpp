@@ -17,7 +17,8 @@ constexpr Parameter parameters[] = {
 
 constexpr int gather_tag = 1;
 
-/// The way of the halving backwards: each partner gives back the reduced half. Returns the last things that came in.
+/// Goes the way of the halving backwards: each partner gives back the reduced half. Returns the operations that bring
+/// the whole vector.
 std::vector<OpId> double_back(Schedule& s, const Problem& p, const Halved& halved, const Cut& cut) {
   std::vector<OpId> have{s.copy(halved.kept.where,
                                 p.whole_output().sub(halved.kept_range.offset_bytes, halved.kept_range.bytes),

@@ -12,10 +12,10 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "pieces ahead of what comes in"},
 };
 
-/// Step i: exchange partial results with the rank 2^i places away and combine them; pieces of a step follow those of
-/// the one before. Beyond a power of two, pairs of neighbours act as one (two more messages). Partners stand for
-/// neighbouring runs of ranks, so operations need not commute. Cost (pLogP): log2 P (L + g(m)), for P beyond a power of
-/// two 2 (L + g(m)) more.
+/// In step i, a rank exchanges partial results with the rank 2^i places away and combines both; pieces of a step follow
+/// those of the one before. Beyond a power of two, pairs of neighbours act as one (two more messages). Partners stand
+/// for neighbouring runs of ranks, so operations need not commute. Cost (pLogP): log2 P (L + g(m)), for P beyond a
+/// power of two 2 (L + g(m)) more.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p, "piece_bytes");

@@ -19,11 +19,11 @@ constexpr int down_tag = 1;
 
 Tree tree_at(const Problem& p, int rank) { return run_tree(rank, p.size, static_cast<int>(p.parameter("radix"))); }
 
-/// Segments are reduced up a tree to rank 0 and go down the same tree as they are done: both directions of the links at
-/// once. Subtrees are runs of ranks and are combined in order, so any operation will do. One child at a time sends to a
-/// port. Cost (pLogP), k segments of s bytes: radix 2: 2 log2 P (L + g(s)) + (k−1) log2 P·g(s); chain: 2 (P−1)(L +
-/// g(s)) + (k−1) g(s), which moves each byte over each link but once in each direction. Short vectors, or long ones
-/// (chain) of ordered operations.
+/// Segments are reduced up a tree to rank 0, and each goes down the same tree as soon as it is done, so that links are
+/// used in both directions at once. Subtrees are runs of ranks and are combined in order, so any operation will do. One
+/// child at a time sends to a port. Cost (pLogP), k segments of s bytes: radix 2: 2 log2 P (L + g(s)) + (k−1) log2
+/// P·g(s); chain: 2 (P−1)(L + g(s)) + (k−1) g(s), which moves each byte over each link only once in each direction.
+/// Good for short vectors, or (chain) for long ones of ordered operations.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);

@@ -13,9 +13,10 @@ constexpr Parameter parameters[] = {
 };
 
 /// The vector is cut into P blocks, each reduced on its way round the ring, and each goes round once more with the
-/// result. A step moves m/P only, so its latency must not count: segments are reduced and passed on as they come, and
-/// steps follow each other without a gap. Cost (pLogP): 2 (P−1)/P·g(m) + (P−1)·2 (L + g(segment)) when blocks are one
-/// segment long, without the L when they are several. One stream a port. Long vectors; needs a commutative operation.
+/// result. A step moves only m/P, so its latency must not count: segments are reduced and passed on as they come in,
+/// and steps follow each other without a gap. Cost (pLogP): 2 (P−1)/P·g(m) + (P−1)·2 (L + g(segment)) when blocks are
+/// one segment long, without the L when they are several. Each port carries one stream. Good for long vectors; needs a
+/// commutative operation.
 Schedule build(const Problem& p) {
   Schedule s;
   const Ring ring{p.rank, p.size, cut_of(p)};

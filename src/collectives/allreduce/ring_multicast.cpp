@@ -16,8 +16,8 @@ constexpr Parameter parameters[] = {
 
 /// The vector is cut into P blocks, each reduced on its way round the ring, and then multicast by the rank where it is
 /// complete. Cost (pLogP): (P−1)/P·g(m) + (P−1)(L + g(segment)) as `ring`'s first half, and m once over every link, but
-/// without the latencies of a second round; an uplink carries each block once. Long vectors; needs a commutative
-/// operation.
+/// without the latencies of a second round; an uplink carries each block once. Good for long vectors; needs a
+/// commutative operation.
 Schedule build(const Problem& p) {
   Schedule s;
   const Ring ring{p.rank, p.size, cut_of(p)};

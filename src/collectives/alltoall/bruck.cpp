@@ -11,7 +11,7 @@ constexpr Parameter parameters[] = {
     {"radix", 2, 2, 16, "blocks travel in digits of this base; radix−1 messages a round"},
 };
 
-/// Blocks in scratch by the distance they still have to go when the call begins: place j for the rank j further on.
+/// Blocks in scratch, by the distance they have to go: place j holds the one for the rank j further on.
 class Bruck {
  public:
   Bruck(Schedule& s, const Problem& p) : s_(s), p_(p), places_(s.scratch(p.bytes * p.size)) {
@@ -34,8 +34,8 @@ class Bruck {
     const OpId received = s_.recv((p_.rank - shift + p_.size) % p_.size, in);
     s_.send((p_.rank + shift) % p_.size, out);
     for (const Dep& dep : packed) s_.after(dep);
-    // Unpacking writes what packing read; many copies are joined into one, not to have the square of their number of
-    // dependencies.
+    // Unpacking writes what packing read, so it waits for it. A copy of nothing joins many copies, since the number of
+    // dependencies would otherwise be the square of theirs.
     if (packed.size() > 8) {
       const OpId all = s_.copy({}, {});
       for (const Dep& dep : packed) s_.after(dep);
@@ -47,7 +47,7 @@ class Bruck {
     for (const Dep& dep : unpacked) arriving_.push_back(dep.op);
   }
 
-  /// The next round packs what this one has brought. A copy of nothing joins many operations into one.
+  /// Lets the next round pack what this one has brought. A copy of nothing joins many operations into one.
   void end_round() {
     arrived_.insert(arrived_.end(), arriving_.begin(), arriving_.end());
     arriving_.clear();
@@ -56,7 +56,7 @@ class Bruck {
     arrived_ = {all};
   }
 
-  /// Place j has come from rank − j.
+  /// Copies to the output: place j has come from rank − j.
   void finish() {
     for (int j = 0; j < p_.size; ++j) {
       s_.copy(blocks(j, 1), p_.output_block((p_.rank - j + p_.size) % p_.size));
@@ -103,7 +103,7 @@ class Bruck {
 
 /// A block for the rank j further on travels the digits of j in base `radix`, with all others that have the same digit
 /// there: ⌈log_radix P⌉ rounds of radix−1 messages instead of P−1 messages, for log_radix P times the bytes. Cost
-/// (pLogP): log_radix P · (L + (radix−1)·g(m·P/radix)). Short blocks. J. Bruck et al., 1997.
+/// (pLogP): log_radix P · (L + (radix−1)·g(m·P/radix)). Good for short blocks. J. Bruck et al., 1997.
 Schedule build(const Problem& p) {
   Schedule s;
   Bruck bruck(s, p);

@@ -20,7 +20,7 @@ Schedule build(const Problem& p) {
   for (int distance = 1; distance < p.size; distance *= 2) {
     const Range out = s.scratch(p.size / 2 * p.bytes);
     const Range in = s.scratch(p.size / 2 * p.bytes);
-    // What crosses are runs of `distance` places.
+    // The blocks that cross are runs of `distance` places.
     const std::int64_t run_bytes = distance * p.bytes;
     const auto slot = [&](const Range& range, int run) { return range.sub(run * run_bytes, run_bytes); };
     const auto places_of = [&](int run) { return places.sub((2 * run + 1) * run_bytes, run_bytes); };

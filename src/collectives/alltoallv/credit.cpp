@@ -21,11 +21,11 @@ bool consistent(const Problem& p) {
          p.parameter("sender_bytes") <= p.parameter("credit_bytes");
 }
 
-/// Receivers grant long blocks in bytes, to whomever has room, and senders serve any grant they hold
-/// (antiphon/credit.hpp: over MPI that protocol runs, with what is known of the whole pattern as the order of grants).
-/// What is built here is the protocol with a fixed order, for drawing and costing: credit_bytes / sender_bytes senders
-/// at a time. Cost: the bytes into the busiest port, and one small packet per piece; good for any sizes, best for
-/// irregular ones.
+/// Receivers grant long blocks in bytes, to any sender whose credit is not used up, and senders serve any grant that
+/// they hold. Over MPI the protocol of antiphon/credit.hpp runs, with what is known of the whole pattern as the order
+/// of grants. The schedule built here is that protocol with a fixed order, for drawing and costing: credit_bytes /
+/// sender_bytes senders at a time. Cost: the bytes into the busiest port, and one small packet per piece; good for any
+/// sizes, best for irregular ones.
 Schedule build(const Problem& p) {
   const std::int64_t piece_bytes = p.parameter("piece_bytes");
   const std::int64_t sender_bytes = p.parameter("sender_bytes");

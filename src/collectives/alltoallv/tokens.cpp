@@ -13,9 +13,9 @@ constexpr Parameter parameters[] = {
     {"senders", 2, 1, 64, "senders of long blocks that a receiver lets send at a time"},
 };
 
-/// Receivers grant long blocks piece by piece, in a fixed order: granted_exchange() says how, and why it ends.
-/// Cost: the bytes into the busiest port plus a latency per lane, and one small packet per piece; good for skewed and
-/// irregular sizes, where senders cannot know who else sends to the same port.
+/// Receivers grant long blocks piece by piece, in a fixed order: granted_exchange() says how, and why no rank waits for
+/// ever. Cost: the bytes into the busiest port plus a latency per lane, and one small packet per piece; good for skewed
+/// and irregular sizes, where a sender cannot know which others send to the same port.
 Schedule build(const Problem& p) {
   const Cut cut = cut_of(p, "piece_bytes");
   return granted_exchange(p, {cut, p.parameter("senders"), cut.piece_bytes});

@@ -6,7 +6,7 @@ namespace antiphon::barrier_algorithms {
 
 namespace {
 
-/// ⌈log2 P⌉ rounds; in round i a token goes to rank + 2^i and one comes from rank − 2^i. Cost (pLogP): ⌈log2 P⌉ (L +
+/// In each of ⌈log2 P⌉ rounds i, a token goes to rank + 2^i and one comes from rank − 2^i. Cost (pLogP): ⌈log2 P⌉ (L +
 /// g(0)).
 Schedule build(const Problem& p) {
   Schedule s;

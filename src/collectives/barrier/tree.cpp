@@ -12,7 +12,8 @@ constexpr Parameter parameters[] = {
 };
 
 /// Tokens go up a k-nomial tree to rank 0 and down again: 2 (P−1) messages instead of P ⌈log2 P⌉, but twice the rounds.
-/// Cost (pLogP): 2 ⌈log_radix P⌉ (L + (radix−1) g(0)). Where messages cost more than rounds: many ranks on few cores.
+/// Cost (pLogP): 2 ⌈log_radix P⌉ (L + (radix−1) g(0)). Good where messages cost more than rounds: many ranks on few
+/// cores.
 Schedule build(const Problem& p) {
   Schedule s;
   const Tree tree = knomial_tree(p.rank, p.size, static_cast<int>(p.parameter("radix")));

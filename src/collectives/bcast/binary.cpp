@@ -12,7 +12,7 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way to one rank"},
 };
 
-/// A balanced binary tree, in segments that go to both children in turns. Cost (pLogP) for k segments of s bytes:
+/// Segments go down a balanced binary tree, to both children in turns. Cost (pLogP) for k segments of s bytes:
 /// ⌈log2 P⌉ (L + 2 g(s)) + (k−1) 2 g(s) (paper 5, Table 1): half of the wire's rate, at a latency of log P.
 Schedule build(const Problem& p) {
   Schedule s;

@@ -12,9 +12,9 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way to one rank"},
 };
 
-/// In round i every rank that has the message sends it on, to the largest subtree first, all of it before the next
-/// child gets any: so that who is served first passes it on first. Cost (pLogP): ⌈log2 P⌉ (L + g(m)) (paper 5, Table
-/// 1).
+/// In round i every rank that has the message sends it on, to the largest subtree first. Each child gets all of it
+/// before the next one gets any, so that the first one can pass it on early. Cost (pLogP): ⌈log2 P⌉ (L + g(m)) (paper
+/// 5, Table 1).
 Schedule build(const Problem& p) {
   Schedule s;
   broadcast_down(s, p, binomial_tree(p.relative(p.rank), p.size), p.whole_output(), cut_of(p),

@@ -12,8 +12,9 @@ constexpr Parameter parameters[] = {
     {"window", 2, 1, 64, "rounds that a rank may be ahead of what it has received"},
 };
 
-/// n blocks in the optimal n − 1 + ⌈log2 P⌉ rounds, for any number of ranks: one block in and one out a round (Träff,
-/// see patterns/circulant.hpp). Cost (pLogP): (n − 1 + ⌈log2 P⌉) (L + g(m/n)): the chain's rate with a tree's latency.
+/// Moves n blocks in the optimal n − 1 + ⌈log2 P⌉ rounds, for any number of ranks: one block in and one out per round
+/// (Träff, see patterns/circulant.hpp). Cost (pLogP): (n − 1 + ⌈log2 P⌉) (L + g(m/n)): the chain's rate with a tree's
+/// latency.
 Schedule build(const Problem& p) {
   Schedule s;
   const Partition blocks = circulant_blocks(p);

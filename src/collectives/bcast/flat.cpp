@@ -13,7 +13,7 @@ constexpr Parameter parameters[] = {
 };
 
 /// The root sends to all others, one after the other rather than in turns: the last one has the message equally late,
-/// all others earlier. Cost (pLogP): (P−1) g(m) + L (paper 5, Table 1). A few ranks and short messages.
+/// all others earlier. Cost (pLogP): (P−1) g(m) + L (paper 5, Table 1). Good for a few ranks and short messages.
 Schedule build(const Problem& p) {
   Schedule s;
   broadcast_down(s, p, flat_tree(p.relative(p.rank), p.size), p.whole_output(), cut_of(p), Serve::one_after_another);

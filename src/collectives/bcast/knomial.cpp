@@ -14,10 +14,10 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way to one rank"},
 };
 
-/// A k-nomial tree, in either of its two orders: with shrinking distances, a subtree is a run of ranks (as MPICH's
-/// binomial and Open MPI's k-nomial broadcast), with doubling ones the root's first partner is its neighbour (as Open
-/// MPI's binomial one). Both are the same on a switch, but not where neighbours share a node. Cost (pLogP): ⌈log_radix
-/// P⌉ (radix−1) g(m) + L.
+/// The message goes down a k-nomial tree in either of its two orders. With shrinking distances, a subtree is a run of
+/// ranks (as in MPICH's binomial and Open MPI's k-nomial broadcast); with doubling ones, the root's first partner is
+/// its neighbour (as in Open MPI's binomial one). Both are the same on a switch, but not where neighbours share a node.
+/// Cost (pLogP): ⌈log_radix P⌉ (radix−1) g(m) + L.
 Schedule build(const Problem& p) {
   Schedule s;
   const int place = p.relative(p.rank);

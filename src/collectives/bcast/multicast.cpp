@@ -12,12 +12,12 @@ constexpr Parameter parameters[] = {
     {"window", 2, 1, 64, "messages under way"},
 };
 
-/// The root sends one message to all (paper 1, §4.1). Cost: os(m) + g(m) + L + or(m), whatever P; the acknowledgements
-/// that come back along a tree keep only the root in the call, for about log P·L. Needs multicast on the wire; without,
-/// it is `flat` in turns.
+/// The root sends one message to all (paper 1, §4.1). Cost: os(m) + g(m) + L + or(m) for any P; the acknowledgements
+/// that come back along a tree keep only the root in the call, for about log P·L. Needs multicast on the wire; without
+/// it, this is `flat` in turns.
 Schedule build(const Problem& p) {
   Schedule s;
-  multicast_from(s, p, everybody(s, p), p.root, p.whole_output(), no_op, multicast_cut(p));
+  multicast_from(s, p, group_of_all(s, p), p.root, p.whole_output(), no_op, multicast_cut(p));
   return s;
 }
 

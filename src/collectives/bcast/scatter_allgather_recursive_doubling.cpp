@@ -28,9 +28,9 @@ Step step_of(const Tree& tree, int core, int distance) {
 }
 
 /// A binomial scatter of blocks, then an allgather by recursive doubling in which no rank is sent what it has from the
-/// scatter (van de Geijn; Thakur et al., "Optimization of collective communication operations in MPICH", 2005). Runs on
-/// the largest power of two of ranks; each of the others is the shadow of one of these, which passes on what it gets.
-/// Cost (pLogP): 2 ⌈log2 P⌉ L + 2 m/B, and up to m/B more where P is not a power of two. Medium messages.
+/// scatter (van de Geijn; Thakur et al., "Optimization of collective communication operations in MPICH", 2005). It runs
+/// on the largest power of two of ranks; each other rank is the shadow of one of these, which passes on what it gets.
+/// Cost (pLogP): 2 ⌈log2 P⌉ L + 2 m/B, and up to m/B more where P is not a power of two. Good for medium messages.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);

@@ -12,7 +12,7 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way to the next rank"},
 };
 
-/// The blocks travel round the ring, except to those who had them from the scatter.
+/// The blocks travel round the ring, except to ranks that had them from the scatter.
 void ring(Schedule& s, const Problem& p, const Partition& blocks, const Tree& tree, OpId have, Cut cut) {
   const int place = tree.first;
   const int next = (place + 1) % p.size;
@@ -20,8 +20,8 @@ void ring(Schedule& s, const Problem& p, const Partition& blocks, const Tree& tr
   const auto place_of = [&](int i) { return (i % p.size + p.size) % p.size; };
   const auto has = [](const Tree& t, int i) { return i >= t.first && i < t.last; };
   OpId sent = no_op;
-  OpId arrived = no_op;               // what came in the last step
-  OpId same_tag[2] = {no_op, no_op};  // two steps' receives are posted at a time: their tags differ
+  OpId arrived = no_op;               // the receive of the step before
+  OpId same_tag[2] = {no_op, no_op};  // two steps' receives are posted at a time, so their tags differ
   for (int step = 1; step < p.size; ++step) {
     const int tag = 1 + step % 2;
     const int goes = place_of(place - step + 1);
@@ -42,8 +42,8 @@ void ring(Schedule& s, const Problem& p, const Partition& blocks, const Tree& tr
 
 /// A binomial scatter of blocks of m/P, then a ring in which every rank passes on block after block (van de Geijn; as
 /// in MPICH, without the blocks that a rank has from the scatter: Zhou et al., "A bandwidth-saving optimization for MPI
-/// broadcast collective operation", 2015). Cost (pLogP): ⌈log2 P⌉ L + (P−1) (L + g(m/P)) + m/B. Long messages; the
-/// chain is better where its pipeline fills.
+/// broadcast collective operation", 2015). Cost (pLogP): ⌈log2 P⌉ L + (P−1) (L + g(m/P)) + m/B. Good for long messages;
+/// the chain is better where its pipeline fills.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);

@@ -11,9 +11,9 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way to one rank"},
 };
 
-/// As scan's: every rank sends the result over its last 2^i ranks, itself among them, to rank + 2^i; what comes is put
-/// before that, and before the result without the own operand, which is the output. Ordered. Cost (pLogP): ⌈log2 P⌉ (L
-/// + g(m)). Short messages.
+/// As scan's: every rank sends the result over its last 2^i ranks, itself among them, to rank + 2^i. What comes is put
+/// before that, and before the result without this rank's operand, which is the output. Operations need not commute.
+/// Cost (pLogP): ⌈log2 P⌉ (L + g(m)). Good for short messages.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
@@ -31,7 +31,7 @@ Schedule build(const Problem& p) {
     OpId sent = no_op;
     if (p.rank + distance < p.size) sent = s.send(p.rank + distance, inclusive, {pipelined(have)}, cut);
     if (p.rank < distance) continue;
-    const bool first = result == no_op;  // the first to come is the result so far; in place, it overwrites the operand
+    const bool first = result == no_op;  // what comes first is the result so far; in place, it overwrites the operand
     const Range before = first ? p.whole_output() : buffers[turn];
     const OpId received = s.recv(p.rank - distance, before, {first ? pipelined(have) : pipelined(free[turn])}, cut);
     have = s.reduce(before, inclusive, {pipelined(received), pipelined(sent), pipelined(have)}, cut);

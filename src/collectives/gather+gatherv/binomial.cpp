@@ -13,8 +13,8 @@ constexpr Parameter parameters[] = {
 };
 
 /// Up a binomial tree: a rank collects the blocks of its subtree and passes them on in one message.
-/// Cost (pLogP): ⌈log2 P⌉ L + g(m) + g(2 m) + … + g(m P/2) (paper 5's binomial gather). Short blocks, any number of
-/// ranks.
+/// Cost (pLogP): ⌈log2 P⌉ L + g(m) + g(2 m) + … + g(m P/2) (paper 5's binomial gather). Good for short blocks and any
+/// number of ranks.
 Schedule build(const Problem& p) { return gather_subtrees(p, binomial_tree(p.relative(p.rank), p.size)); }
 
 }  // namespace

@@ -14,7 +14,7 @@ constexpr Parameter parameters[] = {
     {"eager_bytes", 1024, 0, 1 << 30, "blocks up to this are sent without being asked for"},
 };
 
-/// Short blocks come unasked; the root posts this many receives of them ahead.
+/// Short blocks come without being asked for; the root posts this many receives of them ahead.
 constexpr std::int64_t eager_ahead = 32;
 
 void gather_at_root(Schedule& s, const Problem& p, Cut cut) {
@@ -37,7 +37,7 @@ void gather_at_root(Schedule& s, const Problem& p, Cut cut) {
 }
 
 /// The root asks a few ranks at a time for their blocks, so that they cannot overrun its port; short blocks come
-/// unasked. Cost (pLogP): (P−1) g(m) + L, and another L to ask (paper 5's flat gather, with grants).
+/// without being asked for. Cost (pLogP): (P−1) g(m) + L, and another L to ask (paper 5's flat gather, with grants).
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p, "piece_bytes");

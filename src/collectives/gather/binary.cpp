@@ -13,8 +13,8 @@ constexpr Parameter parameters[] = {
 };
 
 /// Up a binary tree: a rank collects the blocks of its two halves and passes them on in one message. No rank hears from
-/// more than two, so calls back to back follow each other more closely than up a binomial tree, and alone take about as
-/// long. Cost (pLogP): ⌈log2 P⌉ (L + 2 g(0)) + g(m) + g(2 m) + … + g(m P/2). A few bytes.
+/// more than two, so calls back to back follow each other more closely than up a binomial tree, and a single call takes
+/// about as long. Cost (pLogP): ⌈log2 P⌉ (L + 2 g(0)) + g(m) + g(2 m) + … + g(m P/2). Good for a few bytes.
 Schedule build(const Problem& p) { return gather_subtrees(p, binary_tree(p.relative(p.rank), p.size)); }
 
 }  // namespace

@@ -13,8 +13,9 @@ constexpr Parameter parameters[] = {
 };
 
 /// Every rank sends its own block towards the root first, then passes on what comes from behind, segment by segment:
-/// one stream into each port, which never stops until the last block is through. What is passed on needs a few blocks
-/// of memory. Cost (pLogP): (P−1) g(m), with a latency per block and not per rank, for long blocks the wire's limit.
+/// each port takes in one stream, which does not stop until the last block is through. Passing on needs memory for a
+/// few blocks. Cost (pLogP): (P−1) g(m), with a latency per block and not per rank; for long blocks this is the wire's
+/// limit.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);

@@ -14,10 +14,10 @@ constexpr Parameter parameters[] = {
     {"eager_bytes", 4096, 0, 1 << 30, "messages up to this are sent without being asked for"},
 };
 
-/// Every rank combines its operand with the results of its subtrees, the smallest (done first) first, and passes the
-/// result on segment by segment. Longer messages are asked for, one subtree after the other, so that they cannot
-/// overrun a port. Ordered operations: the tree is rooted at rank 0, which passes the result to the root. Cost (pLogP):
-/// ⌈log2 P⌉ (L + g(m)) (paper 5, Table 2). Short messages, any number of ranks.
+/// Every rank combines its operand with the results of its subtrees, the smallest first since it is done first, and
+/// passes the result on segment by segment. Longer messages are asked for, one subtree after the other, so that they
+/// cannot overrun a port. Ordered operations: the tree is rooted at rank 0, which passes the result to the root. Cost
+/// (pLogP): ⌈log2 P⌉ (L + g(m)) (paper 5, Table 2). Good for short messages and any number of ranks.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);

@@ -11,11 +11,11 @@ constexpr Parameter parameters[] = {
     {"window", 8, 1, 1024, "segments under way to the next rank"},
 };
 
-/// The last place begins; every other combines its own operand (left) with what comes from behind (right), segment by
-/// segment, and passes the result on towards place 0, the root. Combining into what was received needs no copy of the
-/// operand. Ordered operations need places in rank order: then rank 0 ends the chain, and passes the result to the root
-/// if that is another. Cost (pLogP), k segments of s bytes: (P−1) (L + g(s)) + (k−1) g(s): the wire's rate for long
-/// messages.
+/// The last place begins. Every other place combines its own operand (left) with what comes from behind (right),
+/// segment by segment, and passes the result on towards place 0, the root. Combining into what was received needs no
+/// copy of the operand. Ordered operations need places in rank order: then rank 0 ends the chain, and passes the result
+/// to the root if that is another rank. Cost (pLogP), k segments of s bytes: (P−1) (L + g(s)) + (k−1) g(s): the wire's
+/// rate for long messages.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);

@@ -12,7 +12,7 @@ constexpr Parameter parameters[] = {
     {"window", 2, 1, 64, "rounds that a rank may be ahead of what it has received"},
 };
 
-/// Partial results of one rank, block by block.
+/// The partial results of one rank, block by block.
 class Partial {
  public:
   Partial(Schedule& s, const Problem& p, const Partition& blocks, Cut cut)
@@ -26,7 +26,7 @@ class Partial {
   }
 
   [[nodiscard]] bool has_result(int block) const { return last_[static_cast<std::size_t>(block)] != no_op; }
-  /// What this rank has of the block now, and when.
+  /// What this rank has of the block so far, and the operation after which it is there.
   [[nodiscard]] Range range(int block) const {
     return blocks_.of(has_result(block) ? result_ : p_.whole_input(), block);
   }
@@ -65,9 +65,10 @@ class Partial {
   bool operand_in_place_ = false;
 };
 
-/// The circulant broadcast backwards: every block's way from the root is its way to the root, and is combined where
-/// ways meet (Träff, "Optimal broadcast schedules in logarithmic time", arXiv 2312.11236). Cost (pLogP), n blocks: (n −
-/// 1 + ⌈log2 P⌉) (L + g(m/n)) plus the combining of one block a round. Medium and long messages, any number of ranks.
+/// The circulant broadcast backwards: every block goes to the root the way it would come from there, and is combined
+/// where ways meet (Träff, "Optimal broadcast schedules in logarithmic time", arXiv 2312.11236). Cost (pLogP), n
+/// blocks: (n − 1 + ⌈log2 P⌉) (L + g(m/n)) plus the combining of one block a round. Good for medium and long messages
+/// and any number of ranks.
 Schedule build(const Problem& p) {
   Schedule s;
   if (p.size == 1) {

@@ -12,10 +12,11 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way from one rank"},
 };
 
-/// A binary tree whose subtrees are runs of ranks, each ended by its root: (lower half) OP (upper half) OP own operand.
-/// So ordered operations need no more than others; their tree is rooted at the last rank, which passes the result to
-/// the root. As in Open MPI (ompi_coll_tuned "in_order_binary"). Two streams meet in a port, a window of each. Cost
-/// (pLogP), k segments of s bytes: ⌈log2 P⌉ (L + 2 g(s)) + (k−1) 2 g(s). Medium messages, many ranks.
+/// Segments go up a binary tree in which a subtree is a run of ranks with its root as the last: (lower half) OP (upper
+/// half) OP own operand. So ordered operations need no more messages within the tree than others; their tree is rooted
+/// at the last rank, which passes the result to the root. As in Open MPI (ompi_coll_tuned "in_order_binary"). Two
+/// streams meet in a port, each with at most a window of segments. Cost (pLogP), k segments of s bytes: ⌈log2 P⌉ (L + 2
+/// g(s)) + (k−1) 2 g(s). Good for medium messages and many ranks.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);

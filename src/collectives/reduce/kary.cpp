@@ -15,7 +15,7 @@ constexpr Parameter parameters[] = {
     {"eager_bytes", 4096, 0, 1 << 30, "messages up to this are sent without being asked for"},
 };
 
-/// Ranks fill a tree level by level (as Open MPI's binary tree, or with a large radix its linear reduction), each
+/// Ranks fill a tree level by level (as Open MPI's binary tree, or with a large radix its linear reduction); each
 /// combines its operand with those of its children, one child after the other, and passes the result on segment by
 /// segment. Longer messages are asked for. Cost (pLogP), k segments of s bytes: ⌈log_radix P⌉ (L + radix·g(s)) + (k−1)
 /// radix·g(s).

@@ -29,15 +29,14 @@ class Halving {
   }
 
  private:
-  /// The core's member that a rank stands for or is folded into, and the rank that acts for a member.
+  /// The member of the core for which a rank acts or into which it is folded, and the rank that acts for a member.
   [[nodiscard]] int member(int rank) const { return rank < 2 * excess_ ? rank / 2 : rank - excess_; }
   [[nodiscard]] int actor(int m) const {
     if (m >= excess_) return m + excess_;
     return p_.root == 2 * m + 1 ? p_.root : 2 * m;  // of a pair, the root if it is one of them
   }
 
-  /// More ranks than a power of two: neighbours pair up, and one of each pair acts for both. False: this is the other
-  /// one.
+  /// Beyond a power of two, neighbours pair up and one of each pair acts for both. Returns false for the other one.
   bool fold() {
     if (p_.rank >= 2 * excess_) return true;
     const int other = p_.rank ^ 1;
@@ -49,8 +48,8 @@ class Halving {
     return true;
   }
 
-  /// `mine`, which is a part of what is held, becomes all that is held, combined with what comes from `other`. Ranks
-  /// keep to rank order: who is combined with whom is always a neighbouring run of ranks.
+  /// Makes `mine`, a part of what is held, all that is held, combined with what comes from `other`. Ranks keep to rank
+  /// order: a run of ranks is always combined with a neighbouring one.
   void combine(int other, Range mine, int tag) {
     const Range theirs = s_.scratch(mine.bytes);
     received_ = mine.bytes > 0 ? s_.recv(other, theirs, {}, cut_, tag) : no_op;
@@ -87,7 +86,7 @@ class Halving {
     (lower ? last_ : first_) = middle;
   }
 
-  /// The blocks go to the root the way they came: from those farthest apart, in growing runs.
+  /// Sends the blocks to the root the way they came: from the farthest ranks first, in growing runs.
   void collect() {
     const bool root = p_.rank == p_.root;
     const int me = member(p_.rank);
@@ -121,7 +120,7 @@ class Halving {
   Range held_;  ///< blocks first_…last_−1
   int first_ = 0;
   int last_;
-  OpId ready_ = no_op;       ///< when held_ is
+  OpId ready_ = no_op;       ///< the operation after which held_ is there
   OpId received_ = no_op;    ///< the last exchange's receive
   OpId first_sent_ = no_op;  ///< the send that reads the operand itself
 };
@@ -129,7 +128,7 @@ class Halving {
 /// Reduce-scatter by recursive halving, nearest ranks first so that ordered operations keep their order, then a gather
 /// to the root that reverses it (Rabenseifner, "Optimization of collective reduction operations", 2004). Ranks beyond a
 /// power of two fold into a neighbour. Cost (pLogP): 2 ⌈log2 P⌉ L + 2 m/B, and no more combining than m a rank; up to
-/// m/B more if P is not a power of two. Where combining is dear, or ranks many.
+/// m/B more if P is not a power of two. Good where combining is expensive or there are many ranks.
 Schedule build(const Problem& p) { return Halving(p).build(); }
 
 }  // namespace

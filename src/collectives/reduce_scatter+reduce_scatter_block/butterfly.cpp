@@ -21,7 +21,8 @@ int reversed_bits(int value, int below) {
 
 /// Partners 1, 2, 4… places away each send the half that the other keeps, of blocks in such an order that each rank is
 /// left with its own (as Open MPI's). Operands stay in order, so that operations need not commute, and partners on the
-/// same node come first, where most is exchanged. Cost (pLogP): log2 P · L + (P−1) g(m). Short and medium blocks.
+/// same node come first, where most is exchanged. Cost (pLogP): log2 P · L + (P−1) g(m). Good for short and medium
+/// blocks.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p, "piece_bytes");
@@ -35,7 +36,7 @@ Schedule build(const Problem& p) {
     const std::int64_t begin = begin_of(folding.first_rank(place));
     return Range{Space::input, begin, begin_of(folding.first_rank(place + 1)) - begin};
   };
-  // Blocks in the order in which halving near partners first leaves each with its own.
+  // The blocks are in an order in which halving with near partners first leaves each rank with its own.
   std::vector<std::int64_t> offsets{0};
   for (int i = 0; i < folding.acting; ++i) offsets.push_back(offsets.back() + block_at(i).bytes);
   const Range all = s.scratch(offsets.back());

@@ -19,14 +19,14 @@ constexpr int up_tag = 0;
 constexpr int down_tag = 1;
 
 /// All blocks are reduced up a k-nomial tree to rank 0, which multicasts them all; each rank keeps its own. Cost
-/// (pLogP), radix 2: log2 P (L + g(M)) + L + g(M), with M the sum of all blocks. A few bytes; any operation.
+/// (pLogP), radix 2: log2 P (L + g(M)) + L + g(M), with M the sum of all blocks. Good for a few bytes; any operation.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
   const Range last = p.input_block(p.size - 1);
   const Range operand{Space::input, 0, last.offset_bytes + last.bytes};
   const Range own = p.input_block(p.rank);
-  const int group = everybody(s, p);
+  const int group = group_of_all(s, p);
   const auto tree_at = [&](int rank) { return knomial_tree(rank, p.size, static_cast<int>(p.parameter("radix"))); };
   const ReducedUp up = reduce_up(s, p, tree_at, operand, cut, up_tag);
   Range sums = up.result;

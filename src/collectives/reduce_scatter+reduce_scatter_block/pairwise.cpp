@@ -19,8 +19,8 @@ constexpr Parameter parameters[] = {
     {"token_bytes", 32768, 0, 1 << 30, "with sync 1: blocks up to this need no token"},
 };
 
-/// This rank's result as operands come in the order rank−1 … 0, P−1 … rank+1: two runs, each built from its right end,
-/// so that operations need not commute. If they do, both runs are one.
+/// This rank's result, to which operands come in the order rank−1 … 0, P−1 … rank+1: two runs, each combined from its
+/// right end, so that operations need not commute. If they do, both runs are one.
 class Accumulation {
  public:
   Accumulation(Schedule& s, const Problem& p, const Cut& cut)
@@ -46,7 +46,7 @@ class Accumulation {
     slots_.used_until(reduced);
   }
 
-  /// Both runs together.
+  /// Combines both runs.
   Partial result() {
     if (right_.since.op == no_op) return left_;
     const OpId reduced = s_.reduce(left_.where, right_.where, {left_.since, right_.since}, cut_);
@@ -65,7 +65,8 @@ class Accumulation {
 
 /// Phase i = 1…P−1: send rank+i its block, receive an operand from rank−i and reduce it, in the lock-step pieces of
 /// alltoall's `rotated`. Operands come in rank order (downwards, in two runs), so any operation will do, and results do
-/// not depend on timing. Cost: (P−1)·m over one link, plus a latency per window; the pacing holds for unequal blocks.
+/// not depend on timing. Cost: (P−1)·m over one link, plus a latency per window; the pacing also holds for unequal
+/// blocks.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p, "piece_bytes");

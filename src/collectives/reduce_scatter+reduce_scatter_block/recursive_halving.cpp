@@ -14,8 +14,8 @@ constexpr Parameter parameters[] = {
 };
 
 /// Partners P/2, P/4, … 1 places away each send the half that the other keeps, and reduce their own. Beyond a power of
-/// two, pairs of neighbours act as one, which costs one more vector. Cost (pLogP): log2 P · L + (P−1) g(m). Short and
-/// medium blocks; needs a commutative operation.
+/// two, pairs of neighbours act as one, which costs one more vector. Cost (pLogP): log2 P · L + (P−1) g(m). Good for
+/// short and medium blocks; needs a commutative operation.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p, "piece_bytes");

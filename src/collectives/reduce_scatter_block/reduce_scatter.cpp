@@ -20,10 +20,10 @@ constexpr Parameter parameters[] = {
 constexpr int up_tag = 0;
 constexpr int down_tag = 1;
 
-/// All blocks are reduced up a k-nomial tree to rank 0, and the sums go down the same tree, each subtree's together: 2
-/// (P−1) messages instead of P log2 P, but twice the rounds and P m bytes in each of the first. Subtrees are runs of
-/// ranks combined in order, so any operation will do. Cost (pLogP), radix 2: log2 P (2 L + g(P m)) + g(m) + … + g(m
-/// P/2). A few bytes, where messages cost more than rounds.
+/// All blocks are reduced up a k-nomial tree to rank 0, and the sums go down the same tree, those of a subtree
+/// together: 2 (P−1) messages instead of P log2 P, but twice the rounds and P m bytes in each round up. Subtrees are
+/// runs of ranks combined in order, so any operation will do. Cost (pLogP), radix 2: log2 P (2 L + g(P m)) + g(m) + … +
+/// g(m P/2). Good for a few bytes where messages cost more than rounds.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);
@@ -34,7 +34,7 @@ Schedule build(const Problem& p) {
   std::sort(in_order.begin(), in_order.end());
   const auto [result, combined] = combine_children(s, in_order, {Space::input, 0, all}, false, cut, up_tag);
 
-  // The sums of a subtree, in memory that begins with its first block.
+  // The sums of this rank's subtree are in memory that begins with its first block.
   Range sums = result.sub(tree.first * p.bytes, (tree.last - tree.first) * p.bytes);
   OpId have = combined;
   if (tree.parent >= 0) {

@@ -11,9 +11,9 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 1024, "segments under way to one rank"},
 };
 
-/// Round i: every rank sends what it has, the result over its last 2^i ranks, to rank + 2^i, and puts what comes from
-/// rank − 2^i before its own (Hillis and Steele, "Data parallel algorithms", 1986). Ordered.
-/// Cost (pLogP): ⌈log2 P⌉ (L + g(m)). Short messages.
+/// In round i, every rank sends what it has, the result over its last 2^i ranks, to rank + 2^i, and puts what comes
+/// from rank − 2^i before its own (Hillis and Steele, "Data parallel algorithms", 1986). Operations need not commute.
+/// Cost (pLogP): ⌈log2 P⌉ (L + g(m)). Good for short messages.
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p);

@@ -12,7 +12,8 @@ constexpr Parameter parameters[] = {
 };
 
 /// Down a binomial tree: a rank gets the blocks of its whole subtree in one message and passes on all but its own.
-/// Cost (pLogP): ⌈log2 P⌉ L + g(m P/2) + g(m P/4) + … (paper 5, Table 2). Short blocks, any number of ranks.
+/// Cost (pLogP): ⌈log2 P⌉ L + g(m P/2) + g(m P/4) + … (paper 5, Table 2). Good for short blocks and any number of
+/// ranks.
 Schedule build(const Problem& p) { return scatter_subtrees(p, binomial_tree(p.relative(p.rank), p.size)); }
 
 }  // namespace

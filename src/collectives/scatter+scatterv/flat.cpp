@@ -13,8 +13,8 @@ constexpr Parameter parameters[] = {
     {"destinations", 2, 1, 1024, "ranks that the root serves at a time"},
 };
 
-/// The root sends every rank its block, a few ranks at a time, piece by piece: its own port is the limit, and nobody
-/// else's. Cost (pLogP): (P−1) g(m) + L (paper 5, Table 2, "flat").
+/// The root sends every rank its block, a few ranks at a time, piece by piece: only its own port is the limit. Cost
+/// (pLogP): (P−1) g(m) + L (paper 5, Table 2, "flat").
 Schedule build(const Problem& p) {
   Schedule s;
   const Cut cut = cut_of(p, "piece_bytes");

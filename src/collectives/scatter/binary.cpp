@@ -12,8 +12,8 @@ constexpr Parameter parameters[] = {
 };
 
 /// Down a binary tree: a rank gets the blocks of its subtree in one message and passes on all but its own. No rank
-/// tells more than two, so calls back to back follow each other more closely than down a binomial tree, and alone take
-/// about as long. Cost (pLogP): ⌈log2 P⌉ (L + 2 g(0)) + g(m P/2) + g(m P/4) + … A few bytes.
+/// tells more than two, so calls back to back follow each other more closely than down a binomial tree, and a single
+/// call takes about as long. Cost (pLogP): ⌈log2 P⌉ (L + 2 g(0)) + g(m P/2) + g(m P/4) + … Good for a few bytes.
 Schedule build(const Problem& p) { return scatter_subtrees(p, binary_tree(p.relative(p.rank), p.size)); }
 
 }  // namespace

@@ -13,7 +13,7 @@ constexpr Parameter parameters[] = {
 };
 
 /// The root sends the block of the farthest rank first; every rank passes on all blocks but the last, which is its own:
-/// one stream into each port. What is passed on needs a few blocks of memory. Cost (pLogP): (P−1) g(m) + L for long
+/// each port takes in one stream. Passing on needs memory for a few blocks. Cost (pLogP): (P−1) g(m) + L for long
 /// blocks; every rank has its own block at about the same time.
 Schedule build(const Problem& p) {
   Schedule s;

@@ -14,9 +14,9 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 64, "messages under way"},
 };
 
-/// All blocks as one multicast message, of which each rank keeps its own (paper 1, §4.1: aggregated scatter). Cost:
-/// os(P m) + g(P m) + L + or(P m): one message at the root instead of P−1, but P m bytes at every receiver. Short
-/// blocks.
+/// All blocks go as one multicast message, of which each rank keeps its own (paper 1, §4.1: aggregated scatter). Cost:
+/// os(P m) + g(P m) + L + or(P m): one message at the root instead of P−1, but P m bytes at every receiver. Good for
+/// short blocks.
 Schedule build(const Problem& p) {
   std::vector<std::int32_t> all(static_cast<std::size_t>(p.size));
   std::iota(all.begin(), all.end(), 0);

@@ -14,11 +14,11 @@ constexpr Parameter parameters[] = {
     {"window", 4, 1, 64, "messages under way"},
 };
 
-/// All blocks as one multicast message, of which each rank keeps its own (paper 1, §4.1). What every rank must know
-/// first, all sizes, is the first of the paper's two broadcasts. With `members` 0 all ranks of the communicator take
-/// the message (the paper's static groups), with 1 those for whom there is something (a group for each such set of
-/// ranks, kept), with 2 a group of these is made for this call alone (the paper's dynamic groups). Cost: os(M) + g(M) +
-/// L + or(M) with M the sum of all blocks. Short blocks, few receivers.
+/// All blocks go as one multicast message, of which each rank keeps its own (paper 1, §4.1). Every rank must first know
+/// all sizes: that is the first of the paper's two broadcasts. With `members` 0 all ranks of the communicator take the
+/// message (the paper's static groups); with 1 only ranks with a block do, and the group for each such set of ranks is
+/// kept; with 2 their group is made for this call alone (the paper's dynamic groups). Cost: os(M) + g(M) + L + or(M)
+/// with M the sum of all blocks. Good for short blocks and few receivers.
 Schedule build(const Problem& p) {
   std::vector<std::int32_t> members;
   for (int i = 0; i < p.size; ++i) {

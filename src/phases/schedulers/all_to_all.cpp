@@ -5,7 +5,7 @@ namespace antiphon::schedulers_in {
 
 namespace {
 
-/// A phase being filled: which links are taken.
+/// A phase that is being filled, with the links that are taken.
 class Filling {
  public:
   explicit Filling(const Ports& ports)
@@ -20,7 +20,7 @@ class Filling {
     phase.parts.push_back({m.from, m.to, 0, m.bytes});
     return true;
   }
-  /// As many parts as nodes: nothing more can fit.
+  /// Whether there are as many parts as nodes, so that nothing more fits.
   [[nodiscard]] bool full() const { return free_ == 0; }
 
   PhaseOfParts phase;
@@ -70,7 +70,7 @@ class Unscheduled {
   }
 
   std::vector<PatternMessage> messages_;
-  std::vector<std::size_t> next_;  ///< skips what is gone
+  std::vector<std::size_t> next_;  ///< by message: the next one, past those that are gone
   std::vector<bool> gone_;
   std::vector<std::vector<std::size_t>> of_phase_;
   int size_;
@@ -78,11 +78,11 @@ class Unscheduled {
 };
 
 /// Paper 1, Figure 4: each phase begins with those messages of the all-to-all phase {j → j + i} of the largest message
-/// that are still to be scheduled, and is filled by size as in greedy. At most size − 1 phases (one rank a node); the
-/// right phases for what is nearly an all-to-all. The threshold, as in greedy, ends it with one phase of small
+/// that are still to be scheduled, and is filled by size as in greedy. At most size − 1 phases (with one rank per
+/// node); good for a pattern that is nearly an all-to-all. The threshold, as in greedy, ends it with one phase of small
 /// messages.
 ///
-/// Knows nothing of uplinks. O(messages · phases) at worst, O(messages) for a dense pattern, whose phases are full at
+/// It ignores uplinks. O(messages · phases) at worst, O(messages) for a dense pattern, since that fills each phase at
 /// once.
 Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_bytes) {
   const Ports ports(fabric, pattern.size);

@@ -74,7 +74,7 @@ class Links {
 
   int nodes_, switches_;
   std::vector<double> left_s_;
-  std::vector<int> free_;  ///< messages that still find room
+  std::vector<int> free_;  ///< by link: how many more messages it can carry at the same time
   std::vector<std::array<int, 4>> of_;
 };
 
@@ -156,9 +156,9 @@ class IdealNetwork {
 };
 
 /// Open-shop list scheduling: whenever links come free, the message begins next whose busiest link has the most left to
-/// carry. Nothing says that phases end together: what counts is the order at each port, which tokens and grants keep. A
-/// phase is then how deep in these orders a message lies. Within a few per cent of the lower bound where messages are
-/// many and none dominates. O(messages · ranks).
+/// carry. Phases need not end together: what counts is the order at each port, which tokens and grants keep. A
+/// message's phase is its depth in these orders. The result is within a few per cent of the lower bound where messages
+/// are many and none dominates. O(messages · ranks).
 Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_bytes) {
   const Ports ports(fabric, pattern.size);
   std::vector<PatternMessage> messages;

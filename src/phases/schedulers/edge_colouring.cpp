@@ -22,8 +22,8 @@ class Colouring {
         edge_(static_cast<std::size_t>(2 * nodes) * static_cast<std::size_t>(colours_), none),
         free_(static_cast<std::size_t>(2 * nodes) * words_, ~std::uint64_t{0}), nodes_(nodes) {}
 
-  /// From now on this many colours may be used; never fewer than before, nor than the largest degree of what will be
-  /// there.
+  /// Lets edges added from here on use this many colours, if that is more than before. It must be at least the largest
+  /// degree that these edges lead to.
   void allow(int limit) { limit_ = std::max(limit_, limit); }
   /// Colours one more edge.
   void add(int from, int to) {
@@ -36,7 +36,7 @@ class Colouring {
     int colour = first_common(out, in);
     if (colour == none) colour = freed(in, first_free(out), first_free(in));
     if (colour == none) colour = freed(out, first_free(in), first_free(out));
-    // Never more than twice the degree: two ends have at most so many colours.
+    // It is never more than twice the degree, since two ends have at most that many colours.
     if (colour == none) colour = limit_++;
     set(id, colour);
   }
@@ -110,7 +110,7 @@ class Colouring {
   int nodes_;
   std::vector<Ends> ends_;
   std::vector<int> colour_;
-  std::vector<int> allowed_;  ///< how many colours there were for an edge's class
+  std::vector<int> allowed_;  ///< by edge: how many colours its class may use
   std::vector<int> path_;
 };
 
@@ -133,8 +133,8 @@ class Degrees {
 };
 
 /// Colours messages, which are sorted by falling size, class by class: sizes within a factor of 1.5 are one class, and
-/// a class may use only as many colours as it and all larger messages need. So long messages get as few phases as they
-/// can have.
+/// a class may use only as many colours as it and all larger messages need. So long messages get as few phases as
+/// possible.
 std::vector<int> coloured(const Ports& ports, const std::vector<PatternMessage>& messages) {
   Degrees all(ports);
   for (const PatternMessage& m : messages) all.add(m);
@@ -161,9 +161,9 @@ void sort_many(std::vector<PatternMessage>& messages, int size) {
   });
 }
 
-/// As few phases with long messages as the most long ones of one node; where all are of about one size, that is the
-/// least number of phases there can be. Good where messages are of a few sizes, and where a barrier between phases
-/// costs. O(messages · ranks) at worst.
+/// Makes as few phases with long messages as one node has long messages at most. Where all are of about one size, no
+/// schedule has fewer phases. Good where messages are of a few sizes, and where a barrier between phases is expensive.
+/// O(messages · ranks) at worst.
 Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_bytes) {
   const Ports ports(fabric, pattern.size);
   std::vector<PatternMessage> messages;

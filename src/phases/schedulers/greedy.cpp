@@ -5,12 +5,12 @@ namespace antiphon::schedulers_in {
 
 namespace {
 
-/// Paper 1, §4.2: sort by falling size; fill a phase with each message in turn that does not conflict with it; repeat.
-/// When all that is left is smaller than the threshold, it goes into one last phase. Balances the load within a phase;
-/// may need more phases than there are messages into or out of any node.
+/// Paper 1, §4.2: sort by falling size; fill a phase with each message in turn that does not conflict with it; then
+/// fill the next one. When all that is left is smaller than the threshold, it goes into one last phase. This balances
+/// the load within a phase, but may need more phases than there are messages into or out of any node.
 ///
 /// A message lands in the first phase in which both its ports are free of earlier ones, so that one pass over the
-/// sorted list does what the paper does in one pass a phase. O(messages · phases/64).
+/// sorted list does what the paper does in one pass per phase. O(messages · phases/64).
 Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_bytes) {
   FirstFit fit(pattern, fabric, false);
   const std::vector<PatternMessage> sorted = largest_first(pattern);

@@ -32,7 +32,7 @@ class Remaining {
         edges_[at(end)].push_back(i);
       }
     }
-    // Largest first: what is matched once goes on for long.
+    // The largest come first, since a long message keeps its match for long.
     for (auto& edges : edges_) {
       std::stable_sort(edges.begin(), edges.end(),
                        [this](std::size_t a, std::size_t b) { return quanta_[a] > quanta_[b]; });
@@ -42,7 +42,7 @@ class Remaining {
   [[nodiscard]] std::int64_t most() const { return *std::max_element(load_.begin(), load_.end()); }
 
   /// Completes the matching, the most loaded nodes first: a node that is matched stays so, hence all that have no time
-  /// to lose are in it.
+  /// to lose take part.
   void match() {
     std::vector<int> order(load_.size());
     std::iota(order.begin(), order.end(), 0);
@@ -54,7 +54,7 @@ class Remaining {
     }
   }
 
-  /// How many quanta the matching can go on without making anybody late.
+  /// How many quanta the matching can go on until one of its messages ends or an unmatched node runs out of slack.
   [[nodiscard]] std::int64_t duration() const {
     std::int64_t least = most();
     for (std::size_t node = 0; node < load_.size(); ++node) {
@@ -64,7 +64,7 @@ class Remaining {
     return std::max<std::int64_t>(least, 1);
   }
 
-  /// Calls take(message, quanta) for each matched message and drops those that are through.
+  /// Calls take(message, quanta) for each matched message and drops those that are complete.
   template <typename Take>
   void advance(std::int64_t duration, Take take) {
     for (int out = 0; out < nodes_; ++out) {
@@ -126,7 +126,7 @@ class Remaining {
   std::vector<bool> seen_;
 };
 
-/// Collects parts by phase. A part that goes on with what both its ports did last makes that one longer instead.
+/// Collects parts by phase. A part of the message that both its ports sent last makes that part longer instead.
 class Collected {
  public:
   Collected(const Ports& ports, Phases& result)

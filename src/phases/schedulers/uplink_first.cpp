@@ -9,8 +9,8 @@ bool worth(const Pattern& pattern, const Fabric& fabric) { return lower_bound(pa
 
 /// For switches joined by links that are no faster than what is behind them (paper 1's machine has two such switches;
 /// the paper assumes that the link between them is never the limit). An uplink takes part in a phase like a port, with
-/// as many messages as it carries at full rate. Messages between switches are placed first, largest first, since an
-/// uplink is what is scarce; those within a switch fill the gaps.
+/// as many messages as it carries at full rate. Messages between switches are placed first, largest first, since
+/// uplinks are scarce; those within a switch fill the gaps.
 Phases build(const Pattern& pattern, const Fabric& fabric, std::int64_t small_bytes) {
   const Ports ports(fabric, pattern.size);
   FirstFit fit(pattern, fabric, true);
