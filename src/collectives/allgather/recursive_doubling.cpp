@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <bit>
-
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
 #include "patterns/gathered.hpp"
+#include "patterns/supports.hpp"
 
 namespace antiphon::allgather_algorithms {
 
@@ -29,8 +28,6 @@ Schedule build(const Problem& p) {
   return s;
 }
 
-bool supports_problem(const Problem& p) { return std::has_single_bit(static_cast<unsigned>(p.size)); }
-
 }  // namespace
 
 extern const Algorithm recursive_doubling{
@@ -38,7 +35,7 @@ extern const Algorithm recursive_doubling{
     .name = "recursive_doubling",
     .summary = "pairs exchange all they have; powers of two, short and medium blocks",
     .parameters = parameters,
-    .supports = supports_problem,
+    .supports = is_power_of_two,
     .build = build,
 };
 

@@ -2,6 +2,7 @@
 #include "patterns/ring.hpp"
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
+#include "patterns/supports.hpp"
 
 namespace antiphon::allreduce_algorithms {
 
@@ -29,8 +30,6 @@ Schedule build(const Problem& p) {
   return s;
 }
 
-bool supports_problem(const Problem& p) { return p.commutative; }
-
 }  // namespace
 
 extern const Algorithm ring{
@@ -38,7 +37,7 @@ extern const Algorithm ring{
     .name = "ring",
     .summary = "blocks reduced and passed on round the ring in segments; long vectors",
     .parameters = parameters,
-    .supports = supports_problem,
+    .supports = is_commutative,
     .build = build,
 };
 

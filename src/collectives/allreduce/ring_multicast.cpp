@@ -3,6 +3,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/multicast.hpp"
 #include "patterns/ring.hpp"
+#include "patterns/supports.hpp"
 
 namespace antiphon::allreduce_algorithms {
 
@@ -30,8 +31,6 @@ Schedule build(const Problem& p) {
   return s;
 }
 
-bool supports_problem(const Problem& p) { return p.commutative; }
-
 }  // namespace
 
 extern const Algorithm ring_multicast{
@@ -39,7 +38,7 @@ extern const Algorithm ring_multicast{
     .name = "ring_multicast",
     .summary = "blocks reduced round the ring, then multicast; long vectors",
     .parameters = parameters,
-    .supports = supports_problem,
+    .supports = is_commutative,
     .build = build,
     .multicasts = true,
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <bit>
-
 #include "antiphon/algorithm.hpp"
+#include "patterns/supports.hpp"
 
 namespace antiphon::alltoall_algorithms {
 
@@ -46,15 +45,13 @@ Schedule build(const Problem& p) {
   return s;
 }
 
-bool supports_problem(const Problem& p) { return std::has_single_bit(static_cast<unsigned>(p.size)); }
-
 }  // namespace
 
 extern const Algorithm hypercube{
     .collective = Collective::alltoall,
     .name = "hypercube",
     .summary = "partners exchange all that has to cross; powers of two, short blocks",
-    .supports = supports_problem,
+    .supports = is_power_of_two,
     .build = build,
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "patterns/tree.hpp"
-
 #include "antiphon/algorithm.hpp"
 
 namespace antiphon::barrier_algorithms {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "antiphon/algorithm.hpp"
 #include "patterns/circulant_blocks.hpp"
+#include "patterns/supports.hpp"
 
 namespace antiphon::reduce_algorithms {
 
@@ -91,8 +92,6 @@ Schedule build(const Problem& p) {
   return s;
 }
 
-bool supports(const Problem& p) { return p.commutative; }
-
 }  // namespace
 
 extern const Algorithm circulant{
@@ -100,7 +99,7 @@ extern const Algorithm circulant{
     .name = "circulant",
     .summary = "blocks in the fewest possible rounds on a circulant graph; medium and long messages",
     .parameters = parameters,
-    .supports = supports,
+    .supports = is_commutative,
     .build = build,
 };
 

@@ -2,6 +2,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
 #include "patterns/reduce_up.hpp"
+#include "patterns/supports.hpp"
 #include "patterns/tree.hpp"
 
 namespace antiphon::reduce_algorithms {
@@ -36,8 +37,6 @@ Schedule build(const Problem& p) {
   return s;
 }
 
-bool supports_problem(const Problem& p) { return p.commutative; }
-
 }  // namespace
 
 extern const Algorithm kary{
@@ -45,7 +44,7 @@ extern const Algorithm kary{
     .name = "kary",
     .summary = "segments up a tree filled level by level; medium messages",
     .parameters = parameters,
-    .supports = supports_problem,
+    .supports = is_commutative,
     .build = build,
 };
 

@@ -3,6 +3,7 @@
 #include "patterns/cut.hpp"
 #include "patterns/halving.hpp"
 #include "patterns/reduce_scatter.hpp"
+#include "patterns/supports.hpp"
 
 namespace antiphon {
 
@@ -40,8 +41,6 @@ Schedule build(const Problem& p) {
   return s;
 }
 
-bool supports_problem(const Problem& p) { return p.commutative; }
-
 }  // namespace
 
 namespace reduce_scatter_algorithms {
@@ -50,7 +49,7 @@ extern const Algorithm recursive_halving{
     .name = "recursive_halving",
     .summary = "partners halve what they keep; short and medium blocks",
     .parameters = parameters,
-    .supports = supports_problem,
+    .supports = is_commutative,
     .build = build,
 };
 }  // namespace reduce_scatter_algorithms
@@ -61,7 +60,7 @@ extern const Algorithm recursive_halving{
     .name = "recursive_halving",
     .summary = "partners halve what they keep; short and medium blocks",
     .parameters = parameters,
-    .supports = supports_problem,
+    .supports = is_commutative,
     .build = build,
 };
 }  // namespace reduce_scatter_block_algorithms

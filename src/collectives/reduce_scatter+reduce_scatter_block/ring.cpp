@@ -3,6 +3,7 @@
 #include "antiphon/algorithm.hpp"
 #include "patterns/cut.hpp"
 #include "patterns/reduce_scatter.hpp"
+#include "patterns/supports.hpp"
 
 namespace antiphon {
 
@@ -30,8 +31,6 @@ Schedule build(const Problem& p) {
   return s;
 }
 
-bool supports_problem(const Problem& p) { return p.commutative; }
-
 }  // namespace
 
 namespace reduce_scatter_algorithms {
@@ -40,7 +39,7 @@ extern const Algorithm ring{
     .name = "ring",
     .summary = "blocks reduced on their way round the ring; long blocks",
     .parameters = parameters,
-    .supports = supports_problem,
+    .supports = is_commutative,
     .build = build,
 };
 }  // namespace reduce_scatter_algorithms
@@ -51,7 +50,7 @@ extern const Algorithm ring{
     .name = "ring",
     .summary = "blocks reduced on their way round the ring; long blocks",
     .parameters = parameters,
-    .supports = supports_problem,
+    .supports = is_commutative,
     .build = build,
 };
 }  // namespace reduce_scatter_block_algorithms
