@@ -40,7 +40,10 @@ std::string text(const Range& range) {
 
 std::string text(const std::vector<std::int32_t>& members) {
   std::string out = "{";
-  for (const std::int32_t member : members) out += (out.size() > 1 ? "," : "") + std::to_string(member);
+  for (const std::int32_t member : members) {
+    if (out.size() > 1) out += ',';
+    out += std::to_string(member);
+  }
   return out + '}';
 }
 
