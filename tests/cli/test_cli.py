@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -105,16 +104,16 @@ def test_colour_only_where_it_is_wanted(variables, color, monkeypatch):
     assert output.use_color(Terminal()) is color
 
 
-def test_starts_quickly():
-    """Help imports no command and nothing heavy. CPU time, since the machine may be busy with other things."""
-    code = "import sys; from antiphon.cli import main; main(['--help']); sys.exit('rich' in sys.modules)"
-    times_s = []
-    for _ in range(3):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL, timeout=30)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times_s.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert min(times_s) < 0.15
+def test_help_imports_no_command():
+    """Neither a command nor anything heavy; bench/startup measures how long it takes."""
+    code = """
+import sys
+from antiphon.cli import main
+main(["--help"])
+loaded = [name for name in sys.modules if name.startswith(("antiphon.commands.", "rich", "numpy", "jsonschema"))]
+sys.exit(f"loaded: {loaded}" if loaded else 0)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL, timeout=30)
 
 
 @pytest.mark.parametrize("name", cli.command_names())

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from antiphon.explain import comparison
+from antiphon.explain import evidence
 from antiphon.explain.explanation import ExplainedCall
 from antiphon.model import limits
 from antiphon.tune import document
@@ -42,7 +42,7 @@ def profile() -> str:
 
 
 def test_measured_beside_the_limit() -> None:
-    found = comparison.compare(ExplainedCall("bcast", 16, 1, 65536), profile())
+    found = evidence.measured_contenders(ExplainedCall("bcast", 16, 1, 65536), profile())
     assert found is not None
     assert [c.choice for c in found.contenders] == ["chain:segment_bytes=4096,window=8", "library"]
     assert found.contenders[0].faster == pytest.approx(4.0)
@@ -51,10 +51,10 @@ def test_measured_beside_the_limit() -> None:
 
 
 def test_the_nearest_size_that_was_measured() -> None:
-    found = comparison.compare(ExplainedCall("bcast", 16, 1, 100000), profile())
+    found = evidence.measured_contenders(ExplainedCall("bcast", 16, 1, 100000), profile())
     assert found is not None
     assert found.bytes == 65536
-    assert comparison.compare(ExplainedCall("bcast", 16, 1, 1000), profile()) is None
+    assert evidence.measured_contenders(ExplainedCall("bcast", 16, 1, 1000), profile()) is None
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,12 @@ def test_the_nearest_size_that_was_measured() -> None:
     ],
 )
 def test_what_was_not_measured(call: ExplainedCall) -> None:
-    assert comparison.compare(call, profile()) is None
+    assert evidence.measured_contenders(call, profile()) is None
 
 
 def test_disagreement() -> None:
-    def contender(predicted_s: float | None) -> comparison.Contender:
-        return comparison.Contender("chain", "sync", 1.0, 1.0, 1.0, predicted_s, 1.0, None)
+    def contender(predicted_s: float | None) -> evidence.Contender:
+        return evidence.Contender("chain", "sync", 1.0, 1.0, 1.0, predicted_s, 1.0, None)
 
     assert contender(2.0).disagrees
     assert contender(0.5).disagrees

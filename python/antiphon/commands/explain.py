@@ -23,7 +23,7 @@ from antiphon.commands import _explain_phases
 from antiphon.draw import rounds
 from antiphon.errors import AntiphonError
 from antiphon.explain import svg
-from antiphon.explain.comparison import DISAGREE, MeasuredContenders, compare
+from antiphon.explain.evidence import DISAGREE, MeasuredContenders, measured_contenders
 from antiphon.explain.explanation import MAX_DRAWN_RANKS, MAX_REPLAYED_RANKS, Cost, ExplainedCall, Explanation, explain
 from antiphon.explain.options import ASSUMED_RATE, call_of_options, link_rate
 from antiphon.model import limits
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     call = call_of_options(args)
     profile = model.read_profile(args.profile)
     explanation = explain(call, args.algorithm, profile)
-    comparison = compare(call, profile) if profile else None
+    comparison = measured_contenders(call, profile) if profile else None
     if args.svg:
         _write_svg(explanation, args.svg)
     if args.json:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from antiphon.exporters._knowledge import ChosenAlgorithm, Decision, MeasuredDecisions
+from antiphon.exporters._measured import ChosenAlgorithm, Decision, MeasuredDecisions
 
 #: Numbers of collectives in rules files.
 COLLECTIVES = {
@@ -90,11 +90,9 @@ class CommRules:
     rules: Sequence[MessageRule]
 
 
-def tables(
-    knowledge: MeasuredDecisions, left_out: list[str], with_requests: bool
-) -> Iterator[tuple[str, list[CommRules]]]:
+def tables(known: MeasuredDecisions, left_out: list[str], with_requests: bool) -> Iterator[tuple[str, list[CommRules]]]:
     """Each collective's rules, communicators ascending; what cannot be said goes to `left_out`."""
-    for collective in dict.fromkeys(d.collective for d in knowledge.decisions):
+    for collective in dict.fromkeys(d.collective for d in known.decisions):
         if collective in ("scan", "exscan"):
             left_out.append(
                 f"{collective}: Open MPI looks it up by the element's size times the ranks, not by the message's"
@@ -103,7 +101,7 @@ def tables(
         if collective not in COLLECTIVES:
             left_out.append(f"{collective}: Open MPI has one algorithm for it")
             continue
-        own = [d for d in knowledge.decisions if d.collective == collective]
+        own = [d for d in known.decisions if d.collective == collective]
         if all(d.algorithm is None for d in own):
             continue
         by_ranks = sorted({(d.ranks_low, d.ranks_high, d.ranks) for d in own})
@@ -155,13 +153,13 @@ def _rule(
 
 
 def intended(
-    knowledge: MeasuredDecisions, tables_: Sequence[tuple[str, list[CommRules]]]
+    known: MeasuredDecisions, tables_: Sequence[tuple[str, list[CommRules]]]
 ) -> Iterator[tuple[str, int, int, MessageRule | None]]:
     """(collective, ranks, Open MPI's message size, the rule that must be found) at every measured point and every
     border.
     """
     by_collective = dict(tables_)
-    for d in knowledge.decisions:
+    for d in known.decisions:
         comms = by_collective.get(d.collective)
         if comms is None:
             continue

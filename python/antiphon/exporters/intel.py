@@ -14,8 +14,8 @@ from typing import Any
 
 from antiphon.errors import AntiphonError
 from antiphon.exporters import Exported, Options, version_of
-from antiphon.exporters import _knowledge as knowledge
-from antiphon.exporters._knowledge import Decision
+from antiphon.exporters import _measured as measured
+from antiphon.exporters._measured import Decision
 
 SUMMARY = "Intel MPI 2019 to 2021.12: I_MPI_ADJUST variables"
 
@@ -52,7 +52,7 @@ def export(profile: Mapping[str, Any], options: Options) -> Exported:
             "more than algorithms: these numbers would mean others",
             hint="its own tuner is I_MPI_TUNING_MODE=auto",
         )
-    known = knowledge.of_antiphon(profile, KNOWN)
+    known = measured.of_antiphon(profile, KNOWN)
     decisions = [d for d in known.decisions if d.collective in KNOWN and d.algorithm is not None]
     if not decisions:
         raise AntiphonError(

@@ -17,9 +17,9 @@ from antiphon import mpi
 from antiphon.errors import AntiphonError
 from antiphon.exporters import Exported, Options, version_of
 from antiphon.exporters import _csel as csel
-from antiphon.exporters import _knowledge as knowledge
+from antiphon.exporters import _measured as measured
 from antiphon.exporters._csel import Tree
-from antiphon.exporters._knowledge import ChosenAlgorithm, Decision
+from antiphon.exporters._measured import ChosenAlgorithm, Decision
 
 SUMMARY = "MPICH 4.2 to 5.0: collective selection tree"
 
@@ -97,7 +97,7 @@ _PARAMETERS: dict[tuple[str, str], tuple[tuple[str, str, int | str], ...]] = {
 
 def export(profile: Mapping[str, Any], options: Options) -> Exported:
     """The completed tree of the library that was measured."""
-    known = knowledge.of_library(profile, "mpich")
+    known = measured.of_library(profile, "mpich")
     version = version_of(options.reader_version or known.version)
     if not (4, 2) <= version < (5, 1):
         raise AntiphonError(
@@ -128,7 +128,7 @@ def _installed(version: str) -> Path:
     return found.libmpi.resolve()
 
 
-def _complete(tree: Tree, collective: str, known: knowledge.MeasuredDecisions, left_out: list[str]) -> bool:
+def _complete(tree: Tree, collective: str, known: measured.MeasuredDecisions, left_out: list[str]) -> bool:
     """Puts a collective's decisions into the tree; False where there is nothing to put."""
     own = [d for d in known.decisions if d.collective == collective]
     if all(d.algorithm is None for d in own):
@@ -206,7 +206,7 @@ def padded(text: str) -> str:
     return text + "\n" if len(text.encode()) % _PAGE_BYTES == 0 else text
 
 
-def _verify(text: str, known: knowledge.MeasuredDecisions, done: Sequence[str]) -> None:
+def _verify(text: str, known: measured.MeasuredDecisions, done: Sequence[str]) -> None:
     """Reads the text as MPICH does: every measured point and border finds what was meant, whatever the operation."""
     if len(text.encode()) % _PAGE_BYTES == 0:
         raise AntiphonError("the file would fill its pages, and MPICH read on behind it", exit_code=1)

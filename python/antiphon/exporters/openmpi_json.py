@@ -14,7 +14,7 @@ from typing import Any
 
 from antiphon.errors import AntiphonError
 from antiphon.exporters import Exported, Options, version_of
-from antiphon.exporters import _knowledge as knowledge
+from antiphon.exporters import _measured as measured
 from antiphon.exporters import _openmpi as openmpi
 from antiphon.exporters._openmpi import CommRules, MessageRule
 
@@ -29,7 +29,7 @@ _KEYS = {"msg_size_min", "msg_size_max", "alg", "seg_size", "faninout", "reqs"}
 
 def export(profile: Mapping[str, Any], options: Options) -> Exported:
     """The document; refuses Open MPI before 6, which reads nothing of it."""
-    known = knowledge.of_library(profile, "openmpi")
+    known = measured.of_library(profile, "openmpi")
     if options.reader_version and version_of(options.reader_version) < (6,):
         raise AntiphonError(f"Open MPI {options.reader_version} cannot read JSON rules", hint="--to openmpi-rules")
     left_out: list[str] = []
@@ -57,7 +57,7 @@ def export(profile: Mapping[str, Any], options: Options) -> Exported:
     return Exported(text, USAGE, left_out)
 
 
-def _comm(collective: str, comm: CommRules, known: knowledge.MeasuredDecisions) -> dict[str, Any]:
+def _comm(collective: str, comm: CommRules, known: measured.MeasuredDecisions) -> dict[str, Any]:
     ends: list[int | str] = [rule.low - 1 for rule in comm.rules[1:]]
     ends.append("inf")
     rules = [_rule(collective, rule, end) for rule, end in zip(comm.rules, ends, strict=True) if rule.algorithm]
@@ -76,7 +76,7 @@ def _rule(collective: str, rule: MessageRule, end: int | str) -> dict[str, Any]:
     }
 
 
-def _verify(text: str, known: knowledge.MeasuredDecisions, tables: Sequence[tuple[str, list[CommRules]]]) -> None:
+def _verify(text: str, known: measured.MeasuredDecisions, tables: Sequence[tuple[str, list[CommRules]]]) -> None:
     for collective, ranks, message, wanted in openmpi.intended(known, tables):
         found = lookup(text, collective, ranks, message)
         expected = (

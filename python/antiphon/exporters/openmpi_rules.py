@@ -15,7 +15,7 @@ from typing import Any
 
 from antiphon.errors import AntiphonError
 from antiphon.exporters import Exported, Options, version_of
-from antiphon.exporters import _knowledge as knowledge
+from antiphon.exporters import _measured as measured
 from antiphon.exporters import _openmpi as openmpi
 from antiphon.exporters._openmpi import CommRules, MessageRule
 
@@ -33,7 +33,7 @@ With several ranks on a node `coll/han` comes first and asks it only between nod
 
 def export(profile: Mapping[str, Any], options: Options) -> Exported:
     """The file's text; refuses Open MPI 6."""
-    known = knowledge.of_library(profile, "openmpi")
+    known = measured.of_library(profile, "openmpi")
     version = version_of(options.reader_version or known.version)
     if version >= (6,):
         raise AntiphonError(
@@ -50,7 +50,7 @@ def export(profile: Mapping[str, Any], options: Options) -> Exported:
     return Exported(text, USAGE, left_out)
 
 
-def _text(known: knowledge.MeasuredDecisions, tables: Sequence[tuple[str, list[CommRules]]], versioned: bool) -> str:
+def _text(known: measured.MeasuredDecisions, tables: Sequence[tuple[str, list[CommRules]]], versioned: bool) -> str:
     # The version must be the very first thing, even before a comment.
     lines = [_VERSION_LINE] if versioned else []
     lines += [
@@ -82,7 +82,7 @@ def _line(collective: str, rule: MessageRule, versioned: bool) -> str:
 def _verify(
     text: str,
     version: tuple[int, ...],
-    known: knowledge.MeasuredDecisions,
+    known: measured.MeasuredDecisions,
     tables: Sequence[tuple[str, list[CommRules]]],
 ) -> None:
     """Reads the text as Open MPI does, and compares at every measured point and border."""

@@ -14,8 +14,8 @@ from typing import Any
 
 from antiphon.errors import AntiphonError
 from antiphon.exporters import Exported, Options
-from antiphon.exporters import _knowledge as knowledge
-from antiphon.exporters._knowledge import Decision
+from antiphon.exporters import _measured as measured
+from antiphon.exporters._measured import Decision
 
 SUMMARY = "UCC: UCC_TL_UCP_TUNE"
 
@@ -40,7 +40,7 @@ _TOKEN = re.compile(r"(\w+):(\d+)-(\d+|inf):host:\[(\d+)-(\d+)\]:(\d+):@(\w+)")
 
 def export(profile: Mapping[str, Any], _options: Options) -> Exported:
     """One line."""
-    known = knowledge.of_antiphon(profile, KNOWN)
+    known = measured.of_antiphon(profile, KNOWN)
     decisions = [d for d in known.decisions if d.collective in KNOWN and d.algorithm is not None]
     if not decisions:
         raise AntiphonError(

@@ -73,7 +73,7 @@ def of_library(profile: Mapping[str, Any], family: str) -> MeasuredDecisions:
             f"the profile has no measurements of {family}'s own algorithms",
             hint=f"`antiphon tune --for-export --mpi {family} --profile …` makes them",
         )
-    return _knowledge(evidence, lambda name: ChosenAlgorithm.parse(name.partition(":")[2]))
+    return _decisions_in(evidence, lambda name: ChosenAlgorithm.parse(name.partition(":")[2]))
 
 
 def of_antiphon(profile: Mapping[str, Any], known: Mapping[str, Mapping[str, str]]) -> MeasuredDecisions:
@@ -87,7 +87,7 @@ def of_antiphon(profile: Mapping[str, Any], known: Mapping[str, Mapping[str, str
         return row["contender"] == decide.LIBRARY or chosen in known.get(row["collective"], {})
 
     rows = [row for row in evidence["cells"] if translate(row)]
-    return _knowledge({**evidence, "cells": rows}, ChosenAlgorithm.parse)
+    return _decisions_in({**evidence, "cells": rows}, ChosenAlgorithm.parse)
 
 
 def _evidence(profile: Mapping[str, Any], family: str | None, purpose: str) -> Mapping[str, Any] | None:
@@ -100,7 +100,7 @@ def _evidence(profile: Mapping[str, Any], family: str | None, purpose: str) -> M
     return kept[-1] if kept else None
 
 
-def _knowledge(evidence: Mapping[str, Any], algorithm_of: Any) -> MeasuredDecisions:
+def _decisions_in(evidence: Mapping[str, Any], algorithm_of: Any) -> MeasuredDecisions:
     verdicts = [
         v for v in (decide.verdict(key, cell) for key, cell in _cells(evidence["cells"]).items()) if v is not None
     ]

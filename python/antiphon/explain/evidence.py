@@ -63,7 +63,7 @@ class MeasuredContenders:
         }
 
 
-def compare(call: ExplainedCall, profile_text: str) -> MeasuredContenders | None:
+def measured_contenders(call: ExplainedCall, profile_text: str) -> MeasuredContenders | None:
     """What the profile's evidence says about `call`; None where nothing near it was measured."""
     profile = json.loads(profile_text)
     if not isinstance(profile, dict):
@@ -73,7 +73,7 @@ def compare(call: ExplainedCall, profile_text: str) -> MeasuredContenders | None
         if fits and evidence.get("ranks_per_node") == min(call.ranks_per_node, call.ranks):
             rows = _nearest(evidence["cells"], call)
             if rows:
-                return _comparison(call, profile, evidence, rows)
+                return _contenders_in(call, profile, evidence, rows)
     return None
 
 
@@ -91,7 +91,7 @@ def _nearest(cells: Sequence[Mapping[str, Any]], call: ExplainedCall) -> list[Ma
     return [r for r in rows if r["bytes"] == nearest]
 
 
-def _comparison(
+def _contenders_in(
     call: ExplainedCall, profile: Mapping[str, Any], evidence: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> MeasuredContenders:
     size = rows[0]["bytes"]
