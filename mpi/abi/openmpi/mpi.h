@@ -9,7 +9,7 @@
 
 #include_next <mpi.h>
 
-#include "../../library.hpp"
+#include "../../job/library.hpp"
 
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, object)                                  \
