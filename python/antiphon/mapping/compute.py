@@ -22,9 +22,9 @@ from antiphon.placement.document import Placement
 if TYPE_CHECKING:
     from antiphon.traffic import Edges, Part, Traffic
 
-#: A gain below that is within what the prediction may be wrong by.
+#: A smaller gain is within the error of the prediction.
 WORTH_IT = 0.02
-#: A placement changes the traffic that it was made for; so many times it is made anew.
+#: The most times that a placement is made again: each placement changes the traffic that it was made for.
 ROUNDS = 3
 
 
@@ -55,11 +55,11 @@ class Result:
     notes: list[str] = field(default_factory=list)
 
     def total(self, which: str) -> float | None:
-        """What was minimised, of one arrangement."""
+        """The minimised cost of one arrangement."""
         return float(self.costs[which][self.measure]) if which in self.costs else None
 
     def gain(self, over: str) -> float | None:
-        """How many times less the placement costs than that arrangement."""
+        """The cost of that arrangement over the cost of the placement."""
         before, after = self.total(over), self.total("chosen")
         if before is None or after is None:
             return None
@@ -120,7 +120,7 @@ def compute(decompose: Decompose, machine: Machine, wishes: Wishes) -> Result:
 
 
 def _search(decompose: Decompose, scorer: Scorer, recorded: Traffic, known: Mapping[str, Arrangement]) -> Arrangement:
-    """Places ranks, sees what traffic they then have, and places them again for that, while it becomes better."""
+    """Places ranks, derives the traffic that they then have, and places them again while that is better."""
     traffic = min(known.values(), key=scorer.cost).traffic
     best: Arrangement | None = None
     for _ in range(ROUNDS):
@@ -138,7 +138,7 @@ def _search(decompose: Decompose, scorer: Scorer, recorded: Traffic, known: Mapp
 
 
 def same_edges(one: Edges, other: Edges) -> bool:
-    """The same messages."""
+    """Whether both have the same messages."""
     import numpy as np
 
     if one is other:

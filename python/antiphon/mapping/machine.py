@@ -28,12 +28,12 @@ class Machine:
 
     @property
     def name(self) -> str:
-        """What it calls itself."""
+        """The machine's own name."""
         return str(self.document.get("name") or "the machine")
 
     @property
     def places(self) -> int:
-        """Ranks that it takes, one a core."""
+        """How many ranks fit, with one rank per core."""
         return sum(node.slots for node in self.nodes)
 
     def index(self) -> dict[str, int]:
@@ -71,7 +71,7 @@ def load(
 
 
 def unbound(machine: Machine) -> Machine:
-    """The same, its processors left for the system to share out."""
+    """The machine without binding: the system distributes the processors."""
     return replace(machine, nodes=[replace(node, cores=0) for node in machine.nodes])
 
 
@@ -82,7 +82,7 @@ def _processors(document: Mapping[str, Any], text: str) -> list[tuple[Mapping[st
         return [(node, node["cores"]) for node in document["nodes"]]
     processors = given.get("processors", {})
     cores = int(processors.get("cores_per_node", 0))
-    # Nodes of an emulated cluster share their cores, and keep to some of them: nobody else knows which.
+    # The nodes of an emulated cluster share cores, and only the lab knows which node uses which core.
     apart = int(processors.get("nodes_sharing", 1)) == 1
     return [(node, cores if apart else 0) for node in document["nodes"]]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What arrangements of ranks cost: the sum of their messages, the order in which they go, what is lost on the way."""
+"""The cost of arrangements of ranks: the sum of their messages, the order of the messages, and losses."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 NEAR = 0.03
 NEAR_WHEN_SHORT = 0.1
 SHORT_BYTES = 1024
-#: So much better must the order of a placement's messages be predicted to give up a plain one that costs the same.
+#: A placement replaces a plain one of equal cost only if its messages' order is predicted better by this share.
 IN_ORDER = 0.1
-#: Bursts that fill so much of a port may already lose some packets.
+#: Bursts that fill this share of a port may already lose some packets.
 RISKY = 0.5
-#: Of those that may be better than the plain ones, so many are tried for timeouts.
+#: How many arrangements that may be better than the plain ones are tried for timeouts.
 MOST_TRIED = 16
 
 #: The traffic, decomposed for ranks on these nodes (None: as they were).
@@ -45,7 +45,7 @@ Decompose = Callable[[Sequence[int] | None], "Traffic"]
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user asks for."""
+    """The wishes of the user."""
 
     method: str = "antiphon"
     #: Processor time of methods that search; None: by the number of ranks.
@@ -56,7 +56,7 @@ class Wishes:
     objective: str = "automatic"
 
     def budget_s(self, ranks: int) -> float:
-        """For the method."""
+        """The options in the form that the method reads."""
         return self.seconds if self.seconds is not None else min(60.0, max(0.1, 2.5e-4 * ranks))
 
 
@@ -110,7 +110,7 @@ class Scorer:
         return dict(answer["costs"])
 
     def cost(self, arrangement: Arrangement) -> float:
-        """The one number that is to be small."""
+        """The number that is minimised."""
         return float(arrangement.costs[self.measure])
 
     def with_traffic(self, arrangement: Arrangement, traffic: Traffic) -> Arrangement:
@@ -119,13 +119,13 @@ class Scorer:
         return self._judged(Arrangement(*place, traffic, self.costs(traffic.total()[0], arrangement)))
 
     def _judged(self, arrangement: Arrangement) -> Arrangement:
-        """With what the model of schedules says, where there is one."""
+        """The arrangement with the cost that the model of schedules predicts, where there is a model."""
         if self._stages is None:
             return arrangement
         return replace(arrangement, costs={**arrangement.costs, "stages_s": self._by(self._stages, arrangement)})
 
     def _by(self, model: Stages, arrangement: Arrangement) -> float:
-        """What that model says of the parts that it knows; the others count by the sum of their messages."""
+        """The model's time for the parts that it knows; the others count by the sum of their messages."""
         alone = [(part, model.seconds(part, arrangement.node_of_rank)) for part in arrangement.traffic.parts]
         rest = listed([part for part, seconds in alone if seconds is None])
         seconds = sum(s for _, s in alone if s is not None)
@@ -143,7 +143,7 @@ class Scorer:
         return sum(self._timeouts.seconds(part, arrangement.node_of_rank) for part in parts)
 
     def with_timeouts(self, arrangement: Arrangement) -> Arrangement:
-        """The same, with what it is expected to wait for."""
+        """The arrangement with the expected time of timeouts added to its cost."""
         late = self.timeouts_s(arrangement.traffic.parts, arrangement)
         more = {"timeouts_s": late, self.measure: self.cost(arrangement) + late}
         return replace(arrangement, costs={**arrangement.costs, **more})

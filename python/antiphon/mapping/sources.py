@@ -65,7 +65,7 @@ def place(sources: Sources, wishes: Wishes) -> Result:
 
 
 def reader(sources: Sources) -> Decompose:
-    """Gives the traffic for ranks on any nodes; that of a file of traffic is what it is."""
+    """Gives the traffic for ranks on any nodes; the traffic of a file does not depend on the nodes."""
     read = _reader_of_traffic(sources) if kind_of(sources.traffic) == "traffic" else _reader_of_trace(sources)
     if not sources.ignore_collectives:
         return read
@@ -101,7 +101,7 @@ def _phase(text: str) -> tuple[int, int]:
 
 
 def _windows(sources: Sources, recorded: trace.Trace) -> list[Window]:
-    """The part of the run that counts; none: all of it."""
+    """The part of the run that counts; None means all of it."""
     from antiphon.traffic.of_trace import Window, phases_of
 
     if sources.between and sources.phase:
@@ -169,7 +169,7 @@ def is_plain_machine(path: Path) -> bool:
 
 
 def approximations(traffic: Traffic) -> list[str]:
-    """What is not exactly known of the messages, each reason once."""
+    """The reasons why messages are not known exactly, each once."""
     found: dict[str, list[str]] = {}
     for part in traffic.parts:
         if part.approximation:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collectives predicted message after message: what the sum of all messages cannot tell.
+"""Collectives predicted message by message, which shows what the sum of all messages cannot.
 
 A gather along a tree brings as many bytes to every link in block as in cyclic order; but who passes on half of all
 blocks had better be near the root. So placements that cost the same by the sum are judged by the model of schedules,
@@ -18,12 +18,12 @@ from antiphon.traffic.graph import Made, Part
 ROOTED = ("bcast", "scatter", "gather", "reduce")
 #: Larger communicators' collectives count by the sum of their messages.
 MOST_RANKS = 256
-#: Of the different calls of a kind (sizes, roots), so many stand for all.
+#: How many of the different calls of a kind (sizes, roots) stand for all of them.
 MOST_CALLS = 16
 #: The same where ranks do not come at once: such a prediction takes longer.
 MOST_RANKS_LATE = 128
 MOST_CALLS_LATE = 4
-#: What ranks come from one after another: each is let go by the last message of several rounds.
+#: Ranks come from this barrier one after another: the last message of several rounds releases each.
 BARRIER = "dissemination"
 #: Predictions that trying regular orders may take, at 64 ranks.
 MOST_PREDICTIONS = 400
@@ -32,7 +32,7 @@ MOST_ORDERS = 80
 
 
 class Stages:
-    """Asks the model of one profile; what was asked before is known."""
+    """Asks the model of one profile, and remembers its answers."""
 
     #: Before each call; None: all begin at once.
     barrier: str | None = None
@@ -44,7 +44,7 @@ class Stages:
         self._known: dict[tuple[object, ...], float | None] = {}
 
     def seconds(self, part: Part, node_of_rank: Sequence[int]) -> float | None:
-        """What a part's calls take; None where the model cannot say."""
+        """The time of a part's calls; None where the model has no prediction."""
         if part.name not in ROOTED:
             return None
         return self._sum(sampled(part.made), node_of_rank)
@@ -59,7 +59,7 @@ class Stages:
         return total
 
     def call(self, made: Made, node_of_rank: Sequence[int]) -> float | None:
-        """One call of them."""
+        """The time of one of these calls."""
         nodes = tuple(self._nodes[node_of_rank[m]] for m in made.members)
         key = (made.call, made.schedule, nodes)
         if made.call.ranks > MOST_RANKS or made.call.counts is not None:

@@ -13,7 +13,7 @@ NAMES = {"predicted_s": "the predicted time of each kind of call", "messages_s":
 
 
 def show(result: Result) -> None:
-    """What each kind of call costs where, and whether the placement is worth it."""
+    """The cost of each kind of call in each arrangement, and whether the placement is worth it."""
     about = result.placement.about
     who = str(about["program"]).rpartition("/")[2] or "the program"
     nodes = len(result.placement.used())

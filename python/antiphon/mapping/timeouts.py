@@ -36,16 +36,16 @@ class Timeouts:
                 link["uplink_buffer_bytes"] = int(size)
             return Stages(json.dumps(document), nodes)
 
-        #: Where no buffer is known nothing is lost.
+        #: Where no buffer is known, nothing is assumed lost.
         self._real = stages([share * size for size in holds]) if any(holds) else None
         self._endless = stages([ENDLESS_BYTES] * len(links))
 
     def seconds(self, part: Part, node_of_rank: Sequence[int]) -> float:
-        """By how much a part's calls are late, each communicator's by itself."""
+        """The delay of a part's calls; each communicator is looked at by itself."""
         return sum(calls * self._late(made, node_of_rank) for made, calls in sampled(part.made))
 
     def _late(self, made: Made, node_of_rank: Sequence[int]) -> float:
-        # What all send to all overflows wherever they are.
+        # An exchange among all ranks overflows ports wherever the ranks are.
         if self._real is None or made.call.ranks > MOST_RANKS or made.schedule.partition(":")[0] in DIRECT:
             return 0.0
         real, endless = self._real.call(made, node_of_rank), self._endless.call(made, node_of_rank)

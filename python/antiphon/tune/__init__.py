@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tuning: which cells to measure, who takes part in each, what follows for the rules."""
+"""Tuning: which cells to measure, the contenders of each cell, and the rules that follow."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who takes part in a cell: the library, the rules' choice and its neighbours, and what a model expects within reach
+"""The contenders of a cell: the library, the rules' choice and its neighbours, and what a model expects within reach
 of the best.
 """
 
@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from antiphon import core
 from antiphon.tune.grid import UNSIZED, Point
 
-#: Up to which factor of the best prediction an algorithm is worth measuring.
+#: An algorithm is worth measuring if its prediction is within this factor of the best one.
 REACH = 1.5
 #: The same for short calls, where models know little of what counts, and measuring costs next to nothing.
 REACH_WHEN_SHORT = 4.0
 _SHORT_BYTES = 4096
-#: Of one algorithm, so many sets of parameters at most: they differ less than algorithms do.
+#: The most sets of parameters of one algorithm: they differ less than algorithms do.
 _VARIANTS = 3
 _VARIANTS_WHEN_SHORT = 5
 #: Parameters that cut messages, and the values worth trying; short messages make most of them alike.
@@ -29,16 +29,16 @@ _WINDOWS = (1, 2, 4, 8, 16)
 _WINDOWS_WHEN_LONG = (1, 4, 16)
 _LONG_BYTES = 65536
 _RADIX = (0, 1, 2, 3, 4, 8, 16)
-#: Of trees whose messages are longer one way than the other.
+#: Radixes down a tree where its messages are longer one way than the other.
 _DOWN_RADIX = (0, 4)
 
-#: Seconds that each of some choices would take at a point; those of which it cannot be said are left out.
+#: Predicts the seconds of choices at a point; it leaves out the choices that it cannot predict.
 Predictor = Callable[[Point, Sequence[str]], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
 class TunedMachine:
-    """What rules may look at, as it is here."""
+    """The machine that is tuned, as far as rules may look at it."""
 
     nodes: int
     ranks_per_node: int
@@ -81,7 +81,7 @@ def choices(point: Point, machine: TunedMachine, predictor: Predictor, most: int
     best = ranked[0][0] if ranked else 0.0
     reach = REACH if at.bytes > _SHORT_BYTES else REACH_WHEN_SHORT
     near = _varied([choice for time, choice in ranked if time <= reach * best], most, at.bytes <= _SHORT_BYTES)
-    # Multicasts have a prediction where a profile says that they work; elsewhere they are none of it.
+    # A multicast has a prediction only where a profile says that multicast works.
     multicasts = {algorithm.name for algorithm in core.algorithms(at.collective) if algorithm.multicasts}
     unknown = [c for c in candidates if c not in predicted and c.partition(":")[0] not in multicasts]
     return list(dict.fromkeys([*first, *near, *unknown]))[:most]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From measurements to rules: who wins a cell beyond noise, and which ranges of sizes and ranks that speaks for."""
+"""From measurements to rules: which choice wins a cell beyond noise, and for which sizes and ranks that holds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GAIN_OF_FEW = 1.1
 FEW_SAMPLES = 6
 #: … and in none slower than this.
 LEAST = 0.985
-#: Who gains this much in every mode stands; others are measured again, as of many the lucky one looks best.
+#: A choice that gains this much in every mode stands. Others are measured again: of many, a lucky one looks best.
 CLEAR = 1.1
 #: How many of a cell's best are measured again.
 DOUBTED = 3
@@ -36,7 +36,7 @@ Key = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found in one cell."""
+    """The judgement of one cell."""
 
     collective: str
     bytes: int
@@ -66,7 +66,7 @@ def cells_of(measurements: Iterable[CollectiveMeasurement]) -> dict[Key, Measure
 
 
 def doubted(found: Verdict) -> list[str]:
-    """Who among the best is to be measured again, alone with the library."""
+    """The best choices that must be measured again, alone with the library."""
     if found.good[0] == LIBRARY or not all(found.faster[name] for name in found.good):
         return []
     return [name for name in found.good[:DOUBTED] if min(found.faster[name].values()) < CLEAR]
@@ -84,7 +84,7 @@ def verdict(key: Key, cell: MeasuredCell, again: MeasuredCell | None = None) -> 
     for name in faster:
         judged = again if again is not None and name in again.by_choice else cell
         ratios = faster[name] = _ratios(judged.by_choice[LIBRARY], judged.by_choice[name])
-        # Who was left out of a mode because it could not win there is no choice.
+        # A contender that left a mode early, because it could not win there, is not a possible choice.
         if set(ratios) != set(library) or not _beats(judged.by_choice[LIBRARY], judged.by_choice[name], ratios):
             continue
         if again is None or judged is again or min(ratios.values()) >= CLEAR:
@@ -193,7 +193,7 @@ def unsized(verdicts: Sequence[Verdict]) -> Span:
 
 @dataclass(frozen=True)
 class RankSpan:
-    """A number of ranks that was measured, and those that it speaks for."""
+    """A measured number of ranks, and the range of ranks that takes its rules."""
 
     ranks: int
     low: int

@@ -44,7 +44,7 @@ def first_guess(name: str, node_of_rank: Sequence[int], network: limits.Network)
 
 
 def model_text(document: Mapping[str, Any]) -> str:
-    """What the model needs of a profile: all but decisions and evidence."""
+    """The part of a profile that the model needs: all but decisions and evidence."""
     return json.dumps({key: value for key, value in document.items() if key not in ("decisions", "measurements")})
 
 
@@ -69,13 +69,13 @@ def put_evidence(document: dict[str, Any], evidence: Mapping[str, Any]) -> None:
 
 
 def write(path: Path, document: Mapping[str, Any]) -> None:
-    """At once or not at all, after a last look at what is written."""
+    """Checks the document, then writes it whole or not at all."""
     profile.check(document, str(path))
     profile.write_atomically(path, (render(document) + "\n").encode())
 
 
 def render(value: Any, depth: int = 0) -> str:
-    """JSON for people: an entry a line, but what holds nothing nested stays on its line."""
+    """JSON for people: one entry per line; an entry without nested values stays on its line."""
     nested = isinstance(value, (dict, list)) and any(
         isinstance(v, (dict, list)) for v in (value.values() if isinstance(value, dict) else value)
     )

@@ -20,12 +20,12 @@ from antiphon.tune.contenders import Predictor, TunedMachine
 from antiphon.tune.grid import Grid, Point
 from antiphon.tune.state import TuningState
 
-#: Of the time that is there, what starting and the last cell may still need.
+#: Share of the remaining time that is kept for starting and for the last cell.
 _RESERVE_S = 4.0
 _RESERVE_SHARE = 0.06
-#: Of the time, what is kept for measuring doubted choices again.
+#: Share of the time that is kept for measuring doubted choices again.
 _AGAIN_SHARE = 0.08
-#: A cell's budget in one mode, at least and at most.
+#: The least and the largest budget of a cell in one mode.
 _CELL_S = (0.15, 4.0)
 
 #: A call that takes longer is measured in the first mode only: the links decide, in all modes alike.
@@ -56,7 +56,7 @@ class Request:
 
 @dataclass
 class Surroundings:
-    """Where it runs, found out by running something short."""
+    """The testbed and its ranks, as a short run shows them."""
 
     testbed: Testbed
     mpi: Mpi
@@ -232,7 +232,7 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: TuningSt
 def _latest(
     first: Sequence[CollectiveMeasurement], second: Sequence[CollectiveMeasurement]
 ) -> list[CollectiveMeasurement]:
-    """What was measured again in testbed of the first time."""
+    """The first measurements; those that were made again are replaced by the second ones."""
 
     def key(m: CollectiveMeasurement) -> tuple[str, int, int, str, str]:
         return m.collective, m.bytes, m.ranks, m.mode, m.contender
@@ -256,7 +256,7 @@ def _telling(measurements: Sequence[CollectiveMeasurement]) -> list[CollectiveMe
 
 
 def not_covered(wanted: Grid, state: TuningState, here: Surroundings) -> list[str]:
-    """What the rules rest on no measurement for, for people."""
+    """Sentences for people: the cases in which the rules rest on no measurement."""
 
     def named(points: Iterable[Point]) -> str:
         by_collective: dict[str, list[str]] = {}
@@ -310,7 +310,7 @@ def state_path(profile: Path, mpi: Mpi, purpose: str) -> Path:
 
 
 def header(request: Request, here: Surroundings) -> dict[str, Any]:
-    """What must be equal for a tuning to go on with an earlier one's measurements."""
+    """The facts that must be equal if a tuning is to continue with the measurements of an earlier one."""
     return {
         "library": here.mpi.label,
         "transport": here.testbed.transport(here.mpi),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from antiphon.model import limits
 
-#: What is tuned unless something is named.
+#: The collectives that are tuned if the user names none.
 MAIN = (
     "barrier",
     "bcast",
@@ -30,11 +30,11 @@ BETWEEN = (128, 4 << 10, 32 << 10)
 #: Their sizes are not known alike to all ranks, so one choice must serve all of them.
 UNSIZED = frozenset({"alltoallv", "scatterv", "gatherv"})
 
-#: Calls that one contender makes in a cell, about: first calls, turns of both modes.
+#: About how many calls one contender makes in a cell: first calls, and the turns of both modes.
 _CALLS = 14
-#: How many take part in the cells of long calls, about: the library and two others.
+#: About how many contenders a cell of long calls has: the library and two others.
 _CONTENDERS = 3
-#: What even a call without bytes takes, about, for each doubling of the ranks.
+#: About how long even a call without bytes takes, for each doubling of the ranks.
 _ROUND_S = 1e-4
 #: All ranks and the main sizes are worth this much more time than the others.
 _WEIGHT_OF_OTHERS = 12

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The MPI library's own algorithms as contenders, for those who can tell their library what to use but not preload.
+"""The MPI library's own algorithms as contenders, for users who can configure their library but cannot preload.
 
 A choice is "library:NAME[:PARAMETER=VALUE,…]", with the names of the library's own variables.
 """
@@ -78,7 +78,7 @@ def _openmpi(point: Point, name: str) -> list[str]:
 def _mpich(point: Point, name: str) -> list[str]:
     needs_power = name == "recursive_doubling" and point.collective in ("allgather", "allgatherv")
     if (needs_power or name == "scatter_recursive_doubling_allgather") and point.ranks & (point.ranks - 1):
-        return []  # it would quietly run another one
+        return []  # Open MPI would quietly run another algorithm.
     parameters = _MPICH_TREES.get((point.collective, name), [""])
     if "tree" in name:
         parameters = [p for p in parameters if "chunk_size" not in p or point.bytes > 4096] or []

@@ -17,7 +17,7 @@ from antiphon.traffic import libraries
 from antiphon.tune import decide, document, grid
 from antiphon.tune.grid import Point
 
-#: The model must promise so much more than the library's own: nine of ten predictions are nearer than this.
+#: Antiphon must be predicted faster than the library by this factor: nine of ten predictions err by less.
 GAIN = 1.2
 #: Choices within this factor of the best count as equal.
 EQUAL = 1.05
@@ -27,10 +27,10 @@ MODE = "model"
 
 @dataclass(frozen=True)
 class Subject:
-    """What is decided for."""
+    """The machine and the library that decisions are made for."""
 
     machine: model.ModelledMachine
-    #: "openmpi", "mpich": whose rules these become.
+    #: "openmpi" or "mpich": the rules are for this library.
     family: str
     library: libraries.Library
 
@@ -78,7 +78,7 @@ def subject(profile: Mapping[str, Any], ranks: int | None, mpi: str | None) -> S
 
 
 def points(collectives: Iterable[str], machine: model.ModelledMachine) -> list[Point]:
-    """The points of a tuning, but those whose sizes no rank knows: of these the model is not asked."""
+    """The points of a tuning, without collectives whose sizes ranks cannot know: the model cannot predict those."""
     node_of_rank = [rank // machine.ranks_per_node for rank in range(machine.ranks)]
     sized = [name for name in collectives if name not in grid.UNSIZED]
     return list(grid.make(sized, None, node_of_rank, float("inf")).points)

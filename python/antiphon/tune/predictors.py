@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What choices would take at a point, before they are measured."""
+"""Predicted times of choices at a point, before they are measured."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def from_links(machine: TunedMachine) -> Predictor:
 
 
 def of(profile: str, machine: TunedMachine) -> Predictor:
-    """The profile's model; where it cannot say, from the links' rate."""
+    """Predictions by the profile's model, or from the links' rate where the model has none."""
     model, links = from_model(profile, machine), from_links(machine)
 
     def predict(point: Point, choices: Sequence[str]) -> Mapping[str, float]:

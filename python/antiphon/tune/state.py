@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured so far, on disk as it comes: an interrupted tuning goes on where it ended."""
+"""The measurements so far, written as they come: an interrupted tuning continues where it stopped."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TuningState:
             self._take(event)
 
     def open(self, restart: bool) -> None:
-        """Begins or goes on writing."""
+        """Opens the file to begin, or to continue an earlier tuning."""
         if restart:
             self.path.unlink(missing_ok=True)
         else:
