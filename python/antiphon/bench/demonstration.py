@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the example programs without and with Antiphon by turns, and reads what they say of themselves."""
+"""Runs the example programs alternately without and with Antiphon, and reads their reports."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class Demonstration:
         self.network = testbed.network([rank * testbed.nodes_for(ranks) // ranks for rank in range(ranks)])
 
     def round(self) -> None:
-        """One run of each example without Antiphon, and one with it, by turns."""
+        """One run of each example without Antiphon, and then one with it."""
         for comparison in self.comparisons:
             self._on_run(f"{comparison.example.label}: plain {self._mpi.name}")
             comparison.plain.append(self._run(comparison.example, None))

@@ -32,7 +32,7 @@ ANY_LIBMPI = re.compile(r"libmpi(ch)?\.so\.\d+$")
 #: File names to look for in a library directory; the first of a family is its usual one.
 LIBRARY_FILES = ("libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi_abi.so.1")
 
-#: Launchers by family; the first ones say by their name whose they are.
+#: Launchers by family; the names of the first ones say which family they belong to.
 LAUNCHERS = {
     "openmpi": ("mpirun.openmpi", "mpiexec.openmpi", "mpirun", "mpiexec", "prterun", "orterun"),
     "mpich": ("mpiexec.hydra", "mpiexec.mpich", "mpirun.mpich", "mpiexec", "mpirun"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patterns of messages: who sends how much to whom. Files, and the benchmark's generators."""
+"""Patterns of messages: how much each rank sends to each other. Their files, and the benchmark's generators."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def schedule(pattern: Pattern, fabric: Mapping[str, Any], *, build_times: bool =
 
 
 def describe_plan(text: str, fabric: Mapping[str, Any]) -> list[tuple[Compiled, Bound]]:
-    """What a plan file holds; a CoreError names what is wrong with it."""
+    """Reads a plan file's text; a CoreError says why it is not valid."""
     answer = core.query("describe_plan", plan=text, fabric=dict(fabric))
     return [(Compiled.read(p), Bound(**p["bound"])) for p in answer["patterns"]]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is near whom, as measured: ranks of one node by latency, nodes of one switch by the bandwidth they share."""
+"""Finds the ranks of one node, by latency, and the nodes of one switch, by the bandwidth that they share."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 Pair = tuple[int, int]
 Groups = list[list[int]]
 
-#: Two levels of latency must be that far apart, and a cut between them must divide the ranks into groups.
+#: The least factor between two levels of latency; a border between them must divide the ranks into groups.
 LEVEL_RATIO = 1.8
 #: Nodes on different switches get this much less, when all nodes talk in pairs, than those on one.
 SHARED_LOSS = 0.2
-#: With more nodes than this, whoever keeps the rate with one of a switch's nodes is taken to be on it.
+#: With more nodes than this, a node that keeps the rate with one node of a switch counts as on that switch.
 MANY_NODES = 96
 
 

@@ -14,7 +14,7 @@ from antiphon import codec
 from antiphon.errors import AntiphonError
 
 MESSAGE_BYTES = 1 << 20
-#: The first message of a channel has nothing to be predicted from.
+#: The first message of a channel cannot be predicted from an earlier one.
 MESSAGES = 6
 
 

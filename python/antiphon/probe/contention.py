@@ -13,9 +13,9 @@ from typing import Any
 from antiphon.probe.curves import ClassCurves, at
 from antiphon.probe.session import Event, of_kind
 
-#: Where the bounds are nearer than this share of the upper one, where between them a time lies says nothing.
+#: If the bounds differ by less than this share of the upper one, a time's position between them means nothing.
 TELLING = 0.1
-#: Messages at once are worth it if each takes that much less of the time.
+#: Sending messages at once is worth it if each then takes less of the time by this factor.
 WORTH = 0.93
 
 
@@ -57,7 +57,7 @@ def gamma(events: Sequence[Event], curves: ClassCurves) -> list[dict[str, Any]]:
 
 @dataclass
 class Incast:
-    """What one port takes from several senders at once."""
+    """Times of one port that receives from several senders at once."""
 
     credit_bytes: int | None = None
     port_buffer_bytes: int | None = None
@@ -102,14 +102,14 @@ def incast(events: Sequence[Event], bytes_per_s: float) -> Incast:
 
 
 def _kept_and_lost(attempts: Sequence[Event]) -> tuple[int, int | None]:
-    """The most bytes that came through below the least of which some were lost."""
+    """The largest burst without loss that is smaller than the smallest burst with loss."""
     lost = min((e["total_bytes"] for e in attempts if not e["passed"]), default=None)
     kept = (e["total_bytes"] for e in attempts if e["passed"] and (lost is None or e["total_bytes"] < lost))
     return max(kept, default=0), lost
 
 
 def uplink_buffer(events: Sequence[Event], labels: Sequence[str], uplink_rate: float, port_rate: float) -> int | None:
-    """What the port of a link between switches holds; None: nothing was lost.
+    """The bytes that the port of a link between switches holds; None if nothing was lost.
 
     Nodes that all send to as many others fill it with what the link does not pass meanwhile.
     """

@@ -20,7 +20,7 @@ from antiphon.probe.session import Event, of_kind
 QUANTITIES = {"round": "round_ns", "os": "os_ns", "g": "g_ns", "or": "or_ns"}
 #: Neighbouring sizes this close, with times this far from in proportion, have a jump between them.
 CLOSE_SIZES, JUMP = 1.2, 1.35
-#: A message that takes so many times as long as a longer one was disturbed.
+#: A message was disturbed if it takes this many times as long as a longer one.
 DISTURBED = 1.5
 
 
@@ -42,7 +42,7 @@ class Estimate:
 
 @dataclass
 class ClassCurves:
-    """Everything measured of one class of link, by size."""
+    """All measurements of one class of links, by size."""
 
     points: dict[int, dict[str, Estimate]] = field(default_factory=dict)
     #: Time of a message on a link that has rested, by size; and round trips at sizes that no curve was made from.
@@ -95,7 +95,7 @@ class ClassCurves:
 
     @property
     def send_buffer_bytes(self) -> int | None:
-        """What the system takes over before it is sent. Of a longer message the rest must leave before a send ends."""
+        """The bytes that the system buffers. A send of a longer message ends only when the rest has left."""
         found = [
             size - point["os"].median * self.bytes_per_s
             for size, point in self.points.items()
@@ -105,7 +105,7 @@ class ClassCurves:
 
     @property
     def burst_bytes(self) -> int:
-        """What a link that has rested takes at once, beyond its rate (a token bucket, a shallow queue)."""
+        """The bytes that a rested link takes at once, beyond its rate (a token bucket, a shallow queue)."""
         if not self.rested:
             return 0
         half = self.rested[min(self.rested)].median / 2

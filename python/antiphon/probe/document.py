@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what was found to the profile document (docs/reference/profile.md)."""
+"""Makes the profile document of a survey's findings (docs/reference/profile.md)."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ NAMES = {
 MOST_LOOKS = 2.0
 #: Of a core's time. With more left packets hold nobody up, and it matters more what a look costs than what they do.
 MOST_IDLE = 0.5
-#: A link between switches that carries that share of what its pairs could send is no bottleneck.
+#: A link between switches is no bottleneck if it carries this share of the bytes that its pairs could send.
 NO_BOTTLENECK = 0.9
 
 
 def rounded(seconds: float) -> float:
-    """Four digits are more than is known."""
+    """The value with four digits, which is more than the precision of the measurements."""
     return float(f"{seconds:.4g}")
 
 
@@ -196,7 +196,7 @@ def contended(events: list[Event], outer: ClassCurves) -> dict[str, Any]:
 
 
 def processors(survey: Survey, events: list[Event]) -> dict[str, Any]:
-    """Cores, who shares them, and what a waiting rank costs the others of its core."""
+    """Cores, the ranks that share them, and the cost of a waiting rank for the others on its core."""
     result: dict[str, Any] = {"cores_per_node": survey.cores, "nodes_sharing": survey.nodes_sharing}
     if survey.sockets_per_node:
         result["sockets_per_node"] = survey.sockets_per_node
@@ -299,7 +299,7 @@ def quality(survey: Survey, classes: dict[str, ClassCurves], events: list[Event]
 
 
 def noise_notes(spread: dict[str, dict[str, float]], points: list[curves.Estimate]) -> list[str]:
-    """What a user should know before trusting the figures."""
+    """Warnings that a user should read before trusting the figures."""
     notes = [
         f"{NAMES[scope]}: {name}(m) is only known to ±{100 * value:.0f} %"
         for scope, of_class in spread.items()

@@ -14,9 +14,9 @@ from antiphon.mpi import Mpi
 
 CHOICE = "multicast"
 SIZES = (8, 1024, 4096, 16384, 65536, 262144)
-#: For one size; there are six of them.
+#: Time for one of the six sizes.
 BUDGET_S = 0.3
-#: Each rank in turn multicasts a short message, and all others are woken up for it, again and again.
+#: Each rank in turn multicasts a short message, which wakes all others up, again and again.
 TURNS = collectives.RaceCell("allgather", 8, 0, ("throughput",), (f"{CHOICE}:senders=1",))
 TURNS_BUDGET_S = 0.5
 #: Fewer ranks on a core leave it idle between two messages.
@@ -33,7 +33,7 @@ def measure(testbed: Testbed, mpi: Mpi, ranks: int) -> dict[str, Any] | None:
     except AntiphonError as error:
         return {"error": str(error)}
     kept: dict[str, Any] = {"nodes": results.nodes, "rows": _rows(results)}
-    # Of several ranks of a node one hears it and tells the others, by messages: another thing.
+    # With several ranks on a node one receives the multicast and sends messages to the others: another measurement.
     if kept["rows"] and refusal(kept) is None and results.nodes == ranks:
         try:
             turns = collectives.Race((TURNS,), TURNS_BUDGET_S, TURNS_BUDGET_S)
@@ -77,7 +77,7 @@ def describe(kept: Mapping[str, Any] | None, latency_s: float, ranks_per_core: f
     if why_not is not None or not rows:
         return {"works": False, "why_not": why_not or "no broadcast came to its end"}
     medians = sorted((row["bytes"], statistics.median(row["samples"])) for row in rows)
-    # Of a short one most is the way there and the barrier before; a long one more takes what the wire needs for it.
+    # The time of a short one is mostly latency and the barrier before; a longer one adds its time on the wire.
     (less, before), (most, last) = medians[-2] if len(medians) > 1 else (0, latency_s), medians[-1]
     rate = (most - less) / max(last - before, 1e-9)
     crowded = crowded_s(kept, latency_s, ranks_per_core)

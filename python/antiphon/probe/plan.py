@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the measuring program is told: experiments, and which ranks measure together."""
+"""The tasks of the measuring program: experiments, and the ranks that measure together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 Pair = tuple[int, int]
 Round = list[Pair]
 
-#: So many by turns, as in collectives: messages to the same rank again and again cost less.
+#: How many partners take turns, as in collectives: repeated messages to the same rank cost less.
 PARTNERS = 4
 
 
@@ -29,7 +29,7 @@ def _text(value: object) -> str:
 
 
 def pairs_text(pairs: Iterable[Pair]) -> str:
-    """As the program reads pairs that measure at the same time: 0-1,2-3."""
+    """Pairs that measure at the same time, in the program's form: 0-1,2-3."""
     return ",".join(f"{a}-{b}" for a, b in pairs)
 
 
@@ -39,7 +39,7 @@ def rounds_text(rounds: Iterable[Round]) -> str:
 
 
 def all_rounds(members: Sequence[int]) -> list[Round]:
-    """Every pair of the members once, in rounds in which nobody is twice (the circle method)."""
+    """Every pair of the members once, in rounds in which no member occurs twice (the circle method)."""
     seats: list[int | None] = [*members, *([None] if len(members) % 2 else [])]
     rounds = []
     for _ in range(len(seats) - 1):
@@ -51,7 +51,7 @@ def all_rounds(members: Sequence[int]) -> list[Round]:
 
 
 def shuffled_rounds(members: Sequence[int], seed: int, times: int) -> list[Round]:
-    """Every pair `times` times, each time in other company."""
+    """Every pair `times` times, each time beside other pairs."""
     chooser = random.Random(seed)
     rounds = []
     for _ in range(times):
@@ -95,7 +95,7 @@ def crowds(nodes: Sequence[Sequence[int]]) -> dict[str, Crowd]:
         places = (times * away % len(ranks) for times in range(1, PARTNERS + 1))
         return sum(1 for _ in itertools.takewhile(lambda place: most <= place <= len(ranks) - most, places))
 
-    # With one rank a node all are in the same place; and every second one is on the same core.
+    # With one rank per node all have the same position, and every second rank shares a core.
     away = max((most + 1, most) if most > 1 else (1,), key=lambda away: min(elsewhere(away), 2))
     if elsewhere(away) > 0:
         ways["switch"] = dict(zip(ranks, ranks[away:] + ranks[:away], strict=True)), elsewhere(away)
@@ -111,7 +111,7 @@ def across(groups: Sequence[Sequence[int]], a: int, b: int, most: int = 16) -> R
 
 
 def packed(pairs: Iterable[Pair]) -> list[Round]:
-    """The same pairs in rounds in which nobody is twice, first come, first served."""
+    """The same pairs in rounds in which no rank occurs twice; each pair goes into the first round that fits."""
     rounds: list[tuple[Round, set[int]]] = []
     for pair in pairs:
         for taken, busy in rounds:

@@ -20,7 +20,7 @@ FORMAT, VERSION = "antiphon-samples", 1
 
 @dataclass(frozen=True)
 class Recording:
-    """Where samples are from, and what each launch said."""
+    """The source of the samples, and the events of each launch."""
 
     source: dict[str, Any]
     launches: list[list[Event]]
@@ -34,14 +34,14 @@ class Recording:
         return result
 
     def write(self, path: Path) -> None:
-        """Compressed JSON."""
+        """Writes compressed JSON."""
         content = {"format": FORMAT, "version": VERSION, "source": self.source, "launches": self.launches}
         text = json.dumps(content, separators=(",", ":"))
         profile.write_atomically(path, gzip.compress(text.encode(), mtime=0))
 
 
 def measured(session: Session, name: str) -> Recording:
-    """Measures; about a minute."""
+    """Measures, which takes about a minute."""
     survey.measure(session)
     source = {
         "name": name,
@@ -57,7 +57,7 @@ def measured(session: Session, name: str) -> Recording:
 
 
 def read(path: Path) -> Recording:
-    """What write() wrote."""
+    """Reads a file that write() made."""
     try:
         content = json.loads(gzip.decompress(path.read_bytes()))
     except OSError as error:

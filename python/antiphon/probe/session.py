@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the measuring program as often as is needed and keeps what it says."""
+"""Runs the measuring program as often as needed and keeps its events."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Session:
     budget_s: float
     #: Gets every event as it comes.
     on_event: Callable[[Event], None] = lambda event: None
-    #: What each launch said.
+    #: The events of each launch.
     launches: list[list[Event]] = field(default_factory=list)
     started: float = field(default_factory=time.monotonic)
 
     @property
     def transport(self) -> str:
-        """What messages travel through."""
+        """The transport of messages, by name."""
         return self.testbed.transport(self.mpi)
 
     @property
@@ -43,7 +43,7 @@ class Session:
         return time.monotonic() - self.started
 
     def run(self, tasks: Sequence[str]) -> list[Event]:
-        """Starts the program once; its events, in order. An error if it ends badly: then nothing of it is used."""
+        """Starts the program once and returns its events in order; if it fails, none of them is used."""
         got: list[Event] = []
 
         def take(event: Event) -> None:
@@ -70,7 +70,7 @@ class Session:
 
 @dataclass
 class RecordedSession:
-    """A session that was kept: the same launches, without measuring again."""
+    """A recorded session: the same launches, without measuring again."""
 
     recorded: Sequence[list[Event]]
     ranks: int
@@ -80,11 +80,11 @@ class RecordedSession:
 
     @property
     def events(self) -> list[Event]:
-        """All that was said."""
+        """The events of all launches."""
         return list(itertools.chain.from_iterable(self.launches))
 
     def run(self, tasks: Sequence[str]) -> list[Event]:
-        """What the launch at this point said then; what is asked now plays no part."""
+        """The events of the recorded launch that comes next; the tasks are not looked at."""
         self.launches.append(self.recorded[len(self.launches)])
         return self.launches[-1]
 

@@ -19,7 +19,7 @@ CURVE_SIZES = (0, 64, 1024, 4096, 16384, 65536, 262144, 1048576)
 RESTED_SIZES = (0, 1024, 4096, 8192, 16384, 32768, 65536, 262144)
 HELD_OUT_SIZES = (3000, 24000, 100000, 400000)
 HELD_OUT_RESTED_SIZES = (2500, 10000, 24000, 50000)
-#: Of the time there is, what each part may have; scaled to what is left.
+#: The share of the time for each part; scaled to the time that is left.
 SHARES = {
     "switch": 16,
     "uplink": 10,
@@ -42,17 +42,17 @@ CROWD_SIZES = {"switch": (0, 64, 256), "node": (0, 64, 256, 1024, 4096, 16384)}
 #: … and what keeps all ports full.
 FULL_SIZES = (16384,)
 FULL_STEPS = 24
-#: What one word of a command line may be long, with room to spare.
+#: The longest word of a command line, with room to spare.
 COMMAND_LINE_BYTES = 100_000
 #: With more ranks than these, pairs are measured less often.
 FEW_RANKS, MANY_RANKS = 32, 128
-#: Overruns of single experiments, the launches, what is computed.
+#: Share of the time for overruns of single experiments, launches and computing.
 USABLE = 0.9
 
 
 @dataclass
 class Survey:
-    """What was found, before it is put into words."""
+    """The findings of a probe, from which the profile is made."""
 
     identity: Event = field(default_factory=dict)
     latency_s: dict[Pair, float] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Survey:
 
 
 def measure(session: Session | RecordedSession) -> Survey:
-    """Three launches: who is near, who shares a switch, and all parameters."""
+    """Three launches: groups of near ranks, nodes that share a switch, and all parameters."""
     survey = Survey()
     _find_nodes(session, survey)
     if len(survey.nodes) > 1:
@@ -127,10 +127,10 @@ def _find_nodes(session: Session | RecordedSession, survey: Survey) -> None:
     events = session.run(
         [
             plan.task("identify"),
-            # Once without counting: connections are made at the first message.
+            # The first round does not count: connections are made at the first message.
             plan.task("round_trips", label="warm", reps=1),
             plan.task("round_trips", label="latency", at_once=max(1, ranks // 12), **often),
-            # What shares memory also moves much at once faster, however busy the processors are.
+            # Ranks that share memory also move long messages faster, however busy the processors are.
             plan.task("round_trips", label="bulk", bytes=BULK_BYTES, reps=3),
         ]
     )
@@ -140,7 +140,7 @@ def _find_nodes(session: Session | RecordedSession, survey: Survey) -> None:
         raise AntiphonError("one rank cannot measure a network", hint="give at least two with -n, or a hostfile")
     samples = pair_samples(events, "latency")
     survey.latency_s = {pair: statistics.median(values) / 2e9 for pair, values in samples.items()}
-    # Of many tries the least is the network's; the rest is waiting for a processor.
+    # The least of many tries is the network's time; the rest is waiting for a processor.
     least = survey.least_s = {pair: min(values) / 2e9 for pair, values in samples.items()}
     members = list(range(session.ranks))
     hosts = survey.identity["hosts"]
@@ -270,7 +270,7 @@ def _between_nodes(survey: Survey, heads: Sequence[int]) -> list[Part]:
 
 
 def uplink_label(x: int, y: int) -> str:
-    """What is measured between two switches is called so."""
+    """The label of measurements between two switches."""
     return f"uplink {x} {y}"
 
 
@@ -295,7 +295,7 @@ def _over_uplinks(survey: Survey) -> list[Part]:
     for x, y in itertools.pairwise(range(len(groups))):
         pairs = plan.across(groups, x, y)
         senders, receivers = zip(*pairs, strict=True)
-        # To one each, then to the next one each, …
+        # Each sends to one rank, then each to the next one, and so on.
         flows = [pair for i in range(len(pairs)) for pair in zip(senders, receivers[i:] + receivers[:i], strict=True)]
         senders, receivers = zip(*flows, strict=True)
         told = {"label": uplink_label(x, y), "senders": senders, "receivers": receivers, "least": len(flows)}

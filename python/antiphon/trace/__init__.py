@@ -144,7 +144,7 @@ class RankTrace:
 
 @dataclass
 class Trace:
-    """A run. `ranks` holds those whose stream is there."""
+    """A run; `ranks` holds the ranks with a recorded stream."""
 
     size: int
     functions: tuple[str, ...]

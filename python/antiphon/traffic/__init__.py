@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who sends how much to whom in a recorded run: point-to-point, and collectives as the messages that they are made of.
+"""How much each rank sends to each other in a recorded run: point-to-point messages, and those of collectives.
 
 `of_trace` makes it, `Traffic.load` and `Traffic.save` keep it in a file (docs/reference/traffic.md).
 """

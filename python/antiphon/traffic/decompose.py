@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One collective call as the messages that it is made of."""
+"""Decomposes a collective call into its messages."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Chooser(Protocol):
 
     @property
     def name(self) -> str:
-        """For people."""
+        """The name for people."""
 
     @property
     def leader(self) -> str:
-        """Which rank of a node speaks for it: "first", or "same_place" as the root on its own."""
+        """Which rank of a node is its leader: "first", or "same_place" as the root on its own."""
 
     def choose(self, call: CollectiveCall, nodes: Array | None, sub: str = "") -> LibraryAlgorithm:
         """The algorithm for a call of ranks on these nodes (None: one a node, or all on one)."""
@@ -67,7 +67,7 @@ class Decomposer:
 
     def decompose(self, call: CollectiveCall, nodes: Array | None = None, sub: str = "") -> Decomposed:
         """`nodes`: of each of the communicator's ranks; None: one rank a node, or one node."""
-        # Which node is which does not matter.
+        # Only which ranks share a node matters, not which node it is.
         same = None if nodes is None else np.unique(nodes, return_inverse=True)[1].astype(np.int64)
         key = (call, b"" if same is None else same.tobytes(), sub)
         if key not in self._done:
@@ -96,7 +96,7 @@ class Decomposer:
         if step.get("from_root"):
             members = np.roll(members, -call.root)
         part = over.call_on(call, step, members)
-        # A collective on all ranks is the library's business again, with all that it knows of them.
+        # For a collective on all ranks the library chooses again, by the nodes of the ranks.
         nodes = over.nodes if step.get("over", "all") == "all" else None
         done = joined(self._segment(piece, step, sub, times, nodes) for piece, sub, times in segments(part, step))
         edges, uniform = done.mapped(members)
@@ -135,7 +135,7 @@ def segments(call: CollectiveCall, step: Mapping[str, Any]) -> Iterator[tuple[Co
 
 
 class Groups:
-    """A communicator's nodes, and the rank of each that speaks for it."""
+    """A communicator's nodes, and the leading rank of each."""
 
     def __init__(self, call: CollectiveCall, nodes: Array | None, leader: str) -> None:
         self.nodes = np.zeros(call.ranks, np.int64) if nodes is None else nodes
@@ -157,7 +157,7 @@ class Groups:
         return [everybody if over == "all" else everybody[(everybody >= 2 * pairs_of(ranks)) | (everybody % 2 == 0)]]
 
     def leader_of(self, rank: int) -> int:
-        """Who speaks for the rank's node."""
+        """The leader of the rank's node."""
         return int(next(r for r in self.leaders if self.nodes[r] == self.nodes[rank]))
 
     def call_on(self, call: CollectiveCall, step: Mapping[str, Any], members: Array) -> CollectiveCall:
@@ -191,7 +191,7 @@ def _leader_to_root(call: CollectiveCall, over: Groups) -> list[tuple[int, int, 
 
 
 def pairs_of(ranks: int) -> int:
-    """How many ranks there are beyond a power of two."""
+    """The number of ranks beyond the largest power of two."""
     return ranks - (1 << (ranks.bit_length() - 1))
 
 
@@ -243,7 +243,7 @@ MOVES = {
 
 
 def joined(parts: Iterable[Decomposed]) -> Decomposed:
-    """Steps one after the other."""
+    """The messages of steps that follow one another."""
     done = list(parts)
     schedules = list(dict.fromkeys(name for part in done for name in part.schedules))
     notes = {note for part in done for note in part.notes}
@@ -287,7 +287,7 @@ class Own:
         self.leader = library.leader
 
     def choose(self, call: CollectiveCall, nodes: Array | None, sub: str = "") -> LibraryAlgorithm:
-        """What a run under Antiphon uses."""
+        """The algorithm that a run under Antiphon uses."""
         question = question_of(call, nodes, self.library.about["family"], self.link_bits_per_s)
         found = core.choose(question, self.profile, own=self.ran)
         if found.algorithm is None:
@@ -302,7 +302,7 @@ def rate_of(profile: str | None) -> int:
 
 
 def question_of(call: CollectiveCall, nodes: Array | None, family: str, link_bits_per_s: int) -> core.Question:
-    """What the rules are asked about a call."""
+    """The question to the rules about a call."""
     counts = np.array([1] * call.ranks) if nodes is None else np.unique(nodes, return_counts=True)[1]
     known = None if call.collective in ("alltoallv", "scatterv", "gatherv") else call.total_bytes() // call.ranks
     return core.Question(

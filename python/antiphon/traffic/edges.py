@@ -23,7 +23,7 @@ class Edges:
 
     @classmethod
     def empty(cls) -> Edges:
-        """Nobody sends anything."""
+        """No messages."""
         return cls(*(np.empty(0, dtype) for dtype in (np.int32, np.int32, np.int64, np.int64)))
 
     @classmethod
@@ -53,7 +53,7 @@ class Edges:
 
     @classmethod
     def merge(cls, many: Sequence[Edges]) -> Edges:
-        """All together."""
+        """The sum of several."""
         if len(many) == 1:
             return many[0]
         if not many:
@@ -67,7 +67,7 @@ class Edges:
         return ("source", "target", "messages", "bytes")
 
     def times(self, calls: int) -> Edges:
-        """The same so many times."""
+        """The same messages, repeated."""
         return self if calls == 1 else Edges(self.source, self.target, self.messages * calls, self.bytes * calls)
 
     def mapped(self, members: Array) -> Edges:
@@ -95,7 +95,7 @@ class Uniform:
     bytes: int
 
     def pairs(self) -> int:
-        """How many edges it stands for."""
+        """The number of edges that the group stands for."""
         return len(self.members) * (len(self.members) - 1)
 
     def spread_out(self, partners: int) -> Edges:

@@ -38,7 +38,7 @@ class Made:
 
 @dataclass
 class Part:
-    """What one kind of call adds: point-to-point messages, or a collective by one algorithm."""
+    """The traffic of one kind of call: point-to-point messages, or a collective by one algorithm."""
 
     #: "point-to-point", or the collective, such as "allreduce".
     name: str
@@ -63,7 +63,7 @@ class Part:
 
     @property
     def collective(self) -> bool:
-        """False: point-to-point."""
+        """Whether the part is a collective; else it is point-to-point."""
         return self.name != POINT_TO_POINT
 
     def total_bytes(self) -> int:

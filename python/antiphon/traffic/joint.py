@@ -27,7 +27,7 @@ from antiphon.traffic.of_trace import Builder, TracedCollective, Window, collect
 
 #: Both together rarely gain after the second round.
 MOST_ROUNDS = 6
-#: A round that gains less is the last.
+#: The search ends after a round that gains less.
 LEAST_GAIN = 0.002
 #: Evaluations that the search for an algorithm's parameters may take.
 EVALUATIONS = 6
@@ -64,7 +64,7 @@ class JointChoice:
 
 @dataclass
 class JointResult:
-    """What was found: nothing changed, one of both, both."""
+    """The predictions with nothing changed, with one of both changed, and with both."""
 
     start: JointChoice
     algorithms: JointChoice
@@ -140,11 +140,11 @@ class Optimiser:
 
     @staticmethod
     def better(a: JointChoice, b: JointChoice) -> JointChoice:
-        """The one that takes less time; the first where both do."""
+        """The faster one; the first if both take the same time."""
         return b if b.seconds < a.seconds else a
 
     def state(self, nodes: Sequence[int], choices: Choices) -> JointChoice:
-        """What they are predicted to take."""
+        """The predicted time."""
         seconds = sum(self.total(call, nodes, choice) for call, choice in choices.items())
         return JointChoice(list(nodes), choices, seconds, self.messages_s(nodes))
 
@@ -211,7 +211,7 @@ class Optimiser:
         return self._predicted[key]
 
     def time(self, one: Asked, nodes: Sequence[int], choice: str) -> float:
-        """What one call takes."""
+        """The time of one call."""
         request = self._request(one, nodes)
         key = (one.call, np.array(request["node_of_rank"], np.int32).tobytes(), choice)
         if key not in self._timed:

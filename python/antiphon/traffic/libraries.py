@@ -29,7 +29,7 @@ else:
 
 TABLES = Path(__file__).with_name("tables")
 SCHEMA = Path(__file__).parent.parent / "schemas" / "decomposition.schema.json"
-#: Where a library's own is not among our schedules.
+#: Used where a library's own algorithm is not among our schedules.
 OUR_BARRIER = "dissemination"
 #: Fields of a rule that are conditions but bounds.
 TRAITS = ("power_of_two", "commutative", "in_place", "spread", "balanced", "consecutive")
@@ -56,7 +56,7 @@ class CollectiveCall:
 
 @dataclass(frozen=True)
 class RankLayout:
-    """What a rule may ask of the nodes of a communicator's ranks."""
+    """The facts about the nodes of a communicator's ranks that a rule may ask for."""
 
     spread: bool
     balanced: bool
@@ -76,7 +76,7 @@ class RankLayout:
 
 @dataclass(frozen=True)
 class LibraryAlgorithm:
-    """What a table says: the library's name of the algorithm, and either our schedule or steps."""
+    """The answer of a table: the library's name of the algorithm, and either our schedule or steps."""
 
     name: str
     schedule: str = ""

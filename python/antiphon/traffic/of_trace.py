@@ -61,7 +61,7 @@ class Counted:
 
 
 def phases_of(trace: Trace, count: int) -> list[Window]:
-    """The run cut into so many equally long phases."""
+    """Cuts the run into `count` equally long phases."""
     ends = [r.ended_ns or max((c.start_ns + c.duration_ns for c in r.calls), default=0) for r in trace.ranks]
     edges = [int(x) for x in np.linspace(0, max(ends, default=0) + 1, count + 1)]
     return [Window(a, b) for a, b in itertools.pairwise(edges)]
@@ -218,7 +218,7 @@ def persistent_starts(calls: dict[Shape, Counted]) -> tuple[int, int]:
 
 
 def message(rank: int, shape: Shape, times: int) -> list[tuple[int, int, int, int]]:
-    """What a sending call adds; nothing where nobody of MPI_COMM_WORLD gets it."""
+    """Adds a sending call's message, unless its receiver is outside MPI_COMM_WORLD."""
     comm = shape.comm
     if comm is None or shape.flags & FAILED or shape.peer is None or not 0 <= shape.peer < len(comm.members):
         return []
