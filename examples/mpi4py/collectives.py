@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collectives of mpi4py, on buffers and on pickled objects. Exit code 1 means that a result is wrong.
 
-    antiphon run -n 4 python3 collectives.py
+antiphon run -n 4 python3 collectives.py
 """
 
 import sys
