@@ -46,7 +46,7 @@ def add_arguments(group: Any) -> None:
 def benchmark_of(
     args: argparse.Namespace, known: Sequence[str], default_bytes: str, default_modes: str
 ) -> CodecBenchmark:
-    """What the options ask to measure. The defaults are those of collectives, the very objects where none was given."""
+    """Makes the benchmark of the options; an option that was not given is the collectives' default object itself."""
     for file in args.messages:
         if not is_message_file(file):
             raise AntiphonError(f"{file}: is no message file", hint="`antiphon compress-test` takes any data")
@@ -149,7 +149,7 @@ def size_table(results: CodecResults, cells: Sequence[CodecMeasurement], mode: s
 
 def _speed(bytes_per_s: float) -> str:
     gigabytes = bytes_per_s / 1e9
-    if gigabytes >= 99.5:  # what is sent as it is need not be touched
+    if gigabytes >= 99.5:  # A message that is sent as it is need not be read.
         return ">99"
     return f"{gigabytes:.0f}" if gigabytes >= 9.995 else f"{gigabytes:.2f}"
 

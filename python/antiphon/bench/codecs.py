@@ -34,7 +34,7 @@ class CodecBenchmark:
     contenders: Sequence[str] = ()
     seed: int = 1
     budget_s: float = 0.3
-    #: What Antiphon's own choice is made for.
+    #: The rate of the wire for which Antiphon chooses a codec.
     wire_bytes_per_s: float = 12.5e6
 
     def arguments(self) -> list[str]:
@@ -52,13 +52,13 @@ class CodecMeasurement:
 
     source: str
     kind: str
-    #: Of a message; 0: as they were sent.
+    #: Size of a message; 0 means as they were sent.
     bytes: int
     mode: str
     contender: str
     messages: int
     raw_bytes: int
-    #: With 8 bytes for each frame's head, whatever the codec.
+    #: Counts 8 bytes for each frame's head, for every codec alike.
     frame_bytes: int
     #: Each message's least time, summed ("warm": the least pass).
     encode_least_s: float

@@ -22,7 +22,7 @@ class RaceCell:
     #: 0 means all.
     ranks: int
     modes: Sequence[str]
-    #: As antiphon_force takes them, and "library:NAME[:PARAMETER=VALUE,…]" for one of the library's own.
+    #: Choices in the form of antiphon_force, and "library:NAME[:PARAMETER=VALUE,…]" for one of the library's own.
     choices: Sequence[str]
 
     def argument(self) -> str:
@@ -63,7 +63,7 @@ class CollectiveBenchmark:
     collectives: Sequence[str]
     sizes: Sequence[int]
     modes: Sequence[str]
-    #: As the program takes them: "COLLECTIVE:CHOICE".
+    #: Contenders in the program's form: "COLLECTIVE:CHOICE".
     contenders: Sequence[str]
     budget_s: float
     root: int = 0

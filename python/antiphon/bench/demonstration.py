@@ -53,7 +53,7 @@ class AnnouncedCalls:
 
 @dataclass(frozen=True)
 class ProgramReport:
-    """What a program printed: its time, the time in each phase (mean over ranks), its collective calls."""
+    """The report that a program printed: its time, the time in each phase (mean over ranks), its collective calls."""
 
     time_s: float
     phases_s: Mapping[str, float]
@@ -67,7 +67,7 @@ class ExampleRuns:
     example: Example
     plain: list[ProgramReport] = field(default_factory=list)
     antiphon: list[ProgramReport] = field(default_factory=list)
-    #: What Antiphon used most of the time for a collective.
+    #: The algorithm that took most of each collective's time under Antiphon.
     used: dict[str, str] = field(default_factory=dict)
 
     def time_s(self, which: str) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the benchmark programs report, whatever they measure: collectives or patterns of messages."""
+"""The results of the benchmark programs, whether they measure collectives or patterns of messages."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Results(abc.ABC, Generic[M]):
     @staticmethod
     @abc.abstractmethod
     def subject(event: Mapping[str, Any]) -> tuple[Any, ...]:
-        """What an event is about."""
+        """The collective and size, or the pattern, that an event is about."""
 
     @abc.abstractmethod
     def subject_fields(self, measurement: M) -> dict[str, Any]:

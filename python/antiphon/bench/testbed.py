@@ -35,7 +35,7 @@ class Testbed(Protocol):
         """For a table's title."""
 
     def transport(self, mpi: Mpi) -> str:
-        """What messages travel through."""
+        """The transport of messages, by name."""
 
     def network(self, node_of_rank: Sequence[int]) -> limits.Network | None:
         """Its links; None where their rate is not known."""
@@ -98,7 +98,7 @@ class HostTestbed:
         if self.link_bits_per_s is not None:
             rank_env["ANTIPHON_LINK_BITS_PER_S"] = str(int(self.link_bits_per_s))
         crowded = self.hostfile is None and (n or 0) > len(os.sched_getaffinity(0))
-        if crowded and mpi.family == "openmpi":  # ranks that wait must let others run
+        if crowded and mpi.family == "openmpi":  # Ranks that wait must let others run.
             rank_env["OMPI_MCA_mpi_yield_when_idle"] = "1"
         command = launch.launch_command(
             mpi,

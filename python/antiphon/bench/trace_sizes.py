@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a trace tells of compression: sizes of messages, and how well each would have to compress to gain."""
+"""The sizes of a trace's messages, and how well each would have to compress to gain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SENDING = re.compile(
 #: Sizes are put together by powers of four from here.
 FIRST_CLASS_BYTES = 1024
 CLASSES = 7
-#: What stands for the user's messages when the speed of the codec is measured.
+#: These messages stand for the user's when the speed of the codec is measured.
 STAND_IN = "heat"
 
 
@@ -79,7 +79,7 @@ def classes(all_sizes: Iterable[int], bytes_per_s: float, speed: Speed) -> list[
 
 
 def measured_speed() -> Speed:
-    """Of Antiphon's own choice on this machine: a line through two sizes."""
+    """The speed of Antiphon's own choice on this machine: a line through two sizes."""
     short, long = 1024, 65536
     results = codecs.run(codecs.CodecBenchmark((), (STAND_IN,), (short, long), ("warm",), ("antiphon",), budget_s=0.2))
     times = {cell.bytes: (cell.encode_least_s + cell.decode_least_s) / cell.messages for cell in results.cells}

@@ -34,7 +34,7 @@ class Compared:
 
     @property
     def error(self) -> float:
-        """Of the prediction, relative: 0.1 is 10 % too long."""
+        """The relative error of the prediction: 0.1 is 10 % too long."""
         return self.predicted_s / self.measured_s - 1
 
     @property
@@ -84,7 +84,7 @@ class ModelCheck:
 
 
 def without_older(measured: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[Any]]:
-    """Of several files' results: a cell that is in more than one is left in the last of them."""
+    """Removes cells that were measured twice from all files but the last that holds them."""
 
     def cell(row: Mapping[str, Any]) -> tuple[Any, ...]:
         return tuple(row[key] for key in ("mpi", "collective", "ranks", "bytes", "mode"))

@@ -40,7 +40,7 @@ class RepeatedCall:
     calls: int
 
     def argument(self) -> str:
-        """As the measuring program reads it."""
+        """The call in the form that the measuring program reads."""
         return f"{self.collective}:{self.bytes}:{self.root}:{self.calls}"
 
 
@@ -133,7 +133,7 @@ def cases_for(
 
 
 def payload(measured: Mapping[str, Any]) -> tuple[float, float]:
-    """Of a node's counters: sent and received bytes without headers."""
+    """Sent and received bytes of a node's counters, without headers."""
     sent, received = (
         measured[f"{way}_bytes"] - HEADER_BYTES * measured[f"{way}_packets"] for way in ("sent", "received")
     )

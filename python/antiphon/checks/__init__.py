@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `antiphon doctor` looks at; every check really tries the thing instead of looking for its name."""
+"""The checks of `antiphon doctor`; each really tries a feature instead of looking for its name."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the emulated cluster and the accelerator want of the machine: namespaces, traffic control, CPU."""
+"""Checks of the machine for the emulated cluster and the accelerator: namespaces, traffic control, CPU."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def fortran(mpis: list[Mpi]) -> Iterator[Check]:
     yield check("Fortran", "compiler", bool(found), ", ".join(found) or "none found",
                 "only for Fortran programs: apt-get install gfortran")  # fmt: skip
     for mpi in mpis if found else []:
-        if mpi.abi == "mpiabi":  # the standard's ABI is of C alone
+        if mpi.abi == "mpiabi":  # The standard's ABI covers only C.
             continue
         wrapper = fortran_wrapper(mpi)
         bindings = [name for name, source in FORTRAN.items() if wrapper and _compiles(wrapper, source)]

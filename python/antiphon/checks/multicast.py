@@ -91,7 +91,7 @@ def receive_buffer() -> Check:
 
 
 def between_nodes(profile: Path) -> Check:
-    """What the probe found between the nodes."""
+    """The probe's findings about multicast between the nodes."""
     found = profiles.load(profile).get("multicast")
     if found is None:
         return Check(GROUP, "between nodes", WARN, "the profile does not say: one node, or an older probe",

@@ -26,7 +26,7 @@ from typing import Any
 from antiphon import core
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 
-#: What a frame is longer than its message at most.
+#: The most bytes by which a frame is longer than its message.
 FRAME_OVERHEAD_BYTES = 8
 
 ELEMENTS = ("unknown", "f64", "f32", "i64", "i32", "i16", "i8")
@@ -64,7 +64,7 @@ class CodecError(AntiphonError):
 
 @dataclass(frozen=True)
 class Statistics:
-    """What one end of a channel has done so far."""
+    """Counts of one end of a channel."""
 
     messages: int
     raw_bytes: int

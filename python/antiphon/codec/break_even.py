@@ -17,7 +17,7 @@ WORTH_IT = 1.03
 
 @dataclass(frozen=True)
 class Gain:
-    """What one codec does to one set of messages."""
+    """The effect of one codec on one set of messages."""
 
     raw_bytes: int
     wire_bytes: int
@@ -37,7 +37,7 @@ class Gain:
 
     @property
     def overlapped_break_even_bytes_per_s(self) -> float:
-        """The same where pieces are encoded, sent and decoded at the same time: the slowest of the three decides."""
+        """The speed-up if pieces are encoded, sent and decoded at the same time: the slowest of the three decides."""
         return self.raw_bytes / max(self.encode_s, self.decode_s) if self.wire_bytes < self.raw_bytes else 0.0
 
     def serial_speed_up(self, bytes_per_s: float) -> float:

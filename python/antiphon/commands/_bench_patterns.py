@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def make_benchmark(args: argparse.Namespace, testbed: Testbed, ranks: int) -> PatternBenchmark:
-    """What the options ask to measure."""
+    """Makes the benchmark of the options."""
     drawn = [patterns.named(text, ranks, args.pattern_seed) for text in args.pattern]
     for pattern in drawn:
         if pattern.size != ranks:

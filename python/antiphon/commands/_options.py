@@ -62,7 +62,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 def settings(args: argparse.Namespace) -> Settings:
     """The settings that `add_settings`'s options ask for."""
-    given = vars(args)  # commands that record or measure have some of them
+    given = vars(args)  # Commands that record or measure have only some of the options.
     return Settings(
         off=args.off,
         profile=args.profile,

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def described(outcome: Any) -> dict[str, Any]:
-    """As --json prints it."""
+    """The result as --json prints it."""
     names = {"as it ran": "start", "algorithms alone": "algorithms", "placement alone": "placement", "both": "both"}
     states = []
     for name, key in names.items():

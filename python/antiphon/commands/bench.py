@@ -40,7 +40,7 @@ from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.output import tables
 from antiphon.units import size_option
 
-#: What is measured unless something is named: those that real programs use most.
+#: The collectives that real programs use most; they are measured unless others are named.
 USUAL = (
     "barrier",
     "bcast",
@@ -166,7 +166,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def make_benchmark(args: argparse.Namespace) -> CollectiveBenchmark:
-    """What the options ask to measure."""
+    """Makes the benchmark of the options."""
     names = list(dict.fromkeys(args.collectives or USUAL))
     if args.budget < 0:
         raise AntiphonError(f"--budget {args.budget:g}: is below zero")

@@ -124,7 +124,7 @@ def _message_files(args: argparse.Namespace, folder: Path) -> list[Path]:
 
 
 def gain_of(cell: CodecMeasurement) -> Gain:
-    """What equations 1 to 4 need."""
+    """The quantities of equations 1 to 4."""
     return Gain(cell.raw_bytes, cell.frame_bytes, cell.encode_least_s, cell.decode_least_s)
 
 
@@ -200,7 +200,7 @@ def recommendation(cells: Sequence[CodecMeasurement], bytes_per_s: float | None)
 
 
 def _speed(bytes_per_s: float) -> str:
-    # What is sent as it is need not be touched.
+    # A message that is sent as it is need not be read.
     return f"{bytes_per_s / 1e9:.2f} GB/s" if bytes_per_s < 1e11 else "> 100 GB/s"
 
 

@@ -198,7 +198,7 @@ def _span(values: list[int], text: Callable[[int], str]) -> str:
 
 
 def _show_comparison(console: Console, call: ExplainedCall, comparison: MeasuredContenders | None) -> None:
-    """What the profile's tuning measured, beside what its model expects and what the links allow."""
+    """Shows the measurements of the profile's tuning beside its model's predictions and the limit of the links."""
     console.print()
     if comparison is None:
         text = f"The profile has no measurements near this call on {call.ranks} ranks (`antiphon tune` makes them)"

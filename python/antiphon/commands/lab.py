@@ -171,7 +171,7 @@ def _say(text: str) -> None:
 
 
 def _rank_env(args: argparse.Namespace, mpi: Mpi) -> dict[str, str]:
-    """What ranks get and the launcher does not."""
+    """The variables of the ranks, which the launcher does not get."""
     if not args.plain:
         return rank_environment(mpi, _options.settings(args), os.environ)
     given = [name for name in ("profile", "summary", "force", "off") if getattr(args, name)]
@@ -217,7 +217,7 @@ def _status(args: argparse.Namespace) -> int:
 
 
 def _down(args: argparse.Namespace) -> int:
-    labs = state.list_labs()  # also removes what a killed lab left
+    labs = state.list_labs()  # This also removes the remains of a killed lab.
     if not args.all and args.name is None and not labs:
         chosen = []
     elif args.all:

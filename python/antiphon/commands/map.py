@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def sources_of(args: argparse.Namespace, traffic: Path, machine: Path, hostfile: Path | None) -> Any:
-    """What the placement is computed from."""
+    """The sources of the placement, from the options."""
     from antiphon.mapping.sources import Sources
 
     return Sources(

@@ -23,7 +23,7 @@ from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text
 from antiphon.units import parse_rate, parse_size
 
 DEFAULT_RATE = "1gbit"
-#: So many ranks, over all parameters that are tried, are evaluated for each algorithm.
+#: The ranks that are evaluated for each algorithm, summed over all parameters that are tried.
 EVALUATED_RANKS = 16384
 
 

@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _keep_decisions(path: Path, document: dict[str, Any]) -> None:
-    """What was tuned for this machine before stays with its new profile."""
+    """Keeps the decisions of an earlier profile of this machine in its new profile."""
     if not path.is_file():
         return
     try:

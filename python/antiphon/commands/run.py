@@ -101,7 +101,7 @@ def _apply(args: argparse.Namespace) -> None:
     result.placement.save(args.placement)
     output.stderr().print(f"placement: {args.placement}", soft_wrap=True, markup=False)
     if sources.is_plain_machine(args.profile):
-        args.profile = None  # it has no decisions: nothing for the ranks to read
+        args.profile = None  # The profile has no decisions, so the ranks need not read it.
 
 
 def _placed(args: argparse.Namespace, mpi: Mpi, argv: list[str], env: dict[str, str], extra: list[str]) -> Launch:

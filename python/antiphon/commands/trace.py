@@ -65,7 +65,7 @@ def record(args: argparse.Namespace) -> int:
         raise AntiphonError(f"{path.parent} is no directory", hint="make it first: ranks on all nodes write there")
     path.unlink(missing_ok=True)
     args.summary = args.capture = args.compress = None
-    if args.off:  # the recorder sits in the wrappers, so these must be active
+    if args.off:  # The recorder is in the wrappers, so these must be active.
         args.off, args.force = False, "*:library"
     variables = {"ANTIPHON_TRACE": str(path)}
     if args.memory is not None:

@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
             "no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH"
         )
     if args.profile.exists():
-        profiles.load(args.profile)  # what is wrong with it is said before anything is measured
+        profiles.load(args.profile)  # An error in the profile is reported before anything is measured.
     outcomes = {}
     with open_testbed(args) as testbed:
         for mpi in found:
@@ -148,7 +148,7 @@ def _show_decided(decided: Sequence[modelled.Decided], title: str) -> None:
 
 
 def make_request(args: argparse.Namespace) -> driver.Request:
-    """What the options ask for."""
+    """Makes the tuning request of the options."""
     known = [c.name for c in core.collectives()]
     if args.lab in known:  # `--lab bcast`: the word is a collective, not the option's optional value
         args.collectives.append(args.lab)

@@ -64,7 +64,7 @@ class Algorithm:
 
 @dataclass(frozen=True)
 class Question:
-    """What a choice may depend on: only what all ranks know to be equal."""
+    """The facts that a choice may depend on: only those that all ranks know to be equal."""
 
     collective: str
     ranks: int
@@ -78,13 +78,13 @@ class Question:
     link_bits_per_s: int = 0
     #: Each node's ranks follow one another.
     blocked: bool = True
-    #: Whose collectives are the alternative: "openmpi", "mpich"; "": another, or unknown.
+    #: The library that is the alternative: "openmpi", "mpich"; "" means another, or unknown.
     mpi: str = ""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What to use for a collective call."""
+    """The algorithm for a collective call, and the reason."""
 
     #: "library" or "ALGORITHM[:PARAMETER=VALUE,…]".
     choice: str
@@ -125,7 +125,7 @@ class Transfer(NamedTuple):
 
 
 class RankTraffic(NamedTuple):
-    """What one rank sends and receives; messages are pieces, and tokens."""
+    """The messages (pieces and tokens) and bytes that one rank sends and receives."""
 
     sent_messages: int
     sent_bytes: int
@@ -134,14 +134,14 @@ class RankTraffic(NamedTuple):
 
 
 class NodeTraffic(NamedTuple):
-    """What goes over one node's link."""
+    """The bytes that cross one node's link."""
 
     out_bytes: int
     in_bytes: int
 
 
 class RoundTraffic(NamedTuple):
-    """What begins in one round."""
+    """The messages that begin in one round."""
 
     messages: int
     tokens: int
@@ -166,7 +166,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Who sends how much to whom: [source][target]."""
+    """How much each rank sends to each other: [source][target]."""
 
     messages: tuple[tuple[int, ...], ...]
     bytes: tuple[tuple[int, ...], ...]
@@ -242,7 +242,7 @@ def check(case: Case) -> str | None:
 
 
 def matrix(case: Case) -> Matrix:
-    """What every rank sends to every other: messages (pieces, and tokens) and bytes."""
+    """The messages (pieces and tokens) and bytes that every rank sends to every other."""
     answer = query("matrix", **asdict(case))
     return Matrix(_rows(answer["messages"], case.size), _rows(answer["bytes"], case.size))
 

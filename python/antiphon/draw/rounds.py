@@ -109,7 +109,7 @@ def _cells(transfers: Sequence[Transfer]) -> Cells:
 
 
 def _cell(sends: Sequence[Transfer], receives: Sequence[Transfer]) -> tuple[str, str]:
-    # What has bytes is shown before tokens, what is sent before what is received.
+    # Messages with bytes come before tokens, and sent ones before received ones.
     data = next((t for t in sends if t.bytes), None)
     received = next((t for t in receives if t.bytes), None)
     more = "+" if sends and not data and not received and len(sends) > 1 else ""

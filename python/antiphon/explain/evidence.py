@@ -64,7 +64,7 @@ class MeasuredContenders:
 
 
 def measured_contenders(call: ExplainedCall, profile_text: str) -> MeasuredContenders | None:
-    """What the profile's evidence says about `call`; None where nothing near it was measured."""
+    """The contenders that the profile's tuning measured near `call`; None where nothing near it was measured."""
     profile = json.loads(profile_text)
     if not isinstance(profile, dict):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would be used for a collective call, why, and what that sends: the content of `antiphon explain`."""
+"""The algorithm for a collective call, the reason, and the messages it sends: the content of `antiphon explain`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ExplainedCall:
     commutative: bool = True
     #: 0: unknown.
     link_bits_per_s: int = 0
-    #: Whose collectives are the alternative; "": not said.
+    #: The library that is the alternative; "" means not named.
     mpi: str = ""
 
     @property
@@ -38,7 +38,7 @@ class ExplainedCall:
         return -(-self.ranks // self.ranks_per_node)
 
     def question(self) -> core.Question:
-        """What the rules may look at: sizes that ranks cannot know alike are left out."""
+        """The question to the rules, without sizes that not all ranks can know."""
         unknown = self.collective in ("alltoallv", "scatterv", "gatherv")
         return core.Question(
             self.collective, self.ranks, self.nodes, min(self.ranks_per_node, self.ranks),
@@ -51,14 +51,14 @@ class ExplainedCall:
         )
 
     def limit_bytes(self) -> float:
-        """What must go over the busiest node's link, whatever the algorithm."""
+        """The bytes that must cross the busiest node's link, for every algorithm."""
         places = [rank // self.ranks_per_node for rank in range(self.ranks)]
         return limits.node_bytes(self.collective, self.bytes, places, self.root)
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What an algorithm's schedules send."""
+    """The messages of an algorithm's schedules."""
 
     algorithm: str
     #: Rounds of whole messages, each port sending and receiving one at a time.
@@ -84,7 +84,7 @@ class Explanation:
     """The answer."""
 
     call: ExplainedCall
-    #: What the rules say, or what was asked for.
+    #: The rules' choice, or the algorithm that was asked for.
     choice: core.Choice
     asked: bool
     #: The algorithm that is shown: the choice, or Antiphon's own where the choice is the library.

@@ -21,7 +21,7 @@ from antiphon.errors import AntiphonError
 
 @dataclass(frozen=True)
 class Options:
-    """What the user says besides the profile."""
+    """The user's options besides the profile."""
 
     #: The reader's version, where it is not the measured library's.
     reader_version: str | None = None
@@ -36,7 +36,7 @@ class Exported:
     text: str
     #: How its reader is told to use it.
     usage: str
-    #: What was left out because this reader would misread it, and why.
+    #: Decisions that this reader would misread and that are left out, with the reasons.
     left_out: Sequence[str] = field(default=())
 
 

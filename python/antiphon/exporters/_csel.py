@@ -27,7 +27,7 @@ TOTAL = frozenset({"allgather", "allgatherv", "reduce_scatter", "reduce_scatter_
 
 @dataclass(frozen=True)
 class ReaderQuestion:
-    """What the reader looks at when a collective is called."""
+    """The properties of a collective call that the reader looks at."""
 
     collective: str
     ranks: int
@@ -158,11 +158,11 @@ def at_most(collective: str, ranks: int, size: int) -> str | None:
 
 
 def _number(value: int) -> int:
-    return min(value, 2**31 - 1)  # it is read by atoi
+    return min(value, 2**31 - 1)  # The reader uses atoi.
 
 
 def check(tree: Tree) -> None:
-    """What the reader asserts of any tree: objects all the way down, and for numeric keys a sibling to fall back to."""
+    """Checks what the reader asserts of any tree: only objects, and beside numeric keys a sibling to fall back to."""
     if not isinstance(tree, Mapping):
         raise ValueError("the tree is not an object: MPICH would abort")
     for key, below in tree.items():

@@ -31,7 +31,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class MovedBytes:
-    """What a run moved, by sender and receiver."""
+    """The messages and bytes that a run moved, by sender and receiver."""
 
     messages: list[list[int]]
     bytes: list[list[int]]
@@ -157,7 +157,7 @@ class _Run:
 
 
 def _successors(ranks: list[list[Operation]]) -> tuple[list[list[list[tuple[int, bool]]]], list[list[int]]]:
-    """Who waits for an operation's end or start, and how many each waits for."""
+    """The operations that wait for each one's end or start, and how many each waits for."""
     after: list[list[list[tuple[int, bool]]]] = [[[] for _ in ops] for ops in ranks]
     missing = [[len(op.needs) + len(op.needs_start) for op in ops] for ops in ranks]
     for rank, ops in enumerate(ranks):

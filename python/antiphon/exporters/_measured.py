@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a profile knows about algorithms that other software can run, as `antiphon export` needs it.
+"""The measured decisions of a profile about algorithms that other software can run, for `antiphon export`.
 
 Two sources: the library's own algorithms (`antiphon tune --for-export`), exact for that library; and Antiphon's
 measured schedules, for readers whose algorithms of the same kind were not measured themselves.

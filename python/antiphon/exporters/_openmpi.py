@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What both forms of Open MPI's rules share: ids, and what each collective calls its message size."""
+"""The common part of both forms of Open MPI's rules: ids, and the meaning of each collective's message size."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def message_bytes(collective: str, ranks: int, size: int) -> int:
     if collective in SIZELESS:
         return 0
     if collective in ("scan", "exscan"):
-        return ranks  # it multiplies the element's size by the ranks, not by the count
+        return ranks  # Open MPI multiplies the element's size by the ranks, not by the count.
     return ranks * size if collective in _OF_ALL_RANKS else size
 
 

@@ -23,7 +23,7 @@ SUMMARY = "GOAL: a collective's schedule for LogGOPSim and other simulators"
 USAGE = """\
 txt2bin -i FILE -o schedule.bin && LogGOPSim -f schedule.bin"""
 
-#: What copying and reducing in memory cost, in nanoseconds for a byte.
+#: The cost of copying and of reducing in memory, in nanoseconds per byte.
 _COPY_NS, _REDUCE_NS = 0.25, 0.5
 #: Larger files than this are of no use to anybody.
 _MOST_PIECES = 4_000_000

@@ -113,7 +113,7 @@ def lookup(text: str, version: tuple[int, ...], collective: str, ranks: int, mes
 
 
 def parse(text: str) -> dict[int, list[tuple[int, list[MessageRule]]]]:
-    """As the reader takes the file apart: {collective: [(communicator size, rules)]}."""
+    """Parses the text as the reader does: {collective: [(communicator size, rules)]}."""
     versioned = text.startswith(_VERSION_LINE)
     lines = [line.partition("#")[0].split() for line in text.removeprefix(_VERSION_LINE).splitlines()]
     words = _Words(lines)

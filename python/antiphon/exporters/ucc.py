@@ -68,7 +68,7 @@ def _token(d: Decision) -> str:
 
 
 def message_bytes(collective: str, ranks: int, size: int) -> int:
-    """What UCC compares with a range."""
+    """The size that UCC compares with a range."""
     return ranks * size if collective in _OF_ALL_RANKS else size
 
 

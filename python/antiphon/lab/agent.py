@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MPI launchers call instead of ssh: `agent STATE_DIR [ssh options] HOST COMMAND…`, run by path inside a node."""
+"""MPI launchers call this instead of ssh: `agent STATE_DIR [ssh options] HOST COMMAND…`, run by path inside a node."""
 
 import os
 import signal
 import sys
 
-# What a launcher sets for itself and ssh would not carry over.
+# Variables that a launcher sets for itself and that ssh would not carry over.
 _LAUNCHER_ONLY = ("PMIX_", "PRTE_", "PMI_", "HYDI_", "HYDRA_", "OMPI_COMM_")
 _OPTIONS_WITH_VALUE = ("-o", "-p", "-l", "-i", "-F", "-b", "-c", "-e", "-m")
 

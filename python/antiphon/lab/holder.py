@@ -279,7 +279,8 @@ class Init:
         poll.register(self.watch_fd, select.POLLIN | select.POLLHUP)
         for pid in pids:
             poll.register(os.pidfd_open(pid), select.POLLIN)
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # orphans come here; the kernel shall bury them
+        # Orphans become children of this process; the kernel removes them.
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         # The guardian's death comes twice, as the end of the pipe and as a signal; the later one must not stop the
         # clearing up.
         with contextlib.suppress(_Stop):
@@ -314,7 +315,7 @@ def _run_node(plan: node.NodePlan, go: int, ready: int) -> NoReturn:
 
 
 def _node_ready(ready: int, first: bytes = b"") -> list[str]:
-    """What the node noted while setting itself up; raises if it failed."""
+    """The notes that the node made while setting itself up; raises if it failed."""
     with os.fdopen(ready, "rb") as file:
         text = first + file.read()
     message: dict[str, Any] = json.loads(text) if text else {"error": "a node ended while it was being set up"}

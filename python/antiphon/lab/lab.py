@@ -30,7 +30,7 @@ _END_TIMEOUT_S = 10
 
 @dataclass(frozen=True)
 class RunResult:
-    """What came of a command on a lab. `stdout` and `stderr` are empty where they were passed through."""
+    """The result of a command on a lab. `stdout` and `stderr` are empty where they were passed through."""
 
     exit_code: int
     stdout: str
@@ -186,7 +186,7 @@ class Lab:
         self._state_dir = None
 
     def record(self) -> dict[str, Any]:
-        """What `status` shows."""
+        """The facts that `status` shows."""
         return state.read_record(self.state_dir) or {}
 
     def node_socket(self, node: str | int) -> str:

@@ -198,7 +198,7 @@ class NodeServer:
                 _kill_group(pid, number)
 
     def _hang_up(self, sock: socket.socket) -> None:
-        """Who asked is gone: so is the command."""
+        """Ends the command, since the process that asked for it is gone."""
         self._signal(sock, signal.SIGKILL)
         self._forget(sock)
 

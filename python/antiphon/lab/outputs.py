@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command on a node prints, and how it is watched until it ends."""
+"""Reads the output of a command on a node, and watches it until it ends."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from antiphon.placement.document import Placement
 
 MAPPINGS = ("node", "slot")
 TRANSPORTS = {"openmpi": ("tcp",), "mpich": ("ofi", "ucx")}
-# Of a job or launcher that this process may itself be part of.
+# Variables of a job or launcher that this process may itself be part of.
 _FOREIGN = ("PMIX_", "PRTE_", "PMI_", "HYDI_", "HYDRA_", "OMPI_COMM_", "MPI_LOCAL")
 
 
@@ -168,7 +168,7 @@ def _openmpi(
 
 
 def _places(job: Job, host_file: Path, launcher: str) -> tuple[list[str], str]:
-    """What a launcher is told of a placement: options, and the file's text."""
+    """A placement for a launcher: its options, and the text of its file."""
     if job.placement is None:
         return [], ""
     written = launchers.write(launcher, job.placement)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lab is: nodes, switches, links. Data only; nothing here touches the system."""
+"""The description of a lab: nodes, switches, links. Data only; nothing here touches the system."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class LinkDefaults:
-    """What follows from a link's rate unless given."""
+    """The defaults that follow from a link's rate."""
 
     port_buffer_bytes: int
     burst_bytes: int

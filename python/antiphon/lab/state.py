@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written down about running labs: one directory each, and the one host setting that labs share."""
+"""The records of running labs: one directory each, and the one host setting that labs share."""
 
 from __future__ import annotations
 

@@ -65,14 +65,14 @@ sys.stdout.write(text.value.decode("utf-8", "replace"))
 class Mpi:
     """One MPI library."""
 
-    #: Whose launcher and options: "openmpi" or "mpich"; "mpiabi" where that could not be told.
+    #: The library whose launcher and options apply: "openmpi" or "mpich"; "mpiabi" if that is unknown.
     family: str
     #: Which preload object fits: "openmpi", "mpich" or "mpiabi".
     abi: str
     #: The library's name for its vendor, as "Open MPI" or "Intel MPI".
     name: str
     version: str
-    #: What MPI_Get_library_version says, on one line.
+    #: The text of MPI_Get_library_version, on one line.
     vendor: str
     soname: str
     prefix: Path
@@ -91,7 +91,7 @@ class Mpi:
         return f"{self.name} {self.version}".strip() + (" (MPI ABI)" if self.abi == "mpiabi" else "")
 
     def transport(self, env: Mapping[str, str] | None = None) -> str:
-        """What its messages travel through, as far as its build and the environment tell it."""
+        """The transport of its messages, as far as its build and the environment show it."""
         env = os.environ if env is None else env
         if self.family == "openmpi":
             parts = [f"{key}={env[f'OMPI_MCA_{key}']}" for key in ("pml", "btl", "mtl") if env.get(f"OMPI_MCA_{key}")]
@@ -103,7 +103,7 @@ class Mpi:
         return f"{device} ({detail})" if detail else device
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, with paths as strings."""
+        """All fields, with paths as strings."""
         data = asdict(self) | {"label": self.label, "transport": self.transport()}
         return {key: str(value) if isinstance(value, Path) else value for key, value in data.items()}
 
@@ -191,7 +191,7 @@ def _launcher_in(folder: Path, family: str) -> Path | None:
 
 @functools.lru_cache(maxsize=64)
 def launcher_family(launcher: Path) -> str | None:
-    """Whose launcher it is: by its name, else by what `--version` says (mpirun may be anybody's)."""
+    """The family of a launcher: by its name, else by its `--version` (mpirun may belong to any library)."""
     for family, marks in (("openmpi", ("openmpi", "prterun", "orterun")), ("mpich", ("mpich", "hydra"))):
         if any(mark in launcher.name for mark in marks):
             return family

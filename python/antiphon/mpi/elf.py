@@ -17,7 +17,7 @@ DEFAULT_DIRS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
 
 @dataclass(frozen=True)
 class ElfFile:
-    """What the dynamic linker reads of one ELF file."""
+    """The part of an ELF file that the dynamic linker reads."""
 
     path: Path
     machine: str

@@ -18,7 +18,7 @@ FORCE = re.compile(r"^(\*|\w+):\w+(:\w+=[^,;:=]+(,\w+=[^,;:=]+)*)?$")
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user asks of Antiphon for one run; becomes ANTIPHON_* variables of the ranks."""
+    """The user's settings for one run, which become ANTIPHON_* variables of the ranks."""
 
     off: bool = False
     profile: Path | None = None

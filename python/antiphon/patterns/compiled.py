@@ -52,7 +52,7 @@ class Phase(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """What no schedule can be faster than."""
+    """The least time that any schedule needs."""
 
     node_bytes: int
     uplink_bytes: int

@@ -28,7 +28,7 @@ class Repeating:
     pattern: Pattern
     members: Members
     calls: int
-    #: What the calls took on the slowest rank, in all.
+    #: The time of all these calls on the slowest rank.
     duration_s: float
 
 

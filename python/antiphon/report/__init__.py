@@ -31,7 +31,7 @@ def all_kinds() -> Iterator[ModuleType]:
 
 
 def summary(kind: ModuleType) -> str:
-    """What a kind is for, in a few words."""
+    """The purpose of a kind of report, in a few words."""
     return (kind.__doc__ or kind.__name__).partition("\n")[0].rstrip(".")
 
 

@@ -12,7 +12,7 @@ UNKNOWN = "#e6e6e6"
 
 
 def colour(share: float) -> str:
-    """Of a value between 0 (least) and 1 (most)."""
+    """The colour of a value between 0 (least) and 1 (most)."""
     place = min(max(share, 0.0), 1.0) * (len(STOPS) - 1)
     i = min(int(place), len(STOPS) - 2)
     mixed = (round(a + (b - a) * (place - i)) for a, b in zip(STOPS[i], STOPS[i + 1], strict=True))

@@ -45,7 +45,7 @@ def _asset(name: str) -> str:
 
 
 def chart_json(chart: Chart) -> str:
-    """What charts.js reads: one list of x, and for each series its values there, null where it has none."""
+    """The data that charts.js reads: one list of x, and for each series its values there, null where it has none."""
     columns: list[dict[float, float]] = []
     for series in chart.series:
         column: dict[float, float] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page is made of. Data only: antiphon.report.html turns it into HTML."""
+"""The parts of a page. Data only: antiphon.report.html turns it into HTML."""
 
 from __future__ import annotations
 

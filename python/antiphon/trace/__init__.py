@@ -131,7 +131,7 @@ class Call:
 
 @dataclass
 class RankTrace:
-    """What is known of one rank."""
+    """The record of one rank."""
 
     rank: int
     communicators: list[Communicator] = field(default_factory=list)
@@ -299,7 +299,7 @@ def read_stream(reader: Reader, rank: int, functions: Sequence[str]) -> RankTrac
         except TraceError:
             if reader.stop == len(reader.data) and reader.at_end():
                 reader.at = entry
-                break  # cut off within an entry, as files of processes that died are
+                break  # The stream is cut off within an entry: the process died.
             raise
     return result
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a trace holds, in a table: per function how often, how much, how long."""
+"""The summary of a trace as a table: calls, bytes and time of each function."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Written:
     env: Mapping[str, str] = field(default_factory=dict)
     #: The launcher's command, for people.
     command: str = "mpirun"
-    #: What the launcher cannot do of what was asked.
+    #: Requests that the launcher cannot fulfil.
     left_out: Sequence[str] = ()
 
     def options_with(self, path: str) -> list[str]:

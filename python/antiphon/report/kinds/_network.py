@@ -51,7 +51,7 @@ def score(traffic: Traffic, machine: str) -> dict[str, Any]:
 
 
 def expanded(topology: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with each node for itself, named as the core names them."""
+    """The topology with each node listed by itself, named as the core names them."""
     nodes: list[dict[str, Any]] = []
     for node in topology["nodes"]:
         for i in range(int(node.get("count", 1))):
@@ -96,7 +96,7 @@ def _costs(views: Sequence[tuple[str, Traffic]], scores: Sequence[Mapping[str, A
 
 
 def _contributions(views: Sequence[tuple[str, Traffic]], machine: str) -> Table:
-    """The same cost for each kind of call alone."""
+    """The cost of each kind of call alone."""
     totals: dict[str, list[float]] = {}
     for i, (_, traffic) in enumerate(views):
         for name in dict.fromkeys(part.name for part in traffic.parts):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a trace tells besides its traffic: calls, and time spent in them over the run."""
+"""The contents of a trace besides its traffic: calls, and time spent in them over the run."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from antiphon.report.page import Page, Section, Table, Text
 
 
 def accepts(document: Any) -> bool:
-    """What the preload object writes at the end of a run."""
+    """Accepts the summary that the preload object writes at the end of a run."""
     return isinstance(document, Mapping) and {"version", "ranks", "collectives"} <= document.keys()
 
 

@@ -160,7 +160,7 @@ def _map(title: str, size: Array, labels: Sequence[str]) -> HeatMap:
 
 
 def _trust(found: Traffic) -> Section:
-    """What is not exact."""
+    """The parts that are approximations."""
     lines = sorted({f"{part.name}: {part.approximation}" for part in found.parts if part.approximation})
     if not found.header.get("complete", True):
         lines.append("The trace is not complete: some ranks' calls are missing.")
