@@ -24,12 +24,12 @@ Profile read_profile(const JsonNode& request, int nodes, int ranks_per_node) {
 }
 
 /// The request's ranks on the profile's nodes: `node_of_rank`, or `ranks_per_node` consecutive ones each.
-Machine read_machine(const JsonNode& request) {
+Cluster read_cluster(const JsonNode& request) {
   const int ranks = static_cast<int>(request.at("ranks").integer(1, max_ranks));
   const int per_node = static_cast<int>(request.integer_or("ranks_per_node", 1, 1, ranks));
   const Profile profile = read_profile(request, (ranks + per_node - 1) / per_node, per_node);
   const auto places = request.find("node_of_rank");
-  if (!places) return Machine::blocked(profile, ranks, per_node);
+  if (!places) return Cluster::blocked(profile, ranks, per_node);
   if (places->array_size() != static_cast<std::size_t>(ranks)) places->fail("expected a node for each rank");
   std::vector<int> node_of_rank;
   for (std::size_t i = 0; i < static_cast<std::size_t>(ranks); ++i) {
@@ -39,10 +39,10 @@ Machine read_machine(const JsonNode& request) {
   return {profile, std::move(node_of_rank)};
 }
 
-Call read_call(const JsonNode& request, const Machine& machine) {
-  Call call;
+PredictedCall read_call(const JsonNode& request, const Cluster& cluster) {
+  PredictedCall call;
   call.collective = read_collective(request);
-  call.root = static_cast<int>(request.integer_or("root", 0, 0, machine.ranks() - 1));
+  call.root = static_cast<int>(request.integer_or("root", 0, 0, cluster.ranks() - 1));
   call.element_bytes = request.integer_or("element_bytes", 1, 1, 65536);
   call.commutative = request.boolean_or("commutative", true);
   return call;
@@ -88,7 +88,7 @@ std::optional<Barrier> read_barrier(const JsonNode& request) {
 }
 
 /// The choices that a request names, predicted as they are.
-std::vector<RankedChoice> predict_named(const JsonNode& choices, const Call& call, const Machine& machine,
+std::vector<RankedChoice> predict_named(const JsonNode& choices, const PredictedCall& call, const Cluster& cluster,
                                         const Barrier* barrier) {
   std::vector<RankedChoice> candidates;
   const std::size_t count = choices.array_size(4096);
@@ -96,11 +96,11 @@ std::vector<RankedChoice> predict_named(const JsonNode& choices, const Call& cal
     const JsonNode node = choices.element(i);
     const Choice choice = parse_choice(call.collective, node.text());
     if (choice.algorithm == nullptr) continue;
-    const auto prediction = predict(call, *choice.algorithm, choice.parameters, machine, barrier);
+    const auto prediction = predict(call, *choice.algorithm, choice.parameters, cluster, barrier);
     if (!prediction) continue;
-    const LinkClass& link = machine.link(0, machine.ranks() - 1);
+    const LinkClass& link = cluster.link(0, cluster.ranks() - 1);
     candidates.push_back({choice.algorithm, choice.parameters, prediction->seconds, prediction->method,
-                          closed_form_of(*choice.algorithm, choice.parameters, machine.ranks(), call.bytes, link)});
+                          closed_form_of(*choice.algorithm, choice.parameters, cluster.ranks(), call.bytes, link)});
   }
   return candidates;
 }
@@ -138,8 +138,8 @@ Json read_profile_request(const JsonNode& request) {
 }
 
 Json predict_request(const JsonNode& request) {
-  const Machine machine = read_machine(request);
-  Call call = read_call(request, machine);
+  const Cluster cluster = read_cluster(request);
+  PredictedCall call = read_call(request, cluster);
   const auto barrier = read_barrier(request);
   const SearchOptions options{request.boolean_or("search", true),
                               static_cast<int>(request.integer_or("max_evaluations", 64, 1, 4096))};
@@ -148,14 +148,14 @@ Json predict_request(const JsonNode& request) {
   for (const std::int64_t bytes : read_sizes(request)) {
     call.bytes = bytes;
     Json candidates = Json::array();
-    for (const RankedChoice& c : choices ? predict_named(*choices, call, machine, barrier ? &*barrier : nullptr)
-                                         : rank_candidates(call, machine, options)) {
+    for (const RankedChoice& c : choices ? predict_named(*choices, call, cluster, barrier ? &*barrier : nullptr)
+                                         : rank_candidates(call, cluster, options)) {
       candidates.push_back(json_of(c));
     }
     sizes.push_back({{"bytes", bytes}, {"candidates", candidates}});
   }
   return {
-      {"first_guess", machine.profile().first_guess}, {"machine", machine.profile().machine.name}, {"sizes", sizes}};
+      {"first_guess", cluster.profile().first_guess}, {"machine", cluster.profile().machine.name}, {"sizes", sizes}};
 }
 
 Json choose_by_model_request(const JsonNode& request) {
@@ -167,19 +167,19 @@ Json choose_by_model_request(const JsonNode& request) {
 }
 
 Json closed_forms_request(const JsonNode& request) {
-  const Machine machine = read_machine(request);
+  const Cluster cluster = read_cluster(request);
   const Collective collective = read_collective(request);
-  ClosedFormCall call{machine.ranks()};
+  ClosedFormCall call{cluster.ranks()};
   call.segment_bytes = request.integer_or("segment_bytes", 0, 0, max_bytes);
   call.concurrency = static_cast<int>(request.integer_or("concurrency", 2, 1, 64));
-  call.gamma = machine.profile().contention.gamma_at(machine.ranks()).value_or(0);
+  call.gamma = cluster.profile().contention.gamma_at(cluster.ranks()).value_or(0);
   Json forms = Json::array();
   for (const ClosedForm& form : closed_forms()) {
     if (form.collective != collective) continue;
     Json seconds = Json::array();
     for (const std::int64_t bytes : read_sizes(request)) {
       call.bytes = bytes;
-      seconds.push_back(form.seconds(call, machine.link(0, machine.ranks() - 1)));
+      seconds.push_back(form.seconds(call, cluster.link(0, cluster.ranks() - 1)));
     }
     forms.push_back({{"name", form.name}, {"formula", form.formula}, {"source", form.source}, {"seconds", seconds}});
   }
@@ -187,20 +187,20 @@ Json closed_forms_request(const JsonNode& request) {
 }
 
 Json evaluate_request(const JsonNode& request) {
-  const Machine machine = read_machine(request);
-  Call call = read_call(request, machine);
+  const Cluster cluster = read_cluster(request);
+  PredictedCall call = read_call(request, cluster);
   call.bytes = request.integer_or("bytes", 0, 0, max_bytes);
   const Choice choice = parse_choice(call.collective, request.at("choice").text());
   if (choice.algorithm == nullptr)
     throw InvalidArgument("the library's own collective is not a schedule of Antiphon's");
   std::vector<Schedule> schedules;
-  for (int r = 0; r < machine.ranks(); ++r) {
-    const Problem p = problem_of(call, r, machine.ranks(), *choice.algorithm, choice.parameters);
+  for (int r = 0; r < cluster.ranks(); ++r) {
+    const Problem p = problem_of(call, r, cluster.ranks(), *choice.algorithm, choice.parameters);
     if (!supports(*choice.algorithm, p))
       throw InvalidArgument(std::string(choice.algorithm->name) + " does not support this call");
     schedules.push_back(choice.algorithm->build(p));
   }
-  const Evaluation e = evaluate(schedules, machine, {1 << 18, true, {}});
+  const Evaluation e = evaluate(schedules, cluster, {1 << 18, true, {}});
   Json transfers = Json::array();
   for (const TimedTransfer& t : e.transfers) transfers.push_back({t.from, t.to, t.bytes, t.begin_s, t.end_s});
   return {{"seconds", e.seconds}, {"rank_end_s", e.rank_end_s}, {"transfers", transfers}};

@@ -9,23 +9,24 @@ namespace antiphon {
 
 namespace {
 
-/// Tags of a part must not meet another part's.
+/// A part of the schedule has so many tags to itself.
 constexpr int tags_of_a_part = 4096;
 
-/// Who takes part: with the rank, or, among the nodes' first ones, perhaps without it.
-std::vector<int> members_of(Among among, int rank, const Machine& machine) {
+/// The ranks that take part. Where the nodes' first ranks do, the rank itself need not be one of them.
+std::vector<int> members_of(Among among, int rank, const Cluster& cluster) {
   std::vector<int> members;
-  std::vector<bool> seen(static_cast<std::size_t>(machine.nodes()), false);
-  for (int r = 0; r < machine.ranks(); ++r) {
-    const auto node = static_cast<std::size_t>(machine.node(r));
-    if (among == Among::all || (among == Among::node ? machine.node(r) == machine.node(rank) : !seen[node]))
+  std::vector<bool> seen(static_cast<std::size_t>(cluster.nodes()), false);
+  for (int r = 0; r < cluster.ranks(); ++r) {
+    const auto node = static_cast<std::size_t>(cluster.node(r));
+    if (among == Among::all || (among == Among::node ? cluster.node(r) == cluster.node(rank) : !seen[node]))
       members.push_back(r);
     seen[node] = true;
   }
   return members;
 }
 
-/// Adds `part` after the operation `begin`; the operation that ends it. Its ranks are `members`, if any are named.
+/// Adds `part` after the operation `begin`, with its ranks renamed to `members` if there are any. The operation that
+/// ends it.
 OpId append(Schedule& whole, const Schedule& part, OpId begin, int tag, std::span<const int> members = {}) {
   const auto renamed = [&](int rank) {
     return members.empty() || rank < 0 ? rank : members[static_cast<std::size_t>(rank)];
@@ -52,17 +53,17 @@ OpId append(Schedule& whole, const Schedule& part, OpId begin, int tag, std::spa
   return whole.add(join, ends);
 }
 
-/// What a rank does in a part of a barrier, and with whom; nobody: it takes no part.
+/// What a rank does in a part of a barrier, and with which ranks. Without members it takes no part.
 struct Wait {
   std::vector<int> members;
   Schedule schedule;
 };
 
-std::vector<Wait> waits_of(const Barrier& barrier, int rank, const Machine& machine) {
+std::vector<Wait> waits_of(const Barrier& barrier, int rank, const Cluster& cluster) {
   std::vector<Wait> waits;
   for (const BarrierPart& part : barrier) {
     Wait& wait = waits.emplace_back();
-    std::vector<int> members = members_of(part.among, rank, machine);
+    std::vector<int> members = members_of(part.among, rank, cluster);
     const auto found = std::find(members.begin(), members.end(), rank);
     if (found == members.end()) continue;
     const Algorithm& algorithm = *part.choice.algorithm;
@@ -72,33 +73,33 @@ std::vector<Wait> waits_of(const Barrier& barrier, int rank, const Machine& mach
   return waits;
 }
 
-/// Calls after which a port's burst no longer shows: one where a call is long, more where many fit into the time in
-/// which the port forgets, and still more where each takes but a little of the burst.
-int calls_to_time(std::span<const Schedule> schedules, const Machine& machine) {
+/// Calls after which a port's burst does not show: one where a call is long, more where many fit into the time in
+/// which a bucket fills, and still more where each call takes only a little of the burst.
+int calls_to_time(std::span<const Schedule> schedules, const Cluster& cluster) {
   constexpr double least = 16, most = 64;
-  const NodeEntry& port = machine.entry(0);
+  const NodeEntry& port = cluster.entry(0);
   const double forgotten_s = port.burst_bytes / port.port_bytes_per_s;
   if (forgotten_s <= 0) return 1;
-  const double once = evaluate(schedules, machine).seconds;
+  const double once = evaluate(schedules, cluster).seconds;
   return once > 4 * forgotten_s ? 1 : static_cast<int>(std::clamp(least * forgotten_s / once, least, most));
 }
 
 }  // namespace
 
-double evaluate_as_timed(std::span<const Schedule> schedules, const Machine& machine, const Barrier& barrier,
+double evaluate_as_timed(std::span<const Schedule> schedules, const Cluster& cluster, const Barrier& barrier,
                          std::uint32_t order) {
-  const int calls = calls_to_time(schedules, machine);
+  const int calls = calls_to_time(schedules, cluster);
   std::vector<Schedule> timed(schedules.size());
   EvaluationOptions options;
   options.order = order;
   options.marks.resize(schedules.size());
   for (std::size_t r = 0; r < schedules.size(); ++r) {
-    const std::vector<Wait> waits = waits_of(barrier, static_cast<int>(r), machine);
+    const std::vector<Wait> waits = waits_of(barrier, static_cast<int>(r), cluster);
     OpId end = no_op;
     int tag = 0;
     for (int call = 0; call <= calls; ++call) {
       for (const Wait& wait : waits) {
-        // Tags go on for those, too, who take no part.
+        // Ranks that take no part count the tags too.
         const int first_tag = tag++ * tags_of_a_part;
         if (!wait.members.empty()) end = append(timed[r], wait.schedule, end, first_tag, wait.members);
       }
@@ -107,7 +108,7 @@ double evaluate_as_timed(std::span<const Schedule> schedules, const Machine& mac
       options.marks[r].push_back(end);
     }
   }
-  const Evaluation e = evaluate(timed, machine, options);
+  const Evaluation e = evaluate(timed, cluster, options);
   std::vector<double> seconds;
   for (auto call = static_cast<std::size_t>(calls + 1) / 2; call <= static_cast<std::size_t>(calls); ++call) {
     double slowest = 0;

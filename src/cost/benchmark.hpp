@@ -5,10 +5,10 @@
 
 namespace antiphon {
 
-/// As a benchmark times a collective: barrier, call, barrier, call, …; each call's time is the longest of any rank's
-/// own, from the barrier's end on. Ranks leave a barrier one after the other, and what a port may send at once has
-/// partly been used by the calls before: the median of as many calls as it takes to forget the beginning.
-double evaluate_as_timed(std::span<const Schedule> schedules, const Machine& machine, const Barrier& barrier,
+/// A call's time as a benchmark measures it: barrier, call, barrier, call, and so on. Each call takes as long as its
+/// slowest rank does from the end of the rank's own barrier on. Ranks leave a barrier one after the other, and earlier
+/// calls have used part of a port's burst. The result is the median, over enough calls for the beginning not to show.
+double evaluate_as_timed(std::span<const Schedule> schedules, const Cluster& cluster, const Barrier& barrier,
                          std::uint32_t order = 0);
 
 }  // namespace antiphon

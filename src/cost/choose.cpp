@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model's choice: all algorithms with the parameters that the model finds best for each.
+// The model's choice: each algorithm with the parameters that the model finds best for it.
 #include <algorithm>
 #include <map>
 
@@ -10,14 +10,14 @@ namespace antiphon {
 
 namespace {
 
-/// Below this a piece is mostly headers.
+/// Shorter pieces are mostly headers.
 constexpr std::int64_t least_piece_bytes = 1024;
 
 bool is_piece_size(std::string_view name) {
   return name == "segment_bytes" || name == "piece_bytes" || name == "block_bytes";
 }
 
-/// What is tried of the other parameters; those not named here keep their defaults.
+/// The values that are tried of a parameter that is no size of pieces. Others keep their defaults.
 std::vector<std::int64_t> values_of(const Parameter& p) {
   std::vector<std::int64_t> values;
   if (p.name == "window") values = {1, 2, 4, 8};
@@ -29,8 +29,8 @@ std::vector<std::int64_t> values_of(const Parameter& p) {
 
 class Search {
  public:
-  Search(const Call& call, const Algorithm& algorithm, const Machine& machine, const SearchOptions& options)
-      : call_(call), algorithm_(algorithm), machine_(machine), left_(options.max_evaluations) {
+  Search(const PredictedCall& call, const Algorithm& algorithm, const Cluster& cluster, const SearchOptions& options)
+      : call_(call), algorithm_(algorithm), cluster_(cluster), left_(options.max_evaluations) {
     best_.algorithm = &algorithm;
     best_.parameters = resolve_parameters(algorithm, {});
   }
@@ -45,15 +45,15 @@ class Search {
         if (best_.parameters == before) break;
       }
     }
-    best_.closed_form_s = closed_form_of(algorithm_, best_.parameters, machine_.ranks(), call_.bytes,
-                                         machine_.link(0, machine_.ranks() - 1));
+    best_.closed_form_s = closed_form_of(algorithm_, best_.parameters, cluster_.ranks(), call_.bytes,
+                                         cluster_.link(0, cluster_.ranks() - 1));
     return best_;
   }
 
  private:
-  /// Whether what is then under way to one rank stays within what the network was seen to hold.
+  /// Whether no more is under way to one rank than the network was seen to hold.
   [[nodiscard]] bool within_credit(const Parameters& parameters) const {
-    const std::int64_t credit = machine_.profile().contention.credit_bytes;
+    const std::int64_t credit = cluster_.profile().contention.credit_bytes;
     if (credit <= 0) return true;
     std::int64_t piece = -1;
     std::int64_t window = 1;
@@ -69,10 +69,10 @@ class Search {
     if (const auto known = known_.find(key(parameters)); known != known_.end()) return known->second >= 0;
     if (left_ <= 0) return false;
     --left_;
-    const auto prediction = predict(call_, algorithm_, parameters, machine_);
+    const auto prediction = predict(call_, algorithm_, parameters, cluster_);
     known_[key(parameters)] = prediction ? prediction->seconds : -1;
     if (!prediction) return false;
-    // Less than a thousandth is rounding: what was tried first (the default) stays.
+    // A gain below a thousandth is rounding: what was tried first, the default, stays.
     if (best_.seconds > 0 && prediction->seconds >= best_.seconds * 0.999) return true;
     best_.parameters = parameters;
     best_.seconds = prediction->seconds;
@@ -107,9 +107,9 @@ class Search {
     return values;
   }
 
-  const Call& call_;
+  const PredictedCall& call_;
   const Algorithm& algorithm_;
-  const Machine& machine_;
+  const Cluster& cluster_;
   int left_;
   RankedChoice best_;
   std::map<std::vector<std::int64_t>, double> known_;
@@ -117,15 +117,16 @@ class Search {
 
 }  // namespace
 
-std::optional<RankedChoice> best_parameters(const Call& call, const Algorithm& algorithm, const Machine& machine,
-                                            const SearchOptions& options) {
-  return Search(call, algorithm, machine, options).run(options.parameters);
+std::optional<RankedChoice> best_parameters(const PredictedCall& call, const Algorithm& algorithm,
+                                            const Cluster& cluster, const SearchOptions& options) {
+  return Search(call, algorithm, cluster, options).run(options.parameters);
 }
 
-std::vector<RankedChoice> rank_candidates(const Call& call, const Machine& machine, const SearchOptions& options) {
+std::vector<RankedChoice> rank_candidates(const PredictedCall& call, const Cluster& cluster,
+                                          const SearchOptions& options) {
   std::vector<RankedChoice> candidates;
   for (const Algorithm* algorithm : algorithms_for(call.collective)) {
-    if (auto best = best_parameters(call, *algorithm, machine, options)) candidates.push_back(std::move(*best));
+    if (auto best = best_parameters(call, *algorithm, cluster, options)) candidates.push_back(std::move(*best));
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const RankedChoice& a, const RankedChoice& b) { return a.seconds < b.seconds; });
@@ -134,10 +135,10 @@ std::vector<RankedChoice> rank_candidates(const Call& call, const Machine& machi
 
 std::optional<Choice> choose_by_model(const Question& question, const Profile& profile) {
   if (question.bytes < 0 || question.ranks < 2) return std::nullopt;
-  const Call call{question.collective, question.bytes, 0, question.element_bytes, question.commutative};
-  const Machine machine = question.blocked ? Machine::blocked(profile, question.ranks, question.max_ranks_per_node)
-                                           : Machine::round_robin(profile, question.ranks, question.nodes);
-  const auto candidates = rank_candidates(call, machine);
+  const PredictedCall call{question.collective, question.bytes, 0, question.element_bytes, question.commutative};
+  const Cluster cluster = question.blocked ? Cluster::blocked(profile, question.ranks, question.max_ranks_per_node)
+                                           : Cluster::round_robin(profile, question.ranks, question.nodes);
+  const auto candidates = rank_candidates(call, cluster);
   if (candidates.empty()) return std::nullopt;
   const RankedChoice& best = candidates.front();
   std::string reason = "the model: " + std::to_string(best.seconds * 1e3) + " ms";

@@ -6,13 +6,13 @@
 
 namespace antiphon {
 
-/// The processors' time: a rank does one thing after another.
+/// The processors' time: each rank does one thing after another.
 class Cores {
  public:
-  /// `slow_down`: everything takes so many times longer, since one rank stands for many that share cores.
+  /// Everything takes `slow_down` times longer where one rank stands for many that share cores.
   Cores(std::size_t ranks, double slow_down) : rank_free_(ranks, 0.0), slow_down_(slow_down) {}
 
-  /// Runs for `seconds`, not before `earliest`; when it ends.
+  /// Runs for `seconds`, not before `earliest`. When it ends.
   double run(std::size_t rank, double earliest, double seconds) {
     return rank_free_[rank] = std::max(earliest, rank_free_[rank]) + seconds * slow_down_;
   }

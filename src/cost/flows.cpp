@@ -11,16 +11,16 @@ namespace antiphon {
 
 namespace {
 
-/// How much faster than its rate a port lets a burst pass: bounded only by the processors behind it.
+/// How much faster than its rate a port lets a burst pass, which only the processors behind it bound.
 constexpr double burst_speedup = 40;
 /// A bucket must hold a frame before it lets anything pass.
 constexpr double least_burst_bytes = 1500;
 /// What TCP hands to its port at once, before acknowledgements pace it.
 constexpr double brief_bytes = 65536 * 1.05;
-/// So many flows of one port are looked at together; later ones would hardly get anything.
+/// The most flows of one port whose rates are computed together; later ones would hardly get anything.
 constexpr std::size_t most_from_port = 8;
 constexpr std::size_t most_into_port = 64;
-/// What is left of a flow by rounding.
+/// Less than this is left of a flow by rounding alone.
 constexpr double nothing_bytes = 1e-6;
 
 }  // namespace
@@ -59,7 +59,7 @@ FlowId FlowNetwork::start(double bytes, const Route& route, double now) {
   return id;
 }
 
-/// Lets the flow take part, unless so many are before it at its ports that it would get nothing yet.
+/// Lets the flow take part, unless so many are ahead of it at its ports that it would get nothing yet.
 bool FlowNetwork::admit(FlowId id) {
   const Route& route = flows_[id].route;
   Resource& out = resources_[route.resources[0]];
@@ -98,7 +98,7 @@ double FlowNetwork::next_event() {
   return drop_stale_events() ? events_.top().time : std::numeric_limits<double>::infinity();
 }
 
-/// Forgets events that a later change has made void; whether any are left.
+/// Drops events that a later change has made void. Whether any event is left.
 bool FlowNetwork::drop_stale_events() {
   while (!events_.empty()) {
     const Event& event = events_.top();
@@ -135,7 +135,7 @@ bool FlowNetwork::advance(FlowId& ended) {
   return true;
 }
 
-/// Brings the bucket to the present.
+/// Brings the resource's bucket up to the present.
 void FlowNetwork::refresh(Resource& resource) {
   if (resource.burst > 0) {
     resource.tokens =
@@ -153,7 +153,7 @@ double FlowNetwork::capacity(const Resource& resource) const {
   return resource.rate / slowdown_(slowdown_context_, count, bytes / count);
 }
 
-/// All resources and flows that share anything with `first`, directly or not.
+/// Collects all resources and flows that share anything with `first`, directly or not.
 void FlowNetwork::collect(ResourceId first) {
   part_.assign(1, first);
   part_flows_.clear();
@@ -194,7 +194,7 @@ void FlowNetwork::settle_rates() {
   dirty_.clear();
 }
 
-/// Gives each flow of the part its turn in its sender's port; the number of turns.
+/// Gives each flow of the part its turn in its sender's port. The number of turns.
 int FlowNetwork::take_turns() {
   int turns = 0;
   for (const FlowId id : part_flows_) {
@@ -221,6 +221,19 @@ void FlowNetwork::fill() {
 
 /// Progressive filling with what the turns before left.
 void FlowNetwork::fill_turn(int turn) {
+  std::size_t unfixed = count_unfixed(turn);
+  while (unfixed > 0) {
+    const auto [full, share] = next_full();
+    for (const FlowId id : resources_[full].flows) {
+      if (flows_[id].fixed || flows_[id].turn != turn) continue;
+      fix(id, share);
+      --unfixed;
+    }
+  }
+}
+
+/// The flows that have this turn, in all and by resource.
+std::size_t FlowNetwork::count_unfixed(int turn) {
   for (const ResourceId r : part_) resources_[r].unfixed = 0;
   std::size_t unfixed = 0;
   for (const FlowId id : part_flows_) {
@@ -230,49 +243,46 @@ void FlowNetwork::fill_turn(int turn) {
     for (std::size_t k = 0; k < flow.route.count; ++k) ++resources_[flow.route.resources[k]].unfixed;
   }
   first_full_.clear();
-  const auto share_of = [&](std::uint32_t place) {
-    const Resource& resource = resources_[part_[place]];
-    return resource.left / resource.unfixed;
-  };
   for (std::uint32_t place = 0; place < part_.size(); ++place) {
     if (resources_[part_[place]].unfixed > 0) first_full_.push_back({share_of(place), place});
   }
   std::make_heap(first_full_.begin(), first_full_.end(), std::greater<>());
-  while (unfixed > 0) {
+  return unfixed;
+}
+
+/// The resource that is full before all others as rates grow, and the rate of its flows then.
+std::pair<ResourceId, double> FlowNetwork::next_full() {
+  while (true) {
     std::pop_heap(first_full_.begin(), first_full_.end(), std::greater<>());
     const auto [was, place] = first_full_.back();
     first_full_.pop_back();
-    const ResourceId full = part_[place];
-    if (resources_[full].unfixed == 0) continue;
+    if (resources_[part_[place]].unfixed == 0) continue;
     const double share = share_of(place);
-    // What others leave only grows: who is still first with that is first.
-    if (share > was) {
-      first_full_.push_back({share, place});
-      std::push_heap(first_full_.begin(), first_full_.end(), std::greater<>());
-      continue;
-    }
-    for (const FlowId id : resources_[full].flows) {
-      Flow& flow = flows_[id];
-      if (flow.fixed || flow.turn != turn) continue;
-      flow.fixed = true;
-      --unfixed;
-      const bool same = flow.rate == share;
-      if (!same) {
-        flow.rate = share;
-        ++flow.version;
-        if (share > 0) events_.push({now_ + std::max(flow.bytes - nothing_bytes, 0.0) / share, true, id, flow.version});
-      }
-      for (std::size_t k = 0; k < flow.route.count; ++k) {
-        Resource& resource = resources_[flow.route.resources[k]];
-        resource.left = resource.left - share > resource.rate * 1e-9 ? resource.left - share : 0.0;
-        resource.used += share;
-        --resource.unfixed;
-      }
-    }
+    // What fixed flows leave to each other flow only grows: a resource that is still first with that is first.
+    if (share <= was) return {part_[place], share};
+    first_full_.push_back({share, place});
+    std::push_heap(first_full_.begin(), first_full_.end(), std::greater<>());
   }
 }
 
-/// When buckets of the part will be empty.
+/// Gives the flow its rate.
+void FlowNetwork::fix(FlowId id, double rate) {
+  Flow& flow = flows_[id];
+  flow.fixed = true;
+  if (flow.rate != rate) {
+    flow.rate = rate;
+    ++flow.version;
+    if (rate > 0) events_.push({now_ + std::max(flow.bytes - nothing_bytes, 0.0) / rate, true, id, flow.version});
+  }
+  for (std::size_t k = 0; k < flow.route.count; ++k) {
+    Resource& resource = resources_[flow.route.resources[k]];
+    resource.left = resource.left - rate > resource.rate * 1e-9 ? resource.left - rate : 0.0;
+    resource.used += rate;
+    --resource.unfixed;
+  }
+}
+
+/// Plans when buckets of the part will be empty.
 void FlowNetwork::publish() {
   for (const ResourceId r : part_) {
     Resource& resource = resources_[r];

@@ -23,13 +23,13 @@ struct Route {
 };
 
 /// Flows of bytes through shared resources, max-min fair by progressive filling: all rates grow together until a
-/// resource is full, whose flows then stay; the others go on. What is short leaves its sender's port in the order in
-/// which it came there (it is in the port's queue as a whole); the later ones get what the earlier ones leave. A
-/// resource may let a burst pass at once (a token bucket), and may lose capacity where many flows meet (incast). Time
-/// only goes forward.
+/// resource is full; its flows then keep their rates, and the other rates grow on. Short flows leave their sender's
+/// port in the order in which they came, since each is in the port's queue as a whole: later ones get what earlier ones
+/// leave. A resource may let a burst pass at once (a token bucket), and may lose capacity where many flows meet
+/// (incast). Time only goes forward.
 class FlowNetwork {
  public:
-  /// Slow-down of a resource that `flows` flows with `bytes` left on average meet in.
+  /// How many times slower a resource is in which `flows` flows with `bytes` left on average meet.
   using Slowdown = double (*)(const void* context, int flows, double bytes);
 
   ResourceId add_resource(double bytes_per_s, double burst_bytes = 0, bool incast = false);
@@ -39,13 +39,13 @@ class FlowNetwork {
   }
   /// Begins a flow of `bytes` > 0 at `now`.
   FlowId start(double bytes, const Route& route, double now);
-  /// When the next flow ends or a rate changes; infinity if nothing is under way.
+  /// When the next flow ends or the next rate changes; infinity if nothing is under way.
   double next_event();
-  /// Goes to next_event()'s time. True: a flow ended there, `ended` says which.
+  /// Goes on to the time of next_event(). Whether a flow ended then; `ended` says which.
   bool advance(FlowId& ended);
-  /// How many rates were computed so far, of all flows and each time.
+  /// How many rates of flows have been computed.
   [[nodiscard]] std::int64_t rate_updates() const { return rate_updates_; }
-  /// What is due up to here belongs to one moment: rates are computed once for all of it.
+  /// What happens up to here belongs to one moment: rates are computed once for all of it.
   [[nodiscard]] double moment_s() const { return now_ + 1e-10; }
 
  private:
@@ -58,8 +58,8 @@ class FlowNetwork {
     double since = 0;
     std::uint32_t version = 0;
     std::vector<FlowId> flows;
-    std::deque<FlowId> waiting;  ///< for one of the others to end
-    // While rates are computed:
+    std::deque<FlowId> waiting;  ///< until one of `flows` ends
+    // Used while rates are computed:
     double left = 0;
     int unfixed = 0;
     std::uint32_t stamp = 0;
@@ -72,8 +72,8 @@ class FlowNetwork {
     std::uint32_t version = 0;
     std::uint32_t stamp = 0;
     bool fixed = false;
-    bool brief = false;  ///< as a whole in its sender's queue
-    int turn = 0;        ///< so many brief ones are before it there
+    bool brief = false;  ///< all of it is in its sender's queue at once
+    int turn = 0;        ///< the number of brief flows ahead of it in that queue
   };
   struct Event {
     double time = 0;
@@ -96,6 +96,13 @@ class FlowNetwork {
   int take_turns();
   void fill();
   void fill_turn(int turn);
+  std::size_t count_unfixed(int turn);
+  std::pair<ResourceId, double> next_full();
+  [[nodiscard]] double share_of(std::uint32_t place) const {
+    const Resource& resource = resources_[part_[place]];
+    return resource.left / resource.unfixed;
+  }
+  void fix(FlowId id, double rate);
   void publish();
   [[nodiscard]] double capacity(const Resource& resource) const;
 
@@ -103,10 +110,10 @@ class FlowNetwork {
   std::vector<Flow> flows_;
   std::vector<FlowId> free_;
   std::vector<ResourceId> dirty_;
-  std::vector<ResourceId> part_;  ///< resources of the part that is being computed
+  std::vector<ResourceId> part_;  ///< the resources whose flows' rates are computed together
   std::vector<FlowId> part_flows_;
   std::vector<std::pair<double, std::uint32_t>>
-      first_full_;  ///< a heap: share of each flow, resource's place in the part
+      first_full_;  ///< a heap: the share of each flow, and the resource's place in part_
   std::priority_queue<Event> events_;
   std::int64_t rate_updates_ = 0;
   std::uint32_t stamp_ = 0;

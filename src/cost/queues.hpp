@@ -10,19 +10,18 @@
 
 namespace antiphon {
 
-/// What comes to the switches' ports whatever senders hold back, and what is lost there. TCP makes its windows smaller
-/// until they fit into the ports on its way, but needs four packets under way to notice a loss without waiting for a
-/// timeout: where that much of each message at once is more than a port's buffer, packets are lost again and again, and
-/// some message waits.
+/// The buffers of switches' ports, and what is lost there. TCP makes its windows smaller until they fit into the ports
+/// on its way. But it needs four packets under way to notice a loss without a timeout: where that much of all messages
+/// is more than a port's buffer, packets are lost again and again, and some message waits for a timeout.
 class PortQueues {
  public:
-  /// The resource has a buffer; what is in it leaves at `bytes_per_s`.
+  /// The resource has a buffer, which empties at `bytes_per_s`.
   void add(ResourceId resource, double bytes_per_s, double buffer_bytes);
-  /// A message of `bytes` begins at `now`, behind what left its node before, at the node's port's rate. `rested`: its
-  /// connection has forgotten what was lost.
+  /// A message of `bytes` leaves its node at the rate of the node's port, behind what left before. A connection that
+  /// has `rested` does not remember earlier losses.
   void send(std::uint32_t message, int node, double bytes_per_s, double bytes, const Route& route, double now,
             bool rested);
-  /// Whether a message that all of has left by `now` waits for a timeout. Asked once.
+  /// Whether a message that has left by `now` waits for a timeout. Asked once a message.
   bool lost(std::uint32_t message, double now);
   [[nodiscard]] bool empty() const { return ports_.empty(); }
 
@@ -32,7 +31,7 @@ class PortQueues {
     double buffer = 0;
     double level = 0;
     double since = 0;
-    double lost = 0;  ///< messages that should have waited, less those that did
+    double lost = 0;  ///< the number of messages that should have waited, less those that did
   };
   struct Arrival {
     double time = 0;

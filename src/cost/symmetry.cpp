@@ -10,8 +10,8 @@ namespace {
 
 bool is_message(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::recv; }
 
-/// Whether the messages of `b`, rank rb's, are those of `a`, rank ra's, with the ranks renamed. Where data is copied,
-/// and in how many parts, may depend on the rank.
+/// Whether the messages of rank rb are those of rank ra with the ranks renamed. Where and in how many parts data is
+/// copied may depend on the rank.
 bool alike(const Schedule& a, int ra, const Schedule& b, int rb, const Symmetry& symmetry) {
   auto x = a.ops().begin();
   auto y = b.ops().begin();
@@ -26,8 +26,8 @@ bool alike(const Schedule& a, int ra, const Schedule& b, int rb, const Symmetry&
   }
 }
 
-/// Ranks far from one another and from the ends, the first and the last; the root, which mostly is like no other, and
-/// another that it would stand for.
+/// Ranks far from one another and from both ends, the first and last ranks, the root, which mostly is like no other,
+/// and one that the root would stand for.
 std::vector<int> sample(int ranks, int root, int period) {
   std::vector<int> chosen{
       1, 2, 3, ranks / 3, ranks / 2 - 1, ranks / 2, ranks * 5 / 7, ranks - 2, ranks - 1, root, (root + period) % ranks};
@@ -53,7 +53,7 @@ bool holds(const std::function<Schedule(int)>& build, const Symmetry& symmetry, 
 Symmetry find_symmetry(const std::function<Schedule(int rank)>& build, int ranks, int step, int root) {
   const Symmetry all{ranks, ranks, false};
   if (step <= 0 || step >= ranks || ranks % step != 0) return all;
-  // Groups name ranks: nobody stands for another.
+  // Groups name ranks, so no rank can stand for another.
   if (!build(0).groups().empty()) return all;
   const Symmetry rotation{ranks, step, false};
   if (holds(build, rotation, root)) return rotation;

@@ -9,10 +9,10 @@
 
 namespace antiphon {
 
-/// Ranks that share a core and poll: each holds it for `turn_s` if it finds nothing to do, and for as long as it does
-/// find something to do, then the next in the ring has its turn. Who of many messages is served first follows from
-/// this, and not from the order in which they came: a rank whose next messages are there already runs ahead of all
-/// others. A rank that sleeps leaves the ring, and comes in again as its last.
+/// Ranks that share a core and poll. Each holds the core while it finds something to do, and for `turn_s` if it finds
+/// nothing; then the next rank in the ring has its turn. This decides which message is served first, and not the order
+/// in which messages came: a rank whose next messages are there runs ahead of all others. A rank that sleeps leaves the
+/// ring, and comes back as its last.
 class Turns {
  public:
   struct Next {
@@ -20,7 +20,8 @@ class Turns {
     int rank = 0;
   };
 
-  /// Each rank's core, from 0 on; none: nobody shares any. They are in their rings by rank, or in an order of chance.
+  /// Takes each rank's core, or nothing where no cores are shared. Rings are in the order of ranks if `order` is 0,
+  /// else in a random order for which `order` is the seed.
   Turns(std::span<const int> core_of_rank, double turn_s, std::uint32_t order = 0);
 
   [[nodiscard]] bool shared() const { return !rings_.empty(); }
@@ -29,18 +30,18 @@ class Turns {
   [[nodiscard]] std::size_t ring_of(int rank) const { return states_[static_cast<std::size_t>(rank)].ring; }
   [[nodiscard]] std::size_t rings() const { return rings_.size(); }
 
-  /// The rank has something to do; who slept is woken up.
+  /// The rank has something to do. If it sleeps it wakes up.
   void ask(int rank, double now);
-  /// Whose turn is next in a ring, and when.
+  /// The next turn in a ring of a rank that has something to do.
   [[nodiscard]] std::optional<Next> next(std::size_t ring, double now);
-  /// It has its turn, until `end`.
+  /// The rank has its turn, until `end`.
   void begin(int rank, double now);
   void end(int rank, double now);
-  /// Instead of `end`: it has no turns any more until it asks.
+  /// Ends the turn like `end`; the rank then has no turns until it asks.
   void sleep(int rank, double now);
 
-  /// Interrupts take so much of the rank's core: of the time in which nobody has anything to do, or of whoever is
-  /// running.
+  /// Interrupts take `seconds` of the rank's core: of a time in which no rank has anything to do, or of the rank that
+  /// is running.
   void interrupt(int rank, double seconds, double now);
   /// What they took while this rank was running.
   [[nodiscard]] double interrupted_s(int rank);
@@ -49,9 +50,9 @@ class Turns {
   static constexpr int nobody = -1;
   struct Ring {
     std::vector<int> ranks;  ///< that are awake
-    std::size_t at = 0;      ///< in which place of the ring it is `since`, if nobody is running
+    std::size_t at = 0;      ///< the place that has its turn from `since` on, if no rank is running
     double since = 0;
-    double owed = 0;  ///< to interrupts: before anything else goes on
+    double owed = 0;  ///< the time that interrupts take before anything else goes on
     int running = nobody;
   };
   struct State {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// An algorithm against a plain reference, on random data.
+// Compares an algorithm with a plain reference, on random data.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <random>
 
-#include "antiphon/error.hpp"
+#include "antiphon/index.hpp"
 #include "antiphon/verify.hpp"
 
 namespace antiphon {
@@ -15,7 +15,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 std::vector<std::int64_t> random_sizes(const Case& c, std::mt19937_64& random, int n) {
-  std::vector<std::int64_t> sizes(static_cast<std::size_t>(n));
+  std::vector<std::int64_t> sizes(at(n));
   for (auto& size : sizes) {
     const std::int64_t elements = c.bytes / c.element_bytes;
     const bool zero = random() % 4 == 0;
@@ -26,17 +26,17 @@ std::vector<std::int64_t> random_sizes(const Case& c, std::mt19937_64& random, i
   return sizes;
 }
 
-/// Blocks in a random order with random gaps between them, as displacements may say.
+/// Blocks in a random order with random gaps between them, as displacements allow.
 std::vector<std::int64_t> random_offsets(const std::vector<std::int64_t>& sizes, std::mt19937_64& random) {
   std::vector<std::size_t> order(sizes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::shuffle(order.begin(), order.end(), random);
   std::vector<std::int64_t> offsets(sizes.size());
-  std::int64_t at = 0;
+  std::int64_t end = 0;
   for (const std::size_t i : order) {
-    at += static_cast<std::int64_t>(random() % 3) * 8;
-    offsets[i] = at;
-    at += sizes[i];
+    end += static_cast<std::int64_t>(random() % 3) * 8;
+    offsets[i] = end;
+    end += sizes[i];
   }
   return offsets;
 }
@@ -53,7 +53,7 @@ void set_irregular(std::vector<Problem>& problems, const Case& c, Knowledge know
   const auto offsets = c.collective == Collective::reduce_scatter ? prefix_sums(sizes) : random_offsets(sizes, random);
   const bool scatterv = c.collective == Collective::scatterv;
   for (Problem& p : problems) {
-    p.bytes = sizes[static_cast<std::size_t>(p.rank)];
+    p.bytes = sizes[at(p.rank)];
     if (has_root(c.collective) && p.rank != c.root && knowledge == Knowledge::local) continue;
     (scatterv ? p.send_bytes : p.recv_bytes) = sizes;
     (scatterv ? p.send_offsets : p.recv_offsets) = offsets;
@@ -68,7 +68,7 @@ void set_alltoallv(std::vector<Problem>& problems, const Case& c) {
     p.bytes = 0;
   }
   for (Problem& p : problems) {
-    for (const Problem& from : problems) p.recv_bytes.push_back(from.send_bytes[static_cast<std::size_t>(p.rank)]);
+    for (const Problem& from : problems) p.recv_bytes.push_back(from.send_bytes[at(p.rank)]);
     p.recv_offsets = random_offsets(p.recv_bytes, random);
   }
 }
@@ -109,10 +109,10 @@ std::int64_t output_bytes(const Problem& p) {
   }
 }
 
-/// Where a rank's input lies within its output, or its output within its input, when in place.
+/// In place, a rank's input lies within its output, or its output within its input.
 struct Alias {
   bool output_in_input = false;
-  std::int64_t offset_bytes = -1;  ///< −1: apart
+  std::int64_t offset_bytes = -1;  ///< −1: they lie apart
 };
 
 Alias alias_of(const Problem& p) {
@@ -135,7 +135,7 @@ Alias alias_of(const Problem& p) {
   }
 }
 
-/// Associative operations that show a wrong order or a missing operand: affine maps do not commute, sums of bytes do.
+/// Associative operations that show a wrong order or a missing operand. Affine maps do not commute, sums of bytes do.
 void combine(bool commutative, const std::byte* in, std::byte* inout, std::int64_t bytes) {
   if (commutative) {
     for (std::int64_t i = 0; i < bytes; ++i)
@@ -170,7 +170,7 @@ class Reference {
   /// What rank r's output must hold in the end, given what it held in the beginning.
   [[nodiscard]] Bytes expected(std::size_t r) const {
     const Problem& p = problems_[r];
-    const auto root = static_cast<std::size_t>(p.root);
+    const auto root = at(p.root);
     Bytes out = outputs_[r];
     switch (p.collective) {
       case Collective::barrier: break;
@@ -230,6 +230,36 @@ Bytes random_bytes(std::int64_t count, std::mt19937_64& random) {
   return bytes;
 }
 
+/// All ranks' memory.
+struct Contents {
+  std::vector<Bytes> inputs, outputs;
+};
+
+/// Random bytes, as many as each rank may touch: of a rooted collective only the root has the large side.
+Contents random_contents(const std::vector<Problem>& problems, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Contents contents;
+  for (const Problem& p : problems) {
+    Bytes& input = contents.inputs.emplace_back(random_bytes(input_bytes(p), random));
+    Bytes& output = contents.outputs.emplace_back(random_bytes(output_bytes(p), random));
+    const Alias alias = alias_of(p);
+    if (alias.offset_bytes < 0) continue;
+    if (alias.output_in_input) output = slice(input, alias.offset_bytes, output_bytes(p));
+    else put(output, alias.offset_bytes, input);
+  }
+  return contents;
+}
+
+/// A rank's memory; in place, one side lies within the other.
+Memory memory_of(const Problem& p, Bytes& input, Bytes& output) {
+  Memory memory{input.data(), input_bytes(p), output.data(), output_bytes(p)};
+  const Alias alias = alias_of(p);
+  if (alias.offset_bytes < 0) return memory;
+  if (alias.output_in_input) memory.output = memory.input + alias.offset_bytes;
+  else memory.input = memory.output + alias.offset_bytes;
+  return memory;
+}
+
 std::string describe(const Algorithm& a, const Case& c) {
   std::string text = std::string(name(a.collective)) + ":" + std::string(a.name) + " size " + std::to_string(c.size) +
                      " root " + std::to_string(c.root) + " bytes " + std::to_string(c.bytes) + " element " +
@@ -264,35 +294,17 @@ std::vector<Problem> problems_of(const Case& c, Knowledge knowledge) {
 std::optional<std::string> check(const Algorithm& algorithm, const Case& given) {
   Case c = given;
   c.parameters = resolve_parameters(algorithm, given.parameters);
-  // The reference knows all sizes; the builders get what their rank would know.
+  // The reference knows all sizes; each builder gets what its rank would know.
   const auto full = problems_of(c, Knowledge::all_counts);
   const auto problems = problems_of(c, algorithm.knowledge);
-  std::mt19937_64 random(c.seed + 17);
-  std::vector<Bytes> inputs;
-  std::vector<Bytes> outputs;
-  for (const Problem& p : full) {
-    // Sized by what every rank may touch: only the root of a rooted collective has the large side.
-    inputs.push_back(random_bytes(input_bytes(p), random));
-    outputs.push_back(random_bytes(output_bytes(p), random));
-    const Alias alias = alias_of(p);
-    if (alias.offset_bytes < 0) continue;
-    if (alias.output_in_input) outputs.back() = slice(inputs.back(), alias.offset_bytes, output_bytes(p));
-    else put(outputs.back(), alias.offset_bytes, inputs.back());
-  }
-  const Reference reference(full, inputs, outputs);
+  const Contents before = random_contents(full, c.seed + 17);
+  const Reference reference(full, before.inputs, before.outputs);
 
-  std::vector<Bytes> in_memory = inputs;
-  std::vector<Bytes> out_memory = outputs;
+  Contents after = before;
   std::vector<Memory> memories;
   std::vector<Schedule> schedules;
   for (std::size_t r = 0; r < full.size(); ++r) {
-    const Alias alias = alias_of(full[r]);
-    Memory m{in_memory[r].data(), input_bytes(full[r]), out_memory[r].data(), output_bytes(full[r])};
-    if (alias.offset_bytes >= 0) {
-      if (alias.output_in_input) m.output = m.input + alias.offset_bytes;
-      else m.input = m.output + alias.offset_bytes;
-    }
-    memories.push_back(m);
+    memories.push_back(memory_of(full[r], after.inputs[r], after.outputs[r]));
     schedules.push_back(build_schedule(algorithm, problems[r]));
   }
   const auto reduction = [&](const std::byte* in, std::byte* inout, std::int64_t bytes) {
@@ -304,7 +316,7 @@ std::optional<std::string> check(const Algorithm& algorithm, const Case& given) 
     if (!std::equal(expected.begin(), expected.end(), memories[r].output)) {
       return describe(algorithm, c) + "rank " + std::to_string(r) + " has a wrong result";
     }
-    if (!c.in_place && in_memory[r] != inputs[r])
+    if (!c.in_place && after.inputs[r] != before.inputs[r])
       return describe(algorithm, c) + "rank " + std::to_string(r) + " changed its input";
   }
   return std::nullopt;

@@ -2,6 +2,7 @@
 #include "antiphon/matrix.hpp"
 
 #include "antiphon/error.hpp"
+#include "antiphon/index.hpp"
 
 namespace antiphon {
 
@@ -18,8 +19,7 @@ namespace {
 
 std::vector<int> multicast_receivers(std::span<const Schedule> schedules, int from, const Op& op) {
   std::vector<int> receivers;
-  for (const std::int32_t member :
-       schedules[static_cast<std::size_t>(from)].groups()[static_cast<std::size_t>(op.group)]) {
+  for (const std::int32_t member : schedules[at(from)].groups()[at(op.group)]) {
     if (member < 0 || member >= static_cast<int>(schedules.size())) {
       throw InvalidArgument("rank " + std::to_string(from) + " has a group with rank " + std::to_string(member) +
                             ", which does not exist");
@@ -34,7 +34,7 @@ std::vector<int> multicast_receivers(std::span<const Schedule> schedules, int fr
 Traffic traffic_of(std::span<const Schedule> schedules) {
   Traffic traffic(static_cast<int>(schedules.size()));
   for (int from = 0; from < traffic.size; ++from) {
-    for (const Op& op : schedules[static_cast<std::size_t>(from)].ops()) {
+    for (const Op& op : schedules[at(from)].ops()) {
       if (op.kind == OpKind::multicast) {
         for (const int to : multicast_receivers(schedules, from, op)) {
           traffic.messages[traffic.cell(from, to)] += op.pieces();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "antiphon/index.hpp"
+
 namespace antiphon {
 
 Progress::Progress(const Schedule& schedule) : schedule_(schedule), states_(schedule.ops().size()) {
@@ -23,7 +25,7 @@ Progress::Progress(const Schedule& schedule) : schedule_(schedule), states_(sche
     state.window = state.message ? std::min({wanted, max_window, state.pieces}) : 1;
     if (!state.message) continue;
     const bool fans_out = ops[id].kind == OpKind::multicast;
-    const std::size_t receivers = fans_out ? schedule.groups()[static_cast<std::size_t>(ops[id].group)].size() : 1;
+    const std::size_t receivers = fans_out ? schedule.groups()[at(ops[id].group)].size() : 1;
     max_active_messages_ += static_cast<std::size_t>(state.window) * receivers;
   }
   messages_.reserve(ops.size());

@@ -5,16 +5,17 @@
 #include <memory>
 #include <queue>
 #include <tuple>
-#include <unordered_map>
 
 #include "antiphon/error.hpp"
+#include "antiphon/index.hpp"
 #include "antiphon/progress.hpp"
+#include "schedule/matching.hpp"
 
 namespace antiphon {
 
 namespace {
 
-/// The schedule with every operation in one piece.
+/// The schedule with each operation in one piece.
 Schedule uncut(const Schedule& schedule) {
   Schedule whole;
   whole.set_scratch_bytes(schedule.scratch_bytes());
@@ -39,7 +40,7 @@ class Simulation {
       for (const Op& op : s.ops()) only_tokens_ = only_tokens_ && (!op.is_message() || op.bytes() == 0);
     }
     ordinals_.assign(schedules_.size(), 0);
-    const std::size_t ports = schedules_.size() / static_cast<std::size_t>(ranks_per_port_) + 1;
+    const std::size_t ports = schedules_.size() / at(ranks_per_port_) + 1;
     sending_.assign(ports, false);
     receiving_.assign(ports, false);
   }
@@ -66,19 +67,20 @@ class Simulation {
   }
 
  private:
-  /// One side of a message, and when it was posted: at what time, as which of its rank's.
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+  /// One side of a message, and when it was posted: the time, and its number among its rank's messages.
   struct Posted {
     Progress::Piece piece;
     std::int64_t time = 0;
     std::int64_t ordinal = 0;
-    std::size_t multicast = static_cast<std::size_t>(-1);  ///< a send: into multicasts_
+    std::size_t multicast = none;  ///< of a multicast's send: index into multicasts_
   };
   struct Pair {
     int from = 0;
     int to = 0;
     Posted send, recv;
     std::int64_t bytes = 0;
-    std::size_t multicast = none;  ///< into multicasts_: it has more receivers than `to`
+    std::size_t multicast = none;  ///< index into multicasts_, which has its other receivers
     bool holds_ports = false;
     /// Sends leave in the order in which they were posted, whichever receiver was ready first.
     bool operator<(const Pair& other) const {
@@ -91,7 +93,6 @@ class Simulation {
     Pair pair;
     bool operator<(const UnderWay& other) const { return std::tie(other.end, other.order) < std::tie(end, order); }
   };
-  static constexpr std::size_t none = static_cast<std::size_t>(-1);
   struct Receiver {
     int rank = 0;
     Posted recv;
@@ -101,53 +102,32 @@ class Simulation {
     std::size_t expected = 0;
     std::vector<Receiver> receivers;
   };
-  struct Channel {
-    int from = 0;
-    int to = 0;
-    int tag = 0;
-    bool multicast = false;
-    bool operator==(const Channel&) const = default;
-  };
-  struct ChannelHash {
-    std::size_t operator()(const Channel& c) const {
-      const auto ranks = (static_cast<std::uint64_t>(c.from) << 32) | static_cast<std::uint32_t>(c.to);
-      return static_cast<std::size_t>((ranks * 0x9e3779b97f4a7c15ULL) ^
-                                      ((2 * static_cast<std::uint64_t>(c.tag) + c.multicast) * 0xc2b2ae3d27d4eb4fULL));
-    }
-  };
-  /// The side of a channel that is ahead: sends without their receives, or the other way round.
-  struct Ahead {
-    bool sends = false;
-    std::size_t first = 0;
-    std::vector<Posted> posted;
-  };
-
   [[nodiscard]] int size() const { return static_cast<int>(schedules_.size()); }
   [[nodiscard]] const Op& op_of(int rank, const Progress::Piece& piece) const {
-    return schedules_[static_cast<std::size_t>(rank)].ops()[piece.op];
+    return schedules_[at(rank)].ops()[piece.op];
   }
-  [[nodiscard]] std::size_t port(int rank) const { return static_cast<std::size_t>(rank / ranks_per_port_); }
+  [[nodiscard]] std::size_t port(int rank) const { return at(rank / ranks_per_port_); }
 
-  /// Starts what the rank may start; local operations end at once.
+  /// Starts all that the rank may start. Local operations end at once.
   void advance(int rank) {
-    Progress& progress = *progress_[static_cast<std::size_t>(rank)];
+    Progress& progress = *progress_[at(rank)];
     Progress::Piece piece;
     while (progress.next(piece)) {
       if (++pieces_ > max_pieces_)
         throw InvalidArgument("more than " + std::to_string(max_pieces_) + " pieces: too many to replay");
       const Op& op = op_of(rank, piece);
       if (op.kind == OpKind::multicast) multicast(rank, op, piece);
-      else if (op.is_message()) post(rank, op, op.peer, {piece, now_, ++ordinals_[static_cast<std::size_t>(rank)]});
+      else if (op.is_message()) post(rank, op, op.peer, {piece, now_, ++ordinals_[at(rank)]});
       else progress.complete(piece);
     }
   }
 
   void multicast(int rank, const Op& op, const Progress::Piece& piece) {
-    const auto& members = schedules_[static_cast<std::size_t>(rank)].groups()[static_cast<std::size_t>(op.group)];
-    Posted posted{piece, now_, ++ordinals_[static_cast<std::size_t>(rank)], multicasts_.size()};
+    const auto& members = schedules_[at(rank)].groups()[at(op.group)];
+    Posted posted{piece, now_, ++ordinals_[at(rank)], multicasts_.size()};
     multicasts_.push_back(
         {members.size() - static_cast<std::size_t>(std::count(members.begin(), members.end(), rank)), {}});
-    if (multicasts_.back().expected == 0) progress_[static_cast<std::size_t>(rank)]->complete(piece);
+    if (multicasts_.back().expected == 0) progress_[at(rank)]->complete(piece);
     for (const int member : members) {
       if (member != rank) post(rank, op, member, posted);
     }
@@ -161,17 +141,11 @@ class Simulation {
     const bool send = op.kind != OpKind::recv;
     const int from = send ? rank : peer;
     const int to = send ? peer : rank;
-    const auto [at, is_new] = ahead_.try_emplace({from, to, op.tag, op.group >= 0});
-    Ahead& ahead = at->second;
-    if (is_new) ahead.sends = send;
-    if (ahead.sends == send) {
-      ahead.posted.push_back(posted);
-      return;
-    }
-    const Posted other = ahead.posted[ahead.first++];
-    if (ahead.first == ahead.posted.size()) ahead_.erase(at);
-    const Posted& sent = send ? posted : other;
-    const Posted& received = send ? other : posted;
+    const auto other =
+        matching_.match({from, to, op.tag, op.group >= 0}, send ? Side::send : Side::receive, [&] { return posted; });
+    if (!other) return;
+    const Posted& sent = send ? posted : *other;
+    const Posted& received = send ? *other : posted;
     if (sent.multicast != none) {
       Multicast& all = multicasts_[sent.multicast];
       all.receivers.push_back({to, received});
@@ -181,7 +155,7 @@ class Simulation {
         {from, to, sent, received, op_of(from, sent.piece).piece_size(sent.piece.index), sent.multicast});
   }
 
-  /// Starts the waiting messages whose ports are free, those that were sent first before others.
+  /// Starts the waiting messages whose ports are free, in the order in which they were sent.
   void start_pairs() {
     const auto added = waiting_.begin() + static_cast<std::ptrdiff_t>(ordered_);
     std::sort(added, waiting_.end());
@@ -215,17 +189,15 @@ class Simulation {
   void finish(const Pair& pair) {
     if (pair.holds_ports) set_ports(pair, false);
     const Receiver one{pair.to, pair.recv};
-    progress_[static_cast<std::size_t>(pair.from)]->complete(pair.send.piece);
-    for (const Receiver& r : receivers_of(pair, one))
-      progress_[static_cast<std::size_t>(r.rank)]->complete(r.recv.piece);
+    progress_[at(pair.from)]->complete(pair.send.piece);
+    for (const Receiver& r : receivers_of(pair, one)) progress_[at(r.rank)]->complete(r.recv.piece);
     advance(pair.from);
     for (const Receiver& r : receivers_of(pair, one)) advance(r.rank);
   }
 
   [[nodiscard]] bool crosses(int from, int to) const { return clock_ == Clock::rounds || port(from) != port(to); }
 
-  /// `one`: the receiver of what is no multicast. Each multicast's list has its place for good, however many more there
-  /// will be.
+  /// `one` is the receiver of a message that is no multicast.
   [[nodiscard]] std::span<const Receiver> receivers_of(const Pair& pair, const Receiver& one) const {
     return pair.multicast == none ? std::span(&one, 1)
                                   : std::span<const Receiver>(multicasts_[pair.multicast].receivers);
@@ -253,11 +225,11 @@ class Simulation {
   std::int64_t now_ = 0;
   std::vector<Schedule> schedules_;
   std::vector<std::unique_ptr<Progress>> progress_;
-  std::unordered_map<Channel, Ahead, ChannelHash> ahead_;
-  std::vector<std::int64_t> ordinals_;  ///< of each rank: messages posted so far
+  Matching<Posted> matching_;
+  std::vector<std::int64_t> ordinals_;  ///< by rank: the messages posted
   std::vector<Multicast> multicasts_;
   std::vector<Pair> waiting_;  ///< posted on both sides, not under way
-  std::size_t ordered_ = 0;    ///< so many of waiting_ are in order
+  std::size_t ordered_ = 0;    ///< the length of the part of waiting_ that is in order
   std::priority_queue<UnderWay> under_way_;
   std::vector<bool> sending_, receiving_;
   std::vector<Transfer> transfers_;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "antiphon/error.hpp"
+#include "antiphon/index.hpp"
 
 namespace antiphon {
 
@@ -24,7 +25,7 @@ class Problems {
   Problems(const Algorithm& algorithm, const TrafficCall& call, const Parameters& parameters)
       : algorithm_(algorithm), call_(call) {
     if (call.collective == Collective::alltoallv) throw InvalidArgument("the messages of an alltoallv are its counts");
-    const auto n = static_cast<std::size_t>(call.size);
+    const auto n = at(call.size);
     if (call.root < 0 || call.root >= call.size)
       throw InvalidArgument("rank " + std::to_string(call.root) + ", the root, does not exist");
     if (!call.counts.empty() && call.counts.size() != n)
@@ -40,7 +41,7 @@ class Problems {
 
   Row row(int rank) {
     problem_.rank = rank;
-    if (!sizes_.empty()) problem_.bytes = sizes_[static_cast<std::size_t>(rank)];
+    if (!sizes_.empty()) problem_.bytes = sizes_[at(rank)];
     const bool rooted = has_root(call_.collective) && !sizes_.empty() && algorithm_.knowledge != Knowledge::all_counts;
     if (rooted && rank == call_.root) give_lists();
     if (!supports(algorithm_, problem_)) {
@@ -65,7 +66,7 @@ class Problems {
     for (const Op& op : schedule.ops()) {
       if (op.kind == OpKind::send) add(row, op.peer, op);
       if (op.kind != OpKind::multicast) continue;
-      for (const std::int32_t member : schedule.groups()[static_cast<std::size_t>(op.group)]) {
+      for (const std::int32_t member : schedule.groups()[at(op.group)]) {
         if (member != problem_.rank) add(row, member, op);
       }
     }

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
-#include <list>
 #include <map>
 #include <memory>
 #include <random>
 #include <tuple>
+#include <unordered_map>
 
+#include "antiphon/index.hpp"
 #include "antiphon/progress.hpp"
+#include "schedule/matching.hpp"
 
 namespace antiphon {
 
@@ -54,14 +55,14 @@ class Simulation {
   }
 
  private:
-  using Channel = std::tuple<int, int, int, bool>;  // from, to, tag, multicast
-  struct Messages {
-    std::deque<Progress::Piece> sends, recvs;
+  /// Both sides of a message, matched.
+  struct Pair {
+    Active sender, receiver;
   };
   using PieceKey = std::tuple<int, OpId, std::int64_t>;
 
   bool step() {
-    // Either a rank starts a piece, or something under way comes to its end; drawn at random while both are possible.
+    // Either a rank starts a piece, or something under way ends. While both are possible chance decides.
     const bool start_first = random_() % 2 == 0;
     return start_first ? start_something() || end_something() : end_something() || start_something();
   }
@@ -72,7 +73,7 @@ class Simulation {
     for (int i = 0; i < ranks; ++i) {
       const int rank = (first + i) % ranks;
       Progress::Piece piece;
-      if (progress_[static_cast<std::size_t>(rank)]->next(piece)) {
+      if (progress_[at(rank)]->next(piece)) {
         start({rank, piece});
         return true;
       }
@@ -92,8 +93,11 @@ class Simulation {
   }
 
   void post(const Active& a, const Channel& channel) {
-    (op_of(a).kind == OpKind::recv ? messages_[channel].recvs : messages_[channel].sends).push_back(a.piece);
-    note_match(channel);
+    const bool receives = op_of(a).kind == OpKind::recv;
+    const auto other = matching_.match(channel, receives ? Side::receive : Side::send, [&] { return a; });
+    if (!other) return;
+    pairs_[channel].push(receives ? Pair{*other, a} : Pair{a, *other});
+    deliverable_.push_back(channel);
   }
 
   void multicast(const Active& a) {
@@ -107,17 +111,8 @@ class Simulation {
     if (receivers == 0) finish(a);
   }
 
-  void note_match(const Channel& channel) {
-    // Called after each post: it made a pair exactly if the other side was ahead.
-    const Messages& m = messages_[channel];
-    const std::size_t pairs = std::min(m.sends.size(), m.recvs.size());
-    std::size_t& known = pairs_[channel];
-    if (pairs > known) matched_.push_back(channel);
-    known = pairs;
-  }
-
   bool end_something() {
-    const std::size_t choices = local_.size() + matched_.size();
+    const std::size_t choices = local_.size() + deliverable_.size();
     if (choices == 0) return false;
     const std::size_t pick = random_() % choices;
     if (pick < local_.size()) {
@@ -125,10 +120,10 @@ class Simulation {
       local_.erase(local_.begin() + static_cast<std::ptrdiff_t>(pick));
       end_local(a);
     } else {
-      const auto at = matched_.begin() + static_cast<std::ptrdiff_t>(pick - local_.size());
-      const Channel channel = *at;
-      matched_.erase(at);
-      deliver(channel);
+      const auto place = deliverable_.begin() + static_cast<std::ptrdiff_t>(pick - local_.size());
+      const Channel channel = *place;
+      deliverable_.erase(place);
+      deliver(pairs_[channel].pop());
     }
     return true;
   }
@@ -147,8 +142,8 @@ class Simulation {
     finish(a);
   }
 
-  /// The simplest code whose frames differ in length: zeros at the end are left out. A slot: length of the frame; then
-  /// the frame: length of the data, the data.
+  /// The simplest code whose frames differ in length: it leaves out zeros at the end. A slot holds the frame's length
+  /// and the frame; a frame holds the data's length and the data.
   static void encode(const std::byte* from, std::byte* slot, std::int64_t size) {
     std::int64_t kept = size;
     while (kept > 0 && from[kept - 1] == std::byte{0}) --kept;
@@ -169,13 +164,8 @@ class Simulation {
     return true;
   }
 
-  void deliver(const Channel& channel) {
-    auto& [sends, recvs] = messages_[channel];
-    const Active sender{std::get<0>(channel), sends.front()};
-    const Active receiver{std::get<1>(channel), recvs.front()};
-    sends.pop_front();
-    recvs.pop_front();
-    --pairs_[channel];
+  void deliver(const Pair& pair) {
+    const auto& [sender, receiver] = pair;
     if (auto wrong = mismatch(sender, receiver)) {
       error_ = *wrong;
       return;
@@ -194,7 +184,7 @@ class Simulation {
     finish(receiver);
   }
 
-  /// Why these two do not fit together.
+  /// Why the two sides do not fit together.
   std::optional<std::string> mismatch(const Active& sender, const Active& receiver) const {
     const Op& out = op_of(sender);
     const Op& in = op_of(receiver);
@@ -217,13 +207,13 @@ class Simulation {
   }
 
   void finish(const Active& a) {
-    auto& uses = uses_[static_cast<std::size_t>(a.rank)];
+    auto& uses = uses_[at(a.rank)];
     const auto range = uses.equal_range({a.piece.op, a.piece.index});
     uses.erase(range.first, range.second);
-    progress_[static_cast<std::size_t>(a.rank)]->complete(a.piece);
+    progress_[at(a.rank)]->complete(a.piece);
   }
 
-  /// Records what the piece reads and writes; an overlap with something under way is a race.
+  /// Records what the piece reads and writes. An overlap with something under way is a race.
   void use(const Active& a) {
     const Op& op = op_of(a);
     const Range in = op.from_piece(a.piece.index);
@@ -237,7 +227,7 @@ class Simulation {
   }
 
   void claim(const Active& a, const Use& wanted) {
-    auto& uses = uses_[static_cast<std::size_t>(a.rank)];
+    auto& uses = uses_[at(a.rank)];
     for (const auto& [key, held] : uses) {
       const bool overlap = wanted.begin < held.end && held.begin < wanted.end;
       if (overlap && (wanted.writes || held.writes) && error_.empty()) {
@@ -248,8 +238,8 @@ class Simulation {
   }
 
   std::optional<std::string> check_ranges(int rank) const {
-    const Memory& m = memories_[static_cast<std::size_t>(rank)];
-    const Schedule& s = schedules_[static_cast<std::size_t>(rank)];
+    const Memory& m = memories_[at(rank)];
+    const Schedule& s = schedules_[at(rank)];
     for (OpId id = 0; id < s.ops().size(); ++id) {
       const Op& op = s.ops()[id];
       const auto exists = [&](int peer) { return peer >= 0 && peer < static_cast<int>(schedules_.size()); };
@@ -279,23 +269,19 @@ class Simulation {
       if (!progress_[r]->done())
         return "deadlock: rank " + std::to_string(r) + " of " + std::to_string(progress_.size()) + " cannot go on";
     }
-    for (const auto& [channel, m] : messages_) {
-      if (!m.sends.empty() || !m.recvs.empty()) return "a message that the other side never sends or receives";
-    }
+    if (!matching_.empty()) return "a message that the other side never sends or receives";
     return std::nullopt;
   }
 
-  [[nodiscard]] const Op& op_of(const Active& a) const {
-    return schedules_[static_cast<std::size_t>(a.rank)].ops()[a.piece.op];
-  }
+  [[nodiscard]] const Op& op_of(const Active& a) const { return schedules_[at(a.rank)].ops()[a.piece.op]; }
 
   [[nodiscard]] const std::vector<std::int32_t>& members_of(const Active& a) const {
-    return schedules_[static_cast<std::size_t>(a.rank)].groups()[static_cast<std::size_t>(op_of(a).group)];
+    return schedules_[at(a.rank)].groups()[at(op_of(a).group)];
   }
   [[nodiscard]] static PieceKey key_of(const Active& a) { return {a.rank, a.piece.op, a.piece.index}; }
 
   [[nodiscard]] std::byte* address(int rank, const Range& range) const {
-    const auto r = static_cast<std::size_t>(rank);
+    const auto r = at(rank);
     std::byte* base = range.space == Space::input    ? memories_[r].input
                       : range.space == Space::output ? memories_[r].output
                                                      : const_cast<std::byte*>(scratch_[r].data());
@@ -314,10 +300,10 @@ class Simulation {
   std::vector<std::unique_ptr<Progress>> progress_;
   std::vector<std::vector<std::byte>> scratch_;
   std::vector<std::multimap<std::pair<OpId, std::int64_t>, Use>> uses_;
-  std::map<Channel, Messages> messages_;
-  std::map<Channel, std::size_t> pairs_;
-  std::map<PieceKey, int> undelivered_;  ///< multicasts under way: receivers that do not have it
-  std::vector<Channel> matched_;         ///< one entry for each message that can be delivered
+  Matching<Active> matching_;
+  std::unordered_map<Channel, Fifo<Pair>, ChannelHash> pairs_;  ///< in a channel messages arrive in order
+  std::vector<Channel> deliverable_;                            ///< one entry for each of the pairs
+  std::map<PieceKey, int> undelivered_;                         ///< multicasts under way: receivers that do not have it
   std::vector<Active> local_;
   std::string error_;
 };

@@ -6,7 +6,7 @@
 
 #include "antiphon/closed_forms.hpp"
 #include "antiphon/cost.hpp"
-#include "cost_machines.hpp"
+#include "cost_clusters.hpp"
 
 using namespace antiphon;
 
@@ -40,7 +40,7 @@ double evaluated(Collective collective, const std::string& choice, int ranks, st
                  const LinkClass& link) {
   const Choice parsed = parse_choice(collective, choice);
   const auto prediction = predict({collective, bytes}, *parsed.algorithm, parsed.parameters,
-                                  Machine::blocked(plain_profile(link, ranks), ranks, 1));
+                                  Cluster::blocked(plain_profile(link, ranks), ranks, 1));
   REQUIRE(prediction);
   return prediction->seconds;
 }

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "antiphon/cost.hpp"
-#include "cost_machines.hpp"
+#include "cost_clusters.hpp"
 
 using namespace antiphon;
 
@@ -20,9 +20,9 @@ Profile multicast_profile(int nodes) {
   return profile;
 }
 
-double seconds(Collective collective, const char* text, std::int64_t bytes, const Machine& machine) {
+double seconds(Collective collective, const char* text, std::int64_t bytes, const Cluster& cluster) {
   const Choice choice = parse_choice(collective, text);
-  const auto prediction = predict({collective, bytes}, *choice.algorithm, choice.parameters, machine);
+  const auto prediction = predict({collective, bytes}, *choice.algorithm, choice.parameters, cluster);
   return prediction ? prediction->seconds : -1;
 }
 
@@ -32,19 +32,19 @@ TEST_CASE(
     "a multicast takes g(m) + L, whatever the number of ranks, and its sender waits for acknowledgements of long "
     "messages") {
   for (const int ranks : {2, 5, 16, 200}) {
-    const Machine machine = Machine::blocked(multicast_profile(ranks), ranks, 1);
-    CHECK(seconds(Collective::bcast, "multicast", 12000, machine) == doctest::Approx(20e-6 + 1e-3 + latency_s));
-    CHECK(seconds(Collective::bcast, "multicast:segment_bytes=0", 1200000, machine) ==
+    const Cluster cluster = Cluster::blocked(multicast_profile(ranks), ranks, 1);
+    CHECK(seconds(Collective::bcast, "multicast", 12000, cluster) == doctest::Approx(20e-6 + 1e-3 + latency_s));
+    CHECK(seconds(Collective::bcast, "multicast:segment_bytes=0", 1200000, cluster) ==
           doctest::Approx(20e-6 + 0.1 + latency_s + 100e-6));
   }
 }
 
 TEST_CASE("without multicast on the machine there is no prediction, and no choice") {
   const Profile profile = simple_profile(8, rate);
-  CHECK(seconds(Collective::bcast, "multicast", 4096, Machine::blocked(profile, 8, 1)) < 0);
-  for (const RankedChoice& choice : rank_candidates({Collective::bcast, 4096}, Machine::blocked(profile, 8, 1)))
+  CHECK(seconds(Collective::bcast, "multicast", 4096, Cluster::blocked(profile, 8, 1)) < 0);
+  for (const RankedChoice& choice : rank_candidates({Collective::bcast, 4096}, Cluster::blocked(profile, 8, 1)))
     CHECK(!choice.algorithm->multicasts);
-  const auto ranked = rank_candidates({Collective::bcast, 4096}, Machine::blocked(multicast_profile(8), 8, 1));
+  const auto ranked = rank_candidates({Collective::bcast, 4096}, Cluster::blocked(multicast_profile(8), 8, 1));
   CHECK(ranked.front().algorithm->multicasts);
 }
 
@@ -52,8 +52,8 @@ TEST_CASE("several ranks of a node have it from the first of them") {
   Profile profile = multicast_profile(4);
   profile.link_classes.insert(profile.link_classes.begin(),
                               {"node", Scope::node, 1e-6, Curve({{0, 0}}), Curve({{0, 0}}), Curve::line(1e-6, 1e9)});
-  const double one = seconds(Collective::bcast, "multicast", 12000, Machine::blocked(profile, 4, 1));
-  const double three = seconds(Collective::bcast, "multicast", 12000, Machine::blocked(profile, 12, 3));
+  const double one = seconds(Collective::bcast, "multicast", 12000, Cluster::blocked(profile, 4, 1));
+  const double three = seconds(Collective::bcast, "multicast", 12000, Cluster::blocked(profile, 12, 3));
   CHECK(three == doctest::Approx(one + 2 * (1e-6 + 12e-6) + 1e-6));
 }
 
@@ -61,12 +61,12 @@ TEST_CASE("an uplink carries each block of a multicast allgather once") {
   Profile profile = multicast_profile(16);
   profile.topology.switches = {{"a"}, {"b", 0, rate}};
   for (int i = 8; i < 16; ++i) profile.topology.nodes[static_cast<std::size_t>(i)].switch_index = 1;
-  const Machine machine = Machine::blocked(profile, 16, 1);
+  const Cluster cluster = Cluster::blocked(profile, 16, 1);
   constexpr std::int64_t block_bytes = 120000;  // 10 ms
   // Every port takes in 15 blocks; the uplink carries 8 each way.
-  CHECK(seconds(Collective::allgather, "multicast:senders=2", block_bytes, machine) ==
+  CHECK(seconds(Collective::allgather, "multicast:senders=2", block_bytes, cluster) ==
         doctest::Approx(0.16).epsilon(0.1));
-  CHECK(seconds(Collective::allgather, "multicast:senders=1", block_bytes, machine) ==
+  CHECK(seconds(Collective::allgather, "multicast:senders=1", block_bytes, cluster) ==
         doctest::Approx(0.16).epsilon(0.03));
 }
 
@@ -77,7 +77,7 @@ TEST_CASE(
     Profile profile = multicast_profile(16);
     profile.processors = {2, 16, 1e-6};
     profile.multicast.crowded_s = crowded_s;
-    return seconds(Collective::bcast, "multicast", 8, Machine::blocked(profile, ranks, 1));
+    return seconds(Collective::bcast, "multicast", 8, Cluster::blocked(profile, ranks, 1));
   };
   constexpr double work_s = 10e-6;
   // The last receiver of the other core has eight halves behind it, three of its four.
@@ -89,7 +89,7 @@ TEST_CASE(
 TEST_CASE("ranks that wait for a multicast alone sleep, and leave their cores to the others") {
   Profile profile = multicast_profile(16);
   profile.processors = {2, 16, 1e-6};
-  const Machine machine = Machine::blocked(profile, 16, 1);
+  const Cluster cluster = Cluster::blocked(profile, 16, 1);
   constexpr int rounds = 20;
   // Two ranks exchange messages; all others wait for what the first sends after that.
   const auto exchange = [&](bool multicast) {
@@ -112,7 +112,33 @@ TEST_CASE("ranks that wait for a multicast alone sleep, and leave their cores to
       if (r > 0 && multicast) own.recv_multicast(0, group, {Space::output, 0, 8}, {}, {});
       if (r > 0 && !multicast) own.recv(0, {Space::output, 0, 8}, {}, {}, rounds);
     }
-    return evaluate(s, machine).rank_end_s[1];
+    return evaluate(s, cluster).rank_end_s[1];
   };
   CHECK(exchange(true) < exchange(false) - rounds * 1e-6);
+}
+
+TEST_CASE("a multicast is not taken for a message, from however far away") {
+  constexpr int ranks = 300;
+  constexpr std::int64_t bytes = 1000;
+  constexpr double multicast_s = 20e-6 + bytes / rate + latency_s;
+  Profile profile = multicast_profile(ranks);
+  profile.processors.copy_bytes_per_s = 1e9;
+  // Rank 0 receives a multicast from the rank before it, and a message from a rank that first copies for 1 ms.
+  constexpr int root = ranks - 1;
+  for (const int sender : {ranks - 257, ranks - 2}) {
+    std::vector<Schedule> s(ranks);
+    s[sender].send(0, {Space::input, 0, bytes},
+                   {s[sender].copy({Space::input, 0, 1000000}, {Space::output, 0, 1000000})});
+    const int at_root = s[root].group({0, root});
+    s[root].multicast(at_root, {Space::input, 0, bytes});
+    const int at_receiver = s[0].group({0, root});
+    const OpId received = s[0].recv_multicast(root, at_receiver, {Space::output, bytes, bytes});
+    s[0].recv(sender, {Space::output, 0, bytes});
+    EvaluationOptions options;
+    options.marks.resize(ranks);
+    options.marks[0] = {s[0].copy({}, {}, {received})};
+    const Evaluation evaluation = evaluate(s, Cluster::blocked(profile, ranks, 1), options);
+    CHECK(evaluation.marks_s[0][0] == doctest::Approx(multicast_s));
+    CHECK(evaluation.rank_end_s[0] == doctest::Approx(1e-3 + multicast_s));
+  }
 }

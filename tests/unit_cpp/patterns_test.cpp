@@ -160,7 +160,7 @@ TEST_CASE(
 TEST_CASE("patterns: a flat gather asks for no more short blocks at a time than its window has pieces") {
   const Algorithm* flat = find_algorithm(Collective::gather, "flat");
   REQUIRE(flat != nullptr);
-  Call call;
+  PredictedCall call;
   call.collective = Collective::gather;
   call.bytes = 4096;
   const Parameters parameters = resolve_parameters(*flat, {});

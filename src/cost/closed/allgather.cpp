@@ -8,37 +8,43 @@ namespace antiphon::closed {
 
 namespace {
 
-using Call = const ClosedFormCall&;
-using Link = const LinkClass&;
-
-double message_s(std::int64_t bytes, Link l) { return l.gap.at(bytes) + l.latency_s; }
-double initiate_s(Link l) { return l.send_overhead.at(0); }
+double message_s(std::int64_t bytes, const LinkClass& l) { return l.gap.at(bytes) + l.latency_s; }
+double initiate_s(const LinkClass& l) { return l.send_overhead.at(0); }
 
 /// Σ over `steps` doublings of `factor` T(m 2^i / divisor) + `more`.
-double doublings(Call c, Link l, int steps, double factor, std::int64_t divisor, double more) {
+double doublings(const ClosedFormCall& c, const LinkClass& l, int steps, double factor, std::int64_t divisor,
+                 double more) {
   double sum = 0;
   for (int i = 0; i < steps; ++i) sum += factor * message_s((c.bytes << i) / divisor, l) + more;
   return sum;
 }
 
 /// T1: blocking messages go there and back, one after the other.
-double exchange_blocking(Call c, Link l) { return doublings(c, l, ceil_log2(c.ranks), 2, 1, initiate_s(l)); }
+double exchange_blocking(const ClosedFormCall& c, const LinkClass& l) {
+  return doublings(c, l, ceil_log2(c.ranks), 2, 1, initiate_s(l));
+}
 
 /// T2: both directions at once.
-double exchange(Call c, Link l) { return doublings(c, l, ceil_log2(c.ranks), 1, 1, initiate_s(l)); }
+double exchange(const ClosedFormCall& c, const LinkClass& l) {
+  return doublings(c, l, ceil_log2(c.ranks), 1, 1, initiate_s(l));
+}
 
 /// T3: C groups; each step's message goes to the other groups too, at ε each.
-double concurrent_exchange(Call c, Link l) {
+double concurrent_exchange(const ClosedFormCall& c, const LinkClass& l) {
   const int groups = std::max(c.concurrency, 1);
   const double epsilon = (groups - 1) * initiate_s(l);
   return epsilon + doublings(c, l, ceil_log2(c.ranks) - ceil_log2(groups), 1, 1, epsilon + initiate_s(l));
 }
 
 /// Equation 4: T2 − T3.
-double concurrent_gain(Call c, Link l) { return exchange(c, l) - concurrent_exchange(c, l); }
+double concurrent_gain(const ClosedFormCall& c, const LinkClass& l) {
+  return exchange(c, l) - concurrent_exchange(c, l);
+}
 
 /// T4: halves to two partners at once.
-double split_exchange(Call c, Link l) { return doublings(c, l, ceil_log2(c.ranks), 1, 2, 2 * initiate_s(l)); }
+double split_exchange(const ClosedFormCall& c, const LinkClass& l) {
+  return doublings(c, l, ceil_log2(c.ranks), 1, 2, 2 * initiate_s(l));
+}
 
 constexpr ClosedForm forms[] = {
     {Collective::allgather, "exchange_blocking", "Σ i<log2 P (2 t(m 2^i) + o)", "paper 4, equation 1",

@@ -6,21 +6,18 @@ namespace antiphon::closed {
 
 namespace {
 
-using Call = const ClosedFormCall&;
-using Link = const LinkClass&;
-
 /// Every message leaves as soon as the one before has been handed to the network. The paper prints this row as the
 /// second; its text says which is which.
-double lower(Call c, Link l) {
+double lower(const ClosedFormCall& c, const LinkClass& l) {
   return (c.ranks - 1) * (l.send_overhead.at(c.bytes) + l.receive_overhead.at(c.bytes)) + l.latency_s;
 }
 
 /// Links are so full that every message waits for the one before.
-double upper(Call c, Link l) {
+double upper(const ClosedFormCall& c, const LinkClass& l) {
   return (c.ranks - 1) * (l.gap.at(c.bytes) + l.receive_overhead.at(c.bytes)) + l.latency_s;
 }
 
-double contended(Call c, Link l) {
+double contended(const ClosedFormCall& c, const LinkClass& l) {
   const double low = lower(c, l);
   return low + (upper(c, l) - low) * c.gamma;
 }

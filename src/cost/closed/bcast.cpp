@@ -6,37 +6,42 @@ namespace antiphon::closed {
 
 namespace {
 
-using Call = const ClosedFormCall&;
-using Link = const LinkClass&;
+double flat(const ClosedFormCall& c, const LinkClass& l) { return (c.ranks - 1) * l.gap.at(c.bytes) + l.latency_s; }
 
-double flat(Call c, Link l) { return (c.ranks - 1) * l.gap.at(c.bytes) + l.latency_s; }
+double flat_rendezvous(const ClosedFormCall& c, const LinkClass& l) {
+  return (c.ranks - 1) * l.gap.at(c.bytes) + 2 * l.gap.at(1) + 3 * l.latency_s;
+}
 
-double flat_rendezvous(Call c, Link l) { return (c.ranks - 1) * l.gap.at(c.bytes) + 2 * l.gap.at(1) + 3 * l.latency_s; }
-
-double flat_segmented(Call c, Link l) {
+double flat_segmented(const ClosedFormCall& c, const LinkClass& l) {
   const Segments s(c, l);
   return (c.ranks - 1) * s.gap_s * s.count + l.latency_s;
 }
 
-double chain(Call c, Link l) { return (c.ranks - 1) * (l.gap.at(c.bytes) + l.latency_s); }
+double chain(const ClosedFormCall& c, const LinkClass& l) { return (c.ranks - 1) * (l.gap.at(c.bytes) + l.latency_s); }
 
-double chain_rendezvous(Call c, Link l) { return (c.ranks - 1) * (l.gap.at(c.bytes) + l.latency_s + asking_s(l)); }
+double chain_rendezvous(const ClosedFormCall& c, const LinkClass& l) {
+  return (c.ranks - 1) * (l.gap.at(c.bytes) + l.latency_s + asking_s(l));
+}
 
-double chain_segmented(Call c, Link l) {
+double chain_segmented(const ClosedFormCall& c, const LinkClass& l) {
   const Segments s(c, l);
   return (c.ranks - 1) * (s.gap_s + l.latency_s) + s.gap_s * (s.count - 1);
 }
 
 /// An upper bound: the last rank may be a first child on every level.
-double binary(Call c, Link l) { return ceil_log2(c.ranks) * (2 * l.gap.at(c.bytes) + l.latency_s); }
+double binary(const ClosedFormCall& c, const LinkClass& l) {
+  return ceil_log2(c.ranks) * (2 * l.gap.at(c.bytes) + l.latency_s);
+}
 
-double binomial(Call c, Link l) { return floor_log2(c.ranks) * l.gap.at(c.bytes) + ceil_log2(c.ranks) * l.latency_s; }
+double binomial(const ClosedFormCall& c, const LinkClass& l) {
+  return floor_log2(c.ranks) * l.gap.at(c.bytes) + ceil_log2(c.ranks) * l.latency_s;
+}
 
-double binomial_rendezvous(Call c, Link l) {
+double binomial_rendezvous(const ClosedFormCall& c, const LinkClass& l) {
   return floor_log2(c.ranks) * l.gap.at(c.bytes) + ceil_log2(c.ranks) * (2 * l.gap.at(1) + 3 * l.latency_s);
 }
 
-double binomial_segmented(Call c, Link l) {
+double binomial_segmented(const ClosedFormCall& c, const LinkClass& l) {
   const Segments s(c, l);
   return floor_log2(c.ranks) * s.gap_s * s.count + ceil_log2(c.ranks) * l.latency_s;
 }

@@ -53,7 +53,7 @@ const ClosedForm* find_closed_form(Collective collective, std::string_view name)
 
 namespace {
 
-/// Which form an algorithm follows: whole messages, longer ones that ask first, or segments.
+/// The forms that an algorithm follows: for whole messages, for longer ones that ask first, and for segments.
 struct Follows {
   Collective collective;
   std::string_view algorithm, whole, rendezvous, segmented;

@@ -6,7 +6,7 @@
 
 namespace antiphon {
 
-Machine::Machine(Profile profile, std::vector<int> node_of_rank)
+Cluster::Cluster(Profile profile, std::vector<int> node_of_rank)
     : profile_(std::move(profile)), node_of_rank_(std::move(node_of_rank)) {
   if (profile_.topology.nodes.empty() || profile_.topology.switches.empty())
     throw InvalidArgument("the profile has no nodes");
@@ -15,36 +15,36 @@ Machine::Machine(Profile profile, std::vector<int> node_of_rank)
   count();
 }
 
-Machine Machine::blocked(const Profile& profile, int ranks, int ranks_per_node) {
+Cluster Cluster::blocked(const Profile& profile, int ranks, int ranks_per_node) {
   std::vector<int> nodes(static_cast<std::size_t>(ranks));
   for (int r = 0; r < ranks; ++r) nodes[static_cast<std::size_t>(r)] = r / std::max(ranks_per_node, 1);
   return {profile, std::move(nodes)};
 }
 
-Machine Machine::round_robin(const Profile& profile, int ranks, int nodes) {
+Cluster Cluster::round_robin(const Profile& profile, int ranks, int nodes) {
   std::vector<int> of(static_cast<std::size_t>(ranks));
   for (int r = 0; r < ranks; ++r) of[static_cast<std::size_t>(r)] = r % std::max(nodes, 1);
   return {profile, std::move(of)};
 }
 
-const NodeEntry& Machine::entry(int node) const {
+const NodeEntry& Cluster::entry(int node) const {
   return profile_.topology.nodes[static_cast<std::size_t>(node) % profile_.topology.nodes.size()];
 }
 
-Scope Machine::scope(int a, int b) const {
+Scope Cluster::scope(int a, int b) const {
   const int x = node(a);
   const int y = node(b);
   if (x == y) return Scope::node;
   return entry(x).switch_index == entry(y).switch_index ? Scope::same_switch : Scope::uplink;
 }
 
-void Machine::count() {
+void Cluster::count() {
   nodes_ = *std::max_element(node_of_rank_.begin(), node_of_rank_.end()) + 1;
   std::vector<int> on(static_cast<std::size_t>(nodes_), 0);
   for (const int n : node_of_rank_) ++on[static_cast<std::size_t>(n)];
   const int per_node = on[0];
-  // Symmetric only where all nodes are alike, evenly filled and on one switch; then by the way ranks are dealt to
-  // nodes.
+  // There is a symmetry only where all nodes are alike, evenly filled and on one switch; which one depends on how ranks
+  // are dealt to nodes.
   period_ = ranks();
   const auto& nodes = profile_.topology.nodes;
   const bool even = std::all_of(on.begin(), on.end(), [&](int n) { return n == per_node; });
@@ -66,7 +66,7 @@ void Machine::count() {
   cores_ = p.cores_per_node > 0 && ranks_on_cores_ > p.cores_per_node ? p.cores_per_node : 0;
 }
 
-Machine Machine::resized(int count) const {
+Cluster Cluster::resized(int count) const {
   const int per_node = std::max((ranks() + nodes_ - 1) / nodes_, 1);
   return period_ == 1 && per_node > 1 ? round_robin(profile_, count, (count + per_node - 1) / per_node)
                                       : blocked(profile_, count, per_node);

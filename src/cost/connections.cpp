@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/connections.hpp"
+
+#include <utility>
+
+#include "antiphon/ethernet.hpp"
+
+namespace antiphon {
+
+namespace {
+
+/// In a stream short messages fill packets together; one that is alone has headers to itself. Their time is in L
+/// already, but a bucket counts them: here as bytes of payload.
+constexpr double own_header_bytes = ethernet::header_bytes * ethernet::payload_share;
+
+}  // namespace
+
+bool Connections::hand_over(MessageId id) {
+  Message& m = messages_[id];
+  Connection& connection = *m.connection;
+  m.given_bytes = connection.given_bytes += static_cast<double>(m.bytes);
+  const double held = connection.given_bytes - connection.sent_bytes;
+  if (held <= static_cast<double>(m.link->send_buffer_bytes)) return true;
+  connection.unfinished.push(id);
+  return false;
+}
+
+void Connections::leave(MessageId id, double now) {
+  if (answer_waits(id, now)) return;
+  Connection& connection = *messages_[id].connection;
+  connection.queue.push(id);
+  if (!connection.busy()) start_next(connection, now);
+}
+
+/// The answer to a rendezvous takes the same connection as what its receiver sends, and cannot pass that. Where both
+/// messages begin within a latency, their announcements arrive before either is answered, and they go side by side.
+bool Connections::answer_waits(MessageId id, double now) {
+  const Message& m = messages_[id];
+  if (!m.rendezvous() || m.way == Message::Way::node || !symmetry_.whole()) return false;
+  const auto found = connections_.find(key(m.to, m.from));
+  if (found == connections_.end() || !found->second.busy()) return false;
+  const Message& before = messages_[found->second.under_way];
+  if (!before.rendezvous() || before.begin_s + m.link->latency_s >= now) return false;
+  found->second.answers.push_back(id);
+  return true;
+}
+
+/// What was under way has left: now the answers do.
+void Connections::answer(Connection& connection, double now) {
+  for (const MessageId id : std::exchange(connection.answers, {}))
+    events_.add(now + messages_[id].link->latency_s, Event::What::leave, id);
+}
+
+void Connections::start_next(Connection& connection, double now) {
+  const bool alone = !connection.busy();
+  if (connection.queue.empty()) {
+    connection.under_way = no_message;
+    connection.idle_since_s = now;
+    return;
+  }
+  connection.under_way = connection.queue.pop();
+  start(connection.under_way, now, alone);
+}
+
+void Connections::start(MessageId id, double now, bool alone) {
+  Message& m = messages_[id];
+  m.begin_s = now;
+  const double gap_s = m.link->gap.at(m.bytes);
+  const int from_node = cluster_.node(m.from);
+  if (m.way == Message::Way::node || gap_s <= 0) {
+    events_.add(now + (work_.fetched(m) ? 0 : work_.node_gap_s(m)), Event::What::left, id);
+    return;
+  }
+  const double headers = alone && cluster_.entry(from_node).burst_bytes > 0 ? own_header_bytes : 0;
+  const Route route = ports_.route(from_node, cluster_.node(m.to));
+  ports_.enqueue(id, from_node, static_cast<double>(m.bytes) + own_header_bytes, route, now,
+                 alone ? now - m.connection->idle_since_s : 0);
+  ports_.start(id, ports_.volume(from_node, gap_s) + headers, route, now);
+}
+
+/// The sender of a rendezvous is done when its message has left. The system takes over more of what is to be sent as
+/// eager messages leave.
+std::span<const MessageId> Connections::left(MessageId id, double now) {
+  const Message& m = messages_[id];
+  Connection& connection = *m.connection;
+  answer(connection, now);
+  start_next(connection, now);
+  complete_.clear();
+  if (m.rendezvous()) {
+    if (!work_.fetched(m)) complete_.push_back(id);
+    return complete_;
+  }
+  connection.sent_bytes += static_cast<double>(m.bytes);
+  const auto buffer_bytes = static_cast<double>(m.link->send_buffer_bytes);
+  while (!connection.unfinished.empty()) {
+    const Message& next = messages_[connection.unfinished.front()];
+    if (next.given_bytes - connection.sent_bytes > buffer_bytes) break;
+    complete_.push_back(connection.unfinished.pop());
+  }
+  return complete_;
+}
+
+}  // namespace antiphon

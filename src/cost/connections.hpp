@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "antiphon/cluster.hpp"
+#include "cost/events.hpp"
+#include "cost/messages.hpp"
+#include "cost/ports.hpp"
+#include "cost/symmetry.hpp"
+#include "cost/work.hpp"
+#include "schedule/fifo.hpp"
+
+namespace antiphon {
+
+/// From one rank to another.
+struct Connection {
+  Fifo<MessageId> queue;       ///< may leave, behind what is under way
+  Fifo<MessageId> unfinished;  ///< their sends are not complete, since the system has not taken them over
+  double given_bytes = 0;
+  double sent_bytes = 0;
+  MessageId under_way = no_message;
+  std::vector<MessageId> answers;  ///< messages the other way; each waits for an answer behind what is under way here
+  double idle_since_s = -std::numeric_limits<double>::infinity();
+
+  [[nodiscard]] bool busy() const { return under_way != no_message; }
+};
+
+/// Messages between two ranks leave one after the other.
+class Connections {
+ public:
+  Connections(const Cluster& cluster, const Symmetry& symmetry, const Work& work, Messages& messages, Events& events,
+              NetworkPorts& ports)
+      : cluster_(cluster), symmetry_(symmetry), work_(work), messages_(messages), events_(events), ports_(ports) {}
+
+  [[nodiscard]] Connection& between(int from, int to) { return connections_[key(from, to)]; }
+  /// An eager message is sent; whether the system takes it over at once, so that its send is complete.
+  bool hand_over(MessageId id);
+  /// The message may leave: at once, or behind what is before it.
+  void leave(MessageId id, double now);
+  /// The message's last byte has left. All messages, of this sender, whose sends are complete with that. Valid until
+  /// the next call.
+  std::span<const MessageId> left(MessageId id, double now);
+
+ private:
+  static std::uint64_t key(int from, int to) {
+    return static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint64_t>(to);
+  }
+  bool answer_waits(MessageId id, double now);
+  void answer(Connection& connection, double now);
+  void start_next(Connection& connection, double now);
+  void start(MessageId id, double now, bool alone);
+
+  const Cluster& cluster_;
+  const Symmetry& symmetry_;
+  const Work& work_;
+  Messages& messages_;
+  Events& events_;
+  NetworkPorts& ports_;
+  std::unordered_map<std::uint64_t, Connection> connections_;
+  std::vector<MessageId> complete_;
+};
+
+}  // namespace antiphon

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace antiphon {
+
+/// A queue for use in great numbers, such as one for each pair of ranks: unused, it owns no memory.
+template <class Item>
+class Fifo {
+ public:
+  [[nodiscard]] bool empty() const { return first_ == items_.size(); }
+  void push(Item item) { items_.push_back(std::move(item)); }
+  [[nodiscard]] const Item& front() const { return items_[first_]; }
+  Item pop() {
+    Item item = std::move(items_[first_++]);
+    if (empty()) {
+      items_.clear();
+      first_ = 0;
+    }
+    return item;
+  }
+
+ private:
+  std::vector<Item> items_;
+  std::size_t first_ = 0;
+};
+
+}  // namespace antiphon

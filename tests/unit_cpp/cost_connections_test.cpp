@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "cost_clusters.hpp"
+
+using namespace antiphon;
+
+namespace {
+
+constexpr double rate = 100e6;
+
+}  // namespace
+
+TEST_CASE("long messages wait for their receive, short ones do not") {
+  Profile profile = simple_profile(3, rate);
+  profile.link_classes[0].eager_bytes = 1000;
+  for (const std::int64_t m : {1000, 1001}) {
+    std::vector<Schedule> s(3);
+    // Rank 1 receives from rank 2 first, which takes long; only then from rank 0.
+    s[2].send(1, bytes(800));
+    const OpId first = s[1].recv(2, place(800));
+    s[1].recv(0, place(m), {first});
+    s[0].send(1, bytes(m));
+    const Evaluation e = evaluate(s, Cluster::blocked(profile, 3, 1));
+    CHECK((e.rank_end_s[0] > 40e-6) == (m > 1000));
+  }
+}
+
+TEST_CASE("the answer to a long message waits behind another one on its way back") {
+  Profile profile = simple_profile(2, rate);
+  profile.link_classes[0].eager_bytes = 1000;
+  profile.processors.copy_bytes_per_s = 1e9;
+  const std::int64_t m = 1000000;
+  const auto exchange = [&](std::int64_t copied_before) {
+    std::vector<Schedule> s(2);
+    for (int r = 0; r < 2; ++r) {
+      s[static_cast<std::size_t>(r)].recv(1 - r, place(m));
+      const OpId late = r == 1 ? s[1].copy(bytes(copied_before), place(copied_before)) : no_op;
+      s[static_cast<std::size_t>(r)].send(1 - r, bytes(m), {late});
+    }
+    return seconds(s, Cluster::blocked(profile, 2, 1));
+  };
+  // Both at once: side by side. The later one by 1 ms: when the other has passed.
+  CHECK(exchange(1000) == doctest::Approx(10e-3).epsilon(0.02));
+  CHECK(exchange(1000000) == doctest::Approx(20e-3).epsilon(0.02));
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "antiphon/error.hpp"
+#include "cost_clusters.hpp"
+
+using namespace antiphon;
+
+namespace {
+
+constexpr double rate = 100e6;
+
+}  // namespace
+
+TEST_CASE("one message takes L + g(m), and processors that are slower than the link show") {
+  Profile profile = simple_profile(2, rate);
+  std::vector<Schedule> schedules(2);
+  schedules[0].send(1, bytes(100000));
+  schedules[1].recv(0, place(100000));
+  CHECK(seconds(schedules, Cluster::blocked(profile, 2, 1)) == doctest::Approx(40e-6 + 20e-6 + 1e-3));
+  profile.link_classes[0].receive_overhead = Curve({{0, 5e-4}});
+  CHECK(seconds(schedules, Cluster::blocked(profile, 2, 1)) == doctest::Approx(40e-6 + 20e-6 + 1e-3).epsilon(0.001));
+  // Work that the receiver's processor does while the message comes in does not add to its time, work before does.
+  schedules[1] = {};
+  const OpId copied = schedules[1].copy(place(4000000), bytes(4000000));
+  schedules[1].recv(0, place(100000), {copied});
+  profile.processors.copy_bytes_per_s = 1e9;
+  CHECK(seconds(schedules, Cluster::blocked(profile, 2, 1)) == doctest::Approx(4e-3 + 5e-4).epsilon(0.001));
+}
+
+TEST_CASE("ports are shared: out of a sender, into a receiver, and across an uplink") {
+  const Profile profile = simple_profile(4, rate);
+  const std::int64_t m = 1000000;
+  const double alone = 20e-6 + 1e-2;
+  const double latency = 40e-6;
+  {
+    std::vector<Schedule> s(3);
+    s[0].send(1, bytes(m));
+    s[0].send(2, bytes(m));
+    s[1].recv(0, place(m));
+    s[2].recv(0, place(m));
+    CHECK(seconds(s, Cluster::blocked(profile, 3, 1)) == doctest::Approx(2 * alone + latency));
+  }
+  {
+    std::vector<Schedule> s(3);
+    s[0].send(2, bytes(m));
+    s[1].send(2, bytes(m / 2));
+    s[2].recv(0, place(m));
+    s[2].recv(1, place(m / 2));
+    // Half the rate each until the shorter is through, then all of it.
+    CHECK(seconds(s, Cluster::blocked(profile, 3, 1)) == doctest::Approx(20e-6 * 2 + 1.5e-2 + latency));
+  }
+  {
+    Profile two = profile;
+    two.topology.switches.push_back({"b", 0, rate / 2});
+    two.topology.nodes[2].switch_index = two.topology.nodes[3].switch_index = 1;
+    std::vector<Schedule> s(4);
+    s[0].send(2, bytes(m));
+    s[1].send(3, bytes(m));
+    s[2].recv(0, place(m));
+    s[3].recv(1, place(m));
+    CHECK(seconds(s, Cluster::blocked(two, 4, 1)) == doctest::Approx(4 * alone + latency));
+    // Ranks of one node share its port.
+    CHECK(seconds(s, Cluster(profile, {0, 0, 1, 2})) == doctest::Approx(2 * alone + latency));
+    CHECK(seconds(s, Cluster(profile, {0, 1, 2, 3})) == doctest::Approx(alone + latency));
+  }
+}
+
+TEST_CASE("more under way over an uplink than its port holds: a timeout; few long messages adapt") {
+  constexpr int side = 8;
+  Profile profile = simple_profile(2 * side, rate);
+  profile.topology.switches.push_back({"b", 0, 2 * rate});
+  for (int n = side; n < 2 * side; ++n) profile.topology.nodes[static_cast<std::size_t>(n)].switch_index = 1;
+  // From each of one side to each of the other, all at once.
+  const auto took_s = [&](std::int64_t m) {
+    std::vector<Schedule> s(2 * side);
+    for (int i = 0; i < side * side; ++i) {
+      const auto from = static_cast<std::size_t>(i / side);
+      const int to = side + (i / side + i) % side;
+      s[from].send(to, bytes(m));
+      s[static_cast<std::size_t>(to)].recv(static_cast<int>(from), place(m));
+    }
+    return seconds(s, Cluster::blocked(profile, 2 * side, 1));
+  };
+  const double unlimited_s = took_s(4096);
+  // Of 64 x 4 KiB a quarter has left when the last is there.
+  for (const std::int64_t kib : {160, 208}) {
+    profile.contention.port_buffer_bytes = kib * 1024;
+    CHECK(took_s(4096) == doctest::Approx(unlimited_s + (kib < 192 ? 0.2 : 0)).epsilon(0.01));
+  }
+  profile.topology.switches[1].uplink_buffer_bytes = 160 * 1024;
+  profile.contention.retransmission_timeout_s = 0.5;
+  CHECK(took_s(4096) == doctest::Approx(unlimited_s + 0.5).epsilon(0.01));
+  CHECK(took_s(2048) < 0.1);
+  // What a connection that rested sends at once has not adapted; of longer messages the least window counts.
+  profile.topology.switches[1].uplink_buffer_bytes = 320 * 1024;
+  CHECK(took_s(8192) > 0.5);
+  CHECK(took_s(16384) < 0.1);
+  profile.topology.switches[1].uplink_buffer_bytes = 160 * 1024;
+  // One long message each: TCP makes its windows smaller.
+  std::vector<Schedule> s(2 * side);
+  for (int r = 0; r < side; ++r) {
+    s[static_cast<std::size_t>(r)].send(r + side, bytes(1 << 20));
+    s[static_cast<std::size_t>(r + side)].recv(r, place(1 << 20));
+  }
+  CHECK(seconds(s, Cluster::blocked(profile, 2 * side, 1)) ==
+        doctest::Approx(side * static_cast<double>(1 << 20) / (2 * rate)).epsilon(0.01));
+}
+
+TEST_CASE("max-min: what one flow cannot use, others get") {
+  Profile profile = simple_profile(4, rate);
+  profile.topology.nodes[3].port_bytes_per_s = rate / 10;
+  std::vector<Schedule> s(4);
+  const std::int64_t m = 900000;
+  // 0 sends to the slow 3 and to 1: 3 takes a tenth of the rate, 1 gets nine tenths.
+  s[0].send(3, bytes(m));
+  s[0].send(1, bytes(m));
+  s[1].recv(0, place(m));
+  s[3].recv(0, place(m));
+  const Evaluation e = evaluate(s, Cluster::blocked(profile, 4, 1));
+  CHECK(e.rank_end_s[1] == doctest::Approx(1e-2).epsilon(0.02));
+  CHECK(e.rank_end_s[3] == doctest::Approx(9e-2).epsilon(0.02));
+}
+
+TEST_CASE("a burst passes at once, and a pause fills the bucket again") {
+  Profile profile = simple_profile(2, rate);
+  for (NodeEntry& node : profile.topology.nodes) node.burst_bytes = 50000;
+  std::vector<Schedule> s(2);
+  s[0].send(1, bytes(100000));
+  s[1].recv(0, place(100000));
+  CHECK(seconds(s, Cluster::blocked(profile, 2, 1)) == doctest::Approx(40e-6 + 0.52e-3).epsilon(0.05));
+}
+
+TEST_CASE("schedules that do not fit together are refused") {
+  const Profile profile = simple_profile(2, rate);
+  std::vector<Schedule> s(2);
+  s[0].recv(1, place(8));
+  CHECK_THROWS_AS((void)seconds(s, Cluster::blocked(profile, 2, 1)), InvalidArgument);
+  s[0] = {};
+  s[0].send(7, bytes(8));
+  CHECK_THROWS_AS((void)seconds(s, Cluster::blocked(profile, 2, 1)), InvalidArgument);
+  CHECK_THROWS_AS((void)seconds(s, Cluster::blocked(profile, 3, 1)), InvalidArgument);
+}
