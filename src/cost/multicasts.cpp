@@ -10,7 +10,7 @@ namespace antiphon {
 
 namespace {
 
-/// The transport copies messages up to this size, and their sender goes on at once.
+/// The transport copies messages up to this size, and their sender goes on at once (mpi/multicast/lanes.cpp).
 constexpr std::int64_t most_copied_bytes = 65536;
 constexpr double least_gap_s = 1e-9;
 
