@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wrappers of point-to-point calls, for generate.py.
 
-Each wrapper leaves at once while nobody watches; otherwise it describes the call (P2pCall) for the recorder and runs it.
+Each wrapper calls the library at once while nobody watches; otherwise it describes the call (P2pCall) and shows it to
+those that watch.
 """
 
 from __future__ import annotations
@@ -100,7 +101,11 @@ def c_wrapper(procedure: Procedure, large: bool) -> str:
     separator = ",\n                "
     lines += [f"  return watch({{{separator.join(initialisers)}}},"]
     framed = f"framed::{short_name(procedure)}({arguments})"
-    lines += [f"               [&] {{ return framing() ? {framed}", f"                                       : P{name}({arguments}); }});", "}"]
+    lines += [
+        f"               [&] {{ return framing() ? {framed}",
+        f"                                       : P{name}({arguments}); }});",
+        "}",
+    ]
     return "\n".join(lines)
 
 
@@ -108,9 +113,10 @@ def enumeration(procedures: list[Procedure], header: str) -> str:
     names = [short_name(p) for p in procedures]
     listed = ",\n  ".join(names)
     texts = ",\n    ".join(f'"{c_name(p.express.iso_c)}"' for p in procedures)
+    listing = f"enum class P2p {{\n  {listed},\n}};\n\ninline constexpr std::array p2p_names{{\n    {texts},\n}};\n"
     return (
-        f"{header}#pragma once\n\n#include <array>\n\nnamespace antiphon::mpi {{\n\n/// The point-to-point calls that are wrapped.\n"
-        f"enum class P2p {{\n  {listed},\n}};\n\ninline constexpr std::array p2p_names{{\n    {texts},\n}};\n\n}}  // namespace antiphon::mpi\n"
+        f"{header}#pragma once\n\n#include <array>\n\nnamespace antiphon::mpi {{\n\n"
+        f"/// The point-to-point calls that are wrapped.\n{listing}\n}}  // namespace antiphon::mpi\n"
     )
 
 
@@ -124,11 +130,13 @@ def c_file(procedures: list[Procedure], header: str) -> str:
     always = [p for p in procedures if p.name not in RECENT]
     recent = [p for p in procedures if p.name in RECENT]
     small = "\n\n".join(c_wrapper(p, large=False) for p in always)
-    large = "\n\n".join([c_wrapper(p, large=False) for p in recent] + [c_wrapper(p, large=True) for p in always if p.has_embiggenment()])
-    return (
-        f'{header}#include "compress/framed.hpp"\n#include "job/library.hpp"\n#include "job/progress.hpp"\n#include "observe/watch.hpp"\n\nusing namespace antiphon::mpi;\n\n'
-        f'extern "C" {{\n\n{weak}\n\n{small}\n\n#if ANTIPHON_HAS_LARGE_COUNT\n\n{newer}\n\n{large}\n\n#endif\n\n}}  // extern "C"\n'
+    large = "\n\n".join(
+        [c_wrapper(p, large=False) for p in recent] + [c_wrapper(p, large=True) for p in always if p.has_embiggenment()]
     )
+    headers = ("compress/framed.hpp", "job/library.hpp", "job/progress.hpp", "observe/watch.hpp")
+    included = "".join(f'#include "{name}"\n' for name in headers)
+    body = f"{weak}\n\n{small}\n\n#if ANTIPHON_HAS_LARGE_COUNT\n\n{newer}\n\n{large}\n\n#endif"
+    return f'{header}{included}\nusing namespace antiphon::mpi;\n\nextern "C" {{\n\n{body}\n\n}}  // extern "C"\n'
 
 
 def fortran_argument(p: pympistandard.ISOCParameter, express: pympistandard.ISOCSymbol) -> tuple[str, str, str]:
@@ -184,8 +192,8 @@ def fortran_file(procedures: list[Procedure], header: str) -> str:
     known = [p for p in procedures if p.name not in RECENT]
     bare = "\n\n".join(fortran_wrapper(p) for p in known if not has_buffer(p))
     buffered = "\n\n".join(fortran_wrapper(p) for p in known if has_buffer(p))
+    body = f"{bare}\n\n#if ANTIPHON_ABI_OPENMPI\n\n{buffered}\n\n#endif"
     return (
         f'{header}#include "bindings/fortran_p2p.hpp"\n\n#if ANTIPHON_ABI_OPENMPI || ANTIPHON_ABI_MPICH\n\n'
-        f'using namespace antiphon::mpi;\n\nextern "C" {{\n\n{bare}\n\n#if ANTIPHON_ABI_OPENMPI\n\n{buffered}\n\n#endif\n\n'
-        f'}}  // extern "C"\n\n#endif\n'
+        f'using namespace antiphon::mpi;\n\nextern "C" {{\n\n{body}\n\n}}  // extern "C"\n\n#endif\n'
     )

@@ -33,7 +33,8 @@ void ask_about_aliases() {
   PMPI_Comm_free(&alone);
 }
 
-bool refused_as_alias(const Call& call, const Description& d, int rank) {
+bool refused_as_alias(const Description& d) {
+  const Call& call = *d.call;
   if (d.in_place || !d.input.used || !d.output.used) return false;
   if (is_reduction(d.collective)) return refuses_reduction && call.sendbuf == call.recvbuf;
   if (!refuses_movement || call.sendtype != call.recvtype) return false;
@@ -43,8 +44,8 @@ bool refused_as_alias(const Call& call, const Description& d, int rank) {
       return call.sendbuf == call.recvbuf && call.sendcounts.same_as(call.recvcounts) &&
              call.sendtypes == call.recvtypes;
     case Collective::scatter:
-    case Collective::scatterv: return same_block(d.output, d.input, rank);
-    default: return same_block(d.input, d.output, rank);
+    case Collective::scatterv: return same_block(d.output, d.input, d.rank);
+    default: return same_block(d.input, d.output, d.rank);
   }
 }
 

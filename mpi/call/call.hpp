@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One collective call as the program made it, in one form for all bindings, and the entry point that every wrapper
-// uses.
+// One collective call as the program made it, in one form for all bindings.
 #pragma once
 
 #include <mpi.h>
@@ -79,19 +78,5 @@ inline int kind_of(const Call& call) {
 }
 /// "alltoallw", as the standard spells it in small letters.
 std::string_view kind_name(int kind);
-
-/// Runs the call as a schedule if that was decided. True: done, `result` is what the MPI function returns. False:
-/// nothing has been done or said; the caller calls the library. The answer is the same on every rank of the
-/// communicator.
-bool accelerate(const Call& call, int& result);
-/// After the library did a call that accelerate() had declined: for the summary.
-void passed_on(const Call& call);
-
-/// After the program's MPI_Init(_thread) succeeded: reads the settings and distributes them.
-void after_init();
-/// Before the library's MPI_Finalize: writes the summary, frees all communicators' state.
-void before_finalize();
-/// After MPI_Comm_set_info or MPI_Comm_dup_with_info on `comm`: the antiphon_* keys in `info`.
-void apply_info(MPI_Comm comm, MPI_Info info);
 
 }  // namespace antiphon::mpi

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <mutex>
-#include <vector>
+
+#include "call/type_contents.hpp"
 
 namespace antiphon::mpi {
 
@@ -160,38 +161,6 @@ void prepare_datatypes() {
 void release_datatypes() {
   PMPI_Type_free_keyval(&keyval);
   PMPI_Comm_free(&quiet);
-}
-
-bool how_made(MPI_Datatype type, Making& m) {
-#if ANTIPHON_HAS_LARGE_COUNT
-  // For types made with large counts the older function is an error, which may end the program.
-  if (PMPI_Type_get_envelope_c != nullptr) {
-    MPI_Count integers = 0;
-    MPI_Count addresses = 0;
-    MPI_Count counts = 0;
-    MPI_Count types = 0;
-    if (PMPI_Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &m.combiner) != MPI_SUCCESS)
-      return false;
-    m.integers = static_cast<int>(integers);
-    m.addresses = static_cast<int>(addresses);
-    m.types = static_cast<int>(types);
-    m.large = counts > 0;
-    return true;
-  }
-#endif
-  return PMPI_Type_get_envelope(type, &m.integers, &m.addresses, &m.types, &m.combiner) == MPI_SUCCESS;
-}
-
-bool parts_of(MPI_Datatype type, const Making& making, Parts& parts) {
-  parts.integers.resize(static_cast<std::size_t>(making.integers) + 1);
-  parts.addresses.resize(static_cast<std::size_t>(making.addresses) + 1);
-  return PMPI_Type_get_contents(type, making.integers, making.addresses, 1, parts.integers.data(),
-                                parts.addresses.data(), &parts.base) == MPI_SUCCESS;
-}
-
-void give_back(MPI_Datatype& part) {
-  Making making;
-  if (how_made(part, making) && making.combiner != MPI_COMBINER_NAMED) PMPI_Type_free(&part);
 }
 
 bool inspect(MPI_Datatype type, TypeInfo& info) {

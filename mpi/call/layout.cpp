@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "call/datatype.hpp"
+#include "call/type_contents.hpp"
 
 namespace antiphon::mpi {
 

@@ -2,18 +2,12 @@
 #include "call/neighbours.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "call/datatype.hpp"
 
 namespace antiphon::mpi {
 
 namespace {
-
-/// Names of Form, in its order, without the first.
-constexpr std::array<std::string_view, form_count - 1> form_names{"alltoallw",           "neighbor_allgather",
-                                                                  "neighbor_allgatherv", "neighbor_alltoall",
-                                                                  "neighbor_alltoallv",  "neighbor_alltoallw"};
 
 /// Blocks of a grid: for each dimension, the one from and to the lower neighbour, then the upper one's.
 NeighbourLists of_grid(MPI_Comm comm) {
@@ -90,11 +84,6 @@ bool block_of(const Call& call, bool sends, std::int64_t k, Block& block) {
 }
 
 }  // namespace
-
-std::string_view kind_name(int kind) {
-  return kind < collective_count ? name(static_cast<Collective>(kind))
-                                 : form_names[static_cast<std::size_t>(kind - collective_count)];
-}
 
 NeighbourLists neighbours_of(MPI_Comm comm) {
   int topology = MPI_UNDEFINED;

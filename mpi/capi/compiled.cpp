@@ -95,12 +95,12 @@ CompiledPattern from_parts(const antiphon_part* parts, int count, CommState& sta
 int transmit(const Call& call, antiphon_schedule_s& s) {
   CommState* const state = CommState::of(call.comm);
   if (state == nullptr) return ANTIPHON_BAD_COMM;
-  Description d;
-  if (!describe(call, *state, d)) return ANTIPHON_BAD_PATTERN;
+  const Description d = describe(call, state->rank(), state->size());
+  if (!d.schedulable) return ANTIPHON_BAD_PATTERN;
   Problem& problem = state->blank_problem(Collective::alltoallv);
-  make_problem(call, d, *state, problem);
+  make_problem(d, problem);
   if (!s.own.fits(problem)) return ANTIPHON_BAD_PATTERN;
-  Workspace workspace(call, d, problem, *state);
+  Workspace workspace(d, problem, *state);
   int rc = workspace.prepare(0);
   if (rc == MPI_SUCCESS) rc = s.exchange->run(problem, workspace.input(), workspace.output(), s.own.way());
   if (rc == MPI_SUCCESS) rc = workspace.finish();
@@ -192,17 +192,18 @@ ANTIPHON_EXPORT int antiphon_impl_data_trans1(const void* sendbuf, const int sen
       alltoallv_call(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
   CommState* const state = world.active ? CommState::of(comm) : nullptr;
   Description d;
-  if (state == nullptr || !describe(call, *state, d)) {
+  if (state != nullptr) d = describe(call, state->rank(), state->size());
+  if (!d.schedulable) {
     return PMPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
   }
   // Everything under way at once: this is what the phases are to be compared with.
   static const Choice windowed = parse_choice(Collective::alltoallv, "windowed:window=1024");
   Problem& problem = state->blank_problem(Collective::alltoallv);
-  make_problem(call, d, *state, problem);
+  make_problem(d, problem);
   int rc = MPI_SUCCESS;
   try {
     Plan* const plan = state->plan(problem, windowed);
-    Workspace workspace(call, d, plan->problem, *state);
+    Workspace workspace(d, plan->problem, *state);
     rc = workspace.prepare(plan->executor->schedule().scratch_bytes());
     if (rc == MPI_SUCCESS) rc = plan->executor->run(workspace.binding());
     if (rc == MPI_SUCCESS) rc = workspace.finish();

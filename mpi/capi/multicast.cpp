@@ -10,8 +10,10 @@
 #include "antiphon/error.hpp"
 #include "call/describe.hpp"
 #include "entry/comm_state.hpp"
-#include "entry/persistent.hpp"
+#include "entry/waits.hpp"
 #include "job/library.hpp"
+#include "job/progress.hpp"
+#include "job/warn.hpp"
 #include "job/world.hpp"
 #include "multicast/groups.hpp"
 
@@ -125,7 +127,7 @@ int run_plainly(const Call& call, const antiphon_group_s& g, int rank, std::int6
   const auto add = [&](auto post, auto... arguments) {
     if (rc == MPI_SUCCESS) rc = post(arguments..., plain_tag, comm, &requests[static_cast<std::size_t>(active++)]);
   };
-  const bool may_block = !persistent::active();
+  const bool may_block = !operations_under_way();
   if (may_block && rank != g.root)
     return PMPI_Recv(call.recvbuf, recvcount, call.recvtype, g.root, plain_tag, comm, MPI_STATUS_IGNORE);
   const bool receives = g.sizes[static_cast<std::size_t>(rank)] > 0 && call.recvbuf != MPI_IN_PLACE;
@@ -141,8 +143,7 @@ int run_plainly(const Call& call, const antiphon_group_s& g, int rank, std::int6
     }
   }
   if (may_block) return rc == MPI_SUCCESS ? PMPI_Waitall(active, requests.data(), MPI_STATUSES_IGNORE) : rc;
-  for (int i = 0; i < active && rc == MPI_SUCCESS; ++i)
-    rc = persistent::wait_for(requests[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < active && rc == MPI_SUCCESS; ++i) rc = wait_for(requests[static_cast<std::size_t>(i)]);
   return rc;
 }
 
@@ -179,17 +180,17 @@ int told(const antiphon_group_s& g, int rc) {
 }
 
 int run_schedule(const Call& call, antiphon_group_s& g, CommState& state) {
-  Description d;
-  if (!describe(call, state, d)) return d.own_bytes == 0 ? ANTIPHON_OK : ANTIPHON_BAD_PATTERN;
+  const Description d = describe(call, state.rank(), state.size());
+  if (!d.schedulable) return d.own_bytes == 0 ? ANTIPHON_OK : ANTIPHON_BAD_PATTERN;
   Problem& problem = state.blank_problem(g.collective);
-  make_problem(call, d, state, problem);
+  make_problem(d, problem);
   if (g.collective == Collective::scatterv) {
     problem.parameters = scatterv_choice(g).parameters;
     problem.send_bytes = g.sizes;
     if (problem.rank != problem.root) problem.send_offsets.assign(g.sizes.size(), 0);
   }
   Executor& executor = program_for(g, problem, state);
-  Workspace workspace(call, d, problem, state);
+  Workspace workspace(d, problem, state);
   int rc = workspace.prepare(executor.schedule().scratch_bytes());
   if (rc == MPI_SUCCESS) rc = executor.run(workspace.binding());
   if (rc == MPI_SUCCESS) rc = workspace.finish();

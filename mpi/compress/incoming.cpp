@@ -11,7 +11,7 @@
 #include "compress/cost.hpp"
 #include "compress/losses.hpp"
 #include "compress/mark.hpp"
-#include "job/settings.hpp"
+#include "job/warn.hpp"
 
 namespace antiphon::mpi {
 

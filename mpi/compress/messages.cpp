@@ -8,6 +8,7 @@
 
 #include "compress/control.hpp"
 #include "job/world.hpp"
+#include "job/world_ranks.hpp"
 
 namespace antiphon::mpi {
 
@@ -57,18 +58,6 @@ int delete_messages(MPI_Comm, int, void* value, void*) {
   registry.erase(std::remove(registry.begin(), registry.end(), messages->get()), registry.end());
   delete messages;  // receives under way keep it alive
   return MPI_SUCCESS;
-}
-
-/// The ranks in MPI_COMM_WORLD of those that this communicator's messages go to; empty if one is not in it.
-std::vector<int> world_ranks(MPI_Group group) {
-  int size = 0;
-  PMPI_Group_size(group, &size);
-  std::vector<int> here(static_cast<std::size_t>(size));
-  std::vector<int> there(static_cast<std::size_t>(size));
-  for (int i = 0; i < size; ++i) here[static_cast<std::size_t>(i)] = i;
-  PMPI_Group_translate_ranks(group, size, here.data(), world.group, there.data());
-  if (std::find(there.begin(), there.end(), MPI_UNDEFINED) != there.end()) there.clear();
-  return there;
 }
 
 std::string name_of(MPI_Comm comm, int size) {
@@ -132,19 +121,9 @@ Messages* look_up(MPI_Comm comm) {
 }  // namespace
 
 Messages::Messages(MPI_Comm comm) : comm_(comm) {
-  int inter = 0;
-  PMPI_Comm_test_inter(comm, &inter);
-  MPI_Group group = MPI_GROUP_NULL;
-  PMPI_Comm_group(comm, &group);
-  std::vector<int> own = world_ranks(group);
-  PMPI_Group_free(&group);
-  world_of_peer_ = own;
-  if (inter != 0) {
-    PMPI_Comm_remote_group(comm, &group);
-    world_of_peer_ = world_ranks(group);
-    PMPI_Group_free(&group);
-  }
-  eligible_ = !own.empty() && !world_of_peer_.empty();
+  world_of_peer_ = world_ranks_of_peers(comm);
+  // Only among processes of this job, on both sides, are messages framed.
+  eligible_ = !world_of_peer_.empty() && all_in_world(world_of_peer_) && all_in_world(world_ranks(comm));
   label_ = name_of(comm, peers());
   out_.resize(world_of_peer_.size());
   in_.resize(world_of_peer_.size());

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocking collectives that the library does while persistent operations of ours are under way.
-#include "entry/persistent.hpp"
+#include "entry/aside.hpp"
 
-namespace antiphon::mpi::persistent {
+#include "entry/waits.hpp"
+
+namespace antiphon::mpi {
 
 namespace {
 
@@ -98,4 +99,4 @@ bool run_aside(const Call& c, int& result) {
   return true;
 }
 
-}  // namespace antiphon::mpi::persistent
+}  // namespace antiphon::mpi

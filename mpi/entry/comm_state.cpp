@@ -2,13 +2,13 @@
 #include "entry/comm_state.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
-#include <new>
 
 #include "antiphon/credit.hpp"
-#include "call/describe.hpp"
 #include "compress/collectives.hpp"
+#include "entry/share_counts.hpp"
+#include "job/warn.hpp"
+#include "job/world_ranks.hpp"
 
 namespace antiphon::mpi {
 
@@ -51,20 +51,6 @@ bool same_problem(const Problem& a, const Problem& b) {
 }
 
 }  // namespace
-
-void Arena::Free::operator()(std::byte* p) const { std::free(p); }
-
-std::byte* Arena::get(std::int64_t bytes) {
-  constexpr std::int64_t alignment = 64;
-  if (bytes > capacity_bytes_ || !memory_) {
-    const std::int64_t wanted = (std::max<std::int64_t>(bytes, alignment) + alignment - 1) / alignment * alignment;
-    memory_.reset();
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, static_cast<std::size_t>(wanted))));
-    capacity_bytes_ = memory_ ? wanted : 0;
-    if (!memory_) throw std::bad_alloc();
-  }
-  return memory_.get();
-}
 
 void CommState::prepare() { PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_state, &keyval, nullptr); }
 
@@ -109,24 +95,13 @@ CommState::~CommState() {
 
 /// Finds the nodes on the way.
 bool CommState::belongs_to_world() {
-  MPI_Group group = MPI_GROUP_NULL;
-  PMPI_Comm_group(comm_, &group);
-  std::vector<int> here(static_cast<std::size_t>(size_));
-  std::vector<int> there(static_cast<std::size_t>(size_));
-  for (int i = 0; i < size_; ++i) here[static_cast<std::size_t>(i)] = i;
-  PMPI_Group_translate_ranks(group, size_, here.data(), world.group, there.data());
-  PMPI_Group_free(&group);
-  const auto node_of = [](int world_rank) { return world.node_of_rank[static_cast<std::size_t>(world_rank)]; };
+  node_of_rank_ = nodes_of_ranks(comm_);
+  if (node_of_rank_.empty()) return false;
   std::map<int, int> ranks_on_node;
-  for (const int rank : there) {
-    if (rank == MPI_UNDEFINED) return false;
-    ++ranks_on_node[node_of(rank)];
-    node_of_rank_.push_back(node_of(rank));
-  }
+  for (const int node : node_of_rank_) ++ranks_on_node[node];
   nodes_ = static_cast<int>(ranks_on_node.size());
   int runs = 1;
-  for (int i = 1; i < size_; ++i)
-    runs += node_of(there[static_cast<std::size_t>(i)]) != node_of(there[static_cast<std::size_t>(i) - 1]) ? 1 : 0;
+  for (std::size_t i = 1; i < node_of_rank_.size(); ++i) runs += node_of_rank_[i] != node_of_rank_[i - 1] ? 1 : 0;
   blocked_ = runs == nodes_;
   for (const auto& [node, ranks] : ranks_on_node) max_ranks_per_node_ = std::max(max_ranks_per_node_, ranks);
   return true;
@@ -308,7 +283,7 @@ int CommState::share_counts(Problem& problem, const Choice& choice) {
 }
 
 const Fabric& CommState::fabric() {
-  if (!fabric_) fabric_ = fabric_of(own_comm(), size_);
+  if (!fabric_) fabric_ = fabric_of(node_of_rank_);
   return *fabric_;
 }
 

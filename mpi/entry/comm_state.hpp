@@ -16,31 +16,13 @@
 #include "call/neighbours.hpp"
 #include "compress/trial.hpp"
 #include "entry/knowledge.hpp"
+#include "entry/workspace.hpp"
 #include "job/world.hpp"
 #include "multicast/groups.hpp"
 #include "run/exchange.hpp"
 #include "run/executor.hpp"
 
 namespace antiphon::mpi {
-
-/// Memory that grows and is kept, 64-byte aligned, not initialised.
-class Arena {
- public:
-  /// At least `bytes`; what an earlier call returned is no longer valid.
-  std::byte* get(std::int64_t bytes);
-
- private:
-  struct Free {
-    void operator()(std::byte* p) const;
-  };
-  std::unique_ptr<std::byte, Free> memory_;
-  std::int64_t capacity_bytes_ = 0;
-};
-
-/// Memory of calls that run one after the other: data that does not lie plainly, packed, and schedules' scratch.
-struct Staging {
-  Arena input_staging, output_staging, scratch;
-};
 
 /// A schedule with the problem that it solves.
 struct Plan {

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where every wrapped call arrives: describe, choose, plan, run; or leave it to the library.
-#include <algorithm>
-#include <exception>
-#include <memory>
-#include <numeric>
+#include "entry/intercept.hpp"
 
-#include "call/call.hpp"
+#include <exception>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "call/describe.hpp"
+#include "call/neighbours.hpp"
 #include "compress/collectives.hpp"
+#include "entry/aside.hpp"
 #include "entry/comm_state.hpp"
-#include "entry/persistent.hpp"
+#include "entry/workspace.hpp"
+#include "job/clock.hpp"
+#include "job/progress.hpp"
+#include "job/warn.hpp"
 #include "job/world.hpp"
-#include "observe/capture.hpp"
 #include "observe/summary.hpp"
 #include "observe/trace.hpp"
-#include "observe/watch.hpp"
-#include "topology/placement.hpp"
+#include "observe/trace_shape.hpp"
 
 namespace antiphon::mpi {
 
@@ -23,26 +27,20 @@ namespace {
 
 const std::string library_text = "library";
 
-/// When the call that this thread is now passing on to the library began; for the summary.
-thread_local double passed_since_s = 0;
-thread_local std::int64_t passed_bytes = 0;
-
-/// The credit protocol: any sizes, nothing known of other ranks'. False: the library is to do this call.
-bool run_exchange(const Call& call, const Description& d, const Problem& problem, Exchange& exchange, bool in_step,
-                  CommState& state, int& rc) {
-  Workspace workspace(call, d, problem, state);
+/// Runs the credit protocol: any sizes, nothing known of other ranks'. Returns an MPI error code; nothing: the library
+/// is to do this call.
+std::optional<int> run_exchange(const Description& d, const Problem& problem, Exchange& exchange, bool in_step,
+                                CommState& state) {
   PatternKnowledge& knowledge = state.knowledge();
   knowledge.before_call(problem);
-  if (in_step && knowledge.leaves_to_library() && state.leaves_short_exchanges()) return false;
+  if (in_step && knowledge.leaves_to_library() && state.leaves_short_exchanges()) return std::nullopt;
   const Way way = knowledge.way(problem, in_step);
   if (knowledge.used() != nullptr) state.note(d.collective, *knowledge.used());
-  rc = workspace.prepare(0);
-  if (rc == MPI_SUCCESS) {
-    rc = exchange.run(problem, workspace.input(), workspace.output(), way);
-    knowledge.after_call(exchange.stalled());
-  }
-  if (rc == MPI_SUCCESS) rc = workspace.finish();
-  return true;
+  Workspace workspace(d, problem, state);
+  if (const int rc = workspace.prepare(0); rc != MPI_SUCCESS) return rc;
+  const int rc = exchange.run(problem, workspace.input(), workspace.output(), way);
+  knowledge.after_call(exchange.stalled());
+  return rc == MPI_SUCCESS ? workspace.finish() : rc;
 }
 
 /// Alltoallv in rotated phases, by Antiphon's own choice.
@@ -65,31 +63,25 @@ void after_multicasts(Plan& plan, const Choice& choice, CommState& state) {
   state.note(choice.algorithm->collective, plan.without_groups);
 }
 
-/// Runs the schedule. False: the algorithm cannot solve this after all, or should not, and nothing was sent.
-bool run(const Call& call, const Description& d, const Choice& choice, CommState& state, int& rc) {
+/// Runs what was chosen. Returns an MPI error code; nothing: the algorithm cannot solve this after all, or should not,
+/// and nothing was sent.
+std::optional<int> run(const Description& d, const Choice& choice, CommState& state) {
   Problem& problem = state.blank_problem(d.collective);
-  make_problem(call, d, state, problem);
-  rc = MPI_SUCCESS;
+  make_problem(d, problem);
   const bool in_step = rotates(choice, state);
-  if (Exchange* const exchange = state.exchange(choice, in_step); exchange != nullptr) {
-    return run_exchange(call, d, problem, *exchange, in_step, state, rc);
-  }
+  if (Exchange* const exchange = state.exchange(choice, in_step); exchange != nullptr)
+    return run_exchange(d, problem, *exchange, in_step, state);
+  int rc = MPI_SUCCESS;
   if (choice.algorithm->knowledge == Knowledge::all_counts) rc = state.share_counts(problem, choice);
-  if (rc != MPI_SUCCESS) return true;
+  if (rc != MPI_SUCCESS) return rc;
   Plan* plan = state.plan(problem, choice);
-  if (plan == nullptr) return false;
-  Workspace workspace(call, d, plan->problem, state);
+  if (plan == nullptr) return std::nullopt;
+  Workspace workspace(d, plan->problem, state);
   rc = workspace.prepare(plan->executor->schedule().scratch_bytes());
   if (rc == MPI_SUCCESS) rc = plan->executor->run(workspace.binding());
-  if (choice.algorithm->multicasts && rc == MPI_SUCCESS) after_multicasts(*plan, choice, state);
-  if (rc == MPI_SUCCESS) rc = workspace.finish();
-  return true;
-}
-
-bool pass(double began_s, std::int64_t bytes) {
-  passed_since_s = began_s;
-  passed_bytes = bytes;
-  return false;
+  if (rc != MPI_SUCCESS) return rc;
+  if (choice.algorithm->multicasts) after_multicasts(*plan, choice, state);
+  return workspace.finish();
 }
 
 /// What a rank hands in to a neighbour collective that the library does.
@@ -110,129 +102,89 @@ const Call* as_exchange(const Call& given, CommState& state) {
   return call;
 }
 
-/// An Alltoallv that all ranks leave to the library because it is short: it is not looked at closely, since it would
-/// notice.
-bool pass_short(const Call& call, CommState& state, double began_s) {
+/// An alltoallv that all ranks leave to the library because it is short: the bytes that this rank sends. Such a call
+/// must not be looked at closely, because looking would take a noticeable part of its time.
+std::optional<std::int64_t> short_exchange_bytes(const Call& call, CommState& state) {
   if (call.collective != Collective::alltoallv || call.form != Form::plain || call.sendbuf == MPI_IN_PLACE ||
       call.sendtype == MPI_DATATYPE_NULL) {
-    return false;
+    return std::nullopt;
   }
-  if (!state.leaves_short_exchanges()) return false;
+  if (!state.leaves_short_exchanges()) return std::nullopt;
   std::int64_t elements = 0;
   for (int i = 0; i < state.size(); ++i) elements += call.sendcounts[i];
   int bytes = 0;
-  if (PMPI_Type_size(call.sendtype, &bytes) != MPI_SUCCESS || !state.knowledge().pass(elements * bytes)) return false;
-  state.note(call.collective, library_text);
-  pass(began_s, elements * bytes);
-  return true;
+  if (PMPI_Type_size(call.sendtype, &bytes) != MPI_SUCCESS) return std::nullopt;
+  if (!state.knowledge().pass(elements * bytes)) return std::nullopt;
+  return elements * bytes;
 }
 
-bool try_accelerate(const Call& given, CommState& state, int& result, double began_s) {
-  if (pass_short(given, state, began_s)) return false;
-  const Call* const exchange = as_exchange(given, state);
-  if (exchange == nullptr) return pass(began_s, bytes_handed_in(given));
-  const Call& call = *exchange;
-  Description d;
-  if (!describe(call, state, d)) {
-    state.note(call.collective, library_text);
-    return pass(began_s, d.own_bytes);
-  }
+/// For the library, which a decision has not told of.
+Outcome leave(Fate fate, const Call& call, CommState& state, std::int64_t bytes) {
+  state.note(call.collective, library_text);
+  return {.fate = fate, .bytes = bytes};
+}
+
+Outcome attempt(const Call& given, CommState& state) {
+  if (const auto bytes = short_exchange_bytes(given, state)) return leave(Fate::short_exchange, given, state, *bytes);
+  const Call* const call = as_exchange(given, state);
+  if (call == nullptr) return {.fate = Fate::same_neighbours, .bytes = bytes_handed_in(given)};
+  const Description d = describe(*call, state.rank(), state.size());
+  if (!d.schedulable) return leave(Fate::not_schedulable, *call, state, d.own_bytes);
   const Choice& choice = state.decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
-  if (choice.algorithm == nullptr) return pass(began_s, d.own_bytes);
+  if (choice.algorithm == nullptr) return {.fate = Fate::library_chosen, .bytes = d.own_bytes};
   // Elements with gaps between them can be neither encoded nor sent as one run of bytes.
-  if ((encodes(choice) || choice.algorithm->multicasts) && d.has_gaps()) {
-    state.note(d.collective, library_text);
-    return pass(began_s, d.own_bytes);
-  }
-  int rc = MPI_SUCCESS;
-  if (!run(call, d, choice, state, rc)) {
-    state.note(d.collective, library_text);
-    return pass(began_s, d.own_bytes);
-  }
+  if ((encodes(choice) || choice.algorithm->multicasts) && d.has_gaps())
+    return leave(Fate::gaps, *call, state, d.own_bytes);
+  const std::optional<int> result = run(d, choice, state);
+  if (!result) return leave(Fate::unsolvable, *call, state, d.own_bytes);
   state.carried_out();
-  if (summary::enabled()) summary::count(kind_of(given), d.own_bytes, now_s() - began_s, *state.used(d.collective));
-  if (trace::on()) trace::collective(given, began_s, true, rc != MPI_SUCCESS);
-  result = rc == MPI_SUCCESS ? MPI_SUCCESS : PMPI_Comm_call_errhandler(call.comm, rc);
-  if (rc != MPI_SUCCESS && result == MPI_SUCCESS) result = rc;
-  return true;
+  return {.fate = Fate::done, .result = *result, .bytes = d.own_bytes};
+}
+
+/// After a call that was done here: the summary, the trace, and the program's error handler.
+void account(const Call& call, const CommState& state, Outcome& outcome) {
+  const bool failed = outcome.result != MPI_SUCCESS;
+  if (summary::enabled())
+    summary::count(kind_of(call), outcome.bytes, now_s() - outcome.began_s, *state.used(call.collective));
+  if (trace::on()) trace::collective(call, outcome.began_s, true, failed);
+  if (!failed) return;
+  const int handled = PMPI_Comm_call_errhandler(call.comm, outcome.result);
+  if (handled != MPI_SUCCESS) outcome.result = handled;
 }
 
 }  // namespace
 
-int share_counts(Problem& p, MPI_Comm comm) {
-  return share_counts(p, [&](std::int64_t* sizes) { return PMPI_Bcast(sizes, p.size, MPI_INT64_T, p.root, comm); });
-}
-
-int share_counts(Problem& p, const std::function<int(std::int64_t* sizes)>& tell) {
-  auto& sizes = p.collective == Collective::scatterv ? p.send_bytes : p.recv_bytes;
-  auto& offsets = p.collective == Collective::scatterv ? p.send_offsets : p.recv_offsets;
-  sizes.resize(static_cast<std::size_t>(p.size));
-  const int rc = tell(sizes.data());
-  if (p.rank != p.root) {
-    offsets.resize(sizes.size());
-    std::exclusive_scan(sizes.begin(), sizes.end(), offsets.begin(), std::int64_t{0});
-  }
-  return rc;
-}
-
-bool accelerate(const Call& call, int& result) {
-  if (!world.watches()) return false;
+Outcome accelerate(const Call& call) {
+  if (!world.watches()) return {};
   const double began_s = summary::enabled() || trace::on() ? now_s() : 0;
+  Outcome outcome{.fate = Fate::foreign};
   try {
     CommState* const state = CommState::of(call.comm);
-    if (state == nullptr) return pass(began_s, 0);
-    if (try_accelerate(call, *state, result, began_s)) return true;
-    // The library must not wait while others wait for what was started here. Blocking calls do not match nonblocking
-    // ones, so this cannot depend on what is under way on this rank, but on what all ranks have done alike.
-    if (!state->has_operations() || !persistent::run_aside(call, result)) return false;
-    passed_on(call);
-    return true;
+    if (state != nullptr) outcome = attempt(call, *state);
+    outcome.began_s = began_s;
+    if (outcome.done()) {
+      account(call, *state, outcome);
+    } else if (state != nullptr && state->has_operations() && run_aside(call, outcome.result)) {
+      // The library must not wait while others wait for what was started here. Blocking calls do not match nonblocking
+      // ones, so this depends on what all ranks have done alike, not on what is under way on this rank.
+      passed_on(call, outcome);
+      outcome.fate = Fate::done;
+    }
   } catch (const std::exception& e) {
     // Out of memory, in all likelihood. Others may already be waiting for this rank's messages, so the library cannot
     // help.
     warn(std::string(kind_name(kind_of(call))) + ": " + e.what());
     PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
-    result = MPI_ERR_NO_MEM;
-    return true;
+    return {.fate = Fate::done, .result = MPI_ERR_NO_MEM};
   }
+  return outcome;
 }
 
-void passed_on(const Call& call) {
-  if (!world.watches()) return;
-  if (passed_bytes > 0) note_messages();
-  if (summary::enabled()) summary::count(kind_of(call), passed_bytes, now_s() - passed_since_s, library_text);
-  if (trace::on()) trace::collective(call, passed_since_s, false, false);
-}
-
-void after_init() {
-  try {
-    start_world();
-    if (!world.settings.enabled) return;
-    check_placement();
-    prepare_datatypes();
-    start_capture();
-    CommState::prepare();
-    trace::start();
-    start_framing();
-    world.active = true;
-  } catch (const std::exception& e) {
-    warn(std::string("not active: ") + e.what());
-  }
-}
-
-void before_finalize() {
-  if (!world.active) return;
-  stop_multicast();
-  if (summary::enabled()) summary::write();
-  trace::finish();
-  finish_gatherings();
-  persistent::release_all();
-  world.active = false;
-  stop_capture();
-  stop_framing();
-  CommState::release();
-  release_datatypes();
-  stop_world();
+void passed_on(const Call& call, const Outcome& outcome) {
+  if (outcome.fate == Fate::unseen) return;
+  if (outcome.bytes > 0) note_messages();
+  if (summary::enabled()) summary::count(kind_of(call), outcome.bytes, now_s() - outcome.began_s, library_text);
+  if (trace::on()) trace::collective(call, outcome.began_s, false, false);
 }
 
 }  // namespace antiphon::mpi

@@ -9,7 +9,8 @@
 
 #include "antiphon/ethernet.hpp"
 #include "entry/comm_state.hpp"
-#include "entry/persistent.hpp"
+#include "entry/waits.hpp"
+#include "job/progress.hpp"
 #include "job/world.hpp"
 
 namespace antiphon::mpi {
@@ -139,22 +140,14 @@ bool is_short(const Pattern& pattern, const Fabric& fabric) {
   return lower_bound(pattern, fabric).node_bytes <= short_bytes;
 }
 
-Fabric fabric_of(MPI_Comm comm, int size) {
+Fabric fabric_of(const std::vector<int>& node_of_rank) {
   Fabric fabric;
   constexpr double payload_bytes_per_bit = ethernet::payload_share / 8;
   if (world.settings.link_bits_per_s > 0)
     fabric.link_bytes_per_s = payload_bytes_per_bit * static_cast<double>(world.settings.link_bits_per_s);
   if (world.settings.credit_bytes > 0) fabric.port_buffer_bytes = world.settings.credit_bytes / 2;
-  MPI_Group group = MPI_GROUP_NULL;
-  PMPI_Comm_group(comm, &group);
-  std::vector<int> here(static_cast<std::size_t>(size));
-  std::vector<int> there(here.size());
-  for (std::size_t i = 0; i < here.size(); ++i) here[i] = static_cast<int>(i);
-  PMPI_Group_translate_ranks(group, size, here.data(), world.group, there.data());
-  PMPI_Group_free(&group);
   std::vector<int> nodes;
-  for (const int r : there) {
-    const int lowest = world.node_of_rank[static_cast<std::size_t>(r)];
+  for (const int lowest : node_of_rank) {
     const auto found = std::find(nodes.begin(), nodes.end(), lowest);
     fabric.node_of_rank.push_back(static_cast<int>(found - nodes.begin()));
     if (found == nodes.end()) nodes.push_back(lowest);
@@ -259,7 +252,7 @@ void PatternKnowledge::begin_gathering(const Problem& p) {
 bool PatternKnowledge::finish_gathering() {
   if (gathering_ == MPI_REQUEST_NULL) return false;
   // Persistent operations, for which others may wait, go on meanwhile.
-  const int rc = persistent::active() ? persistent::wait_for(gathering_) : PMPI_Wait(&gathering_, MPI_STATUS_IGNORE);
+  const int rc = operations_under_way() ? wait_for(gathering_) : PMPI_Wait(&gathering_, MPI_STATUS_IGNORE);
   gathering_ = MPI_REQUEST_NULL;
   {
     const std::lock_guard lock(unfinished_mutex);

@@ -39,7 +39,7 @@ struct Advice {
 bool is_short(const Pattern& pattern, const Fabric& fabric);
 
 /// What is known of the machine, for schedulers.
-Fabric fabric_of(MPI_Comm comm, int size);
+Fabric fabric_of(const std::vector<int>& node_of_rank);
 
 class CommState;
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry/persistent.hpp"
 
-#include "compress/framed.hpp"
-
 #include <sched.h>
 
 #include <algorithm>
@@ -17,6 +15,11 @@
 #include "call/owned.hpp"
 #include "entry/comm_state.hpp"
 #include "entry/knowledge.hpp"
+#include "entry/share_counts.hpp"
+#include "entry/waits.hpp"
+#include "entry/workspace.hpp"
+#include "job/progress.hpp"
+#include "job/warn.hpp"
 #include "job/world.hpp"
 #include "observe/watch.hpp"
 
@@ -107,7 +110,7 @@ bool plan(Operation& op, CommState& state, bool always) {
   // Messages to a group match by their number: operations that are under way at the same time cannot share it.
   if (choice.algorithm != nullptr && choice.algorithm->multicasts) return false;
   op.problem = state.blank_problem(d.collective);
-  make_problem(op.call, d, state, op.problem);
+  make_problem(d, op.problem);
   Pattern pattern;
   if (compiles) {
     pattern = gather_pattern(op.problem, state.own_comm());
@@ -141,7 +144,7 @@ void advance_all();
 
 void begin(Operation& op) {
   op.active = true;
-  op.workspace = std::make_unique<Workspace>(op.call, op.description, op.problem, op.staging);
+  op.workspace = std::make_unique<Workspace>(op.description, op.problem, op.staging);
   op.rc = op.workspace->prepare(op.exchange ? 0 : op.executor->schedule().scratch_bytes());
   if (op.rc == MPI_SUCCESS) {
     op.rc = op.exchange
@@ -178,90 +181,6 @@ void advance_all() {
     started.erase(started.begin() + static_cast<std::ptrdiff_t>(i));
     if (op->orphan) std::erase_if(orphans, [&](const auto& orphan) { return orphan.get() == op; });
   }
-}
-
-/// Tries again and again, and goes on with schedules meanwhile. `attempt` sets its flag when it is through.
-template <class Attempt>
-int poll(Attempt&& attempt) {
-  while (true) {
-    advance_all();
-    int through = 0;
-    const int rc = attempt(&through);
-    if (rc != MPI_SUCCESS || through != 0) return rc;
-    if (world.yields) sched_yield();
-  }
-}
-
-int finish_request(MPI_Request& request, MPI_Status* status) {
-  return poll([&](int* through) { return PMPI_Test(&request, through, status); });
-}
-
-bool wait_for_requests(const P2pCall& c, int& result) {
-  auto* const requests = const_cast<MPI_Request*>(c.requests);
-  auto* const statuses = const_cast<MPI_Status*>(c.statuses);
-  auto* const index = const_cast<int*>(c.index);
-  auto* const done = const_cast<int*>(c.done);
-  switch (c.call) {
-    case P2p::wait:
-      result = poll(
-          [&](int* t) { return framing() ? framed::test(requests, t, statuses) : PMPI_Test(requests, t, statuses); });
-      return true;
-    case P2p::waitall:
-      result = poll([&](int* t) {
-        return framing() ? framed::testall(c.request_count, requests, t, statuses)
-                         : PMPI_Testall(c.request_count, requests, t, statuses);
-      });
-      return true;
-    case P2p::waitany:
-      result = poll([&](int* t) {
-        return framing() ? framed::testany(c.request_count, requests, index, t, statuses)
-                         : PMPI_Testany(c.request_count, requests, index, t, statuses);
-      });
-      return true;
-    case P2p::waitsome:
-      result = poll([&](int* t) {
-        auto* const indices = const_cast<int*>(c.indices);
-        const int rc = framing() ? framed::testsome(c.request_count, requests, done, indices, statuses)
-                                 : PMPI_Testsome(c.request_count, requests, done, indices, statuses);
-        *t = *done != 0;
-        return rc;
-      });
-      return true;
-    default: return false;
-  }
-}
-
-/// Blocking messages, as nonblocking ones that are waited for while schedules go on.
-bool wait_for_message(const P2pCall& c, int& result) {
-  auto* const status = const_cast<MPI_Status*>(c.statuses);
-  auto* const buffer = const_cast<void*>(c.buffer);
-  auto* const message = const_cast<MPI_Message*>(c.message);
-  const auto count = static_cast<int>(c.count);
-  if (count != c.count || c.recv_count != static_cast<int>(c.recv_count)) return false;
-  MPI_Request request = MPI_REQUEST_NULL;
-  switch (c.call) {
-    case P2p::send: result = PMPI_Isend(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
-    case P2p::ssend: result = PMPI_Issend(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
-    case P2p::rsend: result = PMPI_Irsend(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
-    case P2p::recv: result = PMPI_Irecv(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
-    case P2p::mrecv: result = PMPI_Imrecv(buffer, count, c.type, message, &request); break;
-    case P2p::probe: result = poll([&](int* t) { return PMPI_Iprobe(c.peer, c.tag, c.comm, t, status); }); return true;
-    case P2p::mprobe:
-      result = poll([&](int* t) { return PMPI_Improbe(c.peer, c.tag, c.comm, t, message, status); });
-      return true;
-    case P2p::sendrecv: {
-      MPI_Request sent = MPI_REQUEST_NULL;
-      result = PMPI_Irecv(const_cast<void*>(c.recv_buffer), static_cast<int>(c.recv_count), c.recv_type, c.source,
-                          c.recv_tag, c.comm, &request);
-      if (result == MPI_SUCCESS) result = PMPI_Isend(buffer, count, c.type, c.peer, c.tag, c.comm, &sent);
-      if (result == MPI_SUCCESS) result = finish_request(request, status);
-      if (result == MPI_SUCCESS) result = finish_request(sent, MPI_STATUS_IGNORE);
-      return true;
-    }
-    default: return false;
-  }
-  if (result == MPI_SUCCESS) result = finish_request(request, status == nullptr ? MPI_STATUS_IGNORE : status);
-  return true;
 }
 
 void free_request(MPI_Request request) {
@@ -308,7 +227,8 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
         has_neighbours(call.form) && !may_compile(call, *state, always) ? nullptr : state->as_exchange(call);
     if (exchange == nullptr) return false;
     auto op = std::make_unique<Operation>(*exchange, state->rank(), state->size());
-    if (!describe(op->call, *state, op->description) || !plan(*op, *state, always)) return false;
+    op->description = describe(op->call, state->rank(), state->size());
+    if (!op->description.schedulable || !plan(*op, *state, always)) return false;
     const std::lock_guard lock(mutex);
     result = make_request(*op, request);
     if (result != MPI_SUCCESS) return true;
@@ -321,8 +241,6 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
   }
   return true;
 }
-
-int wait_for(MPI_Request& request) { return finish_request(request, MPI_STATUS_IGNORE); }
 
 void release_all() {
   const std::lock_guard lock(mutex);

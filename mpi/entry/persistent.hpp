@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-4 persistent collectives: knowledge gathered, scheduled and bound when they are initialised; starting them only
-// runs that.
+// MPI-4 persistent collectives: MPI_X_init gathers all counts, makes the schedule and binds it; starting the request
+// only runs that.
 //
 // A request is one of the library's own: a persistent receive of an empty message from this rank itself, on a
 // communicator of one. MPI_Start starts it together with the schedule, and the message is sent when the schedule is
@@ -16,11 +16,11 @@
 #include <mpi.h>
 
 #include "call/call.hpp"
+#include "job/clock.hpp"
 #include "job/progress.hpp"
+#include "job/warn.hpp"
 
-namespace antiphon::mpi {
-
-namespace persistent {
+namespace antiphon::mpi::persistent {
 
 /// The older names of job/progress.hpp's, for run/.
 inline bool active() { return operations_under_way(); }
@@ -29,13 +29,7 @@ inline void progress() { make_progress(); }
 /// MPI_X_init. True: done. False: it is for the library; the same on every rank. `always`: also where the rules leave a
 /// blocking call of the kind to the library.
 bool init(const Call& call, MPI_Request* request, int& result, bool always = false);
-/// Waits for a request of the library, and goes on with all that is started meanwhile. Returns an MPI error code.
-int wait_for(MPI_Request& request);
-/// A blocking collective that the library is to do, as a nonblocking one beside which schedules go on. All ranks must
-/// do it this way, or none. False: there is none for it.
-bool run_aside(const Call& call, int& result);
 /// Forgets what the program did not free.
 void release_all();
 
-}  // namespace persistent
-}  // namespace antiphon::mpi
+}  // namespace antiphon::mpi::persistent

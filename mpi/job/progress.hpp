@@ -21,12 +21,14 @@ inline std::atomic<bool> messages{false};
 /// Whether an operation is started and not done.
 inline bool operations_under_way() { return progress_detail::operations.load(std::memory_order_acquire) > 0; }
 
-/// Goes on with all operations under way, as far as it can without waiting. Only while there are some.
-inline void make_progress() { progress_detail::advance.load(std::memory_order_relaxed)(); }
+/// Goes on with all operations under way, as far as it can without waiting.
+inline void make_progress() {
+  if (auto* const advance = progress_detail::advance.load(std::memory_order_acquire)) advance();
+}
 
 /// An operation starts: `advance` goes on with all of them.
 inline void begin_operation(void (*advance)()) {
-  progress_detail::advance.store(advance, std::memory_order_relaxed);
+  progress_detail::advance.store(advance, std::memory_order_release);
   progress_detail::operations.fetch_add(1, std::memory_order_release);
 }
 inline void end_operation() { progress_detail::operations.fetch_sub(1, std::memory_order_relaxed); }

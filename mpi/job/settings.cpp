@@ -4,12 +4,13 @@
 #include <dirent.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 
 #include "json/json.hpp"
+
+#include "job/warn.hpp"
 
 namespace antiphon::mpi {
 
@@ -165,8 +166,6 @@ std::int64_t system_link_bits_per_s() {
 }
 
 }  // namespace
-
-void warn(const std::string& message) { std::fprintf(stderr, "antiphon: %s\n", message.c_str()); }
 
 Settings read_settings() {
   Settings s;

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "job/host_names.hpp"
+#include "job/world.hpp"
 
 namespace antiphon::mpi {
 
@@ -43,8 +43,8 @@ std::vector<int> gather_sockets(MPI_Comm comm) {
   int size = 0;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &size);
-  const GivenPlace* const given = own_given_place();
-  const int own = given == nullptr ? own_socket() : given->socket;
+  const AssumedLocation* const assumed = own_assumed_location();
+  const int own = assumed == nullptr ? own_socket() : assumed->socket.value_or(none);
   std::vector<int> all(rank == 0 ? static_cast<std::size_t>(size) : 0);
   PMPI_Gather(&own, 1, MPI_INT, all.data(), 1, MPI_INT, 0, comm);
   return all;

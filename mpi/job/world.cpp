@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <map>
 
-#include "antiphon/credit.hpp"
 #include "antiphon/error.hpp"
-#include "call/alias.hpp"
+#include "job/library_traits.hpp"
+#include "job/warn.hpp"
 
 namespace antiphon::mpi {
 
@@ -38,52 +38,20 @@ std::vector<int> find_nodes(int rank, int size) {
 }
 
 /// The same by ANTIPHON_NODES; empty without that, or where it does not fit.
-std::vector<int> given_nodes(const std::string& text, int rank, int size) {
+std::vector<int> assumed_nodes(const std::string& text, int rank, int size) {
   if (text.empty()) return {};
-  world.given_places = parse_places(text);
-  if (static_cast<int>(world.given_places.size()) != size) {
+  world.assumed_locations = parse_assumed_nodes(text);
+  if (static_cast<int>(world.assumed_locations.size()) != size) {
     if (rank == 0)
       warn("ANTIPHON_NODES=" + text + " does not name a node for each of " + std::to_string(size) + " ranks; ignored");
-    world.given_places.clear();
+    world.assumed_locations.clear();
     return {};
   }
   std::map<std::string, int> lowest;
   std::vector<int> nodes;
-  for (int r = 0; r < size; ++r)
-    nodes.push_back(lowest.emplace(world.given_places[static_cast<std::size_t>(r)].node, r).first->second);
+  for (const AssumedLocation& location : world.assumed_locations)
+    nodes.push_back(lowest.emplace(location.node, static_cast<int>(nodes.size())).first->second);
   return nodes;
-}
-
-void set_override(Overrides& overrides, std::string_view item) {
-  const auto colon = item.find(':');
-  if (colon == std::string_view::npos) throw InvalidArgument("\"" + std::string(item) + "\" is not COLLECTIVE:CHOICE");
-  const std::string_view which = item.substr(0, colon);
-  const std::string_view what = item.substr(colon + 1);
-  if (which != "*") {
-    const auto collective = collective_from_name(which);
-    if (!collective) throw InvalidArgument("there is no collective \"" + std::string(which) + "\"");
-    overrides[static_cast<std::size_t>(*collective)] = parse_override(*collective, what);
-    return;
-  }
-  if (what != "on" && what != "library" && what != "auto") throw InvalidArgument("\"*\" takes on, library or auto");
-  for (int c = 0; c < collective_count; ++c)
-    overrides[static_cast<std::size_t>(c)] = parse_override(static_cast<Collective>(c), what);
-}
-
-Overrides parse_force(const std::string& text, bool speaks) {
-  Overrides overrides;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find(';', begin), text.size());
-    const std::string_view item = std::string_view(text).substr(begin, end - begin);
-    try {
-      if (!item.empty()) set_override(overrides, item);
-    } catch (const Error& e) {
-      if (speaks) warn(std::string("ANTIPHON_FORCE: ") + e.what() + "; ignored");
-    }
-    begin = end + 1;
-  }
-  return overrides;
 }
 
 /// The profile's decisions before the default table; without a usable profile that alone.
@@ -108,65 +76,6 @@ CompiledPlan parse_plan(const std::string& text, bool speaks) {
   }
 }
 
-}  // namespace
-
-Override parse_override(Collective collective, std::string_view text) {
-  if (text == "auto") return {Override::Mode::automatic, {}};
-  if (text == "library" || text == "off") return {Override::Mode::library, {}};
-  if (text == "on") return {Override::Mode::own, {}};
-  Choice choice = parse_choice(collective, text);
-  // The protocol without parameters means: with those that Antiphon itself would choose.
-  if (choice.algorithm != nullptr && choice.algorithm->credit == CreditWay::free && text == choice.algorithm->name) {
-    choice = parse_choice(collective, std::string(text) + credit_parameters(world.settings.credit_bytes));
-  }
-  return {Override::Mode::fixed, choice};
-}
-
-std::string library_version() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  PMPI_Get_library_version(text, &length);
-  return text;
-}
-
-namespace {
-
-/// MPICH's ABI and the standard one have several implementations: only the library itself tells.
-std::string library_name() {
-  const std::string version = library_version();
-  if (version.rfind("Open MPI", 0) == 0) return "openmpi";
-  return version.rfind("MPICH", 0) == 0 ? "mpich" : "";
-}
-
-/// MPICH 4.0's persistent requests are not to be trusted: MPI_Startall of its own persistent collectives fails
-/// ("already active"), and messages under way beside one end in a failed assertion of its UCX device.
-bool library_restarts_requests() {
-  const std::string version = library_version();
-  return version.rfind("MPICH", 0) != 0 || version.find("\t4.0") == std::string::npos;
-}
-
-/// Whether testing for messages gives the core away already when there are none: Open MPI does so where it was told, or
-/// saw, that there are more ranks than cores. Twice would let every other rank of the core have two turns.
-bool library_yields() {
-  int provided = 0;
-  int index = 0;
-  int value = 0;
-  // Open MPI takes this for the level of the whole process, which the program must find as it asked for it.
-  int level = MPI_THREAD_SINGLE;
-  PMPI_Query_thread(&level);
-  if (PMPI_T_init_thread(level, &provided) != MPI_SUCCESS) return false;
-  if (PMPI_T_cvar_get_index("mpi_yield_when_idle", &index) == MPI_SUCCESS) {
-    MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
-    int count = 0;
-    if (PMPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS) {
-      if (count == 1) PMPI_T_cvar_read(handle, &value);
-      PMPI_T_cvar_handle_free(&handle);
-    }
-  }
-  PMPI_T_finalize();
-  return value != 0;
-}
-
 bool nothing_to_do() {
   const Settings& s = world.settings;
   const bool one_node =
@@ -187,16 +96,22 @@ void start_world() {
   if (!world.settings.enabled) return;
   world.mpi = library_name();
   world.restarts_requests = library_restarts_requests();
-  world.node_of_rank = given_nodes(world.settings.nodes, rank, size);
+  world.node_of_rank = assumed_nodes(world.settings.nodes, rank, size);
   if (world.node_of_rank.empty()) world.node_of_rank = find_nodes(rank, size);
-  world.overrides = parse_force(world.settings.force, rank == 0);
+  world.overrides = parse_force(world.settings.force, world.settings.credit_bytes, rank == 0);
   world.profile_rules = parse_profile(world.settings.profile, rank == 0);
   world.plan = parse_plan(world.settings.plan, rank == 0);
   world.rules = world.profile_rules ? &*world.profile_rules : &Rules::defaults();
   world.yields = world.settings.yield && !library_yields();
   PMPI_Comm_group(MPI_COMM_WORLD, &world.group);
-  ask_about_aliases();
   world.idle = nothing_to_do();
+}
+
+const AssumedLocation* own_assumed_location() {
+  if (world.assumed_locations.empty()) return nullptr;
+  int world_rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+  return &world.assumed_locations[static_cast<std::size_t>(world_rank)];
 }
 
 void stop_world() {

@@ -6,10 +6,10 @@
 #include <mutex>
 #include <numeric>
 
-#include "job/settings.hpp"
+#include "job/clock.hpp"
 #include "job/world.hpp"
+#include "job/world_ranks.hpp"
 #include "multicast/opening.hpp"
-#include "observe/summary.hpp"
 
 namespace antiphon::mpi {
 
@@ -128,12 +128,8 @@ std::vector<MulticastGroup*> all() {
 
 MulticastGroup::MulticastGroup(MPI_Comm comm, int rank, MulticastRoles roles, const MulticastGroup* whole)
     : comm_(comm), rank_(rank), roles_(std::move(roles)), whole_(whole) {
-  MPI_Group group = MPI_GROUP_NULL;
-  PMPI_Comm_group(comm_, &group);
-  world_members_.resize(roles_.members.size());
-  std::vector<int> here(roles_.members.begin(), roles_.members.end());
-  PMPI_Group_translate_ranks(group, static_cast<int>(here.size()), here.data(), world.group, world_members_.data());
-  PMPI_Group_free(&group);
+  const std::vector<int> ranks = world_ranks(comm_);
+  for (const int member : roles_.members) world_members_.push_back(ranks[static_cast<std::size_t>(member)]);
   std::sort(world_members_.begin(), world_members_.end());
 }
 

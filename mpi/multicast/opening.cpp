@@ -9,9 +9,8 @@
 #include <cstring>
 
 #include "antiphon/error.hpp"
-#include "job/settings.hpp"
+#include "job/clock.hpp"
 #include "job/world.hpp"
-#include "observe/summary.hpp"
 
 namespace antiphon::mpi {
 

@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 
 #include "call/datatype.hpp"
-#include "job/settings.hpp"
+#include "call/type_contents.hpp"
+#include "job/warn.hpp"
 #include "observe/watch.hpp"
 
 namespace antiphon::mpi {

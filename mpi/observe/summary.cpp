@@ -11,14 +11,10 @@
 #include <mutex>
 #include <vector>
 
-#include "compress/report.hpp"
+#include "job/warn.hpp"
 #include "job/world.hpp"
-#include "json/json.hpp"
-#include "multicast/report.hpp"
 
-namespace antiphon::mpi {
-
-namespace summary {
+namespace antiphon::mpi::summary {
 
 namespace {
 
@@ -34,10 +30,20 @@ constexpr std::array<SizeClass, 6> classes{{{256, "≤ 256 B"},
                                             {INT64_MAX, "> 2 MiB"}}};
 constexpr std::size_t cells = kind_count * classes.size();
 
+/// A figure for each kind of call and class of sizes.
+using Cells = std::array<double, cells>;
+
+/// On rank 0, over all ranks.
+Cells reduce(const Cells& own, MPI_Op op) {
+  Cells all{};
+  PMPI_Reduce(own.data(), all.data(), static_cast<int>(cells), MPI_DOUBLE, op, 0, MPI_COMM_WORLD);
+  return all;
+}
+
 std::mutex mutex;
-std::array<double, cells> calls{};
-std::array<double, cells> bytes_moved{};
-std::array<double, cells> seconds{};
+Cells calls{};
+Cells bytes_moved{};
+Cells seconds{};
 /// What was used, and in how many calls: this rank's view.
 std::array<std::map<std::string, long>, cells> algorithms;
 
@@ -64,8 +70,8 @@ std::string used_text(const std::map<std::string, long>& used) {
   return text;
 }
 
-Json rows(const std::array<double, cells>& most_calls, const std::array<double, cells>& all_bytes,
-          const std::array<double, cells>& all_seconds, const std::array<double, cells>& most_seconds, int ranks) {
+Json rows(const Cells& most_calls, const Cells& all_bytes, const Cells& all_seconds, const Cells& most_seconds,
+          int ranks) {
   auto list = Json::array();
   for (std::size_t i = 0; i < cells; ++i) {
     if (most_calls[i] == 0) continue;
@@ -108,33 +114,42 @@ void print_table(std::FILE* out, const Json& list) {
   }
 }
 
-void print(const Json& list, const Json& compression, const Json& multicast, int ranks) {
+/// What a section has collected.
+struct Collected {
+  const Section& section;
+  Json data;
+};
+
+void print(std::FILE* out, const Json& list, const std::vector<Collected>& parts) {
+  print_table(out, list);
+  for (const Collected& part : parts) part.section.print(out, part.data);
+}
+
+void write_json(const std::string& path, const Json& all) {
+  // At once: processes that were spawned have a rank 0 of their own, with the same file.
+  const std::string part = path + '.' + std::to_string(getpid());
+  std::ofstream file(part);
+  file << all.sorted().dump(2) << '\n';
+  file.close();
+  if (file && std::rename(part.c_str(), path.c_str()) == 0) return;
+  static_cast<void>(std::remove(part.c_str()));
+  warn("cannot write the summary to " + path);
+}
+
+/// To where the settings say, on rank 0.
+void put(const Json& list, const std::vector<Collected>& parts, int ranks) {
   const std::string& where = world.settings.summary;
-  if (where == "1") {
-    print_table(stderr, list);
-    print_multicast(stderr, multicast);
-    return print_compression(stderr, compression);
-  }
+  if (where == "1") return print(stderr, list, parts);
   if (where.size() > 5 && where.substr(where.size() - 5) == ".json") {
     auto all = document(list, ranks);
-    all["compression"] = compression;
-    if (!multicast.is_null()) all["multicast"] = multicast;
-    // At once: processes that were spawned have a rank 0 of their own, with the same file.
-    const std::string part = where + '.' + std::to_string(getpid());
-    std::ofstream file(part);
-    file << all.sorted().dump(2) << '\n';
-    file.close();
-    if (!file || std::rename(part.c_str(), where.c_str()) != 0) {
-      static_cast<void>(std::remove(part.c_str()));
-      warn("cannot write the summary to " + where);
+    for (const Collected& part : parts) {
+      if (!part.data.is_null()) all[part.section.key] = part.data;
     }
-    return;
+    return write_json(where, all);
   }
   std::FILE* file = std::fopen(where.c_str(), "w");
   if (file == nullptr) return warn("cannot write the summary to " + where);
-  print_table(file, list);
-  print_multicast(file, multicast);
-  print_compression(file, compression);
+  print(file, list, parts);
   std::fclose(file);
 }
 
@@ -151,26 +166,20 @@ void count(int kind, std::int64_t bytes, double time_s, const std::string& used)
   ++algorithms[cell][used];
 }
 
-void write() {
+void write(const std::vector<Section>& sections) {
   int rank = 0;
   int ranks = 1;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  std::array<double, cells> most_calls{};
-  std::array<double, cells> all_bytes{};
-  std::array<double, cells> all_seconds{};
-  std::array<double, cells> most_seconds{};
-  constexpr int n = static_cast<int>(cells);
-  PMPI_Reduce(calls.data(), most_calls.data(), n, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-  PMPI_Reduce(bytes_moved.data(), all_bytes.data(), n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-  PMPI_Reduce(seconds.data(), all_seconds.data(), n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-  PMPI_Reduce(seconds.data(), most_seconds.data(), n, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  const Cells most_calls = reduce(calls, MPI_MAX);
+  const Cells all_bytes = reduce(bytes_moved, MPI_SUM);
+  const Cells all_seconds = reduce(seconds, MPI_SUM);
+  const Cells most_seconds = reduce(seconds, MPI_MAX);
   const std::array<std::int64_t, 2> own{world.planned_calls.load(), world.unplanned_calls.load()};
   PMPI_Reduce(own.data(), planned_calls.data(), 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
-  const auto compression = compression_rows();
-  const auto multicast = multicast_row();
-  if (rank == 0) print(rows(most_calls, all_bytes, all_seconds, most_seconds, ranks), compression, multicast, ranks);
+  std::vector<Collected> parts;
+  for (const Section& section : sections) parts.push_back({section, section.collect()});
+  if (rank == 0) put(rows(most_calls, all_bytes, all_seconds, most_seconds, ranks), parts, ranks);
 }
 
-}  // namespace summary
-}  // namespace antiphon::mpi
+}  // namespace antiphon::mpi::summary

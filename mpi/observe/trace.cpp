@@ -6,17 +6,18 @@
 #include <cstdio>
 #include <ctime>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "antiphon.h"
-#include "call/datatype.hpp"
+#include "job/clock.hpp"
+#include "job/library_traits.hpp"
+#include "job/warn.hpp"
 #include "job/world.hpp"
 #include "json/json.hpp"
-#include "observe/summary.hpp"
+#include "observe/trace_encoder.hpp"
+#include "observe/trace_recorder.hpp"
 #include "observe/trace_shape.hpp"
-#include "observe/trace_stream.hpp"
 
 namespace antiphon::mpi::trace {
 
@@ -32,13 +33,10 @@ constexpr int length_tag = 1;
 constexpr int data_tag = 2;
 
 std::unique_ptr<Recorder> recorder;
-std::mutex mutex;
 MPI_Comm own = MPI_COMM_NULL;
 double zero_s = 0;
 int rank = 0;
 int size = 1;
-
-std::int64_t ns_since_zero(double at_s) { return static_cast<std::int64_t>((at_s - zero_s) * 1e9); }
 
 std::string host_name() {
   char name[256] = "";
@@ -153,7 +151,7 @@ bool gather(const std::string& start) {
   const auto write = [&](const void* data, std::size_t bytes) {
     return file != nullptr && std::fwrite(data, 1, bytes, file) == bytes;
   };
-  const auto content = recorder->stream().content();
+  const auto content = recorder->buffer().content();
   const std::string begin = block_begin(0, content.size());
   bool good =
       write(start.data(), start.size()) && write(begin.data(), begin.size()) && write(content.data(), content.size());
@@ -175,11 +173,12 @@ void start() {
   const std::string part = world.settings.trace + ".rank" + std::to_string(rank);
   recorder = std::make_unique<Recorder>(part, preamble_text + block_begin(rank, 0),
                                         static_cast<std::size_t>(world.settings.trace_bytes));
-  if (!recorder->stream().on_file()) warn("trace: " + part + " cannot be made; if this rank dies, its calls are lost");
+  if (!recorder->buffer().on_file()) warn("trace: " + part + " cannot be made; if this rank dies, its calls are lost");
   prepare_shapes();
   PMPI_Barrier(MPI_COMM_WORLD);
   zero_s = now_s();
   begin_entry();
+  record_into(recorder.get(), zero_s);
   detail::recording = true;
 }
 
@@ -187,12 +186,13 @@ void finish() {
   if (!on()) return;
   detail::recording = false;
   release_shapes();
-  recorder->finish(ns_since_zero(now_s()));
+  record_into(nullptr, 0);
+  recorder->finish(ns_since(zero_s, now_s()));
   int good = 1;
   if (rank == 0) good = gather(preamble_text) ? 1 : 0;
-  else send_stream(recorder->stream().content());
+  else send_stream(recorder->buffer().content());
   PMPI_Bcast(&good, 1, MPI_INT, 0, own);
-  if (good != 0) recorder->stream().remove_file();
+  if (good != 0) recorder->buffer().remove_file();
   else if (rank == 0) {
     warn("trace: " + world.settings.trace +
          " cannot be written; each rank's part is beside it (hint: antiphon trace --recover FILE)");
@@ -206,14 +206,6 @@ void finish() {
   }
   recorder.reset();
   PMPI_Comm_free(&own);
-}
-
-void record(const std::string& shape, const std::string& definitions, double began_s, double ended_s) {
-  const std::int64_t start_ns = ns_since_zero(began_s);
-  const std::lock_guard lock(mutex);
-  if (!recorder) return;
-  if (!definitions.empty()) recorder->entry(definitions);
-  recorder->call(shape, start_ns, static_cast<std::int64_t>((ended_s - began_s) * 1e9));
 }
 
 }  // namespace antiphon::mpi::trace

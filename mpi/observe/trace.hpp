@@ -2,12 +2,7 @@
 // Records a run (docs/reference/trace.md): which calls, on which communicators, with how many bytes, when.
 #pragma once
 
-#include <mpi.h>
-
 #include <atomic>
-#include <cstdint>
-
-#include "call/call.hpp"
 
 namespace antiphon::mpi::trace {
 
@@ -22,8 +17,5 @@ inline bool on() { return detail::recording.load(std::memory_order_relaxed); }
 void start();
 /// Brings all ranks' streams together in one file, on rank 0. Collective over MPI_COMM_WORLD.
 void finish();
-
-/// A collective that took from `began_s` to now (now_s()). Thread-safe.
-void collective(const Call& call, double began_s, bool as_schedule, bool failed);
 
 }  // namespace antiphon::mpi::trace

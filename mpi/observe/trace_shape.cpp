@@ -7,10 +7,10 @@
 
 #include "call/datatype.hpp"
 #include "call/neighbours.hpp"
-#include "job/world.hpp"
-#include "observe/summary.hpp"
-#include "observe/trace.hpp"
-#include "observe/trace_stream.hpp"
+#include "job/clock.hpp"
+#include "job/world_ranks.hpp"
+#include "observe/trace_encoder.hpp"
+#include "observe/trace_recorder.hpp"
 #include "observe/watch.hpp"
 
 namespace antiphon::mpi::trace {
@@ -46,17 +46,10 @@ std::mutex communicator_mutex;
 
 /// Ranks in MPI_COMM_WORLD of a communicator's (local) group: all of them, or a progression.
 void add_members(Encoder& e, MPI_Comm comm) {
-  MPI_Group group = MPI_GROUP_NULL;
-  int size = 0;
-  PMPI_Comm_group(comm, &group);
-  PMPI_Group_size(group, &size);
-  std::vector<int> here(static_cast<std::size_t>(size));
-  std::vector<int> there(here.size());
-  for (std::size_t i = 0; i < here.size(); ++i) here[i] = static_cast<int>(i);
-  PMPI_Group_translate_ranks(group, size, here.data(), world.group, there.data());
-  PMPI_Group_free(&group);
+  const std::vector<int> there = world_ranks(comm);
+  const std::size_t size = there.size();
   const int stride = size > 1 ? there[1] - there[0] : 1;
-  bool even = std::find(there.begin(), there.end(), MPI_UNDEFINED) == there.end();
+  bool even = all_in_world(there);
   for (std::size_t i = 1; even && i < there.size(); ++i) even = there[i] - there[i - 1] == stride;
   e.varint(static_cast<std::uint64_t>(size));
   e.varint(even ? 1 : 0);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "call/call.hpp"
+
 namespace antiphon::mpi::trace {
 
 /// The functions that shapes name by their place in this list.
@@ -12,7 +14,7 @@ std::vector<std::string> function_names();
 void prepare_shapes();
 void release_shapes();
 
-/// Writes a call, and before it the definitions that it needs (a communicator seen for the first time).
-void record(const std::string& shape, const std::string& definitions, double began_s, double ended_s);
+/// A collective that took from `began_s` to now (now_s()). Thread-safe.
+void collective(const Call& call, double began_s, bool as_schedule, bool failed);
 
 }  // namespace antiphon::mpi::trace

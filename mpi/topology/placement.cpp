@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "job/host_names.hpp"
+#include "job/warn.hpp"
 #include "job/world.hpp"
 #include "json/json.hpp"
 

@@ -11,7 +11,9 @@
 #include "job/host_names.hpp"
 #include "job/library.hpp"
 #include "job/sockets.hpp"
+#include "job/warn.hpp"
 #include "job/world.hpp"
+#include "job/world_ranks.hpp"
 
 namespace antiphon::mpi::reordering {
 
@@ -27,21 +29,6 @@ int size_of(MPI_Comm comm) {
   int size = 0;
   PMPI_Comm_size(comm, &size);
   return size;
-}
-
-/// The node of each rank of `comm`; empty if some are of another job.
-std::vector<int> nodes_of(MPI_Comm comm) {
-  const int size = size_of(comm);
-  std::vector<int> here(static_cast<std::size_t>(size));
-  std::vector<int> there(here.size());
-  std::iota(here.begin(), here.end(), 0);
-  MPI_Group group = MPI_GROUP_NULL;
-  PMPI_Comm_group(comm, &group);
-  PMPI_Group_translate_ranks(group, size, here.data(), world.group, there.data());
-  PMPI_Group_free(&group);
-  if (std::find(there.begin(), there.end(), MPI_UNDEFINED) != there.end()) return {};
-  for (int& rank : there) rank = world.node_of_rank[static_cast<std::size_t>(rank)];
-  return there;
 }
 
 /// The processes of `old` by node, and there by socket: the machine's slots in their order.
@@ -205,7 +192,7 @@ bool eligible(MPI_Comm old, int reorder) {
 
 std::optional<std::vector<int>> new_ranks(MPI_Comm old, int ranks, const std::function<std::vector<Edge>()>& edges,
                                           const char* call) {
-  const std::vector<int> nodes = nodes_of(old);
+  const std::vector<int> nodes = nodes_of_ranks(old);
   if (nodes.empty()) return std::nullopt;
   const std::vector<std::string> names = gather_host_names(old);
   const std::vector<int> sockets = gather_sockets(old);

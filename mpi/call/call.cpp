@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call/call.hpp"
+
+#include <array>
+
+namespace antiphon::mpi {
+
+namespace {
+
+/// Names of Form, in its order, without the first.
+constexpr std::array<std::string_view, form_count - 1> form_names{"alltoallw",           "neighbor_allgather",
+                                                                  "neighbor_allgatherv", "neighbor_alltoall",
+                                                                  "neighbor_alltoallv",  "neighbor_alltoallw"};
+
+}  // namespace
+
+std::string_view kind_name(int kind) {
+  return kind < collective_count ? name(static_cast<Collective>(kind))
+                                 : form_names[static_cast<std::size_t>(kind - collective_count)];
+}
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "entry/lifecycle.hpp"
+
+#include <exception>
+#include <string>
+
+#include "call/alias.hpp"
+#include "call/datatype.hpp"
+#include "compress/control.hpp"
+#include "compress/report.hpp"
+#include "entry/comm_state.hpp"
+#include "entry/knowledge.hpp"
+#include "entry/persistent.hpp"
+#include "job/warn.hpp"
+#include "job/world.hpp"
+#include "multicast/groups.hpp"
+#include "multicast/report.hpp"
+#include "observe/capture.hpp"
+#include "observe/summary.hpp"
+#include "observe/trace.hpp"
+#include "topology/placement.hpp"
+
+namespace antiphon::mpi {
+
+void after_init() {
+  try {
+    start_world();
+    if (!world.settings.enabled) return;
+    ask_about_aliases();
+    check_placement();
+    prepare_datatypes();
+    start_capture();
+    CommState::prepare();
+    trace::start();
+    start_framing();
+    world.active = true;
+  } catch (const std::exception& e) {
+    warn(std::string("not active: ") + e.what());
+  }
+}
+
+void before_finalize() {
+  if (!world.active) return;
+  stop_multicast();
+  if (summary::enabled()) {
+    summary::write(
+        {{"multicast", multicast_row, print_multicast}, {"compression", compression_rows, print_compression}});
+  }
+  trace::finish();
+  finish_gatherings();
+  persistent::release_all();
+  world.active = false;
+  stop_capture();
+  stop_framing();
+  CommState::release();
+  release_datatypes();
+  stop_world();
+}
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory that a call's schedule works on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "antiphon/problem.hpp"
+#include "call/description.hpp"
+#include "entry/arena.hpp"
+#include "run/executor.hpp"
+
+namespace antiphon::mpi {
+
+/// Memory of calls that run one after the other: packed data of either side, and schedules' scratch.
+struct Staging {
+  Arena input, output, scratch;
+};
+
+/// Where one call's schedule finds its data. prepare() packs what does not lie plainly, finish() unpacks it. Both
+/// return MPI error codes.
+class Workspace {
+ public:
+  /// All three must outlive the workspace.
+  Workspace(const Description& d, const Problem& problem, Staging& staging);
+  int prepare(std::int64_t scratch_bytes);
+  int finish();
+  [[nodiscard]] const Binding& binding() const { return binding_; }
+  [[nodiscard]] const std::byte* input() const { return binding_.base[static_cast<std::size_t>(Space::input)]; }
+  [[nodiscard]] std::byte* output() const { return binding_.base[static_cast<std::size_t>(Space::output)]; }
+
+ private:
+  int prepare_reduction(std::int64_t scratch_bytes);
+  int place_input();
+  int place_output();
+  int pack_block(const Side& side, int block, std::byte* to) const;
+
+  const Description& d_;
+  const Problem& problem_;
+  Staging& staging_;
+  Binding binding_;
+  bool unpack_ = false;
+};
+
+}  // namespace antiphon::mpi

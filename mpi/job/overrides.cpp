@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/overrides.hpp"
+
+#include <algorithm>
+
+#include "antiphon/credit.hpp"
+#include "antiphon/error.hpp"
+#include "job/warn.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+void set_override(Overrides& overrides, std::string_view item, std::int64_t credit_bytes) {
+  const auto colon = item.find(':');
+  if (colon == std::string_view::npos) throw InvalidArgument("\"" + std::string(item) + "\" is not COLLECTIVE:CHOICE");
+  const std::string_view which = item.substr(0, colon);
+  const std::string_view what = item.substr(colon + 1);
+  if (which != "*") {
+    const auto collective = collective_from_name(which);
+    if (!collective) throw InvalidArgument("there is no collective \"" + std::string(which) + "\"");
+    overrides[static_cast<std::size_t>(*collective)] = parse_override(*collective, what, credit_bytes);
+    return;
+  }
+  if (what != "on" && what != "library" && what != "auto") throw InvalidArgument("\"*\" takes on, library or auto");
+  for (int c = 0; c < collective_count; ++c)
+    overrides[static_cast<std::size_t>(c)] = parse_override(static_cast<Collective>(c), what, credit_bytes);
+}
+
+}  // namespace
+
+Overrides parse_force(const std::string& text, std::int64_t credit_bytes, bool speaks) {
+  Overrides overrides;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find(';', begin), text.size());
+    const std::string_view item = std::string_view(text).substr(begin, end - begin);
+    try {
+      if (!item.empty()) set_override(overrides, item, credit_bytes);
+    } catch (const Error& e) {
+      if (speaks) warn(std::string("ANTIPHON_FORCE: ") + e.what() + "; ignored");
+    }
+    begin = end + 1;
+  }
+  return overrides;
+}
+
+Override parse_override(Collective collective, std::string_view text, std::int64_t credit_bytes) {
+  if (text == "auto") return {Override::Mode::automatic, {}};
+  if (text == "library" || text == "off") return {Override::Mode::library, {}};
+  if (text == "on") return {Override::Mode::own, {}};
+  Choice choice = parse_choice(collective, text);
+  // The protocol without parameters means: with those that Antiphon itself would choose.
+  if (choice.algorithm != nullptr && choice.algorithm->credit == CreditWay::free && text == choice.algorithm->name) {
+    choice = parse_choice(collective, std::string(text) + credit_parameters(credit_bytes));
+  }
+  return {Override::Mode::fixed, choice};
+}
+
+}  // namespace antiphon::mpi
