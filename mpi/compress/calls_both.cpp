@@ -11,25 +11,25 @@ namespace antiphon::mpi {
 namespace {
 
 /// Whether the receiving half needs anything but the library.
-bool receives_frames(const Incoming& in) {
+bool receives_frames(const ReceiveArguments& in) {
   if (in.peer == MPI_PROC_NULL || in.count < 0 || in.type == MPI_DATATYPE_NULL) return false;
   if (may_bring_frame(in) != nullptr) return true;
   Messages* messages = Messages::of(in.comm);
   return messages != nullptr && messages->extracted_count.load(std::memory_order_relaxed) != 0;
 }
 
-int receive(const Incoming& in, MPI_Status* status) {
+int receive(const ReceiveArguments& in, MPI_Status* status) {
   return framed::recv(in.buffer, in.count, in.type, in.peer, in.tag, in.comm, status);
 }
 
 /// The receive first (its buffer is then known before anything can arrive), the send already on its way.
-int exchange(const Incoming& in, MPI_Request send, MPI_Status* status) {
+int exchange(const ReceiveArguments& in, MPI_Request send, MPI_Status* status) {
   const int result = receive(in, status);
   const int sent = PMPI_Wait(&send, MPI_STATUS_IGNORE);
   return result != MPI_SUCCESS ? result : sent;
 }
 
-int sendrecv(const Outgoing& out, const Incoming& in, MPI_Status* status) {
+int sendrecv(const SendArguments& out, const ReceiveArguments& in, MPI_Status* status) {
   Parcel parcel;
   MPI_Request request = MPI_REQUEST_NULL;
   int result = MPI_SUCCESS;
@@ -53,7 +53,7 @@ int sendrecv(const Outgoing& out, const Incoming& in, MPI_Status* status) {
 }
 
 /// The program's message packed, so that its buffer can take the other one. False: the library must do it.
-bool copy_of(const Outgoing& out, Buffer& copy, std::int64_t& bytes) {
+bool copy_of(const SendArguments& out, Buffer& copy, std::int64_t& bytes) {
   TypeInfo info;
   if (out.count < 0 || !inspect(out.type, info)) return false;
   bytes = out.count * info.size_bytes;
@@ -62,7 +62,7 @@ bool copy_of(const Outgoing& out, Buffer& copy, std::int64_t& bytes) {
   return pack(out.buffer, out.count, out.type, info, copy.data()) == MPI_SUCCESS;
 }
 
-int library_isendrecv(const Outgoing& out, const Incoming& in, MPI_Request* request) {
+int library_isendrecv(const SendArguments& out, const ReceiveArguments& in, MPI_Request* request) {
 #if ANTIPHON_HAS_LARGE_COUNT
   if (!native::small(out.count) || !native::small(in.count)) {
     return PMPI_Isendrecv_c(out.buffer, out.count, out.type, out.peer, out.tag, in.buffer, in.count, in.type, in.peer,
@@ -74,7 +74,8 @@ int library_isendrecv(const Outgoing& out, const Incoming& in, MPI_Request* requ
 }
 
 /// The send travels as it is; what is received may be a frame. One request of the library for both.
-int send_plain_receive_frame(const Outgoing& out, std::unique_ptr<Receive> r, Parcel parcel, MPI_Request* request) {
+int send_plain_receive_frame(const SendArguments& out, std::unique_ptr<Receive> r, Parcel parcel,
+                             MPI_Request* request) {
   auto tracked = std::make_unique<Tracked>();
   tracked->parcel = std::move(parcel);
   std::unique_lock matching(r->messages->matching);
@@ -88,7 +89,7 @@ int send_plain_receive_frame(const Outgoing& out, std::unique_ptr<Receive> r, Pa
     if (result != MPI_SUCCESS) return result;
   } else {
     keep_apart(*r);
-    const Incoming in{r->buffer(), r->count(), r->type(), r->wanted.peer, r->wanted.tag, r->wanted.comm};
+    const ReceiveArguments in{r->buffer(), r->count(), r->type(), r->wanted.peer, r->wanted.tag, r->wanted.comm};
     const int result = library_isendrecv(out, in, request);
     if (result != MPI_SUCCESS) return result;
     list_receive(*r);
@@ -101,7 +102,7 @@ int send_plain_receive_frame(const Outgoing& out, std::unique_ptr<Receive> r, Pa
 }
 
 /// The frame is a copy of the program's message: the request need only be that of the receive.
-int receive_after_frame(const Incoming& in, Parcel parcel, MPI_Request send, MPI_Request* request) {
+int receive_after_frame(const ReceiveArguments& in, Parcel parcel, MPI_Request send, MPI_Request* request) {
   auto rest = std::make_unique<Tracked>();
   rest->handle = send;
   rest->parcel = std::move(parcel);
@@ -110,7 +111,7 @@ int receive_after_frame(const Incoming& in, Parcel parcel, MPI_Request send, MPI
 }
 
 /// Null: the library's receive will do.
-std::unique_ptr<Receive> expect_frame_or_extracted(const Incoming& in) {
+std::unique_ptr<Receive> expect_frame_or_extracted(const ReceiveArguments& in) {
   if (!receives_frames(in)) return nullptr;
   auto r = expect(in);
   return r ? std::move(r) : expect_extracted(in, *Messages::of(in.comm));
@@ -129,8 +130,8 @@ int sendrecv(const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype,
 
 int sendrecv_replace(void* buf, std::int64_t count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
                      MPI_Comm comm, MPI_Status* status) {
-  const Incoming in{buf, count, type, source, recvtag, comm};
-  Outgoing out{SendMode::standard, buf, count, type, dest, sendtag, comm};
+  const ReceiveArguments in{buf, count, type, source, recvtag, comm};
+  SendArguments out{SendMode::standard, buf, count, type, dest, sendtag, comm};
   Buffer copy;
   std::int64_t bytes = 0;
   Parcel parcel;
@@ -149,8 +150,8 @@ int sendrecv_replace(void* buf, std::int64_t count, MPI_Datatype type, int dest,
 int isendrecv(const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
               std::int64_t recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
               MPI_Request* request) {
-  const Outgoing out{SendMode::standard, sendbuf, sendcount, sendtype, dest, sendtag, comm};
-  const Incoming in{recvbuf, recvcount, recvtype, source, recvtag, comm};
+  const SendArguments out{SendMode::standard, sendbuf, sendcount, sendtype, dest, sendtag, comm};
+  const ReceiveArguments in{recvbuf, recvcount, recvtype, source, recvtag, comm};
   Parcel parcel;
   MPI_Request send = MPI_REQUEST_NULL;
   int result = MPI_SUCCESS;
@@ -164,8 +165,8 @@ int isendrecv(const void* sendbuf, std::int64_t sendcount, MPI_Datatype sendtype
 
 int isendrecv_replace(void* buf, std::int64_t count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
                       MPI_Comm comm, MPI_Request* request) {
-  Outgoing out{SendMode::standard, buf, count, type, dest, sendtag, comm};
-  const Incoming in{buf, count, type, source, recvtag, comm};
+  SendArguments out{SendMode::standard, buf, count, type, dest, sendtag, comm};
+  const ReceiveArguments in{buf, count, type, source, recvtag, comm};
   Parcel parcel;
   MPI_Request send = MPI_REQUEST_NULL;
   int result = MPI_SUCCESS;

@@ -201,7 +201,7 @@ int mrecv(void* buf, std::int64_t count, MPI_Datatype type, MPI_Message* message
   Held mine;
   if (!let_go(*message, mine)) return native::mrecv(buf, count, type, message, status);
   *message = MPI_MESSAGE_NULL;
-  const Incoming wanted{buf, count, type, mine.message.source, mine.message.tag, mine.messages->comm()};
+  const ReceiveArguments wanted{buf, count, type, mine.message.source, mine.message.tag, mine.messages->comm()};
   auto receive = expect_extracted(wanted, *mine.messages);
   if (!receive) return report(MPI_ERR_TYPE, MPI_SUCCESS, wanted.comm);
   return report(deliver(*receive, mine.message, *status), MPI_SUCCESS, wanted.comm);
@@ -211,7 +211,7 @@ int imrecv(void* buf, std::int64_t count, MPI_Datatype type, MPI_Message* messag
   Held mine;
   if (!let_go(*message, mine)) return native::imrecv(buf, count, type, message, request);
   *message = MPI_MESSAGE_NULL;
-  const Incoming wanted{buf, count, type, mine.message.source, mine.message.tag, mine.messages->comm()};
+  const ReceiveArguments wanted{buf, count, type, mine.message.source, mine.message.tag, mine.messages->comm()};
   auto receive = expect_extracted(wanted, *mine.messages);
   if (!receive) return report(MPI_ERR_TYPE, MPI_SUCCESS, wanted.comm);
   *request = track_delivered(std::move(receive), mine.message);

@@ -72,7 +72,7 @@ int post(std::unique_ptr<Receive> receive, MPI_Request* request) {
 }
 
 /// A receive that no frame fits into may still have to get, or fail with, a message that a probe took out.
-std::unique_ptr<Receive> expect_or_extracted(const Incoming& wanted) {
+std::unique_ptr<Receive> expect_or_extracted(const ReceiveArguments& wanted) {
   auto receive = expect(wanted);
   if (receive || wanted.peer == MPI_PROC_NULL || wanted.type == MPI_DATATYPE_NULL) return receive;
   Messages* messages = Messages::of(wanted.comm);

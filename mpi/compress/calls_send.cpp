@@ -16,7 +16,7 @@ void keep_until_sent(Parcel parcel, MPI_Request request) {
   track(std::move(tracked));
 }
 
-bool start_framed(const Outgoing& message, Parcel& parcel, MPI_Request* request, int& result) {
+bool start_framed(const SendArguments& message, Parcel& parcel, MPI_Request* request, int& result) {
   return dispatch(message, parcel, result, [&](const Wire& wire) { return post(wire, message, request); });
 }
 
@@ -47,7 +47,7 @@ int isend_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype ty
 int send_init_as(SendMode mode, const void* buf, std::int64_t count, MPI_Datatype type, int dest, int tag,
                  MPI_Comm comm, MPI_Request* request) {
   const int result = native::send_init(mode, buf, count, type, dest, tag, comm, request);
-  const Outgoing message{mode, buf, count, type, dest, tag, comm};
+  const SendArguments message{mode, buf, count, type, dest, tag, comm};
   if (result == MPI_SUCCESS && dest == MPI_PROC_NULL) track_idle(*request);
   auto tracked = std::make_unique<Tracked>();
   if (result != MPI_SUCCESS || !worth_tracking(message, tracked->info)) return result;

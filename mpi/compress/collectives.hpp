@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "antiphon/select.hpp"
-#include "compress/control.hpp"
+#include "compress/framing.hpp"
 
 namespace antiphon::mpi {
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "compress/cost.hpp"
+#include "compress/framing.hpp"
 #include "compress/incoming.hpp"
 #include "compress/losses.hpp"
 #include "compress/messages.hpp"
@@ -16,8 +17,6 @@
 #include "observe/watch.hpp"
 
 namespace antiphon::mpi {
-
-Framing framing_state;
 
 namespace {
 

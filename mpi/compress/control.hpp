@@ -1,32 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compression of messages: whether it is on, and what all ranks agree on about it.
+// Switches compression on and off.
 #pragma once
 
-#include <mpi.h>
-
-#include <atomic>
-#include <cstdint>
-
-#include "antiphon/codec.hpp"
-
 namespace antiphon::mpi {
-
-struct Framing {
-  bool compresses = false;      ///< compression is on: collectives' messages, at least, may be encoded
-  std::atomic<bool> on{false};  ///< point-to-point messages may be framed
-  std::int64_t threshold_bytes =
-      1024;              ///< shorter messages always travel as they are; so does what is longer than an int
-  bool always = false;   ///< for tests: every message, within nodes too, whether it pays or not
-  bool threads = false;  ///< MPI_THREAD_MULTIPLE, in some process
-  int most_tag = 32767;
-  std::uint32_t codecs = codec::built_in_codecs;  ///< that all ranks have; some need a library, which a node may lack
-  double share_bytes_per_s = 0;                   ///< of a node's link, for each of its ranks
-  MPI_Comm side;  ///< MPI_COMM_WORLD's ranks: for the few bytes that do not fit into a message
-};
-extern Framing framing_state;
-
-/// Whether point-to-point messages may be framed in this job.
-inline bool framing() { return framing_state.on.load(std::memory_order_relaxed); }
 
 /// After start_world(): collective over MPI_COMM_WORLD.
 void start_framing();

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <ctime>
 
-#include "compress/control.hpp"
+#include "compress/framing.hpp"
 
 namespace antiphon::mpi {
 

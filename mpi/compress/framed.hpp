@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "compress/control.hpp"
+#include "compress/framing.hpp"
 #include "compress/native.hpp"
 
 namespace antiphon::mpi::framed {

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
-#include "compress/control.hpp"
 #include "compress/cost.hpp"
+#include "compress/framing.hpp"
 #include "compress/losses.hpp"
 #include "compress/mark.hpp"
 #include "job/warn.hpp"
@@ -70,7 +70,7 @@ codec::Error decode(const Origin& origin, codec::ConstBytes frame, codec::Bytes 
       const std::int64_t before_ns = processor_ns();
       error = link.decoder.decode(frame, out);
       const std::int64_t spent_ns = processor_ns() - before_ns;
-      link.traffic.decode_ns += static_cast<std::uint64_t>(spent_ns);
+      link.counts.decode_ns += static_cast<std::uint64_t>(spent_ns);
       if (error == codec::Error::none) decoding_pace.note(static_cast<std::int64_t>(out.size()), spent_ns);
     }
     if (error == codec::Error::missing_reference && last_try) report_loss(origin.messages.world_rank(origin.source));
@@ -229,7 +229,7 @@ Receive::~Receive() {
   if (has_own_type) PMPI_Type_free(&own_type);
 }
 
-std::unique_ptr<Receive> expect_extracted(const Incoming& wanted, Messages& messages) {
+std::unique_ptr<Receive> expect_extracted(const ReceiveArguments& wanted, Messages& messages) {
   auto r = std::make_unique<Receive>();
   if (wanted.count < 0 || !inspect(wanted.type, r->info)) return nullptr;
   r->capacity_bytes = wanted.count * r->info.size_bytes;
@@ -238,14 +238,14 @@ std::unique_ptr<Receive> expect_extracted(const Incoming& wanted, Messages& mess
   return r;
 }
 
-Messages* may_bring_frame(const Incoming& wanted) {
+Messages* may_bring_frame(const ReceiveArguments& wanted) {
   if (wanted.count <= 0 || wanted.peer == MPI_PROC_NULL || wanted.type == MPI_DATATYPE_NULL) return nullptr;
   int size = 0;
   if (PMPI_Type_size(wanted.type, &size) != MPI_SUCCESS) return nullptr;
   return size < 0 || size * wanted.count >= framing_state.threshold_bytes ? Messages::of(wanted.comm) : nullptr;
 }
 
-std::unique_ptr<Receive> expect(const Incoming& wanted) {
+std::unique_ptr<Receive> expect(const ReceiveArguments& wanted) {
   Messages* const messages = may_bring_frame(wanted);
   if (messages == nullptr) return nullptr;
   auto r = expect_extracted(wanted, *messages);

@@ -14,7 +14,7 @@
 namespace antiphon::mpi {
 
 /// The arguments of a receive.
-struct Incoming {
+struct ReceiveArguments {
   void* buffer = nullptr;
   std::int64_t count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -26,7 +26,7 @@ struct Incoming {
 /// A receive that a frame may arrive in.
 struct Receive {
   std::shared_ptr<Messages> messages;
-  Incoming wanted;
+  ReceiveArguments wanted;
   TypeInfo info;
   std::int64_t capacity_bytes = 0;
   Buffer landing;      ///< where the message arrives, packed, if not in the program's buffer
@@ -63,11 +63,11 @@ struct Receive {
 };
 
 /// The communicator's messages, if a frame may arrive here at all; else null.
-Messages* may_bring_frame(const Incoming& wanted);
+Messages* may_bring_frame(const ReceiveArguments& wanted);
 /// If so, a receive that is ready to be posted. Null: call the library.
-std::unique_ptr<Receive> expect(const Incoming& wanted);
+std::unique_ptr<Receive> expect(const ReceiveArguments& wanted);
 /// The same, for a receive whose message is known to have been taken out of the library already.
-std::unique_ptr<Receive> expect_extracted(const Incoming& wanted, Messages& messages);
+std::unique_ptr<Receive> expect_extracted(const ReceiveArguments& wanted, Messages& messages);
 
 /// Under messages.matching, before the receive is posted: programs that look at no data, like measurements of rates,
 /// give one buffer to many receives at once. Frames in it would spoil each other, so all but the first of them land

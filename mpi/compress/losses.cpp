@@ -7,7 +7,7 @@
 #include <mutex>
 #include <set>
 
-#include "compress/control.hpp"
+#include "compress/framing.hpp"
 #include "compress/mark.hpp"
 
 namespace antiphon::mpi {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "compress/control.hpp"
+#include "compress/framing.hpp"
 #include "job/world.hpp"
 #include "job/world_ranks.hpp"
 
@@ -31,17 +31,6 @@ constexpr std::size_t recent_count = 4;
 thread_local std::array<Recent, recent_count> recent{};
 thread_local std::size_t recent_next = 0;
 
-void add(Traffic& sum, const Traffic& t) {
-  sum.messages += t.messages;
-  sum.encoded += t.encoded;
-  sum.bytes += t.bytes;
-  sum.wire_bytes += t.wire_bytes;
-  sum.encode_ns += t.encode_ns;
-  sum.decode_ns += t.decode_ns;
-  sum.saved_s += t.saved_s;
-  sum.kept_bytes += t.kept_bytes;
-}
-
 /// What communicators did that are no more, by name.
 std::map<std::string, Messages::Sum> departed;
 
@@ -53,8 +42,8 @@ int delete_messages(MPI_Comm, int, void* value, void*) {
   last.far.kept_bytes = last.near.kept_bytes = 0;
   Messages::Sum& sum = departed[last.label];
   sum.label = last.label;
-  add(sum.far, last.far);
-  add(sum.near, last.near);
+  sum.far += last.far;
+  sum.near += last.near;
   registry.erase(std::remove(registry.begin(), registry.end(), messages->get()), registry.end());
   delete messages;  // receives under way keep it alive
   return MPI_SUCCESS;
@@ -212,14 +201,14 @@ Messages::Sum Messages::sum() {
   Sum result{label_, {}, {}};
   for (const auto& link : out_) {
     if (!link) continue;
-    Traffic& sent = link->near ? result.near : result.far;
-    add(sent, link->traffic);
+    MessageCounts& sent = link->near ? result.near : result.far;
+    sent += link->counts;
     if (link->encoder) sent.kept_bytes += link->encoder->statistics().history_bytes;
   }
   for (std::size_t peer = 0; peer < in_.size(); ++peer) {
     if (!in_[peer]) continue;
-    Traffic& received = is_near(static_cast<int>(peer)) ? result.near : result.far;
-    add(received, in_[peer]->traffic);
+    MessageCounts& received = is_near(static_cast<int>(peer)) ? result.near : result.far;
+    received += in_[peer]->counts;
     received.kept_bytes += in_[peer]->decoder.statistics().history_bytes;
   }
   return result;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "antiphon/codec.hpp"
+#include "compress/message_counts.hpp"
 #include "compress/mutex.hpp"
 #include "compress/policy.hpp"
 #include "compress/pool.hpp"
@@ -22,18 +23,6 @@
 namespace antiphon::mpi {
 
 struct Receive;
-
-/// Where messages go, counted: one for messages to other nodes, one within the node.
-struct Traffic {
-  std::uint64_t messages = 0;  ///< of at least the threshold
-  std::uint64_t encoded = 0;
-  std::uint64_t bytes = 0;       ///< as the program sent them
-  std::uint64_t wire_bytes = 0;  ///< as they travelled
-  std::uint64_t encode_ns = 0;
-  std::uint64_t decode_ns = 0;
-  double saved_s = 0;            ///< estimated: time on the wire less, time in codecs more
-  std::uint64_t kept_bytes = 0;  ///< now held to predict from
-};
 
 /// The sending end towards one peer. Messages are encoded and handed to the library under its lock: both in one order.
 struct OutLink {
@@ -43,7 +32,7 @@ struct OutLink {
   bool near = false;                                   ///< the peer is on this node
   bool remembers = true;                               ///< messages may build on earlier ones
   std::size_t reserved_bytes = 0;                      ///< of what may be kept of messages to that process
-  Traffic traffic;
+  MessageCounts counts;
 };
 
 codec::LinkOptions link_options(std::size_t history_bytes);
@@ -52,7 +41,7 @@ codec::LinkOptions link_options(std::size_t history_bytes);
 struct InLink {
   Mutex mutex;
   codec::Decoder decoder;
-  Traffic traffic;
+  MessageCounts counts;
 };
 
 /// A message that a probe took out of the library to learn its length, decoded.
@@ -79,7 +68,7 @@ class Messages : public std::enable_shared_from_this<Messages> {
   /// What went over a communicator: links to other nodes, and within the node, both directions.
   struct Sum {
     std::string label;
-    Traffic far, near;
+    MessageCounts far, near;
   };
   Sum sum();
   /// Of every communicator that exists or has existed.

@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "compress/control.hpp"
+#include "compress/framing.hpp"
 
 namespace antiphon::mpi {
 

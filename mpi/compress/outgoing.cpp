@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "codecs/frame/head.hpp"
-#include "compress/control.hpp"
 #include "compress/cost.hpp"
+#include "compress/framing.hpp"
 #include "compress/losses.hpp"
 #include "compress/mark.hpp"
 #include "compress/messages.hpp"
-#include "compress/starting.hpp"
 
 namespace antiphon::mpi {
 
@@ -31,7 +30,7 @@ std::uint64_t channel_key(int tag, std::int64_t bytes) {
 }
 
 /// The arguments are such that the library will take them, and such that a receiver looks for a mark.
-bool may_be_framed(const Outgoing& m, TypeInfo& info) {
+bool may_be_framed(const SendArguments& m, TypeInfo& info) {
   if (m.count <= 0 || m.peer < 0 || m.tag < 0 || m.tag > framing_state.most_tag || m.type == MPI_DATATYPE_NULL)
     return false;
   if (m.info != nullptr) {
@@ -49,7 +48,7 @@ bool may_be_framed(const Outgoing& m, TypeInfo& info) {
 
 /// What the message begins with, from as few elements as hold a mark. False: they are long, and all may as well be
 /// packed.
-bool read_mark(const Outgoing& m, const TypeInfo& info, Mark& mark) {
+bool read_mark(const SendArguments& m, const TypeInfo& info, Mark& mark) {
   mark = Mark::none;
   if (info.contiguous) return mark = mark_of(m.buffer), true;
   if (info.layout && m.buffer != MPI_BOTTOM)
@@ -72,7 +71,7 @@ Wire with_gap(std::byte* data, std::size_t bytes) {
 }
 
 /// The message in one piece; null if the library cannot pack it.
-const std::byte* in_one_piece(const Outgoing& m, const TypeInfo& info, Parcel& parcel) {
+const std::byte* in_one_piece(const SendArguments& m, const TypeInfo& info, Parcel& parcel) {
   if (info.contiguous) return static_cast<const std::byte*>(m.buffer);
   parcel.packed = Buffer(static_cast<std::size_t>(m.count * info.size_bytes) + gap_bytes);
   return pack(m.buffer, m.count, m.type, info, parcel.packed.data()) == MPI_SUCCESS ? parcel.packed.data() : nullptr;
@@ -113,11 +112,11 @@ bool is_kept(const codec::Frame& frame) {
 
 }  // namespace
 
-bool worth_tracking(const Outgoing& message, TypeInfo& info) {
+bool worth_tracking(const SendArguments& message, TypeInfo& info) {
   return may_be_framed(message, info) && Messages::of(message.comm) != nullptr;
 }
 
-int post(const Wire& wire, const Outgoing& m, MPI_Request* request) {
+int post(const Wire& wire, const SendArguments& m, MPI_Request* request) {
   if (!wire.has_gap) return native::isend(m.mode, wire.data, wire.bytes, MPI_BYTE, m.peer, m.tag, m.comm, request);
   const int lengths[]{wire.bytes - gap_bytes, gap_bytes};
   const MPI_Aint places[]{0, wire.bytes};
@@ -147,15 +146,15 @@ namespace outgoing {
 /// One message being encoded on its link, whose lock is held.
 class Encoding {
  public:
-  Encoding(const Outgoing& m, Messages& messages, OutLink& link, const TypeInfo& info, Parcel& parcel)
+  Encoding(const SendArguments& m, Messages& messages, OutLink& link, const TypeInfo& info, Parcel& parcel)
       : m_(m), messages_(messages), link_(link), info_(info), parcel_(parcel), bytes_(m.count * info.size_bytes) {}
 
   /// Nothing (data null) if the message is to travel as it is.
   Wire run() {
-    ++link_.traffic.messages;
-    link_.traffic.bytes += static_cast<std::uint64_t>(bytes_);
+    ++link_.counts.messages;
+    link_.counts.bytes += static_cast<std::uint64_t>(bytes_);
     Wire wire = make();
-    link_.traffic.wire_bytes +=
+    link_.counts.wire_bytes +=
         wire.data != nullptr ? static_cast<std::uint64_t>(wire.bytes) : static_cast<std::uint64_t>(bytes_);
     return wire;
   }
@@ -202,7 +201,7 @@ class Encoding {
     const bool shorter = frame.codec != codec::Id::stored && framed_length(frame.bytes) <= bytes;
     judge(policy, shorter ? framed_length(frame.bytes) : bytes, spent_ns, planned, worth);
     if (shorter) {
-      ++link_.traffic.encoded;
+      ++link_.counts.encoded;
       const std::size_t length = put_around(out, frame.bytes);
       return info_.contiguous ? Wire{out, static_cast<int>(length)} : with_gap(out, length);
     }
@@ -234,14 +233,14 @@ class Encoding {
     const double usual_s = planned ? 1e-9 * encoding_pace.ns_for(bytes_) : 1e-9 * static_cast<double>(encoding_ns);
     const double decoding_s = saved_s > 0 ? 1e-9 * decoding_pace.ns_for(bytes_) : 0;
     const double gain_s = saved_s - 1e-9 * static_cast<double>(encoding_ns) - decoding_s;
-    link_.traffic.encode_ns += static_cast<std::uint64_t>(encoding_ns);
-    link_.traffic.saved_s +=
+    link_.counts.encode_ns += static_cast<std::uint64_t>(encoding_ns);
+    link_.counts.saved_s +=
         gain_s * worth / framing_state.share_bytes_per_s;  // so many seconds for each of processor time
     policy.learn(saved_s, usual_s + decoding_s);
     if (!policy.pays() && gain_s < 0) note_loss(-gain_s);
   }
 
-  const Outgoing& m_;
+  const SendArguments& m_;
   Messages& messages_;
   OutLink& link_;
   const TypeInfo& info_;
@@ -249,7 +248,7 @@ class Encoding {
   std::int64_t bytes_;
 };
 
-Prepared::Prepared(const Outgoing& message, Parcel& parcel) {
+Prepared::Prepared(const SendArguments& message, Parcel& parcel) {
   TypeInfo info;
   if (!may_be_framed(message, info)) return;
   Messages* messages = Messages::of(message.comm);

@@ -14,7 +14,7 @@
 namespace antiphon::mpi {
 
 /// The arguments of a send.
-struct Outgoing {
+struct SendArguments {
   SendMode mode = SendMode::standard;
   const void* buffer = nullptr;
   std::int64_t count = 0;
@@ -42,14 +42,14 @@ struct Wire {
 inline constexpr int gap_bytes = 16;
 
 /// The library's MPI_Isend of it.
-int post(const Wire& wire, const Outgoing& message, MPI_Request* request);
+int post(const Wire& wire, const SendArguments& message, MPI_Request* request);
 
 namespace outgoing {
 
 /// The link's lock, and what to send.
 class Prepared {
  public:
-  Prepared(const Outgoing& message, Parcel& parcel);
+  Prepared(const SendArguments& message, Parcel& parcel);
   [[nodiscard]] bool as_it_is() const { return wire_.data == nullptr; }
   [[nodiscard]] const Wire& wire() const { return wire_; }
 
@@ -64,12 +64,15 @@ class Prepared {
 /// was done, the program's own buffer is to be sent. `post` must hand the message to the library before it returns:
 /// frames of a link must match in the order in which they were made.
 template <class Post>
-bool dispatch(const Outgoing& message, Parcel& parcel, int& result, Post&& post) {
+bool dispatch(const SendArguments& message, Parcel& parcel, int& result, Post&& post) {
   const outgoing::Prepared prepared(message, parcel);
   if (prepared.as_it_is()) return false;
   result = post(prepared.wire());
   return true;
 }
+
+/// Whether a persistent send's messages may ever be framed; what its type is.
+bool worth_tracking(const SendArguments& message, TypeInfo& info);
 
 /// Gives back what side messages needed once they are sent; with `wait`, waits for all of them.
 void reap_side_messages(bool wait);

@@ -16,7 +16,7 @@ namespace antiphon::mpi {
 
 namespace {
 
-void add_row(Json& rows, const std::string& label, const char* link_class, const Traffic& t) {
+void add_row(Json& rows, const std::string& label, const char* link_class, const MessageCounts& t) {
   if (t.messages == 0 && t.decode_ns == 0) return;
   rows.push_back({{"communicator", label},
                   {"class", link_class},
@@ -31,9 +31,9 @@ void add_row(Json& rows, const std::string& label, const char* link_class, const
 }
 
 /// What is passed on is not counted again, though it is shorter, too.
-Traffic coded_by_schedules() {
+MessageCounts coded_by_schedules() {
   const CollectiveCoding& c = collective_coding;
-  Traffic t;
+  MessageCounts t;
   t.messages = c.pieces;
   t.encoded = c.encoded;
   t.bytes = c.bytes;

@@ -8,11 +8,9 @@
 namespace antiphon::mpi {
 
 /// Hands the message over as a nonblocking send if it travels otherwise than as it is.
-bool start_framed(const Outgoing& message, Parcel& parcel, MPI_Request* request, int& result);
+bool start_framed(const SendArguments& message, Parcel& parcel, MPI_Request* request, int& result);
 /// Keeps what a send needs until the program has completed it.
 void keep_until_sent(Parcel parcel, MPI_Request request);
-/// Whether a persistent send's messages may ever be framed; what its type is.
-bool worth_tracking(const Outgoing& message, TypeInfo& info);
 
 /// A message that a probe took out of the library and that this receive gets. Under messages.matching (which it may let
 /// go of for a while). False: there is none.

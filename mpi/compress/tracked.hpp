@@ -20,7 +20,7 @@ struct Tracked {
   MPI_Request inner;      ///< what to wait for in its place, if anything: of active persistent ones and those given up
   Parcel parcel;
   std::unique_ptr<Receive> receive;
-  Outgoing sends;  ///< of a persistent send; its type is a duplicate, as the program may free its own
+  SendArguments sends;  ///< of a persistent send; its type is a duplicate, as the program may free its own
   bool owns_type = false;
   TypeInfo info;  ///< of that type
 

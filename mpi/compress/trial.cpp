@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "compress/control.hpp"
 #include "compress/cost.hpp"
+#include "compress/framing.hpp"
 
 namespace antiphon::mpi {
 

@@ -13,7 +13,7 @@
 #include "entry/persistent.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
-#include "multicast/groups.hpp"
+#include "multicast/open_groups.hpp"
 #include "multicast/report.hpp"
 #include "observe/capture.hpp"
 #include "observe/summary.hpp"

@@ -7,10 +7,13 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "antiphon/error.hpp"
 #include "job/clock.hpp"
 #include "job/world.hpp"
+#include "multicast/open_groups.hpp"
 
 namespace antiphon::mpi {
 
@@ -44,12 +47,10 @@ std::uint64_t next_number(int world_rank) {
 
 }  // namespace
 
-MulticastOpening::MulticastOpening(MulticastGroup& group) : group_(group), roles_(group.roles()) {}
-
-bool MulticastOpening::coordinates() const { return group_.rank_ == roles_.members.front(); }
+bool MulticastOpening::coordinates() const { return members_.rank == roles_.members.front(); }
 
 void MulticastOpening::send(const Bytes& bytes, int member) {
-  failed_ = PMPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, member, opening_tag, group_.comm_) !=
+  failed_ = PMPI_Send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, member, opening_tag, members_.comm) !=
                 MPI_SUCCESS ||
             failed_;
 }
@@ -60,14 +61,14 @@ MulticastOpening::Bytes MulticastOpening::receive(int member) {
   // MPICH's own PMPI_Probe keeps the core: where ranks share cores, each step of an opening then takes a turn of all of
   // them.
   for (int there = 0; there == 0 && !failed_;) {
-    failed_ = PMPI_Iprobe(member, opening_tag, group_.comm_, &there, &status) != MPI_SUCCESS;
+    failed_ = PMPI_Iprobe(member, opening_tag, members_.comm, &there, &status) != MPI_SUCCESS;
     if (there == 0) sched_yield();
   }
   if (failed_) return {};
   PMPI_Get_count(&status, MPI_BYTE, &count);
   Bytes bytes(static_cast<std::size_t>(count));
   failed_ =
-      PMPI_Recv(bytes.data(), count, MPI_BYTE, member, opening_tag, group_.comm_, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+      PMPI_Recv(bytes.data(), count, MPI_BYTE, member, opening_tag, members_.comm, MPI_STATUS_IGNORE) != MPI_SUCCESS;
   return bytes;
 }
 
@@ -95,37 +96,31 @@ bool MulticastOpening::agree(const std::string& objection) {
   verdict = share(std::move(verdict));
   if (failed_) verdict = bytes_of("MPI failed while its group was opened");
   if (verdict.empty()) return true;
-  group_.reason_ = text_of(verdict);
+  result_.reason = text_of(verdict);
   return false;
 }
 
 void MulticastOpening::barrier() { agree(""); }
 
-void MulticastOpening::run() {
-  const std::string& mode = world.settings.multicast;
-  group_.refused_ = true;
-  if (mode == "off") {
-    group_.reason_ = "switched off (ANTIPHON_MULTICAST)";
-    return;
+MulticastOpening::Result MulticastOpening::run(bool heard) {
+  result_.refused = true;
+  if (world.settings.multicast == "off") {
+    result_.reason = "switched off (ANTIPHON_MULTICAST)";
+  } else if (roles_.leaders.size() < 2) {
+    result_.reason = "all ranks are on one node";
+  } else if (!make_room()) {
+    result_.refused = false;  // there may be room another time
+  } else {
+    result_.open = connect() && (heard || all_hear_all());
+    result_.refused = !result_.open;
   }
-  if (roles_.leaders.size() < 2) {
-    group_.reason_ = "all ranks are on one node";
-    return;
-  }
+  if (!result_.open) result_.transport.reset();
+  return std::move(result_);
+}
+
+bool MulticastOpening::connect() {
   std::vector<std::vector<multicast::Address>> all;
-  if (!make_room()) {
-    group_.refused_ = false;  // there may be room another time
-    return;
-  }
-  if (!gather_addresses(all) || !join(all)) return;
-  const bool heard = group_.whole_ != nullptr && group_.whole_->is_open();
-  if (!heard && !all_hear_all()) {
-    group_.transport_.reset();
-    return;
-  }
-  group_.open_ = true;
-  group_.refused_ = false;
-  multicast_table::opened(group_);
+  return gather_addresses(all) && join(all);
 }
 
 /// Network cards know few groups (paper 1, §4.1). Where a member has as many as it may, all close the one whose last
@@ -138,19 +133,19 @@ bool MulticastOpening::make_room() {
   std::array<std::uint64_t, 3> order{any ? 1U : 0U, 0, 0};
   if (coordinates()) {
     if (any) {
-      MulticastGroup* const oldest = multicast_table::oldest_within(group_.world_members());
+      OpenGroup* const oldest = multicast_table::oldest_within(members_.world_members);
       order[1] = oldest == nullptr ? 0 : oldest->number();
     }
-    order[2] = next_number(group_.world_members().front());
+    order[2] = next_number(members_.world_members.front());
   }
   const auto* const begin = reinterpret_cast<const std::byte*>(order.data());
   const Bytes told = share({begin, begin + sizeof order});
   if (failed_ || told.size() != sizeof order) return false;
   std::memcpy(order.data(), told.data(), sizeof order);
-  group_.number_ = order[2];
+  result_.number = order[2];
   if (order[0] == 0) return true;
   if (order[1] != 0) {
-    if (MulticastGroup* const oldest = multicast_table::find(order[1])) {
+    if (OpenGroup* const oldest = multicast_table::find(order[1])) {
       oldest->close();
       multicast_table::evicted();
     }
@@ -199,7 +194,7 @@ bool MulticastOpening::join(const std::vector<std::vector<multicast::Address>>& 
   std::optional<multicast::Endpoint> endpoint;
   std::string objection;
   Bytes place;
-  const int index = roles_.leads ? roles_.leader_index(group_.rank_) : -1;
+  const int index = roles_.leads ? roles_.leader_index(members_.rank) : -1;
   if (roles_.leads) {
     try {
       endpoint = multicast::Endpoint::open(multicast::choose_address(all, index));
@@ -235,20 +230,20 @@ bool MulticastOpening::join(const std::vector<std::vector<multicast::Address>>& 
       local.keeper = world.settings.multicast_keeper;
       local.faults.seed = world.settings.multicast_seed + static_cast<std::uint64_t>(index);
       local.faults.loss = world.settings.multicast_loss;
-      group_.transport_ = std::make_unique<multicast::Group>(multicast::Description::unpack(packed), index,
+      result_.transport = std::make_unique<multicast::Group>(multicast::Description::unpack(packed), index,
                                                              std::move(*endpoint), local);
     } catch (const std::exception& e) {
       objection = e.what();
     }
   }
   if (agree(objection)) return true;
-  group_.transport_.reset();
+  result_.transport.reset();
   return false;
 }
 
 std::string MulticastOpening::try_out(std::uint32_t run) {
   if (!roles_.leads) return "";
-  multicast::Group& group = *group_.transport_;
+  multicast::Group& group = *result_.transport;
   std::vector<bool> heard(roles_.leaders.size());
   heard[static_cast<std::size_t>(group.index())] = true;
   group.probe(run, trial_packets, trial_packet_bytes, trial_rate_bytes_per_s);
@@ -262,7 +257,7 @@ std::string MulticastOpening::try_out(std::uint32_t run) {
   }
   if (group.failure()) return group.failure()->text;
   const auto missing = std::find(heard.begin(), heard.end(), false) - heard.begin();
-  return "rank " + std::to_string(group_.rank_) + " hears no multicast of rank " +
+  return "rank " + std::to_string(members_.rank) + " hears no multicast of rank " +
          std::to_string(roles_.leaders[static_cast<std::size_t>(missing)]) +
          " (a switch without an IGMP querier, a network that filters it, or another interface: "
          "ANTIPHON_MULTICAST_INTERFACE)";

@@ -5,38 +5,37 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "antiphon/multicast.hpp"
-#include "multicast/groups.hpp"
+#include "multicast/roles.hpp"
 
 namespace antiphon::mpi {
-
-/// The most that is waited for members that do not answer, at opening and closing.
-inline constexpr double multicast_patience_s = 8;
-
-/// All groups that are open on this rank. Thread-safe.
-namespace multicast_table {
-int open_count();
-/// The one whose last use is longest ago, of those whose members are all among these and that may be closed. Or null.
-MulticastGroup* oldest_within(const std::vector<int>& world_members);
-MulticastGroup* find(std::uint64_t number);
-void opened(MulticastGroup& group);
-void left(MulticastGroup& group);
-void refused(const std::string& reason);
-void evicted();
-std::vector<MulticastGroup*> all();
-}  // namespace multicast_table
 
 /// One opening. The first member coordinates: every step gathers something from all members there, and tells all what
 /// came of it. So whatever goes wrong anywhere, all come to the same end.
 class MulticastOpening {
  public:
-  explicit MulticastOpening(MulticastGroup& group);
-  /// Opens the group, or sets the reason why not.
-  void run();
+  /// The ranks that open a group. What is referred to must outlive the opening.
+  struct Members {
+    MPI_Comm comm;  ///< Antiphon's own
+    int rank;
+    const MulticastRoles& roles;
+    const std::vector<int>& world_members;
+  };
+  struct Result {
+    bool open = false;
+    bool refused = false;  ///< for good
+    std::string reason;    ///< why it is not open
+    std::uint64_t number = 0;
+    std::unique_ptr<multicast::Group> transport;  ///< at leaders, where it is open
+  };
+
+  explicit MulticastOpening(const Members& members) : members_(members), roles_(members.roles) {}
+  /// Opens the group. `heard`: the members have been seen to hear each other.
+  Result run(bool heard);
   /// Returns when all members have called it.
   void barrier();
 
@@ -53,6 +52,7 @@ class MulticastOpening {
   bool agree(const std::string& objection);
 
   bool make_room();
+  bool connect();
   bool gather_addresses(std::vector<std::vector<multicast::Address>>& all);
   bool join(const std::vector<std::vector<multicast::Address>>& all);
   /// Every leader sends some packets that nobody repairs; whether all others get any.
@@ -60,8 +60,9 @@ class MulticastOpening {
   bool all_hear_all();
   [[nodiscard]] bool coordinates() const;
 
-  MulticastGroup& group_;
+  Members members_;
   const MulticastRoles& roles_;
+  Result result_;
   bool failed_ = false;  ///< MPI did
 };
 

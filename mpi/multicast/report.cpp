@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "multicast/groups.hpp"
+#include "multicast/open_groups.hpp"
 
 namespace antiphon::mpi {
 

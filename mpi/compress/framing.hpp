@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compression of messages: whether it is on, and what all ranks agree on about it.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "antiphon/codec.hpp"
+
+namespace antiphon::mpi {
+
+struct Framing {
+  bool compresses = false;      ///< compression is on: collectives' messages, at least, may be encoded
+  std::atomic<bool> on{false};  ///< point-to-point messages may be framed
+  /// Shorter messages always travel as they are; so do those whose bytes an int cannot count.
+  std::int64_t threshold_bytes = 1024;
+  bool always = false;   ///< for tests: every message, within nodes too, whether it pays or not
+  bool threads = false;  ///< MPI_THREAD_MULTIPLE, in some process
+  int most_tag = 32767;
+  /// Those that all ranks have: some codecs need a library, which a node may lack.
+  std::uint32_t codecs = codec::built_in_codecs;
+  double share_bytes_per_s = 0;  ///< of a node's link, for each of its ranks
+  MPI_Comm side;                 ///< MPI_COMM_WORLD's ranks: for the few bytes that do not fit into a message
+};
+inline Framing framing_state;
+
+/// Whether point-to-point messages may be framed in this job.
+inline bool framing() { return framing_state.on.load(std::memory_order_relaxed); }
+
+}  // namespace antiphon::mpi
