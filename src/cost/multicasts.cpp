@@ -65,10 +65,10 @@ Multicasts::Sent Multicasts::send(int rank, std::span<const std::int32_t> member
 
 Message::Way Multicasts::way_to(int member, int from, std::span<const std::int32_t> members) const {
   const int node = cluster_.node(member);
-  const auto on_node = [&](int other) { return cluster_.node(other) == node; };
-  const bool has_it_from_node =
-      on_node(from) || std::any_of(members.begin(), std::find(members.begin(), members.end(), member), on_node);
-  return has_it_from_node ? Message::Way::passed_on : Message::Way::packet;
+  const auto first =
+      std::find_if(members.begin(), members.end(), [&](int other) { return cluster_.node(other) == node; });
+  const bool is_first = first == members.end() || *first == member;
+  return cluster_.node(from) != node && is_first ? Message::Way::packet : Message::Way::passed_on;
 }
 
 void Multicasts::leave(MessageId id, double now) {
