@@ -14,7 +14,8 @@ help: ## Show this
 setup: ## Build and install into .venv (with Open MPI and MPICH from PyPI)
 	@$(PYTHON3) scripts/setup.py
 
-demo: setup ## A program on an emulated cluster, without and with Antiphon
+demo: ## A program on an emulated cluster, without and with Antiphon
+	@$(PYTHON3) scripts/setup.py --demo
 	@.venv/bin/antiphon demo $(ARGS)
 
 test: test-cpp test-python ## All tests

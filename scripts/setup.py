@@ -178,15 +178,23 @@ def python_build_tools() -> None:
         done("tools", str(tools))
 
 
-def install_antiphon(extras: str) -> None:
-    """Builds the wheel (incrementally, in build/wheel) and installs it with what it and the tests need."""
-    key = f"{extras} {digest(SOURCES)}"
-    if is_done("antiphon", key) and (VENV / "bin" / "antiphon").exists():
+def install_antiphon(extras: str, demo: bool) -> None:
+    """Builds the wheel (incrementally, in build/wheel) and installs it with what it and the tests need.
+
+    With `demo`, the wheel has no more compiled parts than `antiphon demo` runs, and nothing is installed for the tests.
+    """
+    sources = digest(SOURCES)
+    key = f"demo {sources}" if demo else f"{extras} {sources}"
+    good_enough = (key, f"{extras} {sources}")
+    if any(is_done("antiphon", known) for known in good_enough) and (VENV / "bin" / "antiphon").exists():
         return
-    say("build and install antiphon")
+    say("build and install antiphon" + (", as far as the demo needs it" if demo else ""))
     os.environ.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", str(len(os.sched_getaffinity(0))))
     options = ["--no-build-isolation", "--quiet", "-C", "build-dir=build/wheel"]
     options += ["-C", f"cmake.define.ANTIPHON_MPI_WHEELS={VENV / 'mpi'}"]
+    if demo:
+        options += ["-C", "build.targets=demo", "-C", "install.components=demo"]
+        extras = ""
     call([PYTHON, "-m", "pip", "install", *options, f"{ROOT}[{extras}]" if extras else ROOT])
     done("antiphon", key)
 
@@ -195,13 +203,14 @@ def main() -> int:
     """All steps in turn."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--extras", default="test", help="extras of pyproject.toml to install (default: test)")
+    parser.add_argument("--demo", action="store_true", help="build no more than `antiphon demo` needs")
     args = parser.parse_args()
     check_python_and_compiler()
     system_tools()
     make_venv()
     mpi_libraries()
     python_build_tools()
-    install_antiphon(args.extras)
+    install_antiphon(args.extras, args.demo)
     return 0
 
 

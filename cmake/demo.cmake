@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `make demo` builds and installs: the core, two preload objects and the programs of `antiphon demo`. The rest of the
+# package takes as long again to compile.
+set(demo_targets antiphon_core)
+foreach(abi openmpi mpich)
+  list(APPEND demo_targets antiphon-${abi} antiphon-demo-integer_sort-${abi} antiphon-demo-fft3d-${abi})
+endforeach()
+add_custom_target(demo DEPENDS ${demo_targets})
+install(TARGETS ${demo_targets} LIBRARY DESTINATION antiphon/lib COMPONENT demo EXCLUDE_FROM_ALL
+        RUNTIME DESTINATION antiphon/lib COMPONENT demo EXCLUDE_FROM_ALL)
