@@ -6,7 +6,7 @@ ARGS ?=
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup demo test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz verify-models bench docs lint format tidy clean
+.PHONY: help setup demo algorithm object test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz verify-models bench docs lint format tidy clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,6 +17,22 @@ setup: ## Build and install into .venv (with Open MPI and MPICH from PyPI)
 demo: ## A program on an emulated cluster, without and with Antiphon
 	@$(PYTHON3) scripts/setup.py --demo
 	@.venv/bin/antiphon demo $(ARGS)
+
+algorithm: ## One algorithm against the reference, without the rest of the build (ALGORITHM=bcast:chain)
+	@collective="$(firstword $(subst :, ,$(ALGORITHM)))"; name="$(word 2,$(subst :, ,$(ALGORITHM)))"; \
+	for file in src/collectives/*/$$name.cpp; do \
+	  case "$$file" in */$$collective/*|*/$$collective+*|*+$$collective/*|*+$$collective+*) [ -n "$$name" ] && exit 0;; esac; \
+	done; \
+	echo "error: no src/collectives/$$collective/$$name.cpp" >&2; \
+	echo "hint: make algorithm ALGORITHM=<collective>:<name>, as bcast:chain" >&2; exit 2
+	@cmake --preset dev >/dev/null
+	@cmake --build --preset dev -j $(JOBS) --target antiphon_algorithm_tests
+	@ANTIPHON_TEST_ONLY=$(ALGORITHM) build/dev/antiphon_algorithm_tests
+
+object: ABI ?= mpich
+object: ## One preload object, put in place of the installed one for `.venv/bin/pytest tests/mpi` (ABI=mpich)
+	@cmake --build build/wheel -j $(JOBS) --target antiphon-$(ABI)
+	@cp build/wheel/mpi/libantiphon-$(ABI).so "$$(.venv/bin/python -c 'from antiphon.mpi import launch; print(launch.lib_dir())')"
 
 test: test-cpp test-python ## All tests
 

@@ -78,9 +78,11 @@ TEST_CASE("every algorithm gives the reference's result for 1 to 17 ranks") {
       std::getenv("ANTIPHON_TEST_MAX_RANKS");  // for the sanitizers, under which the full sweep takes long
   const int most = limit == nullptr ? 17 : std::atoi(limit);
   const char* only = std::getenv("ANTIPHON_TEST_ONLY");  // e.g. "allgather" or "allgather:ring", while developing
+  bool found = false;
   for (const Algorithm* a : algorithms()) {
     const std::string full = std::string(name(a->collective)) + ":" + std::string(a->name);
     if (only != nullptr && full.rfind(only, 0) != 0) continue;
+    found = true;
     CAPTURE(full);
     for (int size = 1; size <= most; ++size) {
       for (const bool in_place : {false, true}) {
@@ -89,4 +91,5 @@ TEST_CASE("every algorithm gives the reference's result for 1 to 17 ranks") {
       }
     }
   }
+  REQUIRE_MESSAGE(found, "ANTIPHON_TEST_ONLY names no algorithm: ", only == nullptr ? "" : only);
 }
