@@ -6,7 +6,7 @@ ARGS ?=
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup demo algorithm object test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz verify-models bench docs lint format tidy clean
+.PHONY: help setup demo algorithm object clang test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz verify-models bench docs lint format tidy clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,10 @@ object: ABI ?= mpich
 object: ## One preload object, put in place of the installed one for `.venv/bin/pytest tests/mpi` (ABI=mpich)
 	@cmake --build build/wheel -j $(JOBS) --target antiphon-$(ABI)
 	@cp build/wheel/mpi/libantiphon-$(ABI).so "$$(.venv/bin/python -c 'from antiphon.mpi import launch; print(launch.lib_dir())')"
+
+clang: ## The core, compiled by Clang
+	@cmake --preset clang >/dev/null
+	@cmake --build --preset clang -j $(JOBS) --target antiphon_core
 
 test: test-cpp test-python ## All tests
 
