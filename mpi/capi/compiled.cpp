@@ -8,8 +8,8 @@
 #include "antiphon/error.hpp"
 #include "antiphon/phases.hpp"
 #include "call/describe.hpp"
+#include "entry/advice.hpp"
 #include "entry/comm_state.hpp"
-#include "entry/knowledge.hpp"
 #include "entry/persistent.hpp"
 #include "job/library.hpp"
 #include "job/world.hpp"
@@ -47,7 +47,7 @@ int make_schedule(MPI_Comm comm, antiphon_schedule* schedule, Make&& make) {
 CompiledPattern from_table(const std::vector<std::int64_t>& bytes, CommState& state) {
   if (std::any_of(bytes.begin(), bytes.end(), [](std::int64_t b) { return b < 0; }))
     throw InvalidArgument("a negative size");
-  return state.compiled(Pattern::of_counts(state.size(), bytes));
+  return state.patterns().of(Pattern::of_counts(state.size(), bytes));
 }
 
 Phases phases_of(const antiphon_part* parts, int count, int size) {
@@ -75,7 +75,7 @@ Phases phases_of(const antiphon_part* parts, int count, int size) {
 }
 
 CompiledPattern from_parts(const antiphon_part* parts, int count, CommState& state) {
-  const Fabric& fabric = state.fabric();
+  const Fabric& fabric = state.patterns().fabric();
   CompiledPattern compiled{.phases = phases_of(parts, count, state.size())};
   // Checked as if each rank had a node of its own: what several ranks of one node do to its port is the caller's
   // affair.
@@ -202,10 +202,10 @@ ANTIPHON_EXPORT int antiphon_impl_data_trans1(const void* sendbuf, const int sen
   make_problem(d, problem);
   int rc = MPI_SUCCESS;
   try {
-    Plan* const plan = state->plan(problem, windowed);
-    Workspace workspace(d, plan->problem, *state);
-    rc = workspace.prepare(plan->executor->schedule().scratch_bytes());
-    if (rc == MPI_SUCCESS) rc = plan->executor->run(workspace.binding());
+    PreparedSchedule* const prepared = state->prepared(problem, windowed);
+    Workspace workspace(d, prepared->problem, *state);
+    rc = workspace.prepare(prepared->executor->schedule().scratch_bytes());
+    if (rc == MPI_SUCCESS) rc = prepared->executor->run(workspace.binding());
     if (rc == MPI_SUCCESS) rc = workspace.finish();
   } catch (const std::exception&) {
     rc = MPI_ERR_NO_MEM;

@@ -16,10 +16,8 @@ namespace {
 
 int keyval = MPI_KEYVAL_INVALID;
 /// Schedules kept with a communicator, and sizes decided for one collective of it: enough for a program's inner loop.
-constexpr std::size_t most_plans = 64;
+constexpr std::size_t most_prepared = 64;
 constexpr std::size_t most_decisions = 256;
-/// Scheduled patterns kept with a communicator: a program's step has a few.
-constexpr std::size_t most_compiled = 8;
 
 int delete_state(MPI_Comm, int, void* value, void*) {
   delete static_cast<CommState*>(value);
@@ -89,7 +87,7 @@ CommState::CommState(MPI_Comm comm) : comm_(comm), overrides_(world.overrides) {
 
 CommState::~CommState() {
   if (groups_) groups_->close();
-  knowledge_.reset();
+  history_.reset();
   if (own_ != MPI_COMM_NULL) PMPI_Comm_free(&own_);
 }
 
@@ -173,7 +171,7 @@ const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::
     fresh->choice = choose(collective, question);
   }
   if (collective == Collective::alltoallv && override_of(collective).mode == Override::Mode::automatic &&
-      knowledge().planned()) {
+      history().planned()) {
     if (fresh->choice.algorithm != credit_choice().algorithm) fresh->choice = credit_choice();
     fresh->choice.reason = "the plan has patterns for so many ranks";
   }
@@ -223,30 +221,30 @@ Problem& CommState::blank_problem(Collective collective) {
   return p;
 }
 
-Plan* CommState::plan(const Problem& problem, const Choice& choice) {
-  for (const auto& p : plans_) {
+PreparedSchedule* CommState::prepared(const Problem& problem, const Choice& choice) {
+  for (const auto& p : prepared_) {
     if (p->algorithm == choice.algorithm && p->problem.parameters == choice.parameters &&
         same_problem(p->problem, problem)) {
       p->last_used = ++clock_;
       return p.get();
     }
   }
-  auto fresh = std::make_unique<Plan>();
+  auto fresh = std::make_unique<PreparedSchedule>();
   fresh->problem = problem;
   fresh->problem.parameters = choice.parameters;
   fresh->algorithm = choice.algorithm;
   if (!supports(*choice.algorithm, fresh->problem)) return nullptr;
-  if (plans_.size() >= most_plans) {
-    const auto oldest = std::min_element(plans_.begin(), plans_.end(),
+  if (prepared_.size() >= most_prepared) {
+    const auto oldest = std::min_element(prepared_.begin(), prepared_.end(),
                                          [](const auto& a, const auto& b) { return a->last_used < b->last_used; });
-    plans_.erase(oldest);
+    prepared_.erase(oldest);
   }
   fresh->executor =
       std::make_unique<Executor>(build_schedule(*choice.algorithm, fresh->problem), own_comm(), world.yields);
   if (choice.algorithm->multicasts) use_groups(*fresh);
   fresh->last_used = ++clock_;
-  plans_.push_back(std::move(fresh));
-  return plans_.back().get();
+  prepared_.push_back(std::move(fresh));
+  return prepared_.back().get();
 }
 
 MulticastGroups& CommState::groups() {
@@ -260,13 +258,13 @@ bool CommState::may_multicast(const Choice& choice) {
   return nodes_ > 1 && groups().work();
 }
 
-void CommState::use_groups(Plan& plan) {
+void CommState::use_groups(PreparedSchedule& prepared) {
   std::int64_t senders = 1;
-  for (const ParameterValue& p : plan.problem.parameters) {
+  for (const ParameterValue& p : prepared.problem.parameters) {
     if (p.name == "senders") senders = p.value;
-    if (p.name == "members") plan.groups_for_one_call = p.value == 2;
+    if (p.name == "members") prepared.groups_for_one_call = p.value == 2;
   }
-  plan.executor->use_groups(groups(), static_cast<int>(std::min<std::int64_t>(senders, size_)));
+  prepared.executor->use_groups(groups(), static_cast<int>(std::min<std::int64_t>(senders, size_)));
 }
 
 int CommState::share_counts(Problem& problem, const Choice& choice) {
@@ -278,32 +276,18 @@ int CommState::share_counts(Problem& problem, const Choice& choice) {
     Problem all{Collective::bcast, rank_, size_, problem.root, static_cast<std::int64_t>(sizeof *sizes) * size_};
     Binding binding;
     binding.base[static_cast<std::size_t>(Space::output)] = reinterpret_cast<std::byte*>(sizes);
-    return plan(all, bcast)->executor->run(binding);
+    return prepared(all, bcast)->executor->run(binding);
   });
 }
 
-const Fabric& CommState::fabric() {
-  if (!fabric_) fabric_ = fabric_of(node_of_rank_);
-  return *fabric_;
+CompiledPatterns& CommState::patterns() {
+  if (!patterns_) patterns_.emplace(node_of_rank_);
+  return *patterns_;
 }
 
-const CompiledPattern& CommState::compiled(const Pattern& pattern) {
-  const auto found =
-      std::find_if(compiled_.begin(), compiled_.end(), [&](const auto& one) { return one.first == pattern; });
-  if (found == compiled_.end()) {
-    compiled_.emplace_front(pattern, compile_pattern(pattern, fabric()));
-    if (compiled_.size() > most_compiled) compiled_.pop_back();
-  } else if (found != compiled_.begin()) {
-    auto one = std::move(*found);
-    compiled_.erase(found);
-    compiled_.push_front(std::move(one));
-  }
-  return compiled_.front().second;
-}
-
-PatternKnowledge& CommState::knowledge() {
-  if (!knowledge_) knowledge_ = std::make_unique<PatternKnowledge>(*this);
-  return *knowledge_;
+PatternHistory& CommState::history() {
+  if (!history_) history_ = std::make_unique<PatternHistory>(rank_, size_, patterns(), [this] { return own_comm(); });
+  return *history_;
 }
 
 const Call* CommState::as_exchange(const Call& call) {

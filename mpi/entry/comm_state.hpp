@@ -6,16 +6,16 @@
 
 #include <array>
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "call/neighbours.hpp"
 #include "compress/trial.hpp"
-#include "entry/knowledge.hpp"
+#include "entry/compiled_patterns.hpp"
+#include "entry/pattern_history.hpp"
+#include "entry/prepared_schedule.hpp"
 #include "entry/workspace.hpp"
 #include "job/world.hpp"
 #include "multicast/groups.hpp"
@@ -23,18 +23,6 @@
 #include "run/executor.hpp"
 
 namespace antiphon::mpi {
-
-/// A schedule with the problem that it solves.
-struct Plan {
-  Problem problem;
-  const Algorithm* algorithm = nullptr;
-  std::unique_ptr<Executor> executor;
-  std::uint64_t last_used = 0;
-  /// The group that this plan's multicasts use was made for one call (scatterv:multicast with members=2).
-  bool groups_for_one_call = false;
-  /// For antiphon_chosen() and the summary, where multicasts had to be sent as messages to each receiver: why.
-  std::string without_groups;
-};
 
 /// Alltoallv under the credit protocol, with what the profile says of credit, or the defaults.
 const Choice& credit_choice();
@@ -81,9 +69,9 @@ class CommState : public Staging {
   /// Room to describe a call in, kept so that describing the next one allocates nothing. Reset, with the communicator's
   /// part set.
   Problem& blank_problem(Collective collective);
-  /// The plan for this problem (its parameters come from the choice), made if it is not there. Null, on every rank
+  /// The schedule for this problem (its parameters come from the choice), made if it is not there. Null, on every rank
   /// alike, where the algorithm cannot solve it.
-  Plan* plan(const Problem& problem, const Choice& choice);
+  PreparedSchedule* prepared(const Problem& problem, const Choice& choice);
   /// Where the choice is the credit protocol (which is no schedule): what runs it. Else null. `in_step`: the choice is
   /// rotated phases, which the protocol does by keeping in step.
   Exchange* exchange(const Choice& choice, bool in_step);
@@ -96,15 +84,14 @@ class CommState : public Staging {
   bool may_multicast(const Choice& choice);
   /// scatterv, gatherv: the root tells all ranks the sizes of all blocks; by multicast, if that is how the data go.
   int share_counts(Problem& problem, const Choice& choice);
-  /// A pattern of this communicator's ranks with its schedule: one of the last few, or made now.
-  const CompiledPattern& compiled(const Pattern& pattern);
-  [[nodiscard]] const Fabric& fabric();
+  /// Patterns of this communicator's ranks, with their schedules.
+  CompiledPatterns& patterns();
   /// What is known of the pattern of this communicator's Alltoallv.
-  PatternKnowledge& knowledge();
+  PatternHistory& history();
 
   /// Whether nobody has said what to use for Alltoallv, and so those that are known to be short are the library's.
   [[nodiscard]] bool leaves_short_exchanges() const {
-    return knowledge_ && override_of(Collective::alltoallv).mode == Override::Mode::automatic;
+    return history_ && override_of(Collective::alltoallv).mode == Override::Mode::automatic;
   }
 
   /// A neighbour collective as an alltoallw of all ranks; any other call as it is. Null, on every rank alike, where
@@ -137,7 +124,7 @@ class CommState : public Staging {
   [[nodiscard]] bool belongs_to_world();
   const Choice& use(Decision& decision, Collective collective);
   Choice choose(Collective collective, const Question& question) const;
-  void use_groups(Plan& plan);
+  void use_groups(PreparedSchedule& prepared);
   std::unique_ptr<Exchange> make_exchange(const CreditLimits& limits, int first_tag);
 
   MPI_Comm comm_;
@@ -152,11 +139,10 @@ class CommState : public Staging {
   std::array<std::vector<std::unique_ptr<Decision>>, collective_count> decisions_;
   std::array<const std::string*, collective_count> used_{};
   Problem problem_;
-  std::vector<std::unique_ptr<Plan>> plans_;
+  std::vector<std::unique_ptr<PreparedSchedule>> prepared_;
   std::unique_ptr<Exchange> exchange_;
-  std::unique_ptr<PatternKnowledge> knowledge_;
-  std::optional<Fabric> fabric_;
-  std::deque<std::pair<Pattern, CompiledPattern>> compiled_;  ///< the last one first
+  std::optional<CompiledPatterns> patterns_;
+  std::unique_ptr<PatternHistory> history_;
   std::unique_ptr<MulticastGroups> groups_;
   std::vector<int> node_of_rank_;
   std::unique_ptr<Neighbours> neighbours_;

@@ -31,15 +31,15 @@ const std::string library_text = "library";
 /// is to do this call.
 std::optional<int> run_exchange(const Description& d, const Problem& problem, Exchange& exchange, bool in_step,
                                 CommState& state) {
-  PatternKnowledge& knowledge = state.knowledge();
-  knowledge.before_call(problem);
-  if (in_step && knowledge.leaves_to_library() && state.leaves_short_exchanges()) return std::nullopt;
-  const Way way = knowledge.way(problem, in_step);
-  if (knowledge.used() != nullptr) state.note(d.collective, *knowledge.used());
+  PatternHistory& history = state.history();
+  history.before_call(problem);
+  if (in_step && history.leaves_to_library() && state.leaves_short_exchanges()) return std::nullopt;
+  const Way way = history.way(problem, in_step);
+  if (history.used() != nullptr) state.note(d.collective, *history.used());
   Workspace workspace(d, problem, state);
   if (const int rc = workspace.prepare(0); rc != MPI_SUCCESS) return rc;
   const int rc = exchange.run(problem, workspace.input(), workspace.output(), way);
-  knowledge.after_call(exchange.stalled());
+  history.after_call(exchange.stalled());
   return rc == MPI_SUCCESS ? workspace.finish() : rc;
 }
 
@@ -52,15 +52,15 @@ bool rotates(const Choice& choice, const CommState& state) {
 
 /// Dynamic groups (paper 1, §4.1) are gone with the call that they were made for; groups that could not be had are told
 /// of.
-void after_multicasts(Plan& plan, const Choice& choice, CommState& state) {
-  if (plan.groups_for_one_call) {
-    for (const auto& members : plan.executor->schedule().groups()) state.groups().close(members);
+void after_multicasts(PreparedSchedule& prepared, const Choice& choice, CommState& state) {
+  if (prepared.groups_for_one_call) {
+    for (const auto& members : prepared.executor->schedule().groups()) state.groups().close(members);
     return;
   }
-  const std::string* const why = plan.executor->why_no_groups();
+  const std::string* const why = prepared.executor->why_no_groups();
   if (why == nullptr) return;
-  if (plan.without_groups.empty()) plan.without_groups = choice.to_string() + " without multicast: " + *why;
-  state.note(choice.algorithm->collective, plan.without_groups);
+  if (prepared.without_groups.empty()) prepared.without_groups = choice.to_string() + " without multicast: " + *why;
+  state.note(choice.algorithm->collective, prepared.without_groups);
 }
 
 /// Runs what was chosen. Returns an MPI error code; nothing: the algorithm cannot solve this after all, or should not,
@@ -74,13 +74,13 @@ std::optional<int> run(const Description& d, const Choice& choice, CommState& st
   int rc = MPI_SUCCESS;
   if (choice.algorithm->knowledge == Knowledge::all_counts) rc = state.share_counts(problem, choice);
   if (rc != MPI_SUCCESS) return rc;
-  Plan* plan = state.plan(problem, choice);
-  if (plan == nullptr) return std::nullopt;
-  Workspace workspace(d, plan->problem, state);
-  rc = workspace.prepare(plan->executor->schedule().scratch_bytes());
-  if (rc == MPI_SUCCESS) rc = plan->executor->run(workspace.binding());
+  PreparedSchedule* const prepared = state.prepared(problem, choice);
+  if (prepared == nullptr) return std::nullopt;
+  Workspace workspace(d, prepared->problem, state);
+  rc = workspace.prepare(prepared->executor->schedule().scratch_bytes());
+  if (rc == MPI_SUCCESS) rc = prepared->executor->run(workspace.binding());
   if (rc != MPI_SUCCESS) return rc;
-  if (choice.algorithm->multicasts) after_multicasts(*plan, choice, state);
+  if (choice.algorithm->multicasts) after_multicasts(*prepared, choice, state);
   return workspace.finish();
 }
 
@@ -114,7 +114,7 @@ std::optional<std::int64_t> short_exchange_bytes(const Call& call, CommState& st
   for (int i = 0; i < state.size(); ++i) elements += call.sendcounts[i];
   int bytes = 0;
   if (PMPI_Type_size(call.sendtype, &bytes) != MPI_SUCCESS) return std::nullopt;
-  if (!state.knowledge().pass(elements * bytes)) return std::nullopt;
+  if (!state.history().pass(elements * bytes)) return std::nullopt;
   return elements * bytes;
 }
 

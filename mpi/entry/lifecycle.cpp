@@ -9,7 +9,7 @@
 #include "compress/control.hpp"
 #include "compress/report.hpp"
 #include "entry/comm_state.hpp"
-#include "entry/knowledge.hpp"
+#include "entry/pattern_history.hpp"
 #include "entry/persistent.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"

@@ -14,7 +14,6 @@
 #include "call/describe.hpp"
 #include "call/owned.hpp"
 #include "entry/comm_state.hpp"
-#include "entry/knowledge.hpp"
 #include "entry/share_counts.hpp"
 #include "entry/waits.hpp"
 #include "entry/workspace.hpp"
@@ -114,12 +113,12 @@ bool plan(Operation& op, CommState& state, bool always) {
   Pattern pattern;
   if (compiles) {
     pattern = gather_pattern(op.problem, state.own_comm());
-    if (automatic && is_short(pattern, state.fabric())) return false;
+    if (automatic && is_short(pattern, state.patterns().fabric())) return false;
   }
   int tag_base = 0;
   if (!take_tags(state, tag_base)) return false;
   if (compiles) {
-    op.advice = std::make_unique<Advice>(state.compiled(pattern), state.rank());
+    op.advice = std::make_unique<Advice>(state.patterns().of(pattern), state.rank());
     op.exchange = state.make_exchange(tag_base);
     return true;
   }

@@ -9,47 +9,25 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "antiphon/credit.hpp"
 #include "antiphon/phases.hpp"
 #include "antiphon/problem.hpp"
-#include "run/exchange.hpp"
+#include "entry/advice.hpp"
+#include "entry/compiled_patterns.hpp"
 
 namespace antiphon::mpi {
 
-/// One rank's part of a scheduled pattern: what it sends and receives, and its way through the phases.
-struct Advice {
-  std::vector<std::int64_t> send_bytes, recv_bytes;  ///< by rank; nothing to oneself
-  std::vector<ExchangeStep> steps;
-  bool in_step = false;
-  double patience_s = 0;  ///< in step
-
-  Advice(const CompiledPattern& compiled, int rank);
-  [[nodiscard]] Way way() const { return {steps, in_step, patience_s}; }
-  /// Whether these are this call's counts.
-  [[nodiscard]] bool fits(const Problem& p) const;
-};
-
-/// Whether the library does such a pattern as well: so little goes into and out of every node that order is worth
-/// nothing, and what a call costs the processor decides.
-bool is_short(const Pattern& pattern, const Fabric& fabric);
-
-/// What is known of the machine, for schedulers.
-Fabric fabric_of(const std::vector<int>& node_of_rank);
-
-class CommState;
-
-class PatternKnowledge {
+class PatternHistory {
  public:
-  /// Of the communicator of this state, which has it.
-  explicit PatternKnowledge(CommState& state);
-  ~PatternKnowledge();
-  PatternKnowledge(const PatternKnowledge&) = delete;
-  PatternKnowledge& operator=(const PatternKnowledge&) = delete;
+  /// `own_comm` gives Antiphon's own communicator, which is made at its first use. `patterns` must outlive the history.
+  PatternHistory(int rank, int size, CompiledPatterns& patterns, std::function<MPI_Comm()> own_comm);
+  ~PatternHistory();
+  PatternHistory(const PatternHistory&) = delete;
+  PatternHistory& operator=(const PatternHistory&) = delete;
 
   /// Whether a plan file has patterns for so many ranks: the same on every rank.
   [[nodiscard]] bool planned() const { return planned_ > 0; }
@@ -83,8 +61,9 @@ class PatternKnowledge {
   [[nodiscard]] bool was_gathered(const Problem& p) const;
   bool counts_are_new(const Problem& p);
 
-  CommState& state_;
   int rank_, size_;
+  CompiledPatterns& patterns_;
+  std::function<MPI_Comm()> own_comm_;
   friend void finish_gatherings();
 
   std::uint64_t calls_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "entry/knowledge.hpp"
+#include "entry/pattern_history.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "antiphon/ethernet.hpp"
-#include "entry/comm_state.hpp"
 #include "entry/waits.hpp"
 #include "job/progress.hpp"
 #include "job/world.hpp"
@@ -39,10 +37,7 @@ constexpr int few_ranks = 32;
 
 /// Those of which a gathering is under way.
 std::mutex unfinished_mutex;
-std::vector<PatternKnowledge*> unfinished;
-
-/// What goes into and out of every node of a short pattern, at most.
-constexpr std::int64_t short_bytes = 8192;
+std::vector<PatternHistory*> unfinished;
 
 /// After how many calls of this pattern all ranks gather again: the longer a call takes, the sooner. `useful`: what was
 /// gathered decides something; else it is only to be seen whether patterns have become others. The same on every rank.
@@ -69,100 +64,17 @@ bool is_uneven(const Pattern& pattern, const Fabric& fabric) {
   return together > uneven * static_cast<double>(lower_bound(pattern, fabric).node_bytes);
 }
 
-/// Whether phases are as even as ranks need who keep in step: together hardly longer than the busiest rank sends or
-/// receives, and the others about as busy. In uneven ones they wait for each other (measured: 1.5 to 1.75 times the
-/// limit, where ranks that are free, in the same order, take 1.07 to 1.12), and in step with others a rank that has far
-/// more to send than they have is held up by them (1.06, free 1.02).
-bool are_even(const Phases& phases) {
-  constexpr double most = 1.2;
-  constexpr double least_busy = 0.6;  ///< of the busiest rank's bytes, in the mean
-  std::vector<std::int64_t> out(static_cast<std::size_t>(phases.size));
-  std::vector<std::int64_t> in(out.size());
-  std::int64_t together = 0;
-  for (const PhaseOfParts& phase : phases.phases) {
-    std::int64_t longest = 0;
-    for (const Part& part : phase.parts) {
-      out[static_cast<std::size_t>(part.from)] += part.bytes;
-      in[static_cast<std::size_t>(part.to)] += part.bytes;
-      longest = std::max(longest, part.bytes);
-    }
-    together += longest;
-  }
-  std::int64_t busiest = 0;
-  std::int64_t all = 0;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const std::int64_t busy = std::max(out[i], in[i]);
-    busiest = std::max(busiest, busy);
-    all += busy;
-  }
-  return static_cast<double>(together) <= most * static_cast<double>(busiest) &&
-         static_cast<double>(all) >= least_busy * static_cast<double>(busiest) * static_cast<double>(phases.size);
-}
-
 }  // namespace
 
-Advice::Advice(const CompiledPattern& compiled, int rank)
-    : send_bytes(static_cast<std::size_t>(compiled.phases.size)), recv_bytes(send_bytes.size()),
-      in_step(compiled.synchronisation != Synchronisation::none &&
-              compiled.synchronisation != Synchronisation::grants && are_even(compiled.phases)) {
-  for (const PhaseOfParts& phase : compiled.phases.phases) {
-    ExchangeStep step;
-    const auto take = [&](int& peer, std::int64_t& bytes, const Part& part, int other) {
-      if (bytes > 0) steps.push_back(std::exchange(step, {}));  // several that go together
-      peer = other;
-      bytes = part.bytes;
-    };
-    for (const Part& part : phase.parts) {
-      if (part.from == rank) {
-        send_bytes[static_cast<std::size_t>(part.to)] += part.bytes;
-        take(step.to, step.send_bytes, part, part.to);
-      }
-      if (part.to == rank) {
-        recv_bytes[static_cast<std::size_t>(part.from)] += part.bytes;
-        take(step.from, step.receive_bytes, part, part.from);
-      }
-    }
-    if (step != ExchangeStep{}) steps.push_back(step);
-  }
-  // Where a rank's counts are others after all, the ranks that keep to the schedule bear that for half a call.
-  patience_s = 0.5e-9 * static_cast<double>(compiled.expected_ns);
-}
-
-bool Advice::fits(const Problem& p) const {
-  const auto own = static_cast<std::size_t>(p.rank);
-  for (std::size_t i = 0; i < send_bytes.size(); ++i) {
-    if (i != own && (send_bytes[i] != p.send_bytes[i] || recv_bytes[i] != p.recv_bytes[i])) return false;
-  }
-  return true;
-}
-
-bool is_short(const Pattern& pattern, const Fabric& fabric) {
-  return lower_bound(pattern, fabric).node_bytes <= short_bytes;
-}
-
-Fabric fabric_of(const std::vector<int>& node_of_rank) {
-  Fabric fabric;
-  constexpr double payload_bytes_per_bit = ethernet::payload_share / 8;
-  if (world.settings.link_bits_per_s > 0)
-    fabric.link_bytes_per_s = payload_bytes_per_bit * static_cast<double>(world.settings.link_bits_per_s);
-  if (world.settings.credit_bytes > 0) fabric.port_buffer_bytes = world.settings.credit_bytes / 2;
-  std::vector<int> nodes;
-  for (const int lowest : node_of_rank) {
-    const auto found = std::find(nodes.begin(), nodes.end(), lowest);
-    fabric.node_of_rank.push_back(static_cast<int>(found - nodes.begin()));
-    if (found == nodes.end()) nodes.push_back(lowest);
-  }
-  return fabric;
-}
-
-PatternKnowledge::PatternKnowledge(CommState& state) : state_(state), rank_(state.rank()), size_(state.size()) {
+PatternHistory::PatternHistory(int rank, int size, CompiledPatterns& patterns, std::function<MPI_Comm()> own_comm)
+    : rank_(rank), size_(size), patterns_(patterns), own_comm_(std::move(own_comm)) {
   for (const CompiledPattern& pattern : world.plan.patterns) {
     if (pattern.phases.size == size_) known_.push_back(std::make_unique<Advice>(pattern, rank_));
   }
   planned_ = known_.size();
 }
 
-const Advice* PatternKnowledge::find(const Problem& p) {
+const Advice* PatternHistory::find(const Problem& p) {
   if (last_ < known_.size() && known_[last_]->fits(p)) return known_[last_].get();
   for (std::size_t i = 0; i < known_.size(); ++i) {
     if (!known_[i]->fits(p)) continue;
@@ -172,7 +84,7 @@ const Advice* PatternKnowledge::find(const Problem& p) {
   return nullptr;
 }
 
-void PatternKnowledge::before_call(const Problem& p) {
+void PatternHistory::before_call(const Problem& p) {
   ++calls_;
   used_ = nullptr;
   const std::int64_t kept = p.send_bytes[static_cast<std::size_t>(rank_)];
@@ -185,10 +97,10 @@ void PatternKnowledge::before_call(const Problem& p) {
   if ((calls_ == 1 || is_long_) && finish_gathering()) take_in();
 }
 
-Way PatternKnowledge::way(const Problem& p, bool in_step) {
+Way PatternHistory::way(const Problem& p, bool in_step) {
   // Only where counts do come again: scheduling takes about a millisecond, and longer for many ranks.
   if (known_.size() == planned_ && (at_once_ || calls_ > gathered_before_) && is_long_ && was_gathered(p)) {
-    known_.push_back(std::make_unique<Advice>(state_.compiled(gathered_), rank_));
+    known_.push_back(std::make_unique<Advice>(patterns_.of(gathered_), rank_));
   }
   const Advice* const advice = known_.empty() ? nullptr : find(p);
   if (planned()) world.count_planned(advice != nullptr);
@@ -198,11 +110,12 @@ Way PatternKnowledge::way(const Problem& p, bool in_step) {
   }
   if (counts_are_new(p)) stalled_ = false;
   const bool steps = in_step && !stalled_;
-  used_ = planned() ? &not_as_planned : steps ? &by_steps : in_step ? &by_credit : nullptr;
+  if (planned()) used_ = &not_as_planned;
+  else if (in_step) used_ = steps ? &by_steps : &by_credit;
   return {{}, steps};
 }
 
-bool PatternKnowledge::was_gathered(const Problem& p) const {
+bool PatternHistory::was_gathered(const Problem& p) const {
   const auto ranks = static_cast<std::size_t>(size_);
   const auto own = static_cast<std::size_t>(rank_);
   for (std::size_t i = 0; i < ranks; ++i) {
@@ -213,18 +126,18 @@ bool PatternKnowledge::was_gathered(const Problem& p) const {
 }
 
 /// Remembers them.
-bool PatternKnowledge::counts_are_new(const Problem& p) {
+bool PatternHistory::counts_are_new(const Problem& p) {
   if (sent_ == p.send_bytes && received_ == p.recv_bytes) return false;
   sent_ = p.send_bytes;
   received_ = p.recv_bytes;
   return true;
 }
 
-PatternKnowledge::~PatternKnowledge() { finish_gathering(); }
+PatternHistory::~PatternHistory() { finish_gathering(); }
 
 void finish_gatherings() {
   while (true) {
-    PatternKnowledge* one = nullptr;
+    PatternHistory* one = nullptr;
     {
       const std::lock_guard lock(unfinished_mutex);
       if (!unfinished.empty()) one = unfinished.back();
@@ -234,22 +147,22 @@ void finish_gatherings() {
   }
 }
 
-void PatternKnowledge::begin_gathering(const Problem& p) {
+void PatternHistory::begin_gathering(const Problem& p) {
   const auto ranks = static_cast<std::size_t>(size_);
   coming_.resize(ranks * ranks);
   // In the place of what a rank keeps, which is of no interest, it tells how much it has sent at most.
   const auto row = coming_.begin() + static_cast<std::ptrdiff_t>(ranks) * rank_;
   std::copy(p.send_bytes.begin(), p.send_bytes.end(), row);
   row[rank_] = std::exchange(most_sent_bytes_, 0);
-  const int rc = PMPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, coming_.data(), size_, MPI_INT64_T,
-                                 state_.own_comm(), &gathering_);
+  const int rc =
+      PMPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, coming_.data(), size_, MPI_INT64_T, own_comm_(), &gathering_);
   if (rc != MPI_SUCCESS) return;
   const std::lock_guard lock(unfinished_mutex);
   unfinished.push_back(this);
 }
 
 /// Whether there was one, which is in table_ now.
-bool PatternKnowledge::finish_gathering() {
+bool PatternHistory::finish_gathering() {
   if (gathering_ == MPI_REQUEST_NULL) return false;
   // Persistent operations, for which others may wait, go on meanwhile.
   const int rc = operations_under_way() ? wait_for(gathering_) : PMPI_Wait(&gathering_, MPI_STATUS_IGNORE);
@@ -262,14 +175,14 @@ bool PatternKnowledge::finish_gathering() {
   return rc == MPI_SUCCESS;
 }
 
-void PatternKnowledge::take_in() {
+void PatternHistory::take_in() {
   const auto ranks = static_cast<std::size_t>(size_);
-  const Fabric& fabric = state_.fabric();
+  const Fabric& fabric = patterns_.fabric();
   Pattern pattern = Pattern::of_counts(size_, table_);
   const bool changed = pattern != gathered_;
   const std::uint64_t gathered_for = next_gathering_;
   is_short_ = is_short(pattern, fabric);
-  for (std::size_t i = 0; i < ranks; ++i) is_short_ = is_short_ && table_[i * ranks + i] <= short_bytes;
+  for (std::size_t i = 0; i < ranks; ++i) is_short_ = is_short_ && table_[i * ranks + i] <= short_pattern_bytes;
   is_long_ = pattern.total_bytes() >= least_bytes;
   at_once_ = is_long_ && size_ <= few_ranks && is_uneven(pattern, fabric);
   // One that is worth it is gathered for each call as long as it is another one each time.

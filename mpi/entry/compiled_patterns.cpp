@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "entry/compiled_patterns.hpp"
+
+#include <algorithm>
+
+#include "antiphon/ethernet.hpp"
+#include "job/world.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+/// Scheduled patterns kept with a communicator: a program's step has a few.
+constexpr std::size_t most_recent = 8;
+
+/// Nodes are numbered from 0 here, in the order of ranks.
+Fabric fabric_of(const std::vector<int>& node_of_rank) {
+  Fabric fabric;
+  constexpr double payload_bytes_per_bit = ethernet::payload_share / 8;
+  if (world.settings.link_bits_per_s > 0)
+    fabric.link_bytes_per_s = payload_bytes_per_bit * static_cast<double>(world.settings.link_bits_per_s);
+  if (world.settings.credit_bytes > 0) fabric.port_buffer_bytes = world.settings.credit_bytes / 2;
+  std::vector<int> nodes;
+  for (const int lowest : node_of_rank) {
+    const auto found = std::find(nodes.begin(), nodes.end(), lowest);
+    fabric.node_of_rank.push_back(static_cast<int>(found - nodes.begin()));
+    if (found == nodes.end()) nodes.push_back(lowest);
+  }
+  return fabric;
+}
+
+}  // namespace
+
+bool is_short(const Pattern& pattern, const Fabric& fabric) {
+  return lower_bound(pattern, fabric).node_bytes <= short_pattern_bytes;
+}
+
+CompiledPatterns::CompiledPatterns(const std::vector<int>& node_of_rank) : fabric_(fabric_of(node_of_rank)) {}
+
+const CompiledPattern& CompiledPatterns::of(const Pattern& pattern) {
+  const auto found =
+      std::find_if(recent_.begin(), recent_.end(), [&](const auto& one) { return one.first == pattern; });
+  if (found == recent_.end()) {
+    recent_.emplace_front(pattern, compile_pattern(pattern, fabric_));
+    if (recent_.size() > most_recent) recent_.pop_back();
+  } else if (found != recent_.begin()) {
+    auto one = std::move(*found);
+    recent_.erase(found);
+    recent_.push_front(std::move(one));
+  }
+  return recent_.front().second;
+}
+
+}  // namespace antiphon::mpi
