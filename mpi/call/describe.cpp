@@ -74,49 +74,59 @@ bool describe_reduction(Description& d) {
   return d.own_bytes > 0 && !refused_as_alias(d);
 }
 
-/// Sides of the collectives that move data, by who sends and who receives.
-bool describe_movement(Description& d) {
-  const Call& call = *d.call;
-  const bool root = d.rank == call.root;
-  const auto all = static_cast<std::int64_t>(d.size);
-  bool ok = true;
-  switch (d.collective) {
-    case Collective::bcast: ok = set_side(d.output, call.recvbuf, call.sendtype, call.sendcount, {}, {}, 1); break;
-    case Collective::scatter:
-    case Collective::scatterv:
-      d.in_place = root && call.recvbuf == MPI_IN_PLACE;
-      if (root)
-        ok = set_side(d.input, call.sendbuf, call.sendtype, call.sendcount, call.sendcounts, call.senddispls, all);
-      if (ok && !d.in_place) ok = set_side(d.output, call.recvbuf, call.recvtype, call.recvcount, {}, {}, 1);
-      break;
-    case Collective::gather:
-    case Collective::gatherv:
-      d.in_place = root && call.sendbuf == MPI_IN_PLACE;
-      if (!d.in_place) ok = set_side(d.input, call.sendbuf, call.sendtype, call.sendcount, {}, {}, 1);
-      if (ok && root)
-        ok = set_side(d.output, call.recvbuf, call.recvtype, call.recvcount, call.recvcounts, call.recvdispls, all);
-      break;
-    case Collective::alltoallv:
-      d.in_place = call.sendbuf == MPI_IN_PLACE;
-      if (call.form != Form::plain) {
-        ok = set_typed_side(d.output, call.recvbuf, call.recvtypes, call.recvcounts, call.recvdispls, all) &&
-             (d.in_place ||
-              set_typed_side(d.input, call.sendbuf, call.sendtypes, call.sendcounts, call.senddispls, all));
-        break;
-      }
-      [[fallthrough]];
-    default: {
-      const bool to_all = d.collective == Collective::allgather || d.collective == Collective::allgatherv;
-      d.in_place = call.sendbuf == MPI_IN_PLACE;
-      ok = set_side(d.output, call.recvbuf, call.recvtype, call.recvcount, call.recvcounts, call.recvdispls, all);
-      if (ok && !d.in_place) {
-        ok = set_side(d.input, call.sendbuf, call.sendtype, call.sendcount, call.sendcounts, call.senddispls,
-                      to_all ? 1 : all);
-      }
-    }
+/// The side that `call` sends from, or receives to; `blocks` of it.
+bool set_sent(Description& d, std::int64_t blocks) {
+  const Call& c = *d.call;
+  return set_side(d.input, c.sendbuf, c.sendtype, c.sendcount, c.sendcounts, c.senddispls, blocks);
+}
+bool set_received(Description& d, std::int64_t blocks) {
+  const Call& c = *d.call;
+  return set_side(d.output, c.recvbuf, c.recvtype, c.recvcount, c.recvcounts, c.recvdispls, blocks);
+}
+
+/// One block of each rank at the root, one here: scatter's input and output.
+bool set_scattered(Description& d) {
+  const bool root = d.rank == d.call->root;
+  d.in_place = root && d.call->recvbuf == MPI_IN_PLACE;
+  if (root && !set_sent(d, d.size)) return false;
+  if (d.in_place) return true;
+  return set_side(d.output, d.call->recvbuf, d.call->recvtype, d.call->recvcount, {}, {}, 1);
+}
+
+/// One block here, one of each rank at the root: gather's input and output.
+bool set_gathered(Description& d) {
+  const bool root = d.rank == d.call->root;
+  d.in_place = root && d.call->sendbuf == MPI_IN_PLACE;
+  if (!d.in_place && !set_side(d.input, d.call->sendbuf, d.call->sendtype, d.call->sendcount, {}, {}, 1)) return false;
+  return !root || set_received(d, d.size);
+}
+
+/// Blocks of all ranks on all ranks.
+bool set_exchanged(Description& d) {
+  const Call& c = *d.call;
+  const bool to_all = d.collective == Collective::allgather || d.collective == Collective::allgatherv;
+  d.in_place = c.sendbuf == MPI_IN_PLACE;
+  if (d.collective == Collective::alltoallv && c.form != Form::plain) {
+    if (!set_typed_side(d.output, c.recvbuf, c.recvtypes, c.recvcounts, c.recvdispls, d.size)) return false;
+    return d.in_place || set_typed_side(d.input, c.sendbuf, c.sendtypes, c.sendcounts, c.senddispls, d.size);
   }
-  if (!ok) return false;
-  if (refused_as_alias(d)) return false;
+  return set_received(d, d.size) && (d.in_place || set_sent(d, to_all ? 1 : d.size));
+}
+
+bool set_sides(Description& d) {
+  switch (d.collective) {
+    case Collective::bcast: return set_side(d.output, d.call->recvbuf, d.call->sendtype, d.call->sendcount, {}, {}, 1);
+    case Collective::scatter:
+    case Collective::scatterv: return set_scattered(d);
+    case Collective::gather:
+    case Collective::gatherv: return set_gathered(d);
+    default: return set_exchanged(d);
+  }
+}
+
+/// The collectives that move data.
+bool describe_movement(Description& d) {
+  if (!set_sides(d) || refused_as_alias(d)) return false;
   d.own_bytes = (d.input.used ? d.input : d.output).total_bytes();
   return true;
 }

@@ -36,65 +36,67 @@ int start_form(const Call& c, MPI_Request* request) {
   }
 }
 
+/// Of the plain collectives that move data; counts fit int.
+int start_movement(const Call& c, MPI_Request* request) {
+  const auto sn = static_cast<int>(c.sendcount);
+  const auto rn = static_cast<int>(c.recvcount);
+  const int *scounts = c.sendcounts.small(), *sdispls = c.senddispls.small(), *rcounts = c.recvcounts.small(),
+            *rdispls = c.recvdispls.small();
+  switch (c.collective) {
+    case Collective::barrier: return PMPI_Ibarrier(c.comm, request);
+    case Collective::bcast: return PMPI_Ibcast(c.recvbuf, sn, c.sendtype, c.root, c.comm, request);
+    case Collective::scatter:
+      return PMPI_Iscatter(c.sendbuf, sn, c.sendtype, c.recvbuf, rn, c.recvtype, c.root, c.comm, request);
+    case Collective::scatterv:
+      return PMPI_Iscatterv(c.sendbuf, scounts, sdispls, c.sendtype, c.recvbuf, rn, c.recvtype, c.root, c.comm,
+                            request);
+    case Collective::gather:
+      return PMPI_Igather(c.sendbuf, sn, c.sendtype, c.recvbuf, rn, c.recvtype, c.root, c.comm, request);
+    case Collective::gatherv:
+      return PMPI_Igatherv(c.sendbuf, sn, c.sendtype, c.recvbuf, rcounts, rdispls, c.recvtype, c.root, c.comm, request);
+    case Collective::allgather:
+      return PMPI_Iallgather(c.sendbuf, sn, c.sendtype, c.recvbuf, rn, c.recvtype, c.comm, request);
+    case Collective::allgatherv:
+      return PMPI_Iallgatherv(c.sendbuf, sn, c.sendtype, c.recvbuf, rcounts, rdispls, c.recvtype, c.comm, request);
+    case Collective::alltoall:
+      return PMPI_Ialltoall(c.sendbuf, sn, c.sendtype, c.recvbuf, rn, c.recvtype, c.comm, request);
+    default:
+      return PMPI_Ialltoallv(c.sendbuf, scounts, sdispls, c.sendtype, c.recvbuf, rcounts, rdispls, c.recvtype, c.comm,
+                             request);
+  }
+}
+
+/// Of reductions; counts fit int.
+int start_reduction(const Call& c, MPI_Request* request) {
+  const auto sn = static_cast<int>(c.sendcount);
+  const auto rn = static_cast<int>(c.recvcount);
+  const int* const rcounts = c.recvcounts.small();
+  switch (c.collective) {
+    case Collective::reduce: return PMPI_Ireduce(c.sendbuf, c.recvbuf, sn, c.sendtype, c.op, c.root, c.comm, request);
+    case Collective::allreduce: return PMPI_Iallreduce(c.sendbuf, c.recvbuf, sn, c.sendtype, c.op, c.comm, request);
+    case Collective::reduce_scatter:
+      return PMPI_Ireduce_scatter(c.sendbuf, c.recvbuf, rcounts, c.sendtype, c.op, c.comm, request);
+    case Collective::reduce_scatter_block:
+      return PMPI_Ireduce_scatter_block(c.sendbuf, c.recvbuf, rn, c.sendtype, c.op, c.comm, request);
+    case Collective::scan: return PMPI_Iscan(c.sendbuf, c.recvbuf, sn, c.sendtype, c.op, c.comm, request);
+    default: return PMPI_Iexscan(c.sendbuf, c.recvbuf, sn, c.sendtype, c.op, c.comm, request);
+  }
+}
+
+int start(const Call& c, MPI_Request* request) {
+  if (c.form != Form::plain) return start_form(c, request);
+  return is_reduction(c.collective) ? start_reduction(c, request) : start_movement(c, request);
+}
+
+bool fits_int(std::int64_t count) { return count == static_cast<int>(count); }
+
 }  // namespace
 
 bool run_aside(const Call& c, int& result) {
+  if (!fits_int(c.sendcount) || !fits_int(c.recvcount) || is_large(c.sendcounts) || is_large(c.recvcounts))
+    return false;
   MPI_Request request = MPI_REQUEST_NULL;
-  const auto sn = static_cast<int>(c.sendcount);
-  const auto rn = static_cast<int>(c.recvcount);
-  if (sn != c.sendcount || rn != c.recvcount || is_large(c.sendcounts) || is_large(c.recvcounts)) return false;
-  const int *scounts = c.sendcounts.small(), *sdispls = c.senddispls.small(), *rcounts = c.recvcounts.small(),
-            *rdispls = c.recvdispls.small();
-  if (c.form != Form::plain) {
-    result = start_form(c, &request);
-    if (result == MPI_SUCCESS) result = wait_for(request);
-    return true;
-  }
-  switch (c.collective) {
-    case Collective::barrier: result = PMPI_Ibarrier(c.comm, &request); break;
-    case Collective::bcast: result = PMPI_Ibcast(c.recvbuf, sn, c.sendtype, c.root, c.comm, &request); break;
-    case Collective::scatter:
-      result = PMPI_Iscatter(c.sendbuf, sn, c.sendtype, c.recvbuf, rn, c.recvtype, c.root, c.comm, &request);
-      break;
-    case Collective::scatterv:
-      result =
-          PMPI_Iscatterv(c.sendbuf, scounts, sdispls, c.sendtype, c.recvbuf, rn, c.recvtype, c.root, c.comm, &request);
-      break;
-    case Collective::gather:
-      result = PMPI_Igather(c.sendbuf, sn, c.sendtype, c.recvbuf, rn, c.recvtype, c.root, c.comm, &request);
-      break;
-    case Collective::gatherv:
-      result =
-          PMPI_Igatherv(c.sendbuf, sn, c.sendtype, c.recvbuf, rcounts, rdispls, c.recvtype, c.root, c.comm, &request);
-      break;
-    case Collective::allgather:
-      result = PMPI_Iallgather(c.sendbuf, sn, c.sendtype, c.recvbuf, rn, c.recvtype, c.comm, &request);
-      break;
-    case Collective::allgatherv:
-      result = PMPI_Iallgatherv(c.sendbuf, sn, c.sendtype, c.recvbuf, rcounts, rdispls, c.recvtype, c.comm, &request);
-      break;
-    case Collective::alltoall:
-      result = PMPI_Ialltoall(c.sendbuf, sn, c.sendtype, c.recvbuf, rn, c.recvtype, c.comm, &request);
-      break;
-    case Collective::alltoallv:
-      result = PMPI_Ialltoallv(c.sendbuf, scounts, sdispls, c.sendtype, c.recvbuf, rcounts, rdispls, c.recvtype, c.comm,
-                               &request);
-      break;
-    case Collective::reduce:
-      result = PMPI_Ireduce(c.sendbuf, c.recvbuf, sn, c.sendtype, c.op, c.root, c.comm, &request);
-      break;
-    case Collective::allreduce:
-      result = PMPI_Iallreduce(c.sendbuf, c.recvbuf, sn, c.sendtype, c.op, c.comm, &request);
-      break;
-    case Collective::reduce_scatter:
-      result = PMPI_Ireduce_scatter(c.sendbuf, c.recvbuf, rcounts, c.sendtype, c.op, c.comm, &request);
-      break;
-    case Collective::reduce_scatter_block:
-      result = PMPI_Ireduce_scatter_block(c.sendbuf, c.recvbuf, rn, c.sendtype, c.op, c.comm, &request);
-      break;
-    case Collective::scan: result = PMPI_Iscan(c.sendbuf, c.recvbuf, sn, c.sendtype, c.op, c.comm, &request); break;
-    case Collective::exscan: result = PMPI_Iexscan(c.sendbuf, c.recvbuf, sn, c.sendtype, c.op, c.comm, &request); break;
-  }
+  result = start(c, &request);
   if (result == MPI_SUCCESS) result = wait_for(request);
   return true;
 }

@@ -45,6 +45,31 @@ std::uint64_t next_number(int world_rank) {
   return static_cast<std::uint64_t>(world_rank) << 32 | ++count;
 }
 
+/// The packed description of a group of these places; followers have none.
+std::vector<std::byte> description_of(const std::vector<std::vector<std::byte>>& places_of_members) {
+  std::vector<multicast::Place> places;
+  for (const auto& bytes : places_of_members) {
+    if (bytes.size() == sizeof(multicast::Place))
+      std::memcpy(&places.emplace_back(), bytes.data(), sizeof(multicast::Place));
+  }
+  multicast::Options options;
+  if (world.settings.multicast_strategy == "ack") options.strategy = multicast::Strategy::ack;
+  options.lost_after_ns = world.settings.multicast_timeout_ms * 1'000'000;
+  return multicast::Description::create(places, options).pack();
+}
+
+/// Does a step where it is this rank's: what it throws is this rank's objection; empty: none.
+template <class Step>
+std::string objection_of(bool is_mine, Step&& step) {
+  if (!is_mine) return "";
+  try {
+    step();
+    return "";
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+}
+
 }  // namespace
 
 bool MulticastOpening::coordinates() const { return members_.rank == roles_.members.front(); }
@@ -192,51 +217,27 @@ bool MulticastOpening::gather_addresses(std::vector<std::vector<multicast::Addre
 
 bool MulticastOpening::join(const std::vector<std::vector<multicast::Address>>& all) {
   std::optional<multicast::Endpoint> endpoint;
-  std::string objection;
   Bytes place;
   const int index = roles_.leads ? roles_.leader_index(members_.rank) : -1;
-  if (roles_.leads) {
-    try {
-      endpoint = multicast::Endpoint::open(multicast::choose_address(all, index));
-      const auto* const begin = reinterpret_cast<const std::byte*>(&endpoint->place());
-      place.assign(begin, begin + sizeof(multicast::Place));
-    } catch (const std::exception& e) {
-      objection = e.what();
-    }
-  }
-  if (!agree(objection)) return false;
-  const auto given = gather(place);
+  const std::string no_endpoint = objection_of(roles_.leads, [&] {
+    endpoint = multicast::Endpoint::open(multicast::choose_address(all, index));
+    const auto* const begin = reinterpret_cast<const std::byte*>(&endpoint->place());
+    place.assign(begin, begin + sizeof(multicast::Place));
+  });
+  if (!agree(no_endpoint)) return false;
+  const auto places = gather(place);
   Bytes packed;
-  if (coordinates()) {
-    std::vector<multicast::Place> places;
-    for (std::size_t i = 0; i < given.size(); ++i) {
-      if (given[i].size() == sizeof(multicast::Place))
-        std::memcpy(&places.emplace_back(), given[i].data(), sizeof(multicast::Place));
-    }
-    try {
-      multicast::Options options;
-      if (world.settings.multicast_strategy == "ack") options.strategy = multicast::Strategy::ack;
-      options.lost_after_ns = world.settings.multicast_timeout_ms * 1'000'000;
-      packed = multicast::Description::create(places, options).pack();
-    } catch (const std::exception& e) {
-      objection = e.what();
-    }
-  }
-  if (!agree(objection)) return false;
+  if (!agree(objection_of(coordinates(), [&] { packed = description_of(places); }))) return false;
   packed = share(std::move(packed));
-  if (roles_.leads) {
-    try {
-      multicast::LocalOptions local;
-      local.keeper = world.settings.multicast_keeper;
-      local.faults.seed = world.settings.multicast_seed + static_cast<std::uint64_t>(index);
-      local.faults.loss = world.settings.multicast_loss;
-      result_.transport = std::make_unique<multicast::Group>(multicast::Description::unpack(packed), index,
-                                                             std::move(*endpoint), local);
-    } catch (const std::exception& e) {
-      objection = e.what();
-    }
-  }
-  if (agree(objection)) return true;
+  const std::string no_group = objection_of(roles_.leads, [&] {
+    multicast::LocalOptions local;
+    local.keeper = world.settings.multicast_keeper;
+    local.faults.seed = world.settings.multicast_seed + static_cast<std::uint64_t>(index);
+    local.faults.loss = world.settings.multicast_loss;
+    result_.transport =
+        std::make_unique<multicast::Group>(multicast::Description::unpack(packed), index, std::move(*endpoint), local);
+  });
+  if (agree(no_group)) return true;
   result_.transport.reset();
   return false;
 }

@@ -56,46 +56,48 @@ std::string base_name(MPI_Datatype type) {
   return name;
 }
 
+/// A type with its number in records.
+struct KnownType {
+  const char* name;
+  std::uint32_t type, bytes;
+};
+constexpr KnownType known_types[] = {{"MPI_DOUBLE", 1, 8},
+                                     {"MPI_DOUBLE_PRECISION", 1, 8},
+                                     {"MPI_C_DOUBLE_COMPLEX", 1, 8},
+                                     {"MPI_CXX_DOUBLE_COMPLEX", 1, 8},
+                                     {"MPI_DOUBLE_COMPLEX", 1, 8},
+                                     {"MPI_REAL8", 1, 8},
+                                     {"MPI_COMPLEX16", 1, 8},
+                                     {"MPI_FLOAT", 2, 4},
+                                     {"MPI_REAL", 2, 4},
+                                     {"MPI_COMPLEX", 2, 4},
+                                     {"MPI_C_FLOAT_COMPLEX", 2, 4},
+                                     {"MPI_C_COMPLEX", 2, 4},
+                                     {"MPI_CXX_FLOAT_COMPLEX", 2, 4},
+                                     {"MPI_REAL4", 2, 4},
+                                     {"MPI_COMPLEX8", 2, 4},
+                                     {"MPI_INT", 3, 4},
+                                     {"MPI_UNSIGNED", 3, 4},
+                                     {"MPI_INTEGER", 3, 4},
+                                     {"MPI_INT32_T", 3, 4},
+                                     {"MPI_UINT32_T", 3, 4},
+                                     {"MPI_INTEGER4", 3, 4},
+                                     {"MPI_LONG", 4, 8},
+                                     {"MPI_UNSIGNED_LONG", 4, 8},
+                                     {"MPI_LONG_LONG", 4, 8},
+                                     {"MPI_LONG_LONG_INT", 4, 8},
+                                     {"MPI_UNSIGNED_LONG_LONG", 4, 8},
+                                     {"MPI_INT64_T", 4, 8},
+                                     {"MPI_UINT64_T", 4, 8},
+                                     {"MPI_INTEGER8", 4, 8},
+                                     {"MPI_AINT", 4, 8},
+                                     {"MPI_COUNT", 4, 8},
+                                     {"MPI_OFFSET", 4, 8}};
+
 /// Number of the type in a record, and its elements' size.
-void describe(MPI_Datatype type, Record& record) {
-  struct Known {
-    const char* name;
-    std::uint32_t type, bytes;
-  };
-  static constexpr Known all[] = {{"MPI_DOUBLE", 1, 8},
-                                  {"MPI_DOUBLE_PRECISION", 1, 8},
-                                  {"MPI_C_DOUBLE_COMPLEX", 1, 8},
-                                  {"MPI_CXX_DOUBLE_COMPLEX", 1, 8},
-                                  {"MPI_DOUBLE_COMPLEX", 1, 8},
-                                  {"MPI_REAL8", 1, 8},
-                                  {"MPI_COMPLEX16", 1, 8},
-                                  {"MPI_FLOAT", 2, 4},
-                                  {"MPI_REAL", 2, 4},
-                                  {"MPI_COMPLEX", 2, 4},
-                                  {"MPI_C_FLOAT_COMPLEX", 2, 4},
-                                  {"MPI_C_COMPLEX", 2, 4},
-                                  {"MPI_CXX_FLOAT_COMPLEX", 2, 4},
-                                  {"MPI_REAL4", 2, 4},
-                                  {"MPI_COMPLEX8", 2, 4},
-                                  {"MPI_INT", 3, 4},
-                                  {"MPI_UNSIGNED", 3, 4},
-                                  {"MPI_INTEGER", 3, 4},
-                                  {"MPI_INT32_T", 3, 4},
-                                  {"MPI_UINT32_T", 3, 4},
-                                  {"MPI_INTEGER4", 3, 4},
-                                  {"MPI_LONG", 4, 8},
-                                  {"MPI_UNSIGNED_LONG", 4, 8},
-                                  {"MPI_LONG_LONG", 4, 8},
-                                  {"MPI_LONG_LONG_INT", 4, 8},
-                                  {"MPI_UNSIGNED_LONG_LONG", 4, 8},
-                                  {"MPI_INT64_T", 4, 8},
-                                  {"MPI_UINT64_T", 4, 8},
-                                  {"MPI_INTEGER8", 4, 8},
-                                  {"MPI_AINT", 4, 8},
-                                  {"MPI_COUNT", 4, 8},
-                                  {"MPI_OFFSET", 4, 8}};
+void set_type(MPI_Datatype type, Record& record) {
   const std::string name = base_name(type);
-  for (const Known& known : all) {
+  for (const KnownType& known : known_types) {
     if (name == known.name) record.type = known.type, record.element_bytes = known.bytes;
   }
 }
@@ -195,7 +197,7 @@ void Capture::keep(const Prepared& message) {
   room_.resize(static_cast<std::size_t>(bytes));
   if (pack(message.buffer, message.count, message.type, info, room_.data()) != MPI_SUCCESS) return;
   Record record;
-  describe(message.type, record);
+  set_type(message.type, record);
   record.operation = message.operation;
   record.destination = message.peer;
   record.tag = message.tag;
