@@ -11,9 +11,11 @@ namespace antiphon {
 
 /// What a replay counts as time.
 enum class Clock : std::uint8_t {
-  rounds,  ///< every message takes one unit and is never cut: the rounds that a textbook counts. Tokens take none,
-           ///< unless there is nothing but tokens
-  bytes,  ///< every piece takes as many units as it has bytes, tokens none: the time on the wire of an ideal network
+  /// Every message takes one unit and is never cut: the rounds that a textbook counts. Tokens take none, unless there
+  /// is nothing but tokens.
+  rounds,
+  /// Every piece takes as many units as it has bytes, tokens none: the time on the wire of an ideal network.
+  bytes,
 };
 
 /// One message, or piece of one, on its way.

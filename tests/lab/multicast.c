@@ -38,87 +38,110 @@ static void vectors(unsigned* state, int longest) {
   }
 }
 
+/* One operation: what all ranks know of it. */
+struct operation {
+  int call, bytes, root, block;
+  unsigned* state;
+};
+
+static void bcast(const struct operation* op) {
+  if (rank == op->root) fill(out, op->bytes, op->call, op->root, 0);
+  MPI_Bcast(out, op->bytes, MPI_BYTE, op->root, MPI_COMM_WORLD);
+  expect(out, op->bytes, op->call, op->root, 0);
+}
+
+/* The root first receives a long message that its sender keeps under way while it waits for the bcast. */
+static void bcast_behind_a_message(const struct operation* op) {
+  static unsigned char message[1 << 20];
+  const int sender = (op->root + 1) % size;
+  MPI_Request sending = MPI_REQUEST_NULL;
+  if (rank == sender) {
+    fill(message, sizeof message, op->call, sender, op->root);
+    MPI_Isend(message, sizeof message, MPI_BYTE, op->root, 0, MPI_COMM_WORLD, &sending);
+  } else if (rank == op->root) {
+    MPI_Recv(message, sizeof message, MPI_BYTE, sender, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    expect(message, sizeof message, op->call, sender, op->root);
+    fill(out, op->bytes, op->call, op->root, 0);
+  }
+  MPI_Bcast(out, op->bytes, MPI_BYTE, op->root, MPI_COMM_WORLD);
+  expect(out, op->bytes, op->call, op->root, 0);
+  MPI_Wait(&sending, MPI_STATUS_IGNORE);
+}
+
+/* The root first waits for a nonblocking allreduce that the others complete after the bcast. */
+static void bcast_behind_an_allreduce(const struct operation* op) {
+  static long mine[1 << 15], sum[1 << 15];
+  const int n = sizeof sum / sizeof *sum;
+  MPI_Request summing;
+  for (int i = 0; i < n; ++i) mine[i] = rank + i + op->call;
+  MPI_Iallreduce(mine, sum, n, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, &summing);
+  if (rank == op->root) {
+    MPI_Wait(&summing, MPI_STATUS_IGNORE);
+    fill(out, op->bytes, op->call, op->root, 0);
+  }
+  MPI_Bcast(out, op->bytes, MPI_BYTE, op->root, MPI_COMM_WORLD);
+  expect(out, op->bytes, op->call, op->root, 0);
+  if (rank != op->root) MPI_Wait(&summing, MPI_STATUS_IGNORE);
+  for (int i = 0; i < n; ++i) wrong += sum[i] != size * (size - 1L) / 2 + (long)size * (i + op->call);
+}
+
+static void scatter(const struct operation* op) {
+  for (int i = 0; i < size && rank == op->root; ++i) fill(in + (long)i * op->block, op->block, op->call, op->root, i);
+  MPI_Scatter(in, op->block, MPI_BYTE, out, op->block, MPI_BYTE, op->root, MPI_COMM_WORLD);
+  expect(out, op->block, op->call, op->root, rank);
+}
+
+static void scatterv(const struct operation* op) {
+  vectors(op->state, op->block);
+  for (int i = 0; i < size && rank == op->root; ++i) fill(in + displs[i], counts[i], op->call, op->root, i);
+  MPI_Scatterv(in, counts, displs, MPI_BYTE, out, counts[rank], MPI_BYTE, op->root, MPI_COMM_WORLD);
+  expect(out, counts[rank], op->call, op->root, rank);
+}
+
+static void allgather(const struct operation* op) {
+  fill(in, op->block, op->call, rank, 0);
+  MPI_Allgather(in, op->block, MPI_BYTE, out, op->block, MPI_BYTE, MPI_COMM_WORLD);
+  for (int i = 0; i < size; ++i) expect(out + (long)i * op->block, op->block, op->call, i, 0);
+}
+
+static void allgatherv(const struct operation* op) {
+  vectors(op->state, op->block);
+  fill(in, counts[rank], op->call, rank, 0);
+  MPI_Allgatherv(in, counts[rank], MPI_BYTE, out, counts, displs, MPI_BYTE, MPI_COMM_WORLD);
+  for (int i = 0; i < size; ++i) expect(out + displs[i], counts[i], op->call, i, 0);
+}
+
+/* An allreduce, or a reduce_scatter_block. */
+static void reduction(const struct operation* op, int to_all) {
+  const int n = 1 + op->block / 8;
+  long* const a = (long*)in;
+  long* const b = (long*)out;
+  const int all = to_all ? n : n * size;
+  for (int i = 0; i < all; ++i) a[i] = (long)op->call * 1000003 + (long)rank * 17 + i;
+  if (to_all) MPI_Allreduce(a, b, n, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+  else MPI_Reduce_scatter_block(a, b, n, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+  const int first = to_all ? 0 : rank * n;
+  for (int i = 0; i < n; ++i) {
+    wrong += b[i] != (long)size * ((long)op->call * 1000003 + first + i) + 17L * size * (size - 1) / 2;
+  }
+}
+
 static void one(char what, int call, unsigned* state, int longest) {
-  const int bytes = 1 + (int)(next_random(state) % (unsigned)longest);
-  const int root = (int)(next_random(state) % (unsigned)size);
-  const int block = 1 + bytes / size;
+  struct operation op = {.call = call, .state = state};
+  op.bytes = 1 + (int)(next_random(state) % (unsigned)longest);
+  op.root = (int)(next_random(state) % (unsigned)size);
+  op.block = 1 + op.bytes / size;
   memset(out, 0xee, (size_t)longest * (size_t)size);
   switch (what) {
-    case 'b':
-      if (rank == root) fill(out, bytes, call, root, 0);
-      MPI_Bcast(out, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
-      expect(out, bytes, call, root, 0);
-      break;
-    case 'w': {
-      static unsigned char message[1 << 20];
-      const int sender = (root + 1) % size;
-      MPI_Request sending = MPI_REQUEST_NULL;
-      if (rank == sender) {
-        fill(message, sizeof message, call, sender, root);
-        MPI_Isend(message, sizeof message, MPI_BYTE, root, 0, MPI_COMM_WORLD, &sending);
-      } else if (rank == root) {
-        MPI_Recv(message, sizeof message, MPI_BYTE, sender, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        expect(message, sizeof message, call, sender, root);
-        fill(out, bytes, call, root, 0);
-      }
-      MPI_Bcast(out, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
-      expect(out, bytes, call, root, 0);
-      MPI_Wait(&sending, MPI_STATUS_IGNORE);
-      break;
-    }
-    case 'n': {
-      static long mine[1 << 15], sum[1 << 15];
-      const int n = sizeof sum / sizeof *sum;
-      MPI_Request summing;
-      for (int i = 0; i < n; ++i) mine[i] = rank + i + call;
-      MPI_Iallreduce(mine, sum, n, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, &summing);
-      if (rank == root) {
-        MPI_Wait(&summing, MPI_STATUS_IGNORE);
-        fill(out, bytes, call, root, 0);
-      }
-      MPI_Bcast(out, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
-      expect(out, bytes, call, root, 0);
-      if (rank != root) MPI_Wait(&summing, MPI_STATUS_IGNORE);
-      for (int i = 0; i < n; ++i) wrong += sum[i] != size * (size - 1L) / 2 + (long)size * (i + call);
-      break;
-    }
-    case 's':
-      for (int i = 0; i < size && rank == root; ++i) fill(in + (long)i * block, block, call, root, i);
-      MPI_Scatter(in, block, MPI_BYTE, out, block, MPI_BYTE, root, MPI_COMM_WORLD);
-      expect(out, block, call, root, rank);
-      break;
-    case 'v':
-      vectors(state, block);
-      for (int i = 0; i < size && rank == root; ++i) fill(in + displs[i], counts[i], call, root, i);
-      MPI_Scatterv(in, counts, displs, MPI_BYTE, out, counts[rank], MPI_BYTE, root, MPI_COMM_WORLD);
-      expect(out, counts[rank], call, root, rank);
-      break;
-    case 'a':
-      fill(in, block, call, rank, 0);
-      MPI_Allgather(in, block, MPI_BYTE, out, block, MPI_BYTE, MPI_COMM_WORLD);
-      for (int i = 0; i < size; ++i) expect(out + (long)i * block, block, call, i, 0);
-      break;
-    case 'A':
-      vectors(state, block);
-      fill(in, counts[rank], call, rank, 0);
-      MPI_Allgatherv(in, counts[rank], MPI_BYTE, out, counts, displs, MPI_BYTE, MPI_COMM_WORLD);
-      for (int i = 0; i < size; ++i) expect(out + displs[i], counts[i], call, i, 0);
-      break;
-    case 'm':
-    case 'r': {
-      const int n = 1 + block / 8;
-      long* const a = (long*)in;
-      long* const b = (long*)out;
-      const int all = what == 'm' ? n : n * size;
-      for (int i = 0; i < all; ++i) a[i] = (long)call * 1000003 + (long)rank * 17 + i;
-      if (what == 'm') MPI_Allreduce(a, b, n, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
-      else MPI_Reduce_scatter_block(a, b, n, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
-      const int first = what == 'm' ? 0 : rank * n;
-      for (int i = 0; i < n; ++i) {
-        wrong += b[i] != (long)size * ((long)call * 1000003 + first + i) + 17L * size * (size - 1) / 2;
-      }
-      break;
-    }
+    case 'b': bcast(&op); break;
+    case 'w': bcast_behind_a_message(&op); break;
+    case 'n': bcast_behind_an_allreduce(&op); break;
+    case 's': scatter(&op); break;
+    case 'v': scatterv(&op); break;
+    case 'a': allgather(&op); break;
+    case 'A': allgatherv(&op); break;
+    case 'm': reduction(&op, 1); break;
+    case 'r': reduction(&op, 0); break;
     default: MPI_Barrier(MPI_COMM_WORLD);
   }
 }

@@ -26,7 +26,8 @@ Plan plan_of(const Algorithm& a, int size, std::int64_t bytes) {
 /// A schedule document around one operation, after two others, with 100 bytes of scratch memory.
 std::string around(const std::string& op) {
   return R"({"version": 1, "scratch_bytes": 100, "ops": [
-    {"op": "recv", "peer": 1, "to": ["scratch", 0, 100]}, {"op": "copy", "from": ["scratch", 0, 4], "to": ["output", 0, 4]}, )" +
+    {"op": "recv", "peer": 1, "to": ["scratch", 0, 100]},
+    {"op": "copy", "from": ["scratch", 0, 4], "to": ["output", 0, 4]}, )" +
          op + "]}";
 }
 
@@ -100,10 +101,13 @@ TEST_CASE("hostile schedules are refused, and the field is named") {
       contains(schedule_error(R"({"version": 1, "scratch_bytes": -1, "ops": []})"), "scratch_bytes: -1 is not within"));
   CHECK(contains(schedule_error(R"({"version": 1, "scratch_bytes": 1e3, "ops": []})"),
                  "scratch_bytes: expected a whole number"));
-  CHECK(contains(
-      schedule_error(
-          R"({"version": 1, "scratch_bytes": 0, "ops": [{"op": "recv", "peer": 0, "to": ["input", 0, 0], "after": [0]}]})"),
-      "ops[0].after[0]: the first operation can follow none"));
+  CHECK(contains(schedule_error(
+                     R"({"version": 1, "scratch_bytes": 0,
+              "ops": [{"op": "recv", "peer": 0, "to": ["input", 0, 0], "after": [0]}]})"),
+                 "ops[0].after[0]: the first operation can follow none"));
+}
+
+TEST_CASE("hostile operations are refused, and the field is named") {
   CHECK(op_error(R"({"op": "jump"})") ==
         "ops[2].op: expected one of send, recv, copy, reduce, multicast, encode, decode");
   CHECK(op_error(R"({"peer": 0})") == "ops[2]: the field \"op\" is missing");

@@ -149,7 +149,8 @@ TEST_CASE("a rule whose algorithm does not support the problem is passed over") 
 
 TEST_CASE("a rule may ask for operands that change places, or not") {
   const Rules rules = Rules::parse(R"({"version": 1, "rules": [
-    {"collective": "bcast", "commutative": false, "use": "library", "why": "ordered"}, {"collective": "*", "use": "library", "why": "any"}]})");
+    {"collective": "bcast", "commutative": false, "use": "library", "why": "ordered"},
+    {"collective": "*", "use": "library", "why": "any"}]})");
   Question q{Collective::bcast};
   CHECK(rules.choose(q).reason == "any");
   q.commutative = false;
@@ -191,7 +192,8 @@ TEST_CASE("a profile's decisions come before the default table") {
   const Rules plain = Rules::of_profile(R"({"version": 1, "machine": {}})");
   CHECK(plain.choose(q).to_string() == Rules::defaults().choose(q).to_string());
   const Rules fitted = Rules::of_profile(
-      R"({"decisions": {"version": 1, "rules": [{"collective": "alltoall", "bytes": [65536, 65536], "use": "library", "why": "measured"}]}})");
+      R"({"decisions": {"version": 1, "rules": [
+           {"collective": "alltoall", "bytes": [65536, 65536], "use": "library", "why": "measured"}]}})");
   CHECK(fitted.choose(q).reason == "measured");
   CHECK(fitted.choose(ethernet(Collective::alltoall, 16, 65537)).algorithm != nullptr);
   CHECK_THROWS_WITH_AS(Rules::of_profile(R"({"decisions": {"version": 1, "rules": [{}]}})"),
