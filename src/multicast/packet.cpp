@@ -9,8 +9,8 @@ namespace {
 
 /// Returns the value if the reader was asked for exactly the bytes that it has.
 template <typename T>
-std::optional<T> whole(const Reader& reader, T&& value) {
-  return reader.ok() && reader.left() == 0 ? std::optional<T>(std::forward<T>(value)) : std::nullopt;
+std::optional<T> whole(const Reader& reader, T value) {
+  return reader.ok() && reader.left() == 0 ? std::optional<T>(std::move(value)) : std::nullopt;
 }
 
 }  // namespace
@@ -108,14 +108,14 @@ std::optional<Heartbeat> parse_heartbeat(std::span<const std::byte> body) {
   reader.raw(3);
   heartbeat.id = reader.number<std::uint32_t>();
   heartbeat.sent = reader.number<std::uint32_t>();
-  return whole(reader, std::move(heartbeat));
+  return whole(reader, heartbeat);
 }
 
 std::optional<Lost> parse_lost(std::span<const std::byte> body) {
   Reader reader(body);
   Lost lost{reader.number<std::uint16_t>()};
   reader.raw(2);
-  return whole(reader, std::move(lost));
+  return whole(reader, lost);
 }
 
 std::optional<Probe> parse_probe(std::span<const std::byte> body) {
@@ -132,7 +132,7 @@ std::optional<Receipt> parse_receipt(std::span<const std::byte> body) {
   Receipt receipt;
   receipt.position = reader.number<std::uint32_t>();
   receipt.upto = reader.number<std::uint32_t>();
-  return whole(reader, std::move(receipt));
+  return whole(reader, receipt);
 }
 
 std::vector<std::byte> body(const Ack& ack) {
