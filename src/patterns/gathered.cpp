@@ -31,7 +31,8 @@ GatheredBlocks::GatheredBlocks(Schedule& s, const Problem& p, const Cut& cut)
 
 Range GatheredBlocks::range(const BlockRun& run) const {
   const std::int64_t begin = offsets_[static_cast<std::size_t>(run.first)];
-  return packed_.sub(begin, offsets_[static_cast<std::size_t>(run.first) + static_cast<std::size_t>(run.count)] - begin);
+  return packed_.sub(begin,
+                     offsets_[static_cast<std::size_t>(run.first) + static_cast<std::size_t>(run.count)] - begin);
 }
 
 std::vector<OpId> GatheredBlocks::recv(int from, const std::vector<BlockRun>& runs, int tag, OpId post_after) {
