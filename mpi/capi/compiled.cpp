@@ -101,8 +101,9 @@ int transmit(const Call& call, antiphon_schedule_s& s) {
   make_problem(d, problem);
   if (!s.own.fits(problem)) return ANTIPHON_BAD_PATTERN;
   Workspace workspace(d, problem, *state);
-  int rc = workspace.prepare(0);
-  if (rc == MPI_SUCCESS) rc = s.exchange->run(problem, workspace.input(), workspace.output(), s.own.way());
+  s.exchange->prepare(problem, s.own.way());
+  int rc = workspace.prepare(s.exchange->scratch_bytes());
+  if (rc == MPI_SUCCESS) rc = s.exchange->run(workspace.binding());
   if (rc == MPI_SUCCESS) rc = workspace.finish();
   if (rc == MPI_SUCCESS) return ANTIPHON_OK;
   PMPI_Comm_call_errhandler(call.comm, rc);
@@ -204,7 +205,7 @@ ANTIPHON_EXPORT int antiphon_impl_data_trans1(const void* sendbuf, const int sen
   try {
     PreparedSchedule* const prepared = state->prepared(problem, windowed);
     Workspace workspace(d, prepared->problem, *state);
-    rc = workspace.prepare(prepared->executor->schedule().scratch_bytes());
+    rc = workspace.prepare(prepared->executor->scratch_bytes());
     if (rc == MPI_SUCCESS) rc = prepared->executor->run(workspace.binding());
     if (rc == MPI_SUCCESS) rc = workspace.finish();
   } catch (const std::exception&) {

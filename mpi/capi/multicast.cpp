@@ -16,6 +16,7 @@
 #include "job/warn.hpp"
 #include "job/world.hpp"
 #include "multicast/groups.hpp"
+#include "run/group_multicasts.hpp"
 
 using namespace antiphon;
 using namespace antiphon::mpi;
@@ -165,8 +166,8 @@ Executor& program_for(antiphon_group_s& g, const Problem& problem, CommState& st
   }
   auto fresh = std::make_unique<antiphon_group_s::Program>();
   fresh->problem = problem;
-  fresh->executor = std::make_unique<Executor>(schedule_for(g, problem), state.own_comm(), world.yields);
-  fresh->executor->use_groups(state.groups(), 1);
+  fresh->executor = state.make_executor(schedule_for(g, problem));
+  use_groups(*fresh->executor, state.groups(), 1);
   Executor& executor = *fresh->executor;
   if (g.programs.size() < most_programs) g.programs.push_back(std::move(fresh));
   else g.programs[g.oldest++ % most_programs] = std::move(fresh);
@@ -191,7 +192,7 @@ int run_schedule(const Call& call, antiphon_group_s& g, CommState& state) {
   }
   Executor& executor = program_for(g, problem, state);
   Workspace workspace(d, problem, state);
-  int rc = workspace.prepare(executor.schedule().scratch_bytes());
+  int rc = workspace.prepare(executor.scratch_bytes());
   if (rc == MPI_SUCCESS) rc = executor.run(workspace.binding());
   if (rc == MPI_SUCCESS) rc = workspace.finish();
   return told(g, rc);

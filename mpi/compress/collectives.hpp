@@ -5,7 +5,9 @@
 #include <atomic>
 #include <cstdint>
 
+#include "antiphon/codec.hpp"
 #include "antiphon/select.hpp"
+#include "compress/cost.hpp"
 #include "compress/framing.hpp"
 
 namespace antiphon::mpi {
@@ -20,6 +22,17 @@ struct CollectiveCoding {
   std::atomic<std::int64_t> decode_ns{0};
 };
 inline CollectiveCoding collective_coding;
+
+/// What the encode operations of schedules go by.
+struct CodingTerms {
+  std::uint32_t codecs = codec::built_in_codecs;  ///< that all ranks have
+  double (*wire_bytes_per_s)() = nullptr;         ///< what a rank's wire carries now; null: unknown
+};
+inline CodingTerms coding_terms() {
+  CodingTerms terms{.codecs = framing_state.codecs};
+  if (framing_state.share_bytes_per_s > 0) terms.wire_bytes_per_s = [] { return worth_bytes_per_s(); };
+  return terms;
+}
 
 inline bool encodes(const Choice& choice) {
   return !choice.parameters.empty() && choice.parameters.back().name == encode_parameter;

@@ -19,13 +19,11 @@ constexpr double trial_share = 0.005;     ///< of the process' life
 constexpr double first_trials_s = 0.005;  ///< and this at its beginning
 constexpr double old_share = 0.75;        ///< of earlier looks in what is known of crowding
 
-std::int64_t read_ns(clockid_t clock) {
+std::int64_t wall_ns() {
   timespec t{};
-  clock_gettime(clock, &t);
+  clock_gettime(CLOCK_MONOTONIC, &t);
   return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
 }
-
-std::int64_t wall_ns() { return read_ns(CLOCK_MONOTONIC); }
 
 /// Since this object was loaded, which is when the process began.
 const std::int64_t born_ns = wall_ns();
@@ -48,8 +46,6 @@ Turns turns_of_thread() {
 }
 
 }  // namespace
-
-std::int64_t processor_ns() { return read_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 double crowding() {
   static std::atomic<double> latest{counted_crowding};  // the worst, until something is known

@@ -11,10 +11,6 @@ namespace antiphon::mpi {
 inline constexpr double margin = 3;
 inline constexpr double margin_to_go_on = 2.5;  ///< where it did pay
 
-/// Processor time of this thread. Not the clock on the wall: in a millisecond's turn of another process a message would
-/// seem to cost a hundred times what it does.
-std::int64_t processor_ns();
-
 /// How long this thread waits for each second that it runs, that second included: 1 on a core of its own. Where threads
 /// share cores, one that encodes holds up the others. Of the last tenths of a second; 1 if the system does not tell.
 double crowding();

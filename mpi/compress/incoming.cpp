@@ -11,6 +11,7 @@
 #include "compress/framing.hpp"
 #include "compress/losses.hpp"
 #include "compress/mark.hpp"
+#include "job/clock.hpp"
 #include "job/warn.hpp"
 
 namespace antiphon::mpi {

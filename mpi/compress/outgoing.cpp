@@ -12,6 +12,7 @@
 #include "compress/losses.hpp"
 #include "compress/mark.hpp"
 #include "compress/messages.hpp"
+#include "job/clock.hpp"
 
 namespace antiphon::mpi {
 

@@ -9,6 +9,7 @@
 #include "entry/share_counts.hpp"
 #include "job/warn.hpp"
 #include "job/world_ranks.hpp"
+#include "run/group_multicasts.hpp"
 
 namespace antiphon::mpi {
 
@@ -22,15 +23,6 @@ constexpr std::size_t most_decisions = 256;
 int delete_state(MPI_Comm, int, void* value, void*) {
   delete static_cast<CommState*>(value);
   return MPI_SUCCESS;
-}
-
-/// How long a rank in step bears that nothing moves: many times as long as what it may be ahead takes, a few messages
-/// of usual length.
-double patience_s(const CreditLimits& limits) {
-  constexpr double least_s = 1e-3;
-  constexpr double times = 16;
-  const double bits_per_s = static_cast<double>(std::max<std::int64_t>(world.settings.link_bits_per_s, 1'000'000));
-  return std::max(least_s, times * 8 * static_cast<double>(limits.sender_bytes) / bits_per_s);
 }
 
 CreditLimits limits_of(const Problem& p) {
@@ -239,12 +231,16 @@ PreparedSchedule* CommState::prepared(const Problem& problem, const Choice& choi
                                          [](const auto& a, const auto& b) { return a->last_used < b->last_used; });
     prepared_.erase(oldest);
   }
-  fresh->executor =
-      std::make_unique<Executor>(build_schedule(*choice.algorithm, fresh->problem), own_comm(), world.yields);
+  fresh->executor = make_executor(build_schedule(*choice.algorithm, fresh->problem));
   if (choice.algorithm->multicasts) use_groups(*fresh);
   fresh->last_used = ++clock_;
   prepared_.push_back(std::move(fresh));
   return prepared_.back().get();
+}
+
+std::unique_ptr<Executor> CommState::make_executor(Schedule schedule, int tag_base) {
+  const Executor::Options options{.yields = world.yields, .tag_base = tag_base, .coding = coding_terms()};
+  return std::make_unique<Executor>(std::move(schedule), own_comm(), options);
 }
 
 MulticastGroups& CommState::groups() {
@@ -264,7 +260,7 @@ void CommState::use_groups(PreparedSchedule& prepared) {
     if (p.name == "senders") senders = p.value;
     if (p.name == "members") prepared.groups_for_one_call = p.value == 2;
   }
-  prepared.executor->use_groups(groups(), static_cast<int>(std::min<std::int64_t>(senders, size_)));
+  mpi::use_groups(*prepared.executor, groups(), static_cast<int>(std::min<std::int64_t>(senders, size_)));
 }
 
 int CommState::share_counts(Problem& problem, const Choice& choice) {
@@ -310,7 +306,13 @@ const Choice& credit_choice() {
 }
 
 std::unique_ptr<Exchange> CommState::make_exchange(const CreditLimits& limits, int first_tag) {
-  return std::make_unique<Exchange>(own_comm(), rank_, size_, limits, patience_s(limits), world.yields, first_tag);
+  const Exchange::Options options{
+      .limits = limits,
+      .patience_s = StepPatience::usual_s(limits.sender_bytes, world.settings.link_bits_per_s),
+      .yields = world.yields,
+      .first_tag = first_tag,
+  };
+  return std::make_unique<Exchange>(own_comm(), rank_, size_, options);
 }
 
 std::unique_ptr<Exchange> CommState::make_exchange(int first_tag) {

@@ -75,6 +75,8 @@ class CommState : public Staging {
   /// Where the choice is the credit protocol (which is no schedule): what runs it. Else null. `in_step`: the choice is
   /// rotated phases, which the protocol does by keeping in step.
   Exchange* exchange(const Choice& choice, bool in_step);
+  /// For schedules of this communicator. `tag_base` is added to their tags.
+  std::unique_ptr<Executor> make_executor(Schedule schedule, int tag_base = 0);
   /// For exchanges in step of a schedule that all ranks have.
   std::unique_ptr<Exchange> make_exchange(int first_tag = Exchange::default_first_tag);
   /// The communicator's multicast groups.

@@ -37,8 +37,9 @@ std::optional<int> run_exchange(const Description& d, const Problem& problem, Ex
   const Way way = history.way(problem, in_step);
   if (history.used() != nullptr) state.note(d.collective, *history.used());
   Workspace workspace(d, problem, state);
-  if (const int rc = workspace.prepare(0); rc != MPI_SUCCESS) return rc;
-  const int rc = exchange.run(problem, workspace.input(), workspace.output(), way);
+  if (const int rc = workspace.prepare(exchange.scratch_bytes()); rc != MPI_SUCCESS) return rc;
+  exchange.prepare(problem, way);
+  const int rc = exchange.run(workspace.binding());
   history.after_call(exchange.stalled());
   return rc == MPI_SUCCESS ? workspace.finish() : rc;
 }
@@ -77,7 +78,7 @@ std::optional<int> run(const Description& d, const Choice& choice, CommState& st
   PreparedSchedule* const prepared = state.prepared(problem, choice);
   if (prepared == nullptr) return std::nullopt;
   Workspace workspace(d, prepared->problem, state);
-  rc = workspace.prepare(prepared->executor->schedule().scratch_bytes());
+  rc = workspace.prepare(prepared->executor->scratch_bytes());
   if (rc == MPI_SUCCESS) rc = prepared->executor->run(workspace.binding());
   if (rc != MPI_SUCCESS) return rc;
   if (choice.algorithm->multicasts) after_multicasts(*prepared, choice, state);

@@ -38,9 +38,8 @@ struct Operation {
   Description description;
   Problem problem;
   Staging staging;
-  std::unique_ptr<Executor> executor;
-  std::unique_ptr<Advice> advice;      ///< of an exchange of which all ranks know the pattern
-  std::unique_ptr<Exchange> exchange;  ///< runs that, instead of the executor
+  std::unique_ptr<Advice> advice;  ///< of an exchange of which all ranks know the pattern
+  std::unique_ptr<Runner> runner;
   std::unique_ptr<Workspace> workspace;
   int signal_tag = 0;
   bool active = false;
@@ -119,14 +118,15 @@ bool plan(Operation& op, CommState& state, bool always) {
   if (!take_tags(state, tag_base)) return false;
   if (compiles) {
     op.advice = std::make_unique<Advice>(state.patterns().of(pattern), state.rank());
-    op.exchange = state.make_exchange(tag_base);
+    auto exchange = state.make_exchange(tag_base);
+    exchange->prepare(op.problem, op.advice->way());
+    op.runner = std::move(exchange);
     return true;
   }
   op.problem.parameters = choice.parameters;
   if (!supports(*choice.algorithm, op.problem)) return false;
   if (choice.algorithm->knowledge == Knowledge::all_counts) share_counts(op.problem, state.own_comm());
-  op.executor = std::make_unique<Executor>(build_schedule(*choice.algorithm, op.problem), state.own_comm(),
-                                           world.yields, tag_base);
+  op.runner = state.make_executor(build_schedule(*choice.algorithm, op.problem), tag_base);
   return true;
 }
 
@@ -144,21 +144,16 @@ void advance_all();
 void begin(Operation& op) {
   op.active = true;
   op.workspace = std::make_unique<Workspace>(op.description, op.problem, op.staging);
-  op.rc = op.workspace->prepare(op.exchange ? 0 : op.executor->schedule().scratch_bytes());
-  if (op.rc == MPI_SUCCESS) {
-    op.rc = op.exchange
-                ? op.exchange->begin(op.problem, op.workspace->input(), op.workspace->output(), op.advice->way())
-                : op.executor->begin(op.workspace->binding());
-  }
+  op.rc = op.workspace->prepare(op.runner->scratch_bytes());
+  if (op.rc == MPI_SUCCESS) op.rc = op.runner->begin(op.workspace->binding());
   started.push_back(&op);
   begin_operation(advance_all);
 }
 
 /// Goes on with one. True: it has come to its end, and whoever waits for its request finds it complete.
 bool step(Operation& op) {
-  if (op.rc == MPI_SUCCESS) op.rc = op.exchange ? op.exchange->advance() : op.executor->advance();
-  const bool done = op.exchange ? op.exchange->done() : op.executor->done();
-  if (op.rc == MPI_SUCCESS && !done) return false;
+  if (op.rc == MPI_SUCCESS) op.rc = op.runner->advance();
+  if (op.rc == MPI_SUCCESS && !op.runner->done()) return false;
   if (op.rc == MPI_SUCCESS) op.rc = op.workspace->finish();
   if (op.rc != MPI_SUCCESS) PMPI_Comm_call_errhandler(op.call.comm, op.rc);
   op.active = false;

@@ -8,7 +8,7 @@
 #include "antiphon/problem.hpp"
 #include "call/description.hpp"
 #include "entry/arena.hpp"
-#include "run/executor.hpp"
+#include "run/runner.hpp"
 
 namespace antiphon::mpi {
 
@@ -26,8 +26,6 @@ class Workspace {
   int prepare(std::int64_t scratch_bytes);
   int finish();
   [[nodiscard]] const Binding& binding() const { return binding_; }
-  [[nodiscard]] const std::byte* input() const { return binding_.base[static_cast<std::size_t>(Space::input)]; }
-  [[nodiscard]] std::byte* output() const { return binding_.base[static_cast<std::size_t>(Space::output)]; }
 
  private:
   int prepare_reduction(std::int64_t scratch_bytes);

@@ -1,79 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/exchange.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
-#include "entry/persistent.hpp"
-#include "observe/summary.hpp"
-#include "observe/watch.hpp"
+#include "job/progress.hpp"
 
 namespace antiphon::mpi {
 
 namespace {
 
-constexpr std::size_t many_messages = 8;
+constexpr std::size_t first_room = 64;  ///< for requests; it doubles when they need more
 
 }  // namespace
 
-Exchange::Exchange(MPI_Comm comm, int rank, int size, const CreditLimits& limits, double patience_s, bool yield,
-                   int first_tag)
-    : protocol_(rank, size, limits), comm_(comm), first_tag_(first_tag), least_patience_s_(patience_s), yield_(yield) {}
+Exchange::Exchange(MPI_Comm comm, int rank, int size, const Options& options)
+    : Runner(options.yields), protocol_(rank, size, options.limits), comm_(comm), first_tag_(options.first_tag),
+      least_patience_s_(options.patience_s) {}
 
-int Exchange::run(const Problem& problem, const std::byte* input, std::byte* output, const Way& way) {
-  int rc = begin(problem, input, output, way);
-  while (rc == MPI_SUCCESS && !done()) {
-    // All that is left is to wait, which the library does best where there are many; it may keep the core meanwhile.
-    if (active_ >= many_messages && protocol_.all_started() && !persistent::active()) {
-      return PMPI_Waitall(static_cast<int>(active_), requests_.data(), MPI_STATUSES_IGNORE);
-    }
-    rc = advance();
-    if (idle_since_s_ == 0 || rc != MPI_SUCCESS) continue;
-    if (persistent::active()) persistent::progress();
-    if (yield_) sched_yield();
-  }
-  return rc;
-}
-
-int Exchange::begin(const Problem& problem, const std::byte* input, std::byte* output, const Way& way) {
-  problem_ = &problem;
-  input_ = input;
-  output_ = output;
-  active_ = 0;
-  idle_since_s_ = 0;
+int Exchange::begin(const Binding& binding) {
+  input_ = binding.at(Space::input);
+  output_ = binding.at(Space::output);
+  requests_.forget_all();
   stalled_ = false;
-  patience_s_ = std::max(least_patience_s_, way.patience_s);
-  protocol_.reset(problem.send_bytes, problem.recv_bytes, way.steps, way.in_step);
+  library_finished_ = false;
+  patience_.begin(std::max(least_patience_s_, way_.patience_s));
+  protocol_.reset(problem_->send_bytes, problem_->recv_bytes, way_.steps, way_.in_step);
   const int rc = start_all();
-  const Range own_in = problem.input_block(problem.rank);
-  const Range own_out = problem.output_block(problem.rank);
-  if (own_out.bytes > 0)
-    std::memmove(output + own_out.offset_bytes, input + own_in.offset_bytes, static_cast<std::size_t>(own_out.bytes));
+  copy_own_block();
   return rc;
 }
 
-int Exchange::advance() {
+void Exchange::copy_own_block() const {
+  const Range from = problem_->input_block(problem_->rank);
+  const Range to = problem_->output_block(problem_->rank);
+  if (to.bytes > 0)
+    std::memmove(output_ + to.offset_bytes, input_ + from.offset_bytes, static_cast<std::size_t>(to.bytes));
+}
+
+int Exchange::go_on(Waiting& waiting) {
+  if (protocol_.all_started() && waiting.may_block(requests_.active())) {
+    library_finished_ = true;
+    return requests_.wait_for_all();
+  }
   while (!done()) {
-    int count = 0;
-    const int rc =
-        PMPI_Testsome(static_cast<int>(active_), requests_.data(), &count, completed_.data(), MPI_STATUSES_IGNORE);
-    if (rc != MPI_SUCCESS) return rc;
-    if (count > 0) retire(count);
-    else look_at_clock();
-    if (const int started = start_all(); started != MPI_SUCCESS) return started;
-    if (count == 0) return MPI_SUCCESS;
+    if (const int rc = requests_.test(); rc != MPI_SUCCESS) return rc;
+    const bool moved = requests_.any_ended();
+    if (moved) {
+      patience_.note_move();
+      requests_.retire([this](const Owner& owner) {
+        protocol_.complete(owner.action, owner.grant != nullptr ? *owner.grant : 0);
+        if (owner.grant != nullptr) free_grants_.push_back(owner.grant);
+        return MPI_SUCCESS;
+      });
+    } else {
+      look_at_clock();
+    }
+    if (const int rc = start_all(); rc != MPI_SUCCESS || !moved) return rc;
   }
   return MPI_SUCCESS;
 }
 
-/// Nothing has moved.
+/// A rank in step for which nothing moves becomes free when its patience ends.
 void Exchange::look_at_clock() {
-  const double now = now_s();
-  if (idle_since_s_ == 0) idle_since_s_ = now;
-  if (!protocol_.in_step() || now - idle_since_s_ <= patience_s_) return;
+  if (!protocol_.in_step() || !patience_.ends()) return;
   protocol_.lose_patience();
   stalled_ = true;
 }
@@ -86,66 +76,55 @@ int Exchange::start_all() {
   return MPI_SUCCESS;
 }
 
+int Exchange::start(const Action& action) {
+  if (requests_.active() == requests_.room()) requests_.reserve(std::max(first_room, 2 * requests_.room()), false);
+  using Kind = CreditExchange::Kind;
+  switch (action.kind) {
+    case Kind::recv_short:
+    case Kind::recv_piece: return start_data(action, false);
+    case Kind::send_short:
+    case Kind::send_piece: return start_data(action, true);
+    case Kind::recv_grant: return start_grant(action, false);
+    case Kind::send_grant: return start_grant(action, true);
+  }
+  return MPI_ERR_INTERN;
+}
+
+int Exchange::start_data(const Action& action, bool sends) {
+  const auto count = static_cast<int>(action.bytes);
+  const auto peer = static_cast<std::size_t>(action.peer);
+  int rc = MPI_SUCCESS;
+  if (sends) {
+    note_messages();
+    const std::byte* const from = input_ + problem_->send_offsets[peer] + action.offset_bytes;
+    rc = PMPI_Isend(from, count, MPI_BYTE, action.peer, first_tag_, comm_, requests_.next());
+  } else {
+    std::byte* const to = output_ + problem_->recv_offsets[peer] + action.offset_bytes;
+    rc = PMPI_Irecv(to, count, MPI_BYTE, action.peer, first_tag_, comm_, requests_.next());
+  }
+  if (rc == MPI_SUCCESS) requests_.add({action, nullptr});
+  return rc;
+}
+
+int Exchange::start_grant(const Action& action, bool sends) {
+  std::int64_t* const grant = new_grant();
+  const int tag = first_tag_ + 1;
+  int rc = MPI_SUCCESS;
+  if (sends) {
+    *grant = action.bytes;
+    rc = PMPI_Isend(grant, 1, MPI_INT64_T, action.peer, tag, comm_, requests_.next());
+  } else {
+    rc = PMPI_Irecv(grant, 1, MPI_INT64_T, action.peer, tag, comm_, requests_.next());
+  }
+  if (rc == MPI_SUCCESS) requests_.add({action, grant});
+  return rc;
+}
+
 std::int64_t* Exchange::new_grant() {
   if (free_grants_.empty()) return &grants_.emplace_back();
   std::int64_t* const grant = free_grants_.back();
   free_grants_.pop_back();
   return grant;
-}
-
-int Exchange::start(const Action& action) {
-  if (active_ == requests_.size()) {
-    const std::size_t more = std::max<std::size_t>(64, 2 * requests_.size());
-    requests_.resize(more, MPI_REQUEST_NULL);
-    owners_.resize(more);
-    completed_.resize(more);
-  }
-  MPI_Request* const request = &requests_[active_];
-  Owner& owner = owners_[active_];
-  owner = {action, nullptr};
-  const auto count = static_cast<int>(action.bytes);
-  const auto peer = static_cast<std::size_t>(action.peer);
-  int rc = MPI_SUCCESS;
-  switch (action.kind) {
-    case CreditExchange::Kind::recv_short:
-    case CreditExchange::Kind::recv_piece:
-      rc = PMPI_Irecv(output_ + problem_->recv_offsets[peer] + action.offset_bytes, count, MPI_BYTE, action.peer,
-                      first_tag_, comm_, request);
-      break;
-    case CreditExchange::Kind::send_short:
-    case CreditExchange::Kind::send_piece:
-      note_messages();
-      rc = PMPI_Isend(input_ + problem_->send_offsets[peer] + action.offset_bytes, count, MPI_BYTE, action.peer,
-                      first_tag_, comm_, request);
-      break;
-    case CreditExchange::Kind::recv_grant:
-      owner.grant = new_grant();
-      rc = PMPI_Irecv(owner.grant, 1, MPI_INT64_T, action.peer, first_tag_ + 1, comm_, request);
-      break;
-    case CreditExchange::Kind::send_grant:
-      owner.grant = new_grant();
-      *owner.grant = action.bytes;
-      rc = PMPI_Isend(owner.grant, 1, MPI_INT64_T, action.peer, first_tag_ + 1, comm_, request);
-      break;
-  }
-  if (rc == MPI_SUCCESS) ++active_;
-  return rc;
-}
-
-void Exchange::retire(int count) {
-  idle_since_s_ = 0;
-  // Free slots from the highest, so that the last active request can fill each hole.
-  std::sort(completed_.begin(), completed_.begin() + count, std::greater<>());
-  for (int i = 0; i < count; ++i) {
-    const auto slot = static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)]);
-    const Owner owner = owners_[slot];
-    --active_;
-    requests_[slot] = requests_[active_];
-    owners_[slot] = owners_[active_];
-    requests_[active_] = MPI_REQUEST_NULL;
-    protocol_.complete(owner.action, owner.grant != nullptr ? *owner.grant : 0);
-    if (owner.grant != nullptr) free_grants_.push_back(owner.grant);
-  }
 }
 
 }  // namespace antiphon::mpi

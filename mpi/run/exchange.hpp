@@ -11,6 +11,9 @@
 
 #include "antiphon/credit.hpp"
 #include "antiphon/problem.hpp"
+#include "run/requests.hpp"
+#include "run/runner.hpp"
+#include "run/waiting.hpp"
 
 namespace antiphon::mpi {
 
@@ -18,65 +21,69 @@ namespace antiphon::mpi {
 struct Way {
   std::span<const ExchangeStep> steps;
   bool in_step = false;
-  double patience_s = 0;  ///< at least; by itself an exchange has as much as suits messages of usual length
+  double patience_s = 0;  ///< at least; an exchange by itself has what suits messages of usual length
 };
 
-/// Made once for a communicator and used for all its calls of any sizes; allocates only when something grows. Exchanges
-/// that are under way at the same time on one communicator need different tags: `first_tag` and the next.
-class Exchange {
+/// An alltoallv under the credit protocol. Made once for a communicator and used for all its calls of any sizes; it
+/// allocates only when something grows. Exchanges that are under way at the same time on one communicator need
+/// different tags: `first_tag` and the next.
+class Exchange final : public Runner {
  public:
-  /// Schedules use tags from 0 up on the same communicator; the protocol's messages keep apart from them, so that calls
-  /// of which some are run as schedules may follow one another without a pause.
+  /// Schedules use tags from 0 up on the same communicator. The protocol's tags lie above them, so that a call may
+  /// follow a schedule's without a pause.
   static constexpr int default_first_tag = 30000;
 
-  Exchange(MPI_Comm comm, int rank, int size, const CreditLimits& limits, double patience_s, bool yield,
-           int first_tag = default_first_tag);
-  Exchange(const Exchange&) = delete;
-  Exchange& operator=(const Exchange&) = delete;
+  struct Options {
+    CreditLimits limits;
+    double patience_s = 0;  ///< in step; StepPatience::usual_s() suits messages of usual length
+    bool yields = true;
+    int first_tag = default_first_tag;
+  };
+  Exchange(MPI_Comm comm, int rank, int size, const Options& options);
 
-  /// The blocks of `problem` (an alltoallv) between `input` and `output`. Returns an MPI error code.
-  int run(const Problem& problem, const std::byte* input, std::byte* output, const Way& way);
-  /// The same in steps that do not wait: begin() starts what can be started, and advance() goes on as far as it can.
-  /// The problem and the data must stay until done().
-  int begin(const Problem& problem, const std::byte* input, std::byte* output, const Way& way);
-  int advance();
-  [[nodiscard]] bool done() const { return protocol_.done(); }
+  /// Says what the next runs exchange: the blocks of `problem` (an alltoallv). It must stay while they run, and so must
+  /// the steps.
+  void prepare(const Problem& problem, const Way& way) {
+    problem_ = &problem;
+    way_ = way;
+  }
   /// Whether this rank lost its patience in the last run.
   [[nodiscard]] bool stalled() const { return stalled_; }
 
+  [[nodiscard]] std::int64_t scratch_bytes() const override { return 0; }
+  int begin(const Binding& binding) override;
+  [[nodiscard]] bool done() const override { return library_finished_ || protocol_.done(); }
+
  private:
   using Action = CreditExchange::Action;
-
-  int start_all();
-  int start(const Action& action);
-  void retire(int count);
-  void look_at_clock();
-  std::int64_t* new_grant();
-
-  /// A request under way, and what it is for.
+  /// What a request is for, and the grant that it carries, if any.
   struct Owner {
     Action action;
     std::int64_t* grant = nullptr;
   };
 
+  int go_on(Waiting& waiting) override;
+  int start_all();
+  int start(const Action& action);
+  int start_data(const Action& action, bool sends);
+  int start_grant(const Action& action, bool sends);
+  void copy_own_block() const;
+  void look_at_clock();
+  std::int64_t* new_grant();
+
   CreditExchange protocol_;
   MPI_Comm comm_;
   int first_tag_;
   double least_patience_s_;
-  double patience_s_ = 0;    ///< in step, so long nothing may move
-  double idle_since_s_ = 0;  ///< 0: not known, something has moved
+  StepPatience patience_;
   bool stalled_ = false;
-  bool yield_;
+  bool library_finished_ = false;  ///< the library has waited for all that was left, which the protocol is not told
   const Problem* problem_ = nullptr;
+  Way way_;
   const std::byte* input_ = nullptr;
   std::byte* output_ = nullptr;
-  /// Densely at the front.
-  std::vector<MPI_Request> requests_;
-  std::vector<Owner> owners_;
-  std::vector<int> completed_;
-  std::size_t active_ = 0;
-  /// Where grants are read from and arrive: places that do not move.
-  std::deque<std::int64_t> grants_;
+  Requests<Owner> requests_;
+  std::deque<std::int64_t> grants_;  ///< they keep their addresses while it grows
   std::vector<std::int64_t*> free_grants_;
 };
 

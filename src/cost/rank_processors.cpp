@@ -94,7 +94,7 @@ void RankProcessors::step(int rank, double now) {
 }
 
 /// Before the core is given away. A rank that waits for nothing but multicasts' packets then sleeps
-/// (mpi/run/executor.cpp).
+/// (mpi/run/waiting.hpp).
 void RankProcessors::last_look(int rank, double now) {
   Rank& own = of(rank);
   if (own.ready || !own.arrived.empty()) return step(rank, now);

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+namespace antiphon::mpi {
+
+/// The requests of one runner that are under way, densely in one array as MPI wants them, each with its owner: what the
+/// request is for.
+///
+///     start a request in *next(), then add(owner);
+///     test() or wait_for_all(), then retire(…), which tells of each owner whose request has ended.
+template <class Owner>
+class Requests {
+ public:
+  /// Room for so many at a time. `statuses`: MPI's statuses of ended requests are wanted, too.
+  void reserve(std::size_t requests, bool statuses) {
+    requests_.resize(requests, MPI_REQUEST_NULL);
+    owners_.resize(requests);
+    ended_.resize(requests);
+    if (statuses) statuses_.resize(requests);
+  }
+  [[nodiscard]] std::size_t room() const { return requests_.size(); }
+  [[nodiscard]] std::size_t active() const { return active_; }
+  void forget_all() { active_ = ended_count_ = 0; }
+
+  [[nodiscard]] MPI_Request* next() { return &requests_[active_]; }
+  void add(const Owner& owner) { owners_[active_++] = owner; }
+
+  /// Looks which requests have ended.
+  int test() {
+    ended_count_ = 0;
+    if (active_ == 0) return MPI_SUCCESS;
+    return PMPI_Testsome(static_cast<int>(active_), requests_.data(), &ended_count_, ended_.data(), statuses());
+  }
+  int wait_for_all() {
+    const int rc = PMPI_Waitall(static_cast<int>(active_), requests_.data(), statuses());
+    if (rc != MPI_SUCCESS) return rc;
+    ended_count_ = static_cast<int>(active_);
+    std::iota(ended_.begin(), ended_.begin() + ended_count_, 0);
+    return MPI_SUCCESS;
+  }
+  [[nodiscard]] bool any_ended() const { return ended_count_ > 0; }
+
+  /// Calls see(owner, status) for each ended request; only where statuses are wanted, and before retire().
+  template <class See>
+  void each_status(See&& see) const {
+    if (statuses_.empty()) return;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(ended_count_); ++i)
+      see(owners_[static_cast<std::size_t>(ended_[i])], statuses_[i]);
+  }
+
+  /// Frees the slots of ended requests and calls finish(owner) for each, which may add requests and returns an MPI
+  /// error code.
+  template <class Finish>
+  int retire(Finish&& finish) {
+    // From the highest slot, so that the last active request can fill each hole.
+    std::sort(ended_.begin(), ended_.begin() + ended_count_, std::greater<>());
+    for (int i = 0; i < ended_count_; ++i) {
+      const auto slot = static_cast<std::size_t>(ended_[static_cast<std::size_t>(i)]);
+      const Owner owner = owners_[slot];
+      --active_;
+      requests_[slot] = requests_[active_];
+      owners_[slot] = owners_[active_];
+      requests_[active_] = MPI_REQUEST_NULL;
+      if (const int rc = finish(owner); rc != MPI_SUCCESS) return rc;
+    }
+    ended_count_ = 0;
+    return MPI_SUCCESS;
+  }
+
+ private:
+  [[nodiscard]] MPI_Status* statuses() { return statuses_.empty() ? MPI_STATUSES_IGNORE : statuses_.data(); }
+
+  std::vector<MPI_Request> requests_;
+  std::vector<Owner> owners_;
+  std::vector<int> ended_;
+  std::vector<MPI_Status> statuses_;
+  std::size_t active_ = 0;
+  int ended_count_ = 0;
+};
+
+}  // namespace antiphon::mpi
