@@ -31,7 +31,7 @@ extern "C" ANTIPHON_EXPORT int antiphon_impl_chosen(MPI_Comm comm, const char* c
   if (state == nullptr) return ANTIPHON_BAD_COMM;
   const auto which = collectives_named(collective);
   if (which.size() != 1 || capacity == 0) return ANTIPHON_BAD_NAME;
-  const std::string* used = state->used(which[0]);
+  const std::string* used = state->decisions().used(which[0]);
   const std::string what = used != nullptr ? *used : world.idle ? "library" : "none";
   std::strncpy(text, what.c_str(), capacity - 1);
   text[capacity - 1] = '\0';

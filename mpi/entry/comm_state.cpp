@@ -2,13 +2,11 @@
 #include "entry/comm_state.hpp"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "antiphon/credit.hpp"
 #include "compress/collectives.hpp"
 #include "entry/share_counts.hpp"
-#include "job/warn.hpp"
-#include "job/world_ranks.hpp"
 #include "run/group_multicasts.hpp"
 
 namespace antiphon::mpi {
@@ -16,9 +14,8 @@ namespace antiphon::mpi {
 namespace {
 
 int keyval = MPI_KEYVAL_INVALID;
-/// Schedules kept with a communicator, and sizes decided for one collective of it: enough for a program's inner loop.
+/// Schedules kept with a communicator: enough for a program's inner loop.
 constexpr std::size_t most_prepared = 64;
-constexpr std::size_t most_decisions = 256;
 
 int delete_state(MPI_Comm, int, void* value, void*) {
   delete static_cast<CommState*>(value);
@@ -59,7 +56,7 @@ CommState* CommState::of(MPI_Comm comm) {
   int found = 0;
   if (PMPI_Comm_get_attr(comm, keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS) return nullptr;
   if (found == 0) {
-    auto fresh = std::make_unique<CommState>(comm);
+    auto fresh = std::make_unique<CommState>(comm, shape_of(comm));
     value = fresh.get();
     if (PMPI_Comm_set_attr(comm, keyval, fresh.get()) != MPI_SUCCESS) return nullptr;
     static_cast<void>(fresh.release());  // delete_state() owns it from here
@@ -68,33 +65,14 @@ CommState* CommState::of(MPI_Comm comm) {
   return state->eligible_ ? state : nullptr;
 }
 
-CommState::CommState(MPI_Comm comm) : comm_(comm), overrides_(world.overrides) {
-  int inter = 0;
-  PMPI_Comm_test_inter(comm, &inter);
-  if (inter != 0) return;
-  PMPI_Comm_rank(comm, &rank_);
-  PMPI_Comm_size(comm, &size_);
-  eligible_ = size_ > 1 && belongs_to_world();
-}
+CommState::CommState(MPI_Comm comm, std::optional<CommShape> shape)
+    : comm_(comm), eligible_(shape.has_value()), shape_(std::move(shape).value_or(CommShape{})),
+      decisions_(shape_, world.overrides, [this] { return groups().work(); }) {}
 
 CommState::~CommState() {
   if (groups_) groups_->close();
   history_.reset();
   if (own_ != MPI_COMM_NULL) PMPI_Comm_free(&own_);
-}
-
-/// Finds the nodes on the way.
-bool CommState::belongs_to_world() {
-  node_of_rank_ = nodes_of_ranks(comm_);
-  if (node_of_rank_.empty()) return false;
-  std::map<int, int> ranks_on_node;
-  for (const int node : node_of_rank_) ++ranks_on_node[node];
-  nodes_ = static_cast<int>(ranks_on_node.size());
-  int runs = 1;
-  for (std::size_t i = 1; i < node_of_rank_.size(); ++i) runs += node_of_rank_[i] != node_of_rank_[i - 1] ? 1 : 0;
-  blocked_ = runs == nodes_;
-  for (const auto& [node, ranks] : ranks_on_node) max_ranks_per_node_ = std::max(max_ranks_per_node_, ranks);
-  return true;
 }
 
 MPI_Comm CommState::own_comm() {
@@ -109,101 +87,16 @@ MPI_Comm CommState::own_comm() {
   return own_;
 }
 
-void CommState::set_override(Collective collective, const Override& value) {
-  world.idle = false;
-  overrides_[static_cast<std::size_t>(collective)] = value;
-  on_trial_ = nullptr;
-  decisions_[static_cast<std::size_t>(collective)].clear();
-  used_[static_cast<std::size_t>(collective)] = nullptr;
-}
-
-Choice CommState::choose(Collective collective, const Question& question) const {
-  const Override& over = override_of(collective);
-  switch (over.mode) {
-    case Override::Mode::library: return {};
-    case Override::Mode::fixed: return over.choice;
-    case Override::Mode::own: return world.rules->choose_own(question);
-    case Override::Mode::automatic: break;
-  }
-  return world.rules->choose(question);
-}
-
-const Choice& CommState::decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative,
-                                bool encodable) {
-  auto& known = decisions_[static_cast<std::size_t>(collective)];
-  for (const auto& d : known) {
-    if (d->bytes == bytes && d->element_bytes == element_bytes && d->commutative == commutative &&
-        d->encodable == encodable) {
-      return use(*d, collective);
-    }
-  }
-  if (known.size() >= most_decisions) {
-    used_[static_cast<std::size_t>(collective)] = nullptr;
-    on_trial_ = nullptr;
-    known.clear();
-  }
-  auto fresh = std::make_unique<Decision>();
-  fresh->bytes = bytes;
-  fresh->element_bytes = element_bytes;
-  fresh->commutative = commutative;
-  fresh->encodable = encodable;
-  Question question{.collective = collective,
-                    .ranks = size_,
-                    .nodes = nodes_,
-                    .max_ranks_per_node = max_ranks_per_node_,
-                    .bytes = bytes,
-                    .element_bytes = element_bytes,
-                    .commutative = commutative,
-                    .link_bits_per_s = world.settings.link_bits_per_s,
-                    .blocked = blocked_,
-                    .mpi = world.mpi};
-  fresh->choice = choose(collective, question);
-  if (!may_multicast(fresh->choice)) {
-    question.multicasts = false;
-    fresh->choice = choose(collective, question);
-  }
-  if (collective == Collective::alltoallv && override_of(collective).mode == Override::Mode::automatic &&
-      history().planned()) {
-    if (fresh->choice.algorithm != credit_choice().algorithm) fresh->choice = credit_choice();
-    fresh->choice.reason = "the plan has patterns for so many ranks";
-  }
-  const bool multicasts = fresh->choice.algorithm != nullptr && fresh->choice.algorithm->multicasts;
-  // Not even all blocks together make a message that may be encoded: no call of it need be a trial.
-  const bool too_short = bytes > 0 && bytes * size_ < framing_state.threshold_bytes;
-  if (encodable && !too_short && !multicasts && override_of(collective).mode != Override::Mode::fixed) {
-    fresh->plain = fresh->choice;
-    encode_messages(fresh->choice, nodes_);
-    if (encodes(fresh->choice) && !framing_state.always) {
-      fresh->trial = std::make_unique<CodingTrial>();
-      fresh->plain_text = fresh->plain.to_string();
-    }
-  }
-  fresh->text = fresh->choice.to_string();
-  if (world.settings.verbose >= 2 && rank_ == 0) {
-    warn(std::string(name(collective)) + " of " + std::to_string(bytes) + " bytes on " + std::to_string(size_) +
-         " ranks: " + fresh->text + (fresh->choice.reason.empty() ? "" : " (" + fresh->choice.reason + ")"));
-  }
-  known.push_back(std::move(fresh));
-  return use(*known.back(), collective);
-}
-
-const Choice& CommState::use(Decision& decision, Collective collective) {
-  on_trial_ = decision.trial.get();
-  const bool plain = on_trial_ != nullptr && !on_trial_->begin();
-  note(collective, plain ? decision.plain_text : decision.text);
-  return plain ? decision.plain : decision.choice;
-}
-
 void CommState::carried_out() {
   // The library's collectives wait in the library, where persistent operations that others wait for would not go on.
-  if (on_trial_ != nullptr) on_trial_->end(own_comm(), !has_operations());
+  if (CodingTrial* const trial = decisions_.on_trial()) trial->end(own_comm(), !has_operations());
 }
 
 Problem& CommState::blank_problem(Collective collective) {
   Problem& p = problem_;
   p.collective = collective;
-  p.rank = rank_;
-  p.size = size_;
+  p.rank = rank();
+  p.size = size();
   p.root = 0;
   p.bytes = 0;
   p.element_bytes = 1;
@@ -244,14 +137,8 @@ std::unique_ptr<Executor> CommState::make_executor(Schedule schedule, int tag_ba
 }
 
 MulticastGroups& CommState::groups() {
-  if (!groups_) groups_ = std::make_unique<MulticastGroups>(own_comm(), rank_, node_of_rank_);
+  if (!groups_) groups_ = std::make_unique<MulticastGroups>(own_comm(), rank(), shape_.node_of_rank);
   return *groups_;
-}
-
-bool CommState::may_multicast(const Choice& choice) {
-  if (choice.algorithm == nullptr || !choice.algorithm->multicasts) return true;
-  if (override_of(choice.algorithm->collective).mode == Override::Mode::fixed) return true;
-  return nodes_ > 1 && groups().work();
 }
 
 void CommState::use_groups(PreparedSchedule& prepared) {
@@ -260,7 +147,7 @@ void CommState::use_groups(PreparedSchedule& prepared) {
     if (p.name == "senders") senders = p.value;
     if (p.name == "members") prepared.groups_for_one_call = p.value == 2;
   }
-  mpi::use_groups(*prepared.executor, groups(), static_cast<int>(std::min<std::int64_t>(senders, size_)));
+  mpi::use_groups(*prepared.executor, groups(), static_cast<int>(std::min<std::int64_t>(senders, size())));
 }
 
 int CommState::share_counts(Problem& problem, const Choice& choice) {
@@ -269,7 +156,7 @@ int CommState::share_counts(Problem& problem, const Choice& choice) {
     static const Algorithm* const multicast =
         find_algorithm(Collective::bcast, [](const Algorithm& a) { return a.multicasts; });
     static const Choice bcast{multicast, resolve_parameters(*multicast, {})};
-    Problem all{Collective::bcast, rank_, size_, problem.root, static_cast<std::int64_t>(sizeof *sizes) * size_};
+    Problem all{Collective::bcast, rank(), size(), problem.root, static_cast<std::int64_t>(sizeof *sizes) * size()};
     Binding binding;
     binding.base[static_cast<std::size_t>(Space::output)] = reinterpret_cast<std::byte*>(sizes);
     return prepared(all, bcast)->executor->run(binding);
@@ -277,12 +164,12 @@ int CommState::share_counts(Problem& problem, const Choice& choice) {
 }
 
 CompiledPatterns& CommState::patterns() {
-  if (!patterns_) patterns_.emplace(node_of_rank_);
+  if (!patterns_) patterns_.emplace(shape_.node_of_rank);
   return *patterns_;
 }
 
 PatternHistory& CommState::history() {
-  if (!history_) history_ = std::make_unique<PatternHistory>(rank_, size_, patterns(), [this] { return own_comm(); });
+  if (!history_) history_ = std::make_unique<PatternHistory>(rank(), size(), patterns(), [this] { return own_comm(); });
   return *history_;
 }
 
@@ -294,15 +181,7 @@ const Call* CommState::as_exchange(const Call& call) {
     PMPI_Allreduce(MPI_IN_PLACE, &distinct, 1, MPI_INT, MPI_MIN, own_comm());
     distinct_neighbours_ = distinct != 0;
   }
-  return distinct_neighbours_ ? neighbours_->spread(call, size_) : nullptr;
-}
-
-const Choice& credit_choice() {
-  static const Algorithm* const credit =
-      find_algorithm(Collective::alltoallv, [](const Algorithm& a) { return a.credit == CreditWay::free; });
-  static const Choice choice =
-      parse_choice(Collective::alltoallv, std::string(credit->name) + credit_parameters(world.settings.credit_bytes));
-  return choice;
+  return distinct_neighbours_ ? neighbours_->spread(call, size()) : nullptr;
 }
 
 std::unique_ptr<Exchange> CommState::make_exchange(const CreditLimits& limits, int first_tag) {
@@ -312,7 +191,7 @@ std::unique_ptr<Exchange> CommState::make_exchange(const CreditLimits& limits, i
       .yields = world.yields,
       .first_tag = first_tag,
   };
-  return std::make_unique<Exchange>(own_comm(), rank_, size_, options);
+  return std::make_unique<Exchange>(own_comm(), rank(), size(), options);
 }
 
 std::unique_ptr<Exchange> CommState::make_exchange(int first_tag) {
@@ -320,7 +199,7 @@ std::unique_ptr<Exchange> CommState::make_exchange(int first_tag) {
   Problem p;
   p.parameters = credit_choice().parameters;
   CreditLimits limits = limits_of(p);
-  if (max_ranks_per_node_ >= many_ranks) limits.sender_bytes = limits.piece_bytes;
+  if (shape_.max_ranks_per_node >= many_ranks) limits.sender_bytes = limits.piece_bytes;
   return make_exchange(limits, first_tag);
 }
 

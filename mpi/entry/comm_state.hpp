@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "call/neighbours.hpp"
-#include "compress/trial.hpp"
+#include "entry/comm_shape.hpp"
 #include "entry/compiled_patterns.hpp"
+#include "entry/decisions.hpp"
 #include "entry/pattern_history.hpp"
 #include "entry/prepared_schedule.hpp"
 #include "entry/workspace.hpp"
@@ -24,13 +25,10 @@
 
 namespace antiphon::mpi {
 
-/// Alltoallv under the credit protocol, with what the profile says of credit, or the defaults.
-const Choice& credit_choice();
-
 class CommState : public Staging {
  public:
-  /// Looks at the communicator; no communication.
-  explicit CommState(MPI_Comm comm);
+  /// `shape`: of the communicator; nothing where Antiphon must keep out.
+  CommState(MPI_Comm comm, std::optional<CommShape> shape);
   ~CommState();
   CommState(const CommState&) = delete;
   CommState& operator=(const CommState&) = delete;
@@ -42,8 +40,9 @@ class CommState : public Staging {
   /// Frees the state of MPI_COMM_WORLD, then the means to keep any.
   static void release();
 
-  [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] const CommShape& shape() const { return shape_; }
+  [[nodiscard]] int rank() const { return shape_.rank; }
+  [[nodiscard]] int size() const { return shape_.size; }
 
   /// Numbers persistent operations in the order of their initialisation, which is the same on all ranks.
   unsigned next_operation() {
@@ -53,16 +52,11 @@ class CommState : public Staging {
   /// Whether there ever was one; the same on all ranks.
   [[nodiscard]] bool has_operations() const { return operations_ > 0; }
 
-  /// What to use for this collective and these sizes; the same on every rank. Cached. `encodable`: the data may be
-  /// compressed.
-  const Choice& decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative,
-                       bool encodable);
-  void set_override(Collective collective, const Override& value);
-  [[nodiscard]] const Override& override_of(Collective collective) const {
-    return overrides_[static_cast<std::size_t>(collective)];
-  }
+  /// What to use for each collective.
+  [[nodiscard]] Decisions& decisions() { return decisions_; }
+  [[nodiscard]] const Decisions& decisions() const { return decisions_; }
 
-  /// The call that the last decide() was for has been carried out: notes what encoding its messages did, where that is
+  /// The call that the last decision was for has been carried out: notes what encoding its messages did, where that is
   /// on trial.
   void carried_out();
 
@@ -81,9 +75,6 @@ class CommState : public Staging {
   std::unique_ptr<Exchange> make_exchange(int first_tag = Exchange::default_first_tag);
   /// The communicator's multicast groups.
   MulticastGroups& groups();
-  /// Whether a choice that multicasts may be used: it was asked for, or the ranks hear each other's multicasts.
-  /// Collective the first time.
-  bool may_multicast(const Choice& choice);
   /// scatterv, gatherv: the root tells all ranks the sizes of all blocks; by multicast, if that is how the data go.
   int share_counts(Problem& problem, const Choice& choice);
   /// Patterns of this communicator's ranks, with their schedules.
@@ -93,64 +84,34 @@ class CommState : public Staging {
 
   /// Whether nobody has said what to use for Alltoallv, and so those that are known to be short are the library's.
   [[nodiscard]] bool leaves_short_exchanges() const {
-    return history_ && override_of(Collective::alltoallv).mode == Override::Mode::automatic;
+    return history_ && decisions_.override_of(Collective::alltoallv).mode == Override::Mode::automatic;
   }
 
   /// A neighbour collective as an alltoallw of all ranks; any other call as it is. Null, on every rank alike, where
   /// some rank has a neighbour twice. The first call of this communicator asks all ranks.
   const Call* as_exchange(const Call& call);
 
-  /// What the last call of each collective used, for antiphon_chosen().
-  void note(Collective collective, const std::string& used) { used_[static_cast<std::size_t>(collective)] = &used; }
-  [[nodiscard]] const std::string* used(Collective collective) const {
-    return used_[static_cast<std::size_t>(collective)];
-  }
-
   /// The communicator of schedules' messages. Made at the first use, which is the same call on every rank.
   MPI_Comm own_comm();
 
  private:
-  struct Decision {
-    std::int64_t bytes = -2;
-    std::int64_t element_bytes = 0;
-    bool commutative = true;
-    bool encodable = true;
-    Choice choice;
-    std::string text;
-    /// Where encoding is on trial: what is done without.
-    std::unique_ptr<CodingTrial> trial;
-    Choice plain;
-    std::string plain_text;
-  };
-
-  [[nodiscard]] bool belongs_to_world();
-  const Choice& use(Decision& decision, Collective collective);
-  Choice choose(Collective collective, const Question& question) const;
   void use_groups(PreparedSchedule& prepared);
   std::unique_ptr<Exchange> make_exchange(const CreditLimits& limits, int first_tag);
 
   MPI_Comm comm_;
   MPI_Comm own_ = MPI_COMM_NULL;
-  int rank_ = 0;
-  int size_ = 0;
-  int nodes_ = 1;
-  int max_ranks_per_node_ = 1;
-  bool blocked_ = true;  ///< each node's ranks follow one another
-  bool eligible_ = false;
-  Overrides overrides_;
-  std::array<std::vector<std::unique_ptr<Decision>>, collective_count> decisions_;
-  std::array<const std::string*, collective_count> used_{};
+  bool eligible_;  ///< false where Antiphon must keep out
+  CommShape shape_;
+  Decisions decisions_;
   Problem problem_;
   std::vector<std::unique_ptr<PreparedSchedule>> prepared_;
   std::unique_ptr<Exchange> exchange_;
   std::optional<CompiledPatterns> patterns_;
   std::unique_ptr<PatternHistory> history_;
   std::unique_ptr<MulticastGroups> groups_;
-  std::vector<int> node_of_rank_;
   std::unique_ptr<Neighbours> neighbours_;
   bool distinct_neighbours_ = false;  ///< on all ranks
   Parameters exchange_parameters_;
-  CodingTrial* on_trial_ = nullptr;  ///< of the last decision
   std::uint64_t clock_ = 0;
   unsigned operations_ = 0;
 };

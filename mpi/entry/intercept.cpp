@@ -35,7 +35,7 @@ std::optional<int> run_exchange(const Description& d, const Problem& problem, Ex
   history.before_call(problem);
   if (in_step && history.leaves_to_library() && state.leaves_short_exchanges()) return std::nullopt;
   const Way way = history.way(problem, in_step);
-  if (history.used() != nullptr) state.note(d.collective, *history.used());
+  if (history.used() != nullptr) state.decisions().note(d.collective, *history.used());
   Workspace workspace(d, problem, state);
   if (const int rc = workspace.prepare(exchange.scratch_bytes()); rc != MPI_SUCCESS) return rc;
   exchange.prepare(problem, way);
@@ -46,7 +46,7 @@ std::optional<int> run_exchange(const Description& d, const Problem& problem, Ex
 
 /// Alltoallv in rotated phases, by Antiphon's own choice.
 bool rotates(const Choice& choice, const CommState& state) {
-  const auto mode = state.override_of(Collective::alltoallv).mode;
+  const auto mode = state.decisions().override_of(Collective::alltoallv).mode;
   return choice.algorithm->credit == CreditWay::in_step && !encodes(choice) &&
          (mode == Override::Mode::automatic || mode == Override::Mode::own);
 }
@@ -61,7 +61,7 @@ void after_multicasts(PreparedSchedule& prepared, const Choice& choice, CommStat
   const std::string* const why = prepared.executor->why_no_groups();
   if (why == nullptr) return;
   if (prepared.without_groups.empty()) prepared.without_groups = choice.to_string() + " without multicast: " + *why;
-  state.note(choice.algorithm->collective, prepared.without_groups);
+  state.decisions().note(choice.algorithm->collective, prepared.without_groups);
 }
 
 /// Runs what was chosen. Returns an MPI error code; nothing: the algorithm cannot solve this after all, or should not,
@@ -97,9 +97,9 @@ std::int64_t bytes_handed_in(const Call& call) {
 const Call* as_exchange(const Call& given, CommState& state) {
   if (!has_neighbours(given.form)) return &given;
   // Nothing is looked at where the library is to do it anyway.
-  if (state.decide(given.collective, -1, 1, true, false).algorithm == nullptr) return nullptr;
+  if (state.decisions().decide(given.collective, -1, 1, true, false).algorithm == nullptr) return nullptr;
   const Call* const call = state.as_exchange(given);
-  if (call == nullptr) state.note(given.collective, library_text);
+  if (call == nullptr) state.decisions().note(given.collective, library_text);
   return call;
 }
 
@@ -121,7 +121,7 @@ std::optional<std::int64_t> short_exchange_bytes(const Call& call, CommState& st
 
 /// For the library, which a decision has not told of.
 Outcome leave(Fate fate, const Call& call, CommState& state, std::int64_t bytes) {
-  state.note(call.collective, library_text);
+  state.decisions().note(call.collective, library_text);
   return {.fate = fate, .bytes = bytes};
 }
 
@@ -131,7 +131,8 @@ Outcome attempt(const Call& given, CommState& state) {
   if (call == nullptr) return {.fate = Fate::same_neighbours, .bytes = bytes_handed_in(given)};
   const Description d = describe(*call, state.rank(), state.size());
   if (!d.schedulable) return leave(Fate::not_schedulable, *call, state, d.own_bytes);
-  const Choice& choice = state.decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
+  const Choice& choice =
+      state.decisions().decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
   if (choice.algorithm == nullptr) return {.fate = Fate::library_chosen, .bytes = d.own_bytes};
   // Elements with gaps between them can be neither encoded nor sent as one run of bytes.
   if ((encodes(choice) || choice.algorithm->multicasts) && d.has_gaps())
@@ -146,7 +147,7 @@ Outcome attempt(const Call& given, CommState& state) {
 void account(const Call& call, const CommState& state, Outcome& outcome) {
   const bool failed = outcome.result != MPI_SUCCESS;
   if (summary::enabled())
-    summary::count(kind_of(call), outcome.bytes, now_s() - outcome.began_s, *state.used(call.collective));
+    summary::count(kind_of(call), outcome.bytes, now_s() - outcome.began_s, *state.decisions().used(call.collective));
   if (trace::on()) trace::collective(call, outcome.began_s, true, failed);
   if (!failed) return;
   const int handled = PMPI_Comm_call_errhandler(call.comm, outcome.result);

@@ -28,7 +28,8 @@ int override_choice(MPI_Comm comm, const char* collective, const char* choice) {
   const auto which = collectives_named(collective);
   if (which.empty() || choice == nullptr) return ANTIPHON_BAD_NAME;
   try {
-    for (const Collective c : which) state->set_override(c, parse_override(c, choice, world.settings.credit_bytes));
+    for (const Collective c : which)
+      state->decisions().set_override(c, parse_override(c, choice, world.settings.credit_bytes));
   } catch (const Error&) {
     return ANTIPHON_BAD_NAME;
   }

@@ -95,15 +95,16 @@ Pattern gather_pattern(const Problem& p, MPI_Comm comm) {
 
 /// Whether an exchange is not for the library; the same on every rank.
 bool may_compile(const Call& call, CommState& state, bool always) {
-  return always || state.decide(call.collective, -1, 1, true, false).algorithm != nullptr;
+  return always || state.decisions().decide(call.collective, -1, 1, true, false).algorithm != nullptr;
 }
 
 /// False, on every rank alike: the library is to do it.
 bool plan(Operation& op, CommState& state, bool always) {
   const Description& d = op.description;
-  const Choice& choice = state.decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
+  const Choice& choice =
+      state.decisions().decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
   const bool compiles = d.collective == Collective::alltoallv && state.size() <= most_ranks_to_compile;
-  const bool automatic = !always && state.override_of(d.collective).mode == Override::Mode::automatic;
+  const bool automatic = !always && state.decisions().override_of(d.collective).mode == Override::Mode::automatic;
   if (choice.algorithm == nullptr && !(always && compiles)) return false;
   // Messages to a group match by their number: operations that are under way at the same time cannot share it.
   if (choice.algorithm != nullptr && choice.algorithm->multicasts) return false;

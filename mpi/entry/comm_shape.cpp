@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "entry/comm_shape.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "job/world_ranks.hpp"
+
+namespace antiphon::mpi {
+
+std::optional<CommShape> shape_of(MPI_Comm comm) {
+  int inter = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  if (inter != 0) return std::nullopt;
+  CommShape shape;
+  PMPI_Comm_rank(comm, &shape.rank);
+  PMPI_Comm_size(comm, &shape.size);
+  if (shape.size < 2) return std::nullopt;
+  shape.node_of_rank = nodes_of_ranks(comm);
+  const std::vector<int>& node_of = shape.node_of_rank;
+  if (node_of.empty()) return std::nullopt;
+  std::map<int, int> ranks_on_node;
+  for (const int node : node_of) ++ranks_on_node[node];
+  shape.nodes = static_cast<int>(ranks_on_node.size());
+  int runs = 1;
+  for (std::size_t i = 1; i < node_of.size(); ++i) runs += node_of[i] != node_of[i - 1] ? 1 : 0;
+  shape.blocked = runs == shape.nodes;
+  for (const auto& [node, ranks] : ranks_on_node) shape.max_ranks_per_node = std::max(shape.max_ranks_per_node, ranks);
+  return shape;
+}
+
+}  // namespace antiphon::mpi
