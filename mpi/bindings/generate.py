@@ -149,32 +149,36 @@ def c_wrapper(procedure: pympistandard.Procedure, large: bool) -> str:
     return "\n".join([*lines, "}"])
 
 
+def fortran_argument(p: pympistandard.ISOCParameter) -> tuple[str, str]:
+    """A parameter's declaration, empty where Fortran has none, and the argument for the C function."""
+    kind = p.kind.name
+    if kind in ("ARGUMENT_COUNT", "ARGUMENT_LIST"):
+        return "", "nullptr"
+    if is_new_comm(p):
+        return f"MPI_Fint* {p.name}", "&created"
+    if kind == "LOGICAL":
+        return (
+            f"MPI_Fint* {p.name}",
+            f"logicals_from_fortran({p.name}, *ndims).data()" if p.array else f"*{p.name} != 0",
+        )
+    if kind == "REQUEST" or (kind == "DATATYPE" and p.array):
+        return f"MPI_Fint* {p.name}", f"c_{p.name}.get()"
+    by_reference = bool(p.array) or p.direction is pympistandard.Direction.OUT
+    conversion = FROM_FORTRAN.get(kind, "{0}" if by_reference else "*{0}")
+    return f"{FORTRAN_TYPES.get(kind, 'MPI_Fint')}* {p.name}", conversion.format(p.name)
+
+
+def is_new_comm(p: pympistandard.ISOCParameter) -> bool:
+    return p.kind.name == "COMMUNICATOR" and p.direction is pympistandard.Direction.OUT
+
+
 def fortran_wrapper(procedure: pympistandard.Procedure) -> str:
     """One C function with the Fortran procedure's arguments; macros give it the names that compilers make of it."""
-    parameters, arguments, types = [], [], []
-    new_comm = ""
-    for p in procedure.express.iso_c.parameters:
-        kind = p.kind.name
-        if kind in ("ARGUMENT_COUNT", "ARGUMENT_LIST"):  # Fortran has none
-            arguments.append("nullptr")
-        elif kind == "COMMUNICATOR" and p.direction is pympistandard.Direction.OUT:
-            new_comm = p.name
-            parameters.append(f"MPI_Fint* {p.name}")
-            arguments.append("&created")
-        elif kind == "LOGICAL":
-            parameters.append(f"MPI_Fint* {p.name}")
-            arguments.append(f"logicals_from_fortran({p.name}, *ndims).data()" if p.array else f"*{p.name} != 0")
-        elif kind == "DATATYPE" and p.array:
-            parameters.append(f"MPI_Fint* {p.name}")
-            arguments.append(f"c_{p.name}.get()")
-            types.append(p.name)
-        elif kind == "REQUEST":
-            parameters.append(f"MPI_Fint* {p.name}")
-            arguments.append(f"c_{p.name}.get()")
-        else:
-            parameters.append(f"{FORTRAN_TYPES.get(kind, 'MPI_Fint')}* {p.name}")
-            by_reference = bool(p.array) or p.direction is pympistandard.Direction.OUT
-            arguments.append(FROM_FORTRAN.get(kind, "{0}" if by_reference else "*{0}").format(p.name))
+    given = procedure.express.iso_c.parameters
+    parameters = [declaration for p in given if (declaration := fortran_argument(p)[0])]
+    arguments = [fortran_argument(p)[1] for p in given]
+    types = [p.name for p in given if p.kind.name == "DATATYPE" and p.array]
+    new_comm = next((p.name for p in given if is_new_comm(p)), "")
     name = procedure.name.removeprefix("mpi_")
     library = f"{str(procedure.express.iso_c).split('(')[0].removeprefix('int ')}({', '.join(arguments)})"
     parameter_list = ", ".join([*parameters, "MPI_Fint* ierror"])

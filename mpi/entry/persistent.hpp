@@ -16,15 +16,8 @@
 #include <mpi.h>
 
 #include "call/call.hpp"
-#include "job/clock.hpp"
-#include "job/progress.hpp"
-#include "job/warn.hpp"
 
 namespace antiphon::mpi::persistent {
-
-/// The older names of job/progress.hpp's, for run/.
-inline bool active() { return operations_under_way(); }
-inline void progress() { make_progress(); }
 
 /// MPI_X_init. True: done. False: it is for the library; the same on every rank. `always`: also where the rules leave a
 /// blocking call of the kind to the library.
