@@ -186,24 +186,4 @@ Json closed_forms_request(const JsonNode& request) {
   return {{"forms", forms}};
 }
 
-Json evaluate_request(const JsonNode& request) {
-  const Cluster cluster = read_cluster(request);
-  PredictedCall call = read_call(request, cluster);
-  call.bytes = request.integer_or("bytes", 0, 0, max_bytes);
-  const Choice choice = parse_choice(call.collective, request.at("choice").text());
-  if (choice.algorithm == nullptr)
-    throw InvalidArgument("the library's own collective is not a schedule of Antiphon's");
-  std::vector<Schedule> schedules;
-  for (int r = 0; r < cluster.ranks(); ++r) {
-    const Problem p = problem_of(call, r, cluster.ranks(), *choice.algorithm, choice.parameters);
-    if (!supports(*choice.algorithm, p))
-      throw InvalidArgument(std::string(choice.algorithm->name) + " does not support this call");
-    schedules.push_back(choice.algorithm->build(p));
-  }
-  const Evaluation e = evaluate(schedules, cluster, {1 << 18, true, {}});
-  Json transfers = Json::array();
-  for (const TimedTransfer& t : e.transfers) transfers.push_back({t.from, t.to, t.bytes, t.begin_s, t.end_s});
-  return {{"seconds", e.seconds}, {"rank_end_s", e.rank_end_s}, {"transfers", transfers}};
-}
-
 }  // namespace antiphon

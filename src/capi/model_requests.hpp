@@ -15,7 +15,5 @@ Json predict_request(const JsonNode& request);
 Json choose_by_model_request(const JsonNode& request);
 /// The papers' closed forms, evaluated.
 Json closed_forms_request(const JsonNode& request);
-/// All messages of a call, with their times.
-Json evaluate_request(const JsonNode& request);
 
 }  // namespace antiphon

@@ -241,7 +241,6 @@ constexpr std::array requests{
     Request{"predict", predict_request},
     Request{"choose_by_model", choose_by_model_request},
     Request{"closed_forms", closed_forms_request},
-    Request{"evaluate", evaluate_request},
     Request{"mapping_methods", list_mapping_methods},
     Request{"map", map_request},
     Request{"describe_machine", describe_machine_request},
