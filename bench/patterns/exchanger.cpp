@@ -67,7 +67,9 @@ class Preloaded : public Library {
 
 class PointToPoint : public Exchanger {
  public:
-  PointToPoint(Exchange& exchange, MPI_Comm comm) : e_(exchange), comm_(comm) {}
+  PointToPoint(Exchange& exchange, MPI_Comm comm) : e_(exchange), comm_(comm) {
+    requests_.reserve(2 * e_.send_counts.size());
+  }
   void call() override {
     requests_.clear();
     const auto size = e_.send_counts.size();
@@ -86,11 +88,8 @@ class PointToPoint : public Exchanger {
   [[nodiscard]] std::string chosen() const override { return "point-to-point"; }
 
  private:
-  /// The room for all requests was reserved before, so pointers stay valid.
-  MPI_Request* add() {
-    requests_.reserve(2 * e_.send_counts.size());
-    return &requests_.emplace_back(MPI_REQUEST_NULL);
-  }
+  /// The constructor reserves room for all requests, so pointers stay valid.
+  MPI_Request* add() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
   Exchange& e_;
   MPI_Comm comm_;
   std::vector<MPI_Request> requests_;
