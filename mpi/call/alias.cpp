@@ -8,15 +8,15 @@ namespace {
 bool refuses_movement = false;
 bool refuses_reduction = false;
 
-/// Where a rank's own block begins, as MPICH reckons: by the type's size.
+/// Returns where a rank's own block begins. MPICH computes that place from the type's size, so this does too.
 const std::byte* own_block(const Side& side, int rank) {
   return side.buffer + side.block_place(rank) * side.info.size_bytes;
 }
 
-/// `one` block here, all ranks' blocks there.
+/// Tells whether the single block of `one` is this rank's own block within `all`.
 bool same_block(const Side& one, const Side& all, int rank) {
   const std::int64_t there = all.block_count(rank);
-  // Where counts are given for each rank, they need not be equal.
+  // The counts need not be equal where they are given for each rank.
   if (one.count == 0 || there == 0 || (!all.counts.present() && one.count != there)) return false;
   return one.buffer == own_block(all, rank);
 }

@@ -7,7 +7,7 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Names of Form, in its order, without the first.
+/// These are the names of Form's values in their order, without the first.
 constexpr std::array<std::string_view, form_count - 1> form_names{"alltoallw",           "neighbor_allgather",
                                                                   "neighbor_allgatherv", "neighbor_alltoall",
                                                                   "neighbor_alltoallv",  "neighbor_alltoallw"};

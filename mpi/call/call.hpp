@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One collective call as the program made it, in one form for all bindings.
+// A Call holds one collective call as the program made it, in one form for all bindings.
 #pragma once
 
 #include <mpi.h>
@@ -11,7 +11,8 @@
 
 namespace antiphon::mpi {
 
-/// An array of counts or displacements: `int` in the classic bindings, MPI_Count or MPI_Aint in the large-count ones.
+/// Holds an array of counts or displacements: `int` in the classic bindings, MPI_Count or MPI_Aint in the large-count
+/// ones.
 class Integers {
  public:
   Integers() = default;
@@ -22,9 +23,9 @@ class Integers {
     static_assert(sizeof(long) == sizeof(long long));
   }
   [[nodiscard]] std::int64_t operator[](std::int64_t i) const { return small_ != nullptr ? small_[i] : large_[i]; }
-  /// Null for large counts.
+  /// Returns null for large counts.
   [[nodiscard]] const int* small() const { return small_; }
-  /// Null for small ones.
+  /// Returns null for small counts.
   [[nodiscard]] const long* large() const { return large_; }
   [[nodiscard]] bool same_as(const Integers& other) const { return small_ == other.small_ && large_ == other.large_; }
   [[nodiscard]] bool present() const { return small_ != nullptr || large_ != nullptr; }
@@ -34,9 +35,9 @@ class Integers {
   const long* large_ = nullptr;
 };
 
-/// What an exchange is called in MPI. All but the first are an alltoallv with other arguments (Collective::alltoallv),
-/// and run as one: with a type for each block and displacements in bytes, or with blocks for the neighbours in the
-/// communicator's topology alone.
+/// Names the MPI function that makes an exchange. All but the first are an alltoallv with other arguments
+/// (Collective::alltoallv) and run as one: they have a type for each block and displacements in bytes, or blocks only
+/// for the neighbours in the communicator's topology.
 enum class Form : std::uint8_t {
   plain,
   alltoallw,
@@ -50,9 +51,10 @@ inline constexpr int form_count = 7;
 inline bool has_neighbours(Form form) { return form > Form::alltoallw; }
 inline bool has_types(Form form) { return form == Form::alltoallw || form == Form::neighbor_alltoallw; }
 
-/// Fields that a collective does not have keep their defaults. `send*` and `recv*` are the standard's arguments;
-/// bcast's buffer is both, its count and type are sendcount and sendtype; reductions have `count` and `datatype` in
-/// sendcount and sendtype, and recvcounts for reduce_scatter; reduce_scatter_block's recvcount is recvcount.
+/// Fields that a collective does not have keep their defaults. `send*` and `recv*` are the standard's arguments. The
+/// buffer of a bcast is in both, with its count and type in sendcount and sendtype. A reduction has `count` and
+/// `datatype` in sendcount and sendtype; reduce_scatter also uses recvcounts, and reduce_scatter_block's recvcount is
+/// in recvcount.
 struct Call {
   Collective collective;
   Form form = Form::plain;
@@ -70,13 +72,13 @@ struct Call {
   int root = 0;
 };
 
-/// What summaries and traces tell apart: collectives, then the forms of alltoallv.
+/// Summaries and traces tell these kinds apart: the collectives, then the forms of alltoallv.
 inline constexpr int kind_count = collective_count + form_count - 1;
 inline int kind_of(const Call& call) {
   return call.form == Form::plain ? static_cast<int>(call.collective)
                                   : collective_count + static_cast<int>(call.form) - 1;
 }
-/// "alltoallw", as the standard spells it in small letters.
+/// Returns a name such as "alltoallw": the standard's name in small letters.
 std::string_view kind_name(int kind);
 
 }  // namespace antiphon::mpi

@@ -11,8 +11,8 @@ namespace antiphon::mpi {
 namespace {
 
 int keyval = MPI_KEYVAL_INVALID;
-/// A communicator whose errors are nobody's business. Set in prepare_datatypes(): not all libraries have constants for
-/// handles.
+/// Errors on this communicator reach no handler of the program. prepare_datatypes() sets it because not all libraries
+/// have constants for handles.
 MPI_Comm quiet;
 
 int delete_info(MPI_Datatype, int, void* value, void*) {
@@ -37,8 +37,8 @@ TypeInfo predefined_info(MPI_Datatype type) {
   return {size, extent, 0, extent, true, lb == 0 && size == extent, nullptr, element_of_named(type)};
 }
 
-/// Sizes alone do not tell: an indexed type may permute its elements without a gap. So only types made of nothing but
-/// dup and contiguous of predefined types count; all others are packed.
+/// Sizes alone do not tell, because an indexed type may permute its elements without a gap. So only types made of
+/// nothing but dup and contiguous of predefined types count as plain; all others are packed.
 bool layout_is_plain(MPI_Datatype type) {
   Making making;
   Parts parts;
@@ -51,7 +51,7 @@ bool layout_is_plain(MPI_Datatype type) {
   return plain;
 }
 
-/// Found where a type is made of one other, however often.
+/// Finds the element if each type, at every level, is made of one other type.
 codec::Element element_within(MPI_Datatype type) {
   Making making;
   Parts parts;
@@ -78,26 +78,27 @@ void measure(MPI_Datatype type, TypeInfo& info) {
   info.true_extent_bytes = true_extent;
 }
 
-/// PMPI_Pack counts in int: so many elements at most go at once.
+/// PMPI_Pack counts in int, so one call packs at most this many elements.
 std::int64_t chunk_elements(const TypeInfo& info) {
   constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
   return std::max<std::int64_t>(1, most_bytes / std::max<std::int64_t>(1, info.size_bytes));
 }
 
-/// Sends to nobody, for which no memory is read: the library says whether it would take this type in a message at all.
+/// Sends to MPI_PROC_NULL, which reads no memory: the library says whether it takes this type in a message at all.
 bool committed(MPI_Datatype type) {
   char nothing = 0;
   return PMPI_Send(&nothing, 1, type, MPI_PROC_NULL, 0, quiet) == MPI_SUCCESS;
 }
 
-/// False, and nothing is kept, while the type is not committed.
+/// Returns false, and keeps nothing, while the type is not committed.
 bool kept_info(MPI_Datatype type, TypeInfo& info) {
   void* kept = nullptr;
   int found = 0;
   PMPI_Type_get_attr(type, keyval, static_cast<void*>(&kept), &found);
   if (found == 0) {
     if (!committed(type)) return false;
-    // Threads may meet a type for the first time at once; what one has set must not be replaced under another's eyes.
+    // Several threads may meet a type for the first time at once; the info that one sets must not change while another
+    // reads it.
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
     PMPI_Type_get_attr(type, keyval, static_cast<void*>(&kept), &found);
@@ -115,7 +116,8 @@ bool kept_info(MPI_Datatype type, TypeInfo& info) {
   return true;
 }
 
-/// A library may refuse the null address that MPI_BOTTOM is, so elements there are described from another place.
+/// A library may refuse the null address that MPI_BOTTOM is, so elements there are described relative to another
+/// address.
 class FromBottom {
  public:
   FromBottom(int count, MPI_Datatype type) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Antiphon needs to know of a datatype, and moving typed data to and from packed bytes.
+// These functions inspect a datatype and move typed data to and from packed bytes.
 #pragma once
 
 #include <mpi.h>
@@ -20,23 +20,23 @@ struct TypeInfo {
   std::int64_t true_lb_bytes = 0;
   std::int64_t true_extent_bytes = 0;
   bool predefined = false;
-  /// count elements are count × size bytes of memory in type-map order, from the buffer's address.
+  /// This is true if `count` elements are count × size bytes of memory in type-map order, from the buffer's address.
   bool contiguous = false;
-  /// Of derived types that are regular.
+  /// Derived types that are regular have a layout.
   std::shared_ptr<const Layout> layout;
-  /// What all its elements are, for an encoder; of types made of one other.
+  /// An encoder uses this common kind of all elements; it is known for types made of one other type.
   codec::Element element = codec::Element::unknown;
 };
 
-/// Creates what inspect() keeps on datatypes. Once, after MPI_Init.
+/// Creates what inspect() needs to keep information on datatypes. Call it once, after MPI_Init.
 void prepare_datatypes();
-/// Gives it back. Once, before MPI_Finalize.
+/// Frees it. Call it once, before MPI_Finalize.
 void release_datatypes();
 
-/// False if the datatype is none that messages can have (null, not committed); nothing is known then.
+/// Returns false if messages cannot have the datatype (null, not committed); `info` is meaningless then.
 bool inspect(MPI_Datatype type, TypeInfo& info);
 
-/// `count` elements at `from` to packed bytes at `to`, and back. Return MPI error codes.
+/// Copies `count` elements at `from` to packed bytes at `to`, and back. Both return MPI error codes.
 int pack(const void* from, std::int64_t count, MPI_Datatype type, const TypeInfo& info, std::byte* to);
 int unpack(const std::byte* from, void* to, std::int64_t count, MPI_Datatype type, const TypeInfo& info);
 

@@ -26,7 +26,7 @@ bool set_side(Side& side, const void* buffer, MPI_Datatype type, std::int64_t co
   return true;
 }
 
-/// A side of alltoallw.
+/// Sets a side of alltoallw.
 bool set_typed_side(Side& side, const void* buffer, const MPI_Datatype* types, Integers counts, Integers displs,
                     std::int64_t blocks) {
   side = {};
@@ -54,8 +54,8 @@ bool describe_reduction(Description& d) {
   d.in_place = call.sendbuf == MPI_IN_PLACE;
   const bool rooted = d.collective == Collective::reduce;
   if (d.in_place && rooted && d.rank != call.root) return false;
-  // The generated calls carry count and type of a reduction on the sending side, reduce_scatter's counts on the
-  // receiving one.
+  // The generated calls carry a reduction's count and type on the sending side, and reduce_scatter's counts on the
+  // receiving side.
   const bool scatters = d.collective == Collective::reduce_scatter || d.collective == Collective::reduce_scatter_block;
   const std::int64_t blocks = scatters ? d.size : 1;
   const std::int64_t count = d.collective == Collective::reduce_scatter_block ? call.recvcount : call.sendcount;
@@ -74,7 +74,7 @@ bool describe_reduction(Description& d) {
   return d.own_bytes > 0 && !refused_as_alias(d);
 }
 
-/// The side that `call` sends from, or receives to; `blocks` of it.
+/// These set the side that `call` sends from, or the side that it receives to; the side has `blocks` blocks.
 bool set_sent(Description& d, std::int64_t blocks) {
   const Call& c = *d.call;
   return set_side(d.input, c.sendbuf, c.sendtype, c.sendcount, c.sendcounts, c.senddispls, blocks);
@@ -84,7 +84,7 @@ bool set_received(Description& d, std::int64_t blocks) {
   return set_side(d.output, c.recvbuf, c.recvtype, c.recvcount, c.recvcounts, c.recvdispls, blocks);
 }
 
-/// One block of each rank at the root, one here: scatter's input and output.
+/// Sets scatter's input (one block of each rank, at the root) and output (one block here).
 bool set_scattered(Description& d) {
   const bool root = d.rank == d.call->root;
   d.in_place = root && d.call->recvbuf == MPI_IN_PLACE;
@@ -93,7 +93,7 @@ bool set_scattered(Description& d) {
   return set_side(d.output, d.call->recvbuf, d.call->recvtype, d.call->recvcount, {}, {}, 1);
 }
 
-/// One block here, one of each rank at the root: gather's input and output.
+/// Sets gather's input (one block here) and output (one block of each rank, at the root).
 bool set_gathered(Description& d) {
   const bool root = d.rank == d.call->root;
   d.in_place = root && d.call->sendbuf == MPI_IN_PLACE;
@@ -101,7 +101,7 @@ bool set_gathered(Description& d) {
   return !root || set_received(d, d.size);
 }
 
-/// Blocks of all ranks on all ranks.
+/// Sets the sides of collectives in which all ranks receive blocks of all ranks.
 bool set_exchanged(Description& d) {
   const Call& c = *d.call;
   const bool to_all = d.collective == Collective::allgather || d.collective == Collective::allgatherv;
@@ -124,14 +124,14 @@ bool set_sides(Description& d) {
   }
 }
 
-/// The collectives that move data.
+/// Describes the collectives that move data.
 bool describe_movement(Description& d) {
   if (!set_sides(d) || refused_as_alias(d)) return false;
   d.own_bytes = (d.input.used ? d.input : d.output).total_bytes();
   return true;
 }
 
-/// The block size that all ranks know alike.
+/// Returns the block size that all ranks know alike.
 std::int64_t common_block_bytes(const Description& d) {
   switch (d.collective) {
     case Collective::scatter: return d.input.used ? d.input.total_bytes() / d.size : d.output.total_bytes();
@@ -150,13 +150,13 @@ void sizes_and_offsets(const Side& side, std::vector<std::int64_t>& bytes, std::
   for (std::int64_t i = 0; i < side.blocks; ++i) {
     const std::int64_t size = side.block_bytes(i);
     bytes.push_back(size);
-    // What an empty block's displacement says means nothing.
+    // The displacement of an empty block has no meaning.
     offsets.push_back(packed || size == 0 ? at : side.offset_bytes(i));
     at += size;
   }
 }
 
-/// False where the call must be left to the library.
+/// Returns false if the call must be left to the library.
 bool fill(Description& d) {
   const Call& call = *d.call;
   if (d.collective == Collective::barrier) return true;
@@ -203,7 +203,7 @@ void make_problem(const Description& d, Problem& p) {
       break;
     case Collective::alltoallv:
       sizes_and_offsets(out, p.recv_bytes, p.recv_offsets, !out.info.contiguous);
-      // In place, what is sent is packed away first.
+      // In place, the data to send is packed away first.
       sizes_and_offsets(d.in_place ? out : in, p.send_bytes, p.send_offsets, d.in_place || !in.info.contiguous);
       p.bytes = 0;
       break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a call's arguments to its description, and to a problem in bytes.
+// These functions turn a call's arguments into a description, and that into a problem in bytes.
 #pragma once
 
 #include "antiphon/problem.hpp"
@@ -8,10 +8,11 @@
 
 namespace antiphon::mpi {
 
-/// Describes a call that is no neighbour collective (Neighbours::spread makes an alltoallw of those).
+/// Describes a call that is not a neighbour collective (Neighbours::spread turns those into an alltoallw).
 Description describe(const Call& call, int rank, int size);
 
-/// The description as a problem for builders, into a blank one. For alltoall(v) in place, as one that is not.
+/// Fills a blank problem for builders from the description. An alltoall(v) in place becomes a problem that is not in
+/// place.
 void make_problem(const Description& d, Problem& problem);
 
 }  // namespace antiphon::mpi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call in bytes: what this rank sends and receives, and where it lies.
+// A Description holds one call in bytes: what this rank sends and receives, and where the data lies.
 #pragma once
 
 #include <mpi.h>
@@ -13,23 +13,23 @@
 
 namespace antiphon::mpi {
 
-/// One side of a call: where the program's data is. `blocks` of them: a number for each rank, or one.
+/// Holds one side of a call: where the program's data is. A side has `blocks` blocks: one for each rank, or one.
 struct Side {
   std::byte* buffer = nullptr;
   MPI_Datatype type = MPI_DATATYPE_NULL;
   TypeInfo info;
   std::int64_t count = 0;   ///< elements of each block
-  Integers counts, displs;  ///< where blocks differ
+  Integers counts, displs;  ///< set where blocks differ
   std::int64_t blocks = 0;
-  bool used = false;  ///< this rank has this side in this call
-  /// alltoallw: a type for each block, displacements in bytes. Of `info` only `contiguous` means something then: all
-  /// blocks are.
+  bool used = false;  ///< whether this rank has this side in this call
+  /// alltoallw has a type for each block, and displacements in bytes. In `info`, only `contiguous` has a meaning then:
+  /// all blocks are contiguous.
   const MPI_Datatype* types = nullptr;
   std::vector<TypeInfo> infos;
 
   [[nodiscard]] std::int64_t total_bytes() const;
   [[nodiscard]] std::int64_t block_count(std::int64_t i) const { return counts.present() ? counts[i] : count; }
-  /// In elements; not of alltoallw.
+  /// Returns the place in elements; alltoallw has no such place.
   [[nodiscard]] std::int64_t block_place(std::int64_t i) const { return displs.present() ? displs[i] : i * count; }
   [[nodiscard]] const TypeInfo& block_info(std::int64_t i) const {
     return types == nullptr ? info : infos[static_cast<std::size_t>(i)];
@@ -41,26 +41,26 @@ struct Side {
   }
 };
 
-/// What a call comes to on this rank. Made once for a call, without communication.
+/// Describes what a call means on this rank. It is made once for each call, without communication.
 struct Description {
   const Call* call = nullptr;  ///< must outlive the description
   int rank = 0;
   int size = 1;
-  /// False where the call must be left to the library: wrong or unusual arguments, nothing to move.
+  /// This is false if the call must be left to the library: it has wrong or unusual arguments, or nothing to move.
   bool schedulable = false;
   Collective collective{};
   Side input, output;
   bool in_place = false;
-  std::int64_t block_bytes = 0;  ///< for the choice: see Question::bytes
+  std::int64_t block_bytes = 0;  ///< for the choice of algorithm: see Question::bytes
   std::int64_t element_bytes = 1;
   bool commutative = true;
   std::int64_t own_bytes = 0;  ///< for the summary: what this rank hands in or gets
 
-  /// alltoall and alltoallv: in place, what is sent is packed away first, and the problem is not one in place.
+  /// An alltoall or alltoallv in place packs the data to send away first, and its problem is not one in place.
   [[nodiscard]] bool is_exchange() const {
     return collective == Collective::alltoall || collective == Collective::alltoallv;
   }
-  /// Elements that are reduced where they lie, with gaps between them: such data cannot be encoded.
+  /// Tells whether elements are reduced where they lie, with gaps between them; such data cannot be encoded.
   [[nodiscard]] bool has_gaps() const {
     const TypeInfo& info = input.used ? input.info : output.info;
     return is_reduction(collective) && info.size_bytes != info.extent_bytes;

@@ -27,7 +27,7 @@ bool describe_subarray(const int* integers, Layout& layout) {
 
 bool describe(MPI_Datatype type, Layout& layout);
 
-/// Of a type made of one other, which is described already.
+/// Extends the layout of a type that is made of one other type; `layout` already describes that other type.
 bool describe_made(int combiner, const Parts& parts, Layout& layout) {
   const int* const i = parts.integers.data();
   const std::int64_t extent = layout.extent_bytes;
@@ -68,14 +68,14 @@ void move(std::byte* place, std::byte* packed, std::size_t bytes) {
   std::memcpy(Gather ? packed : place, Gather ? place : packed, bytes);
 }
 
-/// Blocks of one length that the compiler knows.
+/// Moves blocks of one length that the compiler knows.
 template <bool Gather, std::size_t Bytes>
 std::byte* move_row(const Layout::Dimension& row, std::byte* place, std::byte* packed) {
   for (std::int64_t i = 0; i < row.count; ++i) move<Gather>(place + i * row.stride_bytes, packed + i * Bytes, Bytes);
   return packed + row.count * Bytes;
 }
 
-/// The inner dimensions, one element; returns where the packed bytes go on.
+/// Moves the inner dimensions of one element and returns where the packed bytes go on.
 template <bool Gather>
 std::byte* move_all(const Layout& layout, int dimensions, std::byte* place, std::byte* packed) {
   if (dimensions == 0) {
@@ -122,7 +122,7 @@ bool Layout::repeat(std::int64_t count, std::int64_t stride_bytes) {
 
 std::shared_ptr<const Layout> layout_of(MPI_Datatype type) {
   auto layout = std::make_shared<Layout>();
-  constexpr std::int64_t least_block_bytes = 4;  // a mark's
+  constexpr std::int64_t least_block_bytes = 4;  // the size of a mark
   return describe(type, *layout) && layout->extent_bytes > 0 && layout->block_bytes >= least_block_bytes ? layout
                                                                                                          : nullptr;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the bytes of a datatype lie, of types that are blocks at regular distances: rows, columns and other parts of
-// grids.
+// A Layout says where the bytes of a datatype lie if the type consists of blocks at regular distances: rows, columns
+// and other parts of grids.
 #pragma once
 
 #include <mpi.h>
@@ -19,21 +19,21 @@ struct Layout {
   };
   static constexpr int most_dimensions = 6;
 
-  std::int64_t first_bytes = 0;  ///< where the first block lies, from the element's address: no other lies lower
-  std::int64_t block_bytes = 0;  ///< four at least
+  std::int64_t first_bytes = 0;  ///< where the first and lowest block lies, from the element's address
+  std::int64_t block_bytes = 0;  ///< at least four
   std::int64_t extent_bytes = 0;
-  std::array<Dimension, most_dimensions> dimensions;  ///< the innermost first
+  std::array<Dimension, most_dimensions> dimensions;  ///< the innermost comes first
   int dimension_count = 0;
 
-  /// So many of what is described so far, at such a distance. False if that cannot be described.
+  /// Repeats what is described so far `count` times, `stride_bytes` apart. Returns false if that cannot be described.
   bool repeat(std::int64_t count, std::int64_t stride_bytes);
 };
 
-/// Null if the type is not so regular.
+/// Returns null if the type is not regular in this way.
 std::shared_ptr<const Layout> layout_of(MPI_Datatype type);
 
-/// `count` elements at `from` to packed bytes at `to`, and back: several times faster than some libraries' MPI_Pack and
-/// MPI_Unpack.
+/// These copy `count` elements at `from` to packed bytes at `to`, and back. They are several times faster than MPI_Pack
+/// and MPI_Unpack of some libraries.
 void gather(const Layout& layout, const void* from, std::int64_t count, std::byte* to);
 void scatter(const Layout& layout, const std::byte* from, std::int64_t count, void* to);
 

@@ -9,7 +9,7 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Blocks of a grid: for each dimension, the one from and to the lower neighbour, then the upper one's.
+/// Lists a grid's blocks: for each dimension, first the block to or from the lower neighbour, then the upper one's.
 NeighbourLists of_grid(MPI_Comm comm) {
   NeighbourLists lists{.known = true};
   int dimensions = 0;
@@ -45,7 +45,7 @@ NeighbourLists of_distributed_graph(MPI_Comm comm) {
   PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
   lists.sources.resize(static_cast<std::size_t>(in));
   lists.destinations.resize(static_cast<std::size_t>(out));
-  // Room for weights, which a library writes wherever the graph has some.
+  // A library writes weights wherever the graph has some, so there must be room for them.
   std::vector<int> in_weights(lists.sources.size() + 1);
   std::vector<int> out_weights(lists.destinations.size() + 1);
   PMPI_Dist_graph_neighbors(comm, in, lists.sources.data(), in_weights.data(), out, lists.destinations.data(),
@@ -59,12 +59,12 @@ bool has_duplicates(std::vector<int> ranks) {
   return std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
 }
 
-/// A block of one side of a call.
+/// Describes a block of one side of a call.
 struct Block {
   std::int64_t count = 0;
   std::int64_t place_bytes = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  std::int64_t size_bytes = 0;  ///< of an element
+  std::int64_t size_bytes = 0;  ///< size of one element
 };
 
 bool block_of(const Call& call, bool sends, std::int64_t k, Block& block) {
@@ -104,7 +104,7 @@ void Neighbours::resize(Side& side, int size) {
   side.types.resize(ranks, MPI_DATATYPE_NULL);
 }
 
-/// The same ranks each time: all others keep their empty blocks.
+/// Every call fills the entries of the same ranks, so all other ranks keep their empty blocks.
 bool Neighbours::fill(Side& side, const std::vector<int>& ranks, const Call& call, bool sends) {
   for (std::size_t k = 0; k < ranks.size(); ++k) {
     if (ranks[k] == MPI_PROC_NULL) continue;
@@ -158,7 +158,7 @@ bool bytes_by_rank(const Call& call, std::vector<std::int64_t>& to, std::vector<
     }
     return true;
   };
-  // In place, what goes to a rank is as much as what comes from it.
+  // In place, as much goes to a rank as comes from it.
   const bool in_place = call.sendbuf == MPI_IN_PLACE;
   return add(from, lists.sources, false) && add(to, lists.destinations, !in_place);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbourhood collectives as an alltoallw of all ranks: most of its blocks are empty.
+// A neighbourhood collective becomes an alltoallw of all ranks, in which most blocks are empty.
 #pragma once
 
 #include <mpi.h>
@@ -12,23 +12,23 @@
 
 namespace antiphon::mpi {
 
-/// A rank's neighbours in the order of its blocks; MPI_PROC_NULL where a Cartesian grid has none.
+/// Lists a rank's neighbours in the order of its blocks, with MPI_PROC_NULL where a Cartesian grid has none.
 struct NeighbourLists {
   std::vector<int> sources, destinations;
-  bool known = false;  ///< the communicator has a topology
+  bool known = false;  ///< whether the communicator has a topology
 };
 NeighbourLists neighbours_of(MPI_Comm comm);
 
-/// The neighbours of a communicator, and the arrays of calls on them.
+/// Holds the neighbours of a communicator and the arrays of calls on them.
 class Neighbours {
  public:
   explicit Neighbours(MPI_Comm comm);
 
-  /// Whether this rank's blocks can be told apart by their rank: no neighbour twice. Without a topology: false on all
-  /// ranks.
+  /// Tells whether this rank's blocks can be told apart by their rank, which means that no neighbour comes twice.
+  /// Without a topology it is false on all ranks.
   [[nodiscard]] bool distinct() const { return distinct_; }
-  /// The call with arrays by rank, in bytes; valid until the next one. Null if a type is none, or a neighbour comes
-  /// twice.
+  /// Returns the call with arrays by rank, in bytes; the result is valid until the next call. Returns null if a
+  /// datatype is invalid or a neighbour comes twice.
   const Call* spread(const Call& call, int size);
 
  private:
@@ -46,8 +46,8 @@ class Neighbours {
   std::unique_ptr<Call> spread_;
 };
 
-/// Bytes that a neighbour collective or alltoallw moves to and from each rank of an intracommunicator; false if a type
-/// is none.
+/// Computes the bytes that a neighbour collective or alltoallw moves to and from each rank of an intracommunicator.
+/// Returns false if a datatype is invalid.
 bool bytes_by_rank(const Call& call, std::vector<std::int64_t>& to, std::vector<std::int64_t>& from);
 
 }  // namespace antiphon::mpi

@@ -10,7 +10,7 @@ OwnedCall::OwnedCall(const Call& given, int rank, int size) : call_(given) {
   const bool gathers = given.collective == Collective::gatherv;
   const bool sends = given.sendbuf != MPI_IN_PLACE && (!scatters || rank == given.root);
   const bool receives = given.recvbuf != MPI_IN_PLACE && (!gathers || rank == given.root);
-  // A reduction's type is handed to the program's operation, which may know it by its handle: not a copy of it.
+  // A reduction keeps its own type, not a copy, because the program's operation may recognise the type by its handle.
   if (sends && !is_reduction(given.collective)) call_.sendtype = keep(given.sendtype);
   if (receives) call_.recvtype = keep(given.recvtype);
   call_.sendcounts = sends ? keep(given.sendcounts, size) : Integers{};
@@ -46,7 +46,7 @@ const MPI_Datatype* OwnedCall::keep(const MPI_Datatype* types, const Integers& c
   auto& list = lists_.emplace_back();
   for (int i = 0; i < size; ++i) {
     const bool as_before = i > 0 && counts[i] > 0 && counts[i - 1] > 0 && types[i] == types[i - 1];
-    // An empty block may have any type, or none.
+    // An empty block may have any type, or none at all.
     list.push_back(counts[i] == 0 ? MPI_DATATYPE_NULL : as_before ? list.back() : keep(types[i]));
   }
   return list.data();

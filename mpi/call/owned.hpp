@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of what a caller hands to MPI_X_init: its arrays and types may be gone when the operation is started.
+// MPI_X_init needs copies of the caller's arrays and types, because they may be gone when the operation is started.
 #pragma once
 
 #include <mpi.h>
@@ -12,7 +12,7 @@
 
 namespace antiphon::mpi {
 
-/// A call with arrays and types of its own. Only what MPI lets this rank look at is copied.
+/// Holds a call with arrays and types of its own. It copies only what MPI lets this rank look at.
 class OwnedCall {
  public:
   OwnedCall(const Call& given, int rank, int size);
@@ -29,7 +29,7 @@ class OwnedCall {
   Call call_;
   std::vector<std::unique_ptr<long[]>> numbers_;
   std::vector<std::vector<MPI_Datatype>> lists_;
-  std::vector<MPI_Datatype> types_;  ///< to be freed
+  std::vector<MPI_Datatype> types_;  ///< types to free
 };
 
 }  // namespace antiphon::mpi

@@ -5,7 +5,7 @@ namespace antiphon::mpi {
 
 bool how_made(MPI_Datatype type, Making& m) {
 #if ANTIPHON_HAS_LARGE_COUNT
-  // For types made with large counts the older function is an error, which may end the program.
+  // The older function is an error for types made with large counts, and that error may end the program.
   if (PMPI_Type_get_envelope_c != nullptr) {
     MPI_Count integers = 0;
     MPI_Count addresses = 0;

@@ -9,7 +9,7 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// "node01" or "node01/0"; nothing where it is neither.
+/// Parses "node01" or "node01/0"; returns nothing if the text is neither.
 std::optional<AssumedLocation> parse_location(const std::string& text) {
   const std::size_t slash = text.find('/');
   AssumedLocation location{text.substr(0, slash), std::nullopt};

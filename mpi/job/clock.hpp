@@ -6,15 +6,15 @@
 
 namespace antiphon::mpi {
 
-/// Seconds of a monotonic clock.
+/// Returns the seconds of a monotonic clock.
 inline double now_s() {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-/// Processor time of this thread. Not the clock on the wall: in a millisecond's turn of another process a message would
-/// seem to cost a hundred times what it does.
+/// Returns the processor time of this thread. Wall-clock time would mislead: while another process has the core for a
+/// millisecond, a message would seem to cost a hundred times its real cost.
 inline std::int64_t processor_ns() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

@@ -8,8 +8,8 @@
 
 namespace antiphon::mpi {
 
-/// The name of the node of each rank of `comm` (by ANTIPHON_NODES where that is set), on its rank 0; elsewhere empty.
-/// Collective.
+/// Returns, on rank 0 of `comm`, the name of each rank's node (from ANTIPHON_NODES if that is set); the result is empty
+/// on the other ranks. The call is collective.
 std::vector<std::string> gather_host_names(MPI_Comm comm);
 
 }  // namespace antiphon::mpi

@@ -14,7 +14,8 @@ std::atomic<bool> library_found = false;
 
 namespace {
 
-/// The paths of all loaded objects but the program. Collected first: dlopen is not allowed while the list is locked.
+/// Returns the paths of all loaded objects except the program. They are collected first because dlopen is not allowed
+/// while the list is locked.
 std::vector<std::string> loaded_objects() {
   std::vector<std::string> names;
   dl_iterate_phdr(
@@ -51,7 +52,7 @@ void load_library_globally() noexcept {
     void* init = nullptr;
     Dl_info library{};
     if (find_symbol("PMPI_Init", &init, 1) == 0 || dladdr(init, &library) == 0) return;
-    // Never closed: from now on this object's references are bound to the library.
+    // The handle stays open because this object's references are bound to the library from here on.
     if (dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL) == nullptr) return;
   }
   library_found.store(true, std::memory_order_relaxed);

@@ -27,7 +27,7 @@ bool library_yields() {
   int provided = 0;
   int index = 0;
   int value = 0;
-  // Open MPI takes this for the level of the whole process, which the program must find as it asked for it.
+  // Open MPI takes this level for the whole process, and the program must find the level that it asked for.
   int level = MPI_THREAD_SINGLE;
   PMPI_Query_thread(&level);
   if (PMPI_T_init_thread(level, &provided) != MPI_SUCCESS) return false;

@@ -50,7 +50,7 @@ Override parse_override(Collective collective, std::string_view text, std::int64
   if (text == "library" || text == "off") return {Override::Mode::library, {}};
   if (text == "on") return {Override::Mode::own, {}};
   Choice choice = parse_choice(collective, text);
-  // The protocol without parameters means: with those that Antiphon itself would choose.
+  // The protocol without parameters means that Antiphon chooses the parameters itself.
   if (choice.algorithm != nullptr && choice.algorithm->credit == CreditWay::free && text == choice.algorithm->name) {
     choice = parse_choice(collective, std::string(text) + credit_parameters(credit_bytes));
   }

@@ -41,7 +41,7 @@ double share_variable(const char* name) {
   return 0;
 }
 
-/// One of the words, or the first of them with a warning.
+/// Returns the variable's word if it is a known one, else the first known word with a warning.
 std::string word_variable(const char* name, std::initializer_list<const char*> words) {
   const std::string text = variable(name);
   std::string known;
@@ -74,15 +74,15 @@ std::string read_file(const std::string& path, const std::string& what) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Of a profile, what placing ranks needs.
+/// Returns the part of a profile that placing ranks needs.
 Json machine_of(Json profile) {
   for (const char* part : {"decisions", "measurements", "codecs"}) profile.erase(part);
   if (profile.contains("topology")) profile["topology"].erase("pairs");
   return profile;
 }
 
-/// What a profile says that is needed here: whether codecs were measured, a node's rate and cores, and the bytes that
-/// may be under way to it.
+/// Holds the facts of a profile that are needed here: whether codecs were measured, a node's rate and cores, and the
+/// bytes that may be under way to it.
 struct Measured {
   bool codecs = false;
   std::int64_t link_bits_per_s = 0;
@@ -119,8 +119,8 @@ Measured measured_by(const Json& document) {
   return m;
 }
 
-/// Of a profile, what runs need: its measurements would make every start carry them to all ranks. A text that is no
-/// profile stays as it is, for whoever reads it to say what is wrong with it.
+/// Keeps the part of a profile that runs need, because with its measurements every start would carry them to all ranks.
+/// A text that is not a profile stays as it is, so that its reader can report what is wrong with it.
 Measured take_profile(Settings& s, std::string text) {
   Json document;
   try {
@@ -135,7 +135,7 @@ Measured take_profile(Settings& s, std::string text) {
   return is_object ? measured_by(document) : Measured{};
 }
 
-/// "auto", the default with a profile, is "on" where the profile has measured codecs and links.
+/// Resolves "auto", the default: it means "on" if the profile has measured codecs and links, else "off".
 std::string compress_mode(const Measured& measured) {
   const std::string mode = variable("ANTIPHON_COMPRESS");
   if (mode.empty() || mode == "auto") return measured.codecs && measured.link_bits_per_s > 0 ? "on" : "off";
@@ -146,8 +146,8 @@ std::string compress_mode(const Measured& measured) {
   return "off";
 }
 
-/// The speed of the fastest wired interface that is up, in bits per second; 0 if none says. Virtual interfaces report a
-/// nominal speed that means nothing, so only those backed by a device count.
+/// Returns the speed of the fastest wired interface that is up, in bits per second, or 0 if none reports it. Only
+/// interfaces backed by a device count, because virtual ones report a nominal speed that means nothing.
 std::int64_t system_link_bits_per_s() {
   const std::string root = "/sys/class/net/";
   std::int64_t best = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which socket of its node a rank is bound to.
+// A rank is bound to a socket of its node; this function finds which one.
 #pragma once
 
 #include <mpi.h>
@@ -8,8 +8,9 @@
 
 namespace antiphon::mpi {
 
-/// The socket of each rank of `comm`, a number that is alike for those of one socket of a node, on its rank 0;
-/// elsewhere empty. -1: bound to none, or to more than one. Collective.
+/// Returns, on rank 0 of `comm`, the socket of each rank; the result is empty on the other ranks. Ranks on the same
+/// socket of a node have the same number; -1 means that a rank is bound to no socket or to more than one. The call is
+/// collective.
 std::vector<int> gather_sockets(MPI_Comm comm);
 
 }  // namespace antiphon::mpi

@@ -5,7 +5,7 @@
 
 namespace antiphon::mpi {
 
-/// Prints one line on standard error, "antiphon: …".
+/// Prints one line on standard error: "antiphon: …".
 void warn(const std::string& message);
 
 }  // namespace antiphon::mpi

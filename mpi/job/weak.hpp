@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that not every MPI has which a preload object serves: references to them are weak, so that programs start
-// with LD_BIND_NOW, too. A wrapper of one of them only runs where a program calls it, and so has it. Included before
-// every source.
+// A preload object serves several MPI libraries, and some of them lack these functions. Weak references let programs
+// start even with LD_BIND_NOW. A wrapper of such a function runs only if the program calls the function, and then the
+// library has it. The build includes this file before every source.
 #pragma once
 
-// MPI 4.0; Open MPI has them from 5.0 on, or not at all.
+// MPI 4.0 defines these; Open MPI has them from 5.0 on, or not at all.
 #pragma weak PMPI_Type_get_envelope_c
 #pragma weak PMPI_Allgather_init
 #pragma weak PMPI_Allgatherv_init
@@ -31,7 +31,7 @@
 #pragma weak PMPI_Scatter_init
 #pragma weak PMPI_Scatterv_init
 
-// MPI 4.1.
+// MPI 4.1 defines these.
 #pragma weak PMPI_Request_get_status_all
 #pragma weak PMPI_Request_get_status_any
 #pragma weak PMPI_Request_get_status_some

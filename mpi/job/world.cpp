@@ -14,7 +14,7 @@ World world;
 
 namespace {
 
-/// Rank 0's settings, on every rank.
+/// Returns rank 0's settings on every rank.
 Settings agree_on_settings(int rank) {
   std::string text;
   if (rank == 0) text = serialize(read_settings());
@@ -25,7 +25,7 @@ Settings agree_on_settings(int rank) {
   return deserialize(text);
 }
 
-/// The lowest rank with which each rank shares memory, as the MPI library sees it.
+/// Returns, for each rank, the lowest rank that shares memory with it, as the MPI library sees it.
 std::vector<int> find_nodes(int rank, int size) {
   MPI_Comm node = MPI_COMM_NULL;
   PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
@@ -37,7 +37,7 @@ std::vector<int> find_nodes(int rank, int size) {
   return nodes;
 }
 
-/// The same by ANTIPHON_NODES; empty without that, or where it does not fit.
+/// Returns the same from ANTIPHON_NODES; empty if that is not set or does not fit.
 std::vector<int> assumed_nodes(const std::string& text, int rank, int size) {
   if (text.empty()) return {};
   world.assumed_locations = parse_assumed_nodes(text);
@@ -54,7 +54,7 @@ std::vector<int> assumed_nodes(const std::string& text, int rank, int size) {
   return nodes;
 }
 
-/// The profile's decisions before the default table; without a usable profile that alone.
+/// Returns the profile's decisions followed by the default table, or nothing if the text is empty or cannot be used.
 std::optional<Rules> parse_profile(const std::string& text, bool speaks) {
   if (text.empty()) return std::nullopt;
   try {
@@ -65,7 +65,7 @@ std::optional<Rules> parse_profile(const std::string& text, bool speaks) {
   }
 }
 
-/// The plan's patterns; none where it cannot be used.
+/// Returns the plan's patterns, or none if the plan cannot be used.
 CompiledPlan parse_plan(const std::string& text, bool speaks) {
   if (text.empty()) return {};
   try {

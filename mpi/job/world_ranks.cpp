@@ -10,7 +10,7 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Frees the group.
+/// Returns the ranks in MPI_COMM_WORLD of the group's members, and frees the group.
 std::vector<int> world_ranks_of(MPI_Group group) {
   int size = 0;
   PMPI_Group_size(group, &size);

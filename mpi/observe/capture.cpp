@@ -31,7 +31,7 @@ struct Record {
 };
 static_assert(sizeof(Record) == 32);
 
-/// The predefined type that a type is made of, or MPI_BYTE where there are several.
+/// Returns the name of the predefined type that a type is made of, or MPI_BYTE if there are several.
 std::string base_name(MPI_Datatype type) {
   Making making;
   if (!how_made(type, making)) return "MPI_BYTE";
@@ -56,7 +56,7 @@ std::string base_name(MPI_Datatype type) {
   return name;
 }
 
-/// A type with its number in records.
+/// Holds a type with its number in records.
 struct KnownType {
   const char* name;
   std::uint32_t type, bytes;
@@ -94,7 +94,7 @@ constexpr KnownType known_types[] = {{"MPI_DOUBLE", 1, 8},
                                      {"MPI_COUNT", 4, 8},
                                      {"MPI_OFFSET", 4, 8}};
 
-/// Number of the type in a record, and its elements' size.
+/// Sets the type's number in a record, and the size of its elements.
 void set_type(MPI_Datatype type, Record& record) {
   const std::string name = base_name(type);
   for (const KnownType& known : known_types) {
@@ -102,7 +102,7 @@ void set_type(MPI_Datatype type, Record& record) {
   }
 }
 
-/// What a persistent request will send.
+/// Holds what a persistent request is going to send.
 struct Prepared {
   MPI_Comm comm;
   int peer, tag;
@@ -131,7 +131,7 @@ class Capture : public P2pRecorder {
   std::vector<std::byte> room_;
 };
 
-/// Operations as they are numbered in records; 0: sends nothing at once.
+/// Returns the operation's number in records; 0 means that the call sends nothing by itself.
 std::uint32_t operation_of(P2p call) {
   switch (call) {
     case P2p::send:
@@ -190,7 +190,7 @@ void Capture::keep(const Prepared& message) {
   const std::int64_t bytes = message.count * info.size_bytes;
   if (bytes < least_bytes) return;
   if (bytes > left_bytes_) {
-    left_bytes_ = 0;  // what follows would lack the messages before it
+    left_bytes_ = 0;  // later messages would lack the ones before them
     return;
   }
   left_bytes_ -= bytes;

@@ -5,11 +5,11 @@
 
 namespace antiphon::mpi {
 
-/// After MPI_Init, if ANTIPHON_CAPTURE names a directory: this rank's point-to-point messages of 1 KiB and more go into
-/// DIRECTORY/rank-N.msgs, up to ANTIPHON_CAPTURE_MBYTES (64) MiB. Messages themselves are not changed, so ranks need
-/// not agree on it.
+/// Call this after MPI_Init. If ANTIPHON_CAPTURE names a directory, this rank's point-to-point messages of 1 KiB and
+/// more go into DIRECTORY/rank-N.msgs, up to ANTIPHON_CAPTURE_MBYTES (64) MiB. The messages themselves do not change,
+/// so ranks need not agree on it.
 void start_capture();
-/// Before MPI_Finalize.
+/// Call this before MPI_Finalize.
 void stop_capture();
 
 }  // namespace antiphon::mpi

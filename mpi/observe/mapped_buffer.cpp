@@ -13,7 +13,7 @@ namespace antiphon::mpi::trace {
 
 namespace {
 
-/// Room that is kept for the last entry.
+/// This room is kept for the last entry.
 constexpr std::size_t reserve_bytes = 64;
 constexpr std::size_t first_capacity_bytes = std::size_t{1} << 20;
 
@@ -33,8 +33,8 @@ MappedBuffer::~MappedBuffer() {
 }
 
 bool MappedBuffer::grow(std::size_t wanted) {
-  // The part of a file that is not there reads as zeros: the end of the buffer. posix_fallocate, since a full disk must
-  // say so here and not by a signal later.
+  // The missing part of a file reads as zeros, which mark the end of the buffer. posix_fallocate makes a full disk
+  // report its error here instead of raising a signal later.
   if (file_ >= 0 && posix_fallocate(file_, 0, static_cast<off_t>(wanted)) != 0) {
     if (base_ != nullptr) return false;
     close(file_);

@@ -8,18 +8,19 @@
 
 namespace antiphon::mpi::trace {
 
-/// Memory that grows up to a bound, mapped to a file if one can be made: what was written outlives the process.
+/// Holds memory that grows up to a bound. It is mapped to a file if one can be made, so that its content outlives the
+/// process.
 class MappedBuffer {
  public:
-  /// `path` empty: plain memory. `preamble`: what the file begins with.
+  /// An empty `path` means plain memory. The file begins with `preamble`.
   MappedBuffer(const std::string& path, std::string_view preamble, std::size_t most_bytes);
   ~MappedBuffer();
   MappedBuffer(const MappedBuffer&) = delete;
   MappedBuffer& operator=(const MappedBuffer&) = delete;
 
-  /// False when the bound is reached; nothing is appended then.
+  /// Returns false if the bound is reached; nothing is appended then.
   bool append(std::string_view bytes);
-  /// Without the preamble.
+  /// Returns the content without the preamble.
   [[nodiscard]] std::span<const std::byte> content() const { return {base_ + preamble_, size_ - preamble_}; }
   [[nodiscard]] bool on_file() const { return file_ >= 0; }
   void remove_file();

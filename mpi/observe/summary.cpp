@@ -30,10 +30,10 @@ constexpr std::array<SizeClass, 6> classes{{{256, "≤ 256 B"},
                                             {INT64_MAX, "> 2 MiB"}}};
 constexpr std::size_t cells = kind_count * classes.size();
 
-/// A figure for each kind of call and class of sizes.
+/// Holds a number for each kind of call and class of sizes.
 using Cells = std::array<double, cells>;
 
-/// On rank 0, over all ranks.
+/// Combines the numbers of all ranks; the result is on rank 0.
 Cells reduce(const Cells& own, MPI_Op op) {
   Cells all{};
   PMPI_Reduce(own.data(), all.data(), static_cast<int>(cells), MPI_DOUBLE, op, 0, MPI_COMM_WORLD);
@@ -44,7 +44,7 @@ std::mutex mutex;
 Cells calls{};
 Cells bytes_moved{};
 Cells seconds{};
-/// What was used, and in how many calls: this rank's view.
+/// Counts, on this rank, in how many calls each algorithm is used.
 std::array<std::map<std::string, long>, cells> algorithms;
 
 std::size_t class_of(std::int64_t bytes) {
@@ -53,7 +53,7 @@ std::size_t class_of(std::int64_t bytes) {
   return i;
 }
 
-/// "rotated, library (3 of 20)": most used first.
+/// Returns a text such as "rotated, library (3 of 20)", with the most used one first.
 std::string used_text(const std::map<std::string, long>& used) {
   std::vector<std::pair<long, std::string>> order;
   long all = 0;
@@ -86,7 +86,7 @@ Json rows(const Cells& most_calls, const Cells& all_bytes, const Cells& all_seco
   return list;
 }
 
-/// Alltoallv calls of all ranks that fitted the plan, and that did not.
+/// These are the alltoallv calls of all ranks that fit the plan, and those that do not.
 std::array<std::int64_t, 2> planned_calls{};
 
 Json document(const Json& list, int ranks) {
@@ -106,7 +106,7 @@ void print_table(std::FILE* out, const Json& list) {
                "algorithm");
   for (const auto& row : list) {
     const auto size_class = row.at("size_class").get<std::string>();
-    // "≤" is three bytes long and one column wide.
+    // The sign "≤" is three bytes long but one column wide.
     const int pad = size_class.rfind("≤", 0) == 0 ? 13 : 11;
     std::fprintf(out, "  %-21s %-*s %9ld %14ld %10.4f  %s\n", row.at("collective").get<std::string>().c_str(), pad,
                  size_class.c_str(), row.at("calls").get<long>(), row.at("bytes").get<long>(),
@@ -114,7 +114,7 @@ void print_table(std::FILE* out, const Json& list) {
   }
 }
 
-/// What a section has collected.
+/// Holds what a section collects.
 struct Collected {
   const Section& section;
   Json data;
@@ -126,7 +126,8 @@ void print(std::FILE* out, const Json& list, const std::vector<Collected>& parts
 }
 
 void write_json(const std::string& path, const Json& all) {
-  // At once: processes that were spawned have a rank 0 of their own, with the same file.
+  // The file appears at once, by renaming, because spawned processes have a rank 0 of their own that writes the same
+  // file.
   const std::string part = path + '.' + std::to_string(getpid());
   std::ofstream file(part);
   file << all.sorted().dump(2) << '\n';
@@ -136,7 +137,7 @@ void write_json(const std::string& path, const Json& all) {
   warn("cannot write the summary to " + path);
 }
 
-/// To where the settings say, on rank 0.
+/// Writes to the place that the settings name, on rank 0.
 void put(const Json& list, const std::vector<Collected>& parts, int ranks) {
   const std::string& where = world.settings.summary;
   if (where == "1") return print(stderr, list, parts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was accelerated: counted per collective and size class while the program runs, printed at MPI_Finalize.
+// Counts what is accelerated, per collective and size class, while the program runs; MPI_Finalize prints it.
 #pragma once
 
 #include <mpi.h>
@@ -14,18 +14,20 @@
 
 namespace antiphon::mpi::summary {
 
-/// Whether calls are counted at all.
+/// Tells whether calls are counted at all.
 bool enabled();
-/// Counts one call of a kind (kind_of). `bytes`: what this rank hands in (or, at a receiver, gets). Thread-safe.
+/// Counts one call of a kind (kind_of). `bytes` is what this rank hands in (or, at a receiver, gets). It is
+/// thread-safe.
 void count(int kind, std::int64_t bytes, double time_s, const std::string& used);
-/// A higher room's part of the summary.
+/// Describes a part of the summary that a higher room contributes.
 struct Section {
-  const char* key;  ///< in the JSON document
-  /// Adds up all ranks' figures, on rank 0. Collective over MPI_COMM_WORLD. Null: there is nothing to tell.
+  const char* key;  ///< key in the JSON document
+  /// Adds up all ranks' figures, on rank 0; null means that there is nothing to report. Collective over MPI_COMM_WORLD.
   Json (*collect)();
   void (*print)(std::FILE* out, const Json& data);
 };
-/// Collective over MPI_COMM_WORLD: adds up all ranks and writes to where the settings say, on rank 0.
+/// Adds up all ranks' figures and writes them, on rank 0, to the place that the settings name. Collective over
+/// MPI_COMM_WORLD.
 void write(const std::vector<Section>& sections);
 
 }  // namespace antiphon::mpi::summary

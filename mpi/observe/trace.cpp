@@ -59,7 +59,7 @@ std::string now_text() {
   return text;
 }
 
-/// The names of nodes, in the order of their lowest ranks; all ranks call it.
+/// Returns the names of the nodes, in the order of their lowest ranks; all ranks call it.
 std::vector<std::string> node_names() {
   constexpr int length = 64;
   char own_name[length] = "";
@@ -74,7 +74,7 @@ std::vector<std::string> node_names() {
   return names;
 }
 
-/// The beginning of every file of this run. Nodes are numbered from 0 here.
+/// Returns the beginning of every file of this run. It numbers the nodes from 0.
 std::string preamble() {
   std::vector<int> nodes;
   int count = 0;
@@ -116,7 +116,7 @@ void begin_entry() {
   recorder->entry(e.bytes());
 }
 
-/// One rank's block, in pieces that any library can send.
+/// A rank's block is sent in pieces of this size, which any library can send.
 constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 24;
 
 void send_stream(std::span<const std::byte> content) {
@@ -145,7 +145,7 @@ bool receive_stream(int from, std::FILE* file) {
   return good;
 }
 
-/// Rank 0: its own block and everybody else's. False: the file is not complete.
+/// Writes rank 0's own block and those of all other ranks, on rank 0. Returns false if the file is not complete.
 bool gather(const std::string& start) {
   std::FILE* file = std::fopen(world.settings.trace.c_str(), "wb");
   const auto write = [&](const void* data, std::size_t bytes) {

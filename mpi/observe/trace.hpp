@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records a run (docs/reference/trace.md): which calls, on which communicators, with how many bytes, when.
+// Records a run (docs/reference/trace.md): which calls it makes, on which communicators, with how many bytes, and when.
 #pragma once
 
 #include <atomic>
@@ -10,10 +10,10 @@ namespace detail {
 inline std::atomic<bool> recording{false};
 }
 
-/// Whether a trace is recorded.
+/// Tells whether a trace is recorded.
 inline bool on() { return detail::recording.load(std::memory_order_relaxed); }
 
-/// Begins if the settings ask for it. Collective over MPI_COMM_WORLD.
+/// Starts recording if the settings ask for it. Collective over MPI_COMM_WORLD.
 void start();
 /// Brings all ranks' streams together in one file, on rank 0. Collective over MPI_COMM_WORLD.
 void finish();

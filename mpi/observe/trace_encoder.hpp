@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and texts in the form that a trace has (docs/reference/trace.md).
+// Encodes numbers and texts in the form that a trace uses (docs/reference/trace.md).
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class Encoder {
     varint(value.size());
     text_ += value;
   }
-  /// `at(i)` for i < size, equal ones in a run taken together.
+  /// Appends `at(i)` for i < size, and merges equal neighbours into runs.
   template <class At>
   void list(std::int64_t size, At&& at) {
     varint(static_cast<std::uint64_t>(size));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's part of a trace (docs/reference/trace.md).
+// This file writes one rank's part of a trace (docs/reference/trace.md).
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ class Recorder {
   Recorder(const std::string& path, std::string_view preamble, std::size_t most_bytes)
       : buffer_(path, preamble, most_bytes), most_(most_bytes) {}
 
-  /// A call whose shape (function, communicator, number of fields, fields) is encoded in `shape`.
+  /// Writes a call; `shape` encodes its shape (function, communicator, number of fields, fields).
   void call(const std::string& shape, std::int64_t start_ns, std::int64_t duration_ns);
-  /// An entry that is not a call.
+  /// Writes an entry that is not a call.
   void entry(std::string_view bytes);
   void finish(std::int64_t now_ns);
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
@@ -36,14 +36,14 @@ class Recorder {
   std::uint64_t dropped_ = 0;
 };
 
-/// From now on record() writes there, with times from `zero_s` (now_s()) on; null ends that.
+/// Makes record() write to `recorder`, with times that count from `zero_s` (as now_s()); null stops that.
 void record_into(Recorder* recorder, double zero_s);
 
-/// Writes a call from its shape, and before it the definitions that it needs (a communicator seen for the first time).
-/// Thread-safe.
+/// Writes a call from its shape, and before it the definitions that it needs (such as a new communicator). It is
+/// thread-safe.
 void record(const std::string& shape, const std::string& definitions, double began_s, double ended_s);
 
-/// What record() makes of a time.
+/// Converts a time to the nanoseconds that record() writes.
 std::int64_t ns_since(double zero_s, double at_s);
 
 }  // namespace antiphon::mpi::trace

@@ -17,7 +17,7 @@ namespace antiphon::mpi::trace {
 
 namespace {
 
-/// Kinds of fields (docs/reference/trace.md).
+/// Lists the kinds of fields (docs/reference/trace.md).
 enum Field : std::uint64_t {
   root = 1,
   peer = 2,
@@ -44,7 +44,7 @@ int keyval = MPI_KEYVAL_INVALID;
 std::atomic<std::uint64_t> communicators{0};
 std::mutex communicator_mutex;
 
-/// Ranks in MPI_COMM_WORLD of a communicator's (local) group: all of them, or a progression.
+/// Adds the ranks in MPI_COMM_WORLD of a communicator's (local) group: all of them, or a progression.
 void add_members(Encoder& e, MPI_Comm comm) {
   const std::vector<int> there = world_ranks(comm);
   const std::size_t size = there.size();
@@ -61,7 +61,7 @@ void add_members(Encoder& e, MPI_Comm comm) {
   }
 }
 
-/// The communicator's number; its definition is added to `definitions` when it is new.
+/// Returns the communicator's number; adds its definition to `definitions` if it is new.
 std::uint64_t number_of(MPI_Comm comm, std::string& definitions) {
   void* value = nullptr;
   int found = 0;
@@ -85,7 +85,7 @@ std::uint64_t number_of(MPI_Comm comm, std::string& definitions) {
   return number;
 }
 
-/// The fields of a shape while they are gathered.
+/// Gathers the fields of a shape.
 class Shape {
  public:
   void number(Field field, std::uint64_t value) {
@@ -104,7 +104,7 @@ class Shape {
     fields_.list(size, at);
     ++count_;
   }
-  /// How many elements of which size.
+  /// Adds how many elements there are, and their size.
   void elements(bool sends, std::int64_t n, MPI_Datatype type) {
     size_of(sends, type);
     number(sends ? send_count : recv_count, static_cast<std::uint64_t>(std::max<std::int64_t>(0, n)));
@@ -149,7 +149,7 @@ void add_side(Shape& shape, bool sends, const Call& call, bool many, std::int64_
   else shape.elements(sends, sends ? call.sendcount : call.recvcount, type);
 }
 
-/// Calls whose blocks have types of their own, or are for neighbours: bytes by rank.
+/// Adds the bytes for each rank; used for calls with a type for each block, or with blocks for neighbours.
 void add_bytes(Shape& shape, const Call& call) {
   std::vector<std::int64_t> to;
   std::vector<std::int64_t> from;
@@ -162,7 +162,7 @@ void add_bytes(Shape& shape, const Call& call) {
   shape.list(bytes_from, size, [&](std::int64_t i) { return from[static_cast<std::size_t>(i)]; });
 }
 
-/// What MPI lets a rank look at: the root's arguments at the root, nothing of a side that is in place.
+/// Adds only what MPI lets a rank look at: the root's arguments at the root, and nothing of a side that is in place.
 void add_arguments(Shape& shape, const Call& call) {
   if (call.form != Form::plain) return add_bytes(shape, call);
   int size = 0;
@@ -202,7 +202,7 @@ void add_arguments(Shape& shape, const Call& call) {
   }
 }
 
-/// Point-to-point calls.
+/// Records point-to-point calls.
 class P2pTrace : public P2pRecorder {
  public:
   void before(const P2pCall&) noexcept override { began_s_ = now_s(); }
@@ -217,7 +217,7 @@ class P2pTrace : public P2pRecorder {
       shape.write(collective_count + static_cast<std::uint64_t>(c.call), result == MPI_SUCCESS ? c.comm : MPI_COMM_NULL,
                   began_s);
     } catch (const std::exception&) {
-      // Out of memory: the program goes on, and this call is not in the trace.
+      // Memory is exhausted: the program goes on, and this call is not in the trace.
     }
   }
 
@@ -285,7 +285,7 @@ void collective(const Call& call, double began_s, bool scheduled, bool has_faile
     shape.write(call.form == Form::plain ? kind : kind + p2p_names.size(), has_failed ? MPI_COMM_NULL : call.comm,
                 began_s);
   } catch (const std::exception&) {
-    // Out of memory: the program goes on, and this call is not in the trace.
+    // Memory is exhausted: the program goes on, and this call is not in the trace.
   }
 }
 

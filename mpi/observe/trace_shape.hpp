@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a call's arguments to its shape in a trace.
+// These functions turn a call's arguments into its shape in a trace.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace antiphon::mpi::trace {
 
-/// The functions that shapes name by their place in this list.
+/// Lists the functions; shapes name a function by its place in this list.
 std::vector<std::string> function_names();
 void prepare_shapes();
 void release_shapes();
 
-/// A collective that took from `began_s` to now (now_s()). Thread-safe.
+/// Records a collective that runs from `began_s` until now (now_s()). It is thread-safe.
 void collective(const Call& call, double began_s, bool as_schedule, bool failed);
 
 }  // namespace antiphon::mpi::trace

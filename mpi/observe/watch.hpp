@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place through which every point-to-point call goes while somebody wants to see it.
+// Every point-to-point call goes through this file while somebody wants to see it.
 //
 // While nobody does (no compression, no trace, no persistent operation), p2p_watched() is one load, and the generated
 // wrappers call the library. Higher rooms register here what they do with calls; this room knows none of them.
@@ -16,17 +16,17 @@
 
 namespace antiphon::mpi {
 
-/// A call as the program made it, in one form for all bindings. Fields that a call does not have keep their defaults.
-/// Pointers are the program's own: what they point to is what the call has made of it in P2pRecorder::after().
+/// Holds a call as the program made it, in one form for all bindings. Fields that a call does not have keep their
+/// defaults. The pointers are the program's own, so P2pRecorder::after() sees what the call has written there.
 struct P2pCall {
   P2p call;
   MPI_Comm comm = MPI_COMM_NULL;  ///< null for calls on requests and messages
-  int peer = MPI_PROC_NULL;       ///< destination; of calls that only receive or probe, the source
+  int peer = MPI_PROC_NULL;       ///< destination; the source for calls that only receive or probe
   int tag = 0;
   const void* buffer = nullptr;
   std::int64_t count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  int source = MPI_PROC_NULL;  ///< this and the next four: the receiving half of sendrecv and its kin
+  int source = MPI_PROC_NULL;  ///< this and the next four: the receiving half of sendrecv and similar calls
   int recv_tag = 0;
   const void* recv_buffer = nullptr;
   std::int64_t recv_count = 0;
@@ -34,15 +34,14 @@ struct P2pCall {
   const MPI_Message* message = nullptr;
   const int* flag = nullptr;
   const int* index = nullptr;
-  const int* done = nullptr;  ///< waitsome, testsome: how many of `indices` hold
+  const int* done = nullptr;  ///< waitsome, testsome: the number of valid `indices`
   const int* indices = nullptr;
-  const MPI_Request* requests = nullptr;  ///< in before(): the program's handles; after(): what is left of them
+  const MPI_Request* requests = nullptr;  ///< before(): the program's handles; after(): what is left of them
   int request_count = 0;
-  const MPI_Status* statuses =
-      nullptr;  ///< never MPI_STATUS(ES)_IGNORE: there is room even where the program wants none
+  const MPI_Status* statuses = nullptr;  ///< never MPI_STATUS(ES)_IGNORE: see StatusRoom
 };
 
-/// What a trace recorder implements. Called by the thread that makes the call; calls of several threads overlap.
+/// A trace recorder implements this. The thread that makes the call calls it, and calls of several threads overlap.
 class P2pRecorder {
  public:
   virtual ~P2pRecorder() = default;
@@ -50,19 +49,20 @@ class P2pRecorder {
   virtual void after(const P2pCall& call, int result) noexcept = 0;
 };
 
-/// Sees a call before the library does. True: it has done the call, and `result` is what the MPI function returns.
+/// Sees a call before the library does. True means that it has done the call, and `result` is what the MPI function
+/// returns.
 using P2pHandler = bool (*)(const P2pCall& call, int& result);
 
-/// Why wrappers must do more than call the library.
+/// Names the reasons why wrappers must do more than call the library.
 enum class WatchReason : std::uint8_t { recorder = 1, handler = 2, framing = 4 };
 
 namespace watching {
 inline std::atomic<P2pRecorder*> recorder{nullptr};
 inline std::atomic<P2pHandler> handler{nullptr};
-inline std::atomic<std::uint8_t> reasons{0};  ///< a bit for each WatchReason
+inline std::atomic<std::uint8_t> reasons{0};  ///< one bit for each WatchReason
 }  // namespace watching
 
-/// Whether wrappers must do more than call the library.
+/// Tells whether wrappers must do more than call the library.
 inline bool p2p_watched() { return watching::reasons.load(std::memory_order_relaxed) != 0; }
 
 /// Sets or clears one reason to watch.
@@ -74,7 +74,7 @@ void set_p2p_recorder(P2pRecorder* recorder);
 /// Shows every point-to-point call to this handler from now on; null stops that.
 void set_p2p_handler(P2pHandler handler);
 
-/// Where statuses go: the program's own, or, where it ignores them, room that is thrown away.
+/// Provides the place for statuses: the program's own, or discarded room if the program ignores statuses.
 class StatusRoom {
  public:
   StatusRoom(MPI_Status* wanted, int count) : statuses_(wanted) {
@@ -94,7 +94,7 @@ class StatusRoom {
   std::vector<MPI_Status> many_;
 };
 
-/// Runs a call, and shows it to the handler and the recorder where there are some.
+/// Runs a call, and shows it to the handler and the recorder if they exist.
 template <class Run>
 int watch(const P2pCall& call, Run&& run) {
   P2pRecorder* const recorder = watching::recorder.load(std::memory_order_acquire);
