@@ -49,9 +49,10 @@ def fail(text: str, hint: str) -> None:
 def call(command: Sequence[str | Path], **options: object) -> None:
     """Runs a command; its own message is the explanation if it fails."""
     env = {**os.environ, "PATH": f"{VENV / 'bin'}:{os.environ['PATH']}", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    result = subprocess.run([str(word) for word in command], env=env, check=False, **options)  # type: ignore[call-overload]
+    words = [str(word) for word in command]
+    result = subprocess.run(words, env=env, check=False, **options)  # type: ignore[call-overload]
     if result.returncode != 0:
-        fail(f"`{' '.join(map(str, command))}` failed", "see its message above")
+        fail(f"`{' '.join(words)}` failed", "see its message above")
 
 
 @functools.lru_cache(maxsize=1)
