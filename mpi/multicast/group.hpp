@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One multicast group, as one of its ranks sees it: opened over MPI when it is first used.
+// A MulticastGroup is one multicast group as one of its ranks sees it; its first use opens it over MPI.
 #pragma once
 
 #include <mpi.h>
@@ -15,18 +15,18 @@
 
 namespace antiphon::mpi {
 
-/// The ranks of a group as one of them sees it.
+/// Holds the ranks of a group as one of them sees it.
 class MulticastGroup : public OpenGroup {
  public:
-  /// `whole`: the communicator's own group, or null for that itself. Members of a smaller one that is made while the
-  /// communicator's is open have been seen to hear each other.
+  /// `whole` is the communicator's own group, or null if this is that group. If the communicator's group is open, its
+  /// members are known to hear each other, so a smaller group needs no trial.
   MulticastGroup(MPI_Comm comm, int rank, MulticastRoles roles, const MulticastGroup* whole);
   ~MulticastGroup() override;
   MulticastGroup(const MulticastGroup&) = delete;
   MulticastGroup& operator=(const MulticastGroup&) = delete;
 
-  /// Makes the group if it is not there. Collective over the members; the answer, whether messages go through it, is
-  /// the same on all.
+  /// Makes the group if it does not exist. Collective over the members; the answer, whether messages go through the
+  /// group, is the same on all of them.
   bool open();
   void close() override;
   void abandon() override;
@@ -34,11 +34,11 @@ class MulticastGroup : public OpenGroup {
 
   [[nodiscard]] bool is_open() const { return open_; }
   [[nodiscard]] const MulticastRoles& roles() const { return roles_; }
-  /// The transport's side of it; at leaders while it is open.
+  /// Returns the transport's group; only leaders have it, and only while it is open.
   [[nodiscard]] multicast::Group& transport() { return *transport_; }
-  /// Why it could not be opened.
+  /// Returns why the group could not be opened.
   [[nodiscard]] const std::string& reason() const { return reason_; }
-  /// Stays open until as many have let go of it: never makes room for others, nor ends with a call.
+  /// Keeps the group open until every pin is undone: it neither makes room for others nor ends with a call.
   void pin() { ++pins_; }
   void unpin() { --pins_; }
   [[nodiscard]] bool pinned() const override { return pins_ > 0; }
@@ -55,7 +55,7 @@ class MulticastGroup : public OpenGroup {
   MulticastRoles roles_;
   const MulticastGroup* whole_;
   bool open_ = false;
-  bool refused_ = false;  ///< for good
+  bool refused_ = false;  ///< permanently
   int pins_ = 0;
   std::uint64_t number_ = 0;
   std::uint64_t last_used_ = 0;

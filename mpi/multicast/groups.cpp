@@ -27,8 +27,8 @@ void MulticastGroups::close(const std::vector<std::int32_t>& members) {
 }
 
 void MulticastGroups::close() {
-  // In the same order on all ranks: those of fewer members are known to their members only, and come in the order of
-  // the map.
+  // All ranks close in the same order. Only its members know a smaller group, and the map's order is the same on all of
+  // them.
   for (auto& [members, group] : groups_) group->close();
   groups_.clear();
 }

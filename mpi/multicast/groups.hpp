@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The multicast groups of a communicator (docs/concepts/multicast.md).
+// This file manages the multicast groups of a communicator (docs/concepts/multicast.md).
 #pragma once
 
 #include <mpi.h>
@@ -13,22 +13,22 @@
 
 namespace antiphon::mpi {
 
-/// A communicator's groups.
+/// Holds a communicator's groups.
 class MulticastGroups {
  public:
-  /// `comm`: Antiphon's own, of the same ranks. `node_of_rank`: of the communicator's ranks.
+  /// `comm` is Antiphon's own communicator of the same ranks; `node_of_rank` gives the node of each of its ranks.
   MulticastGroups(MPI_Comm comm, int rank, std::vector<int> node_of_rank);
 
-  /// The group of these ranks, ascending; not opened by this.
+  /// Returns the group of these ranks, which are in ascending order, without opening it.
   MulticastGroup& of(const std::vector<std::int32_t>& members);
-  /// The static group: all ranks.
+  /// Returns the static group of all ranks.
   MulticastGroup& everybody();
-  /// Whether multicast works among all ranks of the communicator. Collective over it the first time.
+  /// Tells whether multicast works among all ranks of the communicator. The first call is collective over it.
   bool work() { return everybody().open(); }
-  /// Closes the group of these ranks, which are all here, unless it is pinned or the communicator's own, everybody();
-  /// the next use opens it again.
+  /// Closes the group of these ranks, which all call this, unless it is pinned or is the communicator's own,
+  /// everybody(). The next use opens it again.
   void close(const std::vector<std::int32_t>& members);
-  /// Closes all; collective over the communicator.
+  /// Closes all groups; collective over the communicator.
   void close();
 
  private:

@@ -11,20 +11,19 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Sends of at most so many bytes are copied, so that the sender needs not wait for the slowest member's
-/// acknowledgement.
+/// Sends of at most this size are copied, so that the sender need not wait for the slowest member's acknowledgement.
 constexpr std::int64_t most_copied_bytes = 65536;
-/// Of senders that send at the same time, so many bytes together under way, for a port of a switch holds little more:
-/// where all meet, or where one that is faster than a link between switches meets that. Fast links need more, and have
-/// it: this is 0.5 ms at 1 Gb/s, about how long acknowledgements take.
+/// Returns how many bytes concurrent senders may together have under way. A switch port holds little more, where all
+/// senders meet, or where a fast sender meets a slower link between switches. Fast links need more, and have it: the
+/// value is what the link carries in 0.5 ms, about as long as acknowledgements take.
 std::int64_t port_bytes() { return std::max<std::int64_t>(65536, world.settings.link_bits_per_s / 8 / 2000); }
 
-/// On one of several groups a rank sleeps no longer.
+/// With several groups, a rank sleeps on one of them at most this long.
 constexpr std::int64_t several_patience_ns = 200'000;
 
 bool is_multicast(const Op& op) { return op.group >= 0; }
 
-/// Pieces of one operation that may be posted and not complete.
+/// Returns how many pieces of one operation may be posted and not complete.
 std::size_t most_posted(const Op& op) {
   const std::int64_t window =
       op.cut.window > 0 ? std::min<std::int64_t>(op.cut.window, Progress::max_window) : Progress::max_window;
@@ -80,8 +79,8 @@ void MulticastLanes::add_to_lane(OpId id) {
   if (!own && roles.followers.empty()) find_wanted(id);
 }
 
-/// Of a message that comes whole into scratch memory, what no operation reads needs not come: an aggregated scatter's
-/// receivers take only their own blocks.
+/// A message that comes whole into scratch memory need not bring the parts that no operation reads: the receivers of an
+/// aggregated scatter take only their own blocks.
 void MulticastLanes::find_wanted(OpId id) {
   const Op& op = schedule_.ops()[id];
   if (op.to.space != Space::scratch || op.pieces() != 1 || op.encoded || op.to.bytes == 0) return;
@@ -101,7 +100,7 @@ void MulticastLanes::find_wanted(OpId id) {
   std::sort(read.begin(), read.end(), [](const Range& a, const Range& b) { return a.offset_bytes < b.offset_bytes; });
   for (std::size_t i = 0; i < read.size(); ++i) {
     bytes += read[i].bytes;
-    if (i > 0 && read[i - 1].offset_bytes + read[i - 1].bytes > read[i].offset_bytes) return;  // parts must lie apart
+    if (i > 0 && read[i - 1].offset_bytes + read[i - 1].bytes > read[i].offset_bytes) return;  // parts must be disjoint
   }
   if (bytes == op.to.bytes) return;
   parts_wanted_.reserve(std::max(parts_wanted_.capacity(), read.size()));
@@ -168,7 +167,7 @@ multicast::Ticket MulticastLanes::post(Lane& lane, const Progress::Piece& piece,
   return transport.receive(lane.sender, static_cast<std::int64_t>(at.size()), parts_wanted_);
 }
 
-/// In the order in which they were posted: followers count on that, too.
+/// Collects messages in the order in which they were posted; followers count on that, too.
 bool MulticastLanes::collect(Lane& lane) {
   const std::uint64_t changes = lane.group->transport().changes();
   if (changes == lane.seen) return false;
@@ -192,7 +191,8 @@ bool MulticastLanes::poll(std::int64_t patience_ns) {
       if (lane.count > 0) any = collect(lane) || any;
     }
     if (any || turn > 0) break;
-    // A group has several lanes, but needs to be moved on once. While it sleeps on one the others are not looked at.
+    // A group has several lanes but needs to advance only once. While the rank sleeps on one group, it ignores the
+    // others.
     const MulticastGroup* moved = nullptr;
     for (const Lane& lane : lanes_) {
       if (lane.count > 0 && moved != nullptr && lane.group != moved)

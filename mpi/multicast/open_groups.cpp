@@ -12,7 +12,7 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// All groups that are open on this rank.
+/// Holds all groups that are open on this rank.
 struct Table {
   std::mutex mutex;
   std::vector<OpenGroup*> open;

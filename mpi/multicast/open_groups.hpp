@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All multicast groups that are open on this rank, of all communicators. Thread-safe.
+// This table lists all multicast groups that are open on this rank, of all communicators. It is thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,55 +10,55 @@
 
 namespace antiphon::mpi {
 
-/// The most that is waited for members that do not answer, at opening and closing.
+/// Opening and closing wait at most this long for members that do not answer.
 inline constexpr double multicast_patience_s = 8;
 
-/// What the table needs of a group.
+/// Declares what the table needs of a group.
 class OpenGroup {
  public:
   virtual ~OpenGroup() = default;
-  /// Waits until nobody needs anything more of anybody, and leaves. Collective over the members.
+  /// Waits until no member needs anything from another, and leaves. Collective over the members.
   virtual void close() = 0;
-  /// Leaves without asking anybody; for the end of the job, after a drain() on all ranks.
+  /// Leaves without asking any member; used at the end of the job, after a drain() on all ranks.
   virtual void abandon() = 0;
-  /// Goes on until all that this rank sent is with all.
+  /// Advances until all members have everything that this rank has sent.
   virtual void drain() = 0;
-  /// Whether it must stay open.
+  /// Tells whether the group must stay open.
   [[nodiscard]] virtual bool pinned() const = 0;
-  /// The same number on all members, different for all groups that are open on a rank.
+  /// Returns a number that is the same on all members and differs between all groups that are open on a rank.
   [[nodiscard]] virtual std::uint64_t number() const = 0;
   [[nodiscard]] virtual std::uint64_t last_used() const = 0;
-  /// Members, as ranks of MPI_COMM_WORLD, ascending.
+  /// Returns the members as ranks of MPI_COMM_WORLD, in ascending order.
   [[nodiscard]] virtual const std::vector<int>& world_members() const = 0;
-  /// Of its transport; zeros where this rank has none.
+  /// Returns the statistics of the group's transport, or zeros if this rank has no transport.
   [[nodiscard]] virtual multicast::Statistics statistics() const = 0;
 };
 
 namespace multicast_table {
 int open_count();
-/// The one whose last use is longest ago, of those whose members are all among these and that may be closed. Or null.
+/// Returns the least recently used group that may be closed and whose members are all among these, or null.
 OpenGroup* oldest_within(const std::vector<int>& world_members);
 OpenGroup* find(std::uint64_t number);
 void opened(OpenGroup& group);
 void left(OpenGroup& group);
-/// A group could not be opened.
+/// Notes that a group could not be opened.
 void refused(const std::string& reason);
-/// A group was closed to make room for another one.
+/// Notes that a group was closed to make room for another one.
 void evicted();
 std::vector<OpenGroup*> all();
 }  // namespace multicast_table
 
-/// What the process did with groups, for the summary.
+/// Counts what the process does with groups, for the summary.
 struct MulticastCounts {
   std::int64_t opened = 0, refused = 0, evicted = 0;
   std::string refusal;  ///< the last reason
 };
 MulticastCounts multicast_counts();
-/// Of all groups that are or were open on this rank.
+/// Returns the statistics of all groups that are or were open on this rank.
 multicast::Statistics multicast_statistics();
 
-/// Before MPI_Finalize: what is under way comes to its end, then all groups that are still open are left. Collective
-/// over MPI_COMM_WORLD.
+/// Completes what is under way, then leaves all groups that are still open; called before MPI_Finalize. Collective over
+/// MPI_COMM_WORLD.
 void stop_multicast();
 
 }  // namespace antiphon::mpi

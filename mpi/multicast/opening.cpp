@@ -19,13 +19,13 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Of messages about groups; schedules and the credit protocol use others.
+/// Messages about groups have this tag; schedules and the credit protocol use others.
 constexpr int opening_tag = 30010;
-/// Trial packets of each member: so many, spread over so long that a switch which takes its time to learn of a member
-/// sees some.
+/// Each member sends this many trial packets. They are spread over a time in which a switch that learns slowly of a
+/// member still sees some.
 constexpr std::uint32_t trial_packets = 12;
 constexpr int trial_packet_bytes = 128;
-constexpr std::int64_t trial_rate_bytes_per_s = 12 * 128 * 100;  // over 10 ms
+constexpr std::int64_t trial_rate_bytes_per_s = 12 * 128 * 100;  // 12 packets in 10 ms
 constexpr double trial_patience_s = 0.5;
 constexpr int trials = 3;
 
@@ -38,14 +38,13 @@ std::string text_of(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// A number that no other group open on any of its members has: the coordinator's rank in MPI_COMM_WORLD and a count of
-/// its own.
+/// Returns a number that no other open group of any member has: the coordinator's rank in MPI_COMM_WORLD and a counter.
 std::uint64_t next_number(int world_rank) {
   static std::atomic<std::uint64_t> count = 0;
   return static_cast<std::uint64_t>(world_rank) << 32 | ++count;
 }
 
-/// The packed description of a group of these places; followers have none.
+/// Returns the packed description of a group of these places; followers have no place.
 std::vector<std::byte> description_of(const std::vector<std::vector<std::byte>>& places_of_members) {
   std::vector<multicast::Place> places;
   for (const auto& bytes : places_of_members) {
@@ -58,7 +57,7 @@ std::vector<std::byte> description_of(const std::vector<std::vector<std::byte>>&
   return multicast::Description::create(places, options).pack();
 }
 
-/// Does a step where it is this rank's: what it throws is this rank's objection; empty: none.
+/// Runs a step if it is this rank's. What the step throws is this rank's objection; an empty text means none.
 template <class Step>
 std::string objection_of(bool is_mine, Step&& step) {
   if (!is_mine) return "";
@@ -83,8 +82,8 @@ void MulticastOpening::send(const Bytes& bytes, int member) {
 MulticastOpening::Bytes MulticastOpening::receive(int member) {
   MPI_Status status{};
   int count = 0;
-  // MPICH's own PMPI_Probe keeps the core: where ranks share cores, each step of an opening then takes a turn of all of
-  // them.
+  // MPICH's own PMPI_Probe keeps the core; where ranks share cores, each step of an opening would then wait for a turn
+  // of every rank.
   for (int there = 0; there == 0 && !failed_;) {
     failed_ = PMPI_Iprobe(member, opening_tag, members_.comm, &there, &status) != MPI_SUCCESS;
     if (there == 0) sched_yield();
@@ -148,13 +147,14 @@ bool MulticastOpening::connect() {
   return gather_addresses(all) && join(all);
 }
 
-/// Network cards know few groups (paper 1, §4.1). Where a member has as many as it may, all close the one whose last
-/// use is longest ago: one whose members are all here, for others cannot be asked.
+/// Network cards support few groups (paper 1, §4.1). If a member is at its limit, all close the least recently used
+/// group whose members are all here, because ranks elsewhere cannot be asked.
 bool MulticastOpening::make_room() {
   const bool full = roles_.leads && multicast_table::open_count() >= world.settings.multicast_groups;
   bool any = false;
   for (const Bytes& words : gather(Bytes(full ? 1 : 0))) any = any || !words.empty();
-  // To all: 0, or 1 and the number of the group to close, or 0 for none.
+  // All members receive 0 or 1 (whether to make room), the number of the group to close (0 for none), and the new
+  // group's number.
   std::array<std::uint64_t, 3> order{any ? 1U : 0U, 0, 0};
   if (coordinates()) {
     if (any) {
@@ -195,7 +195,7 @@ bool MulticastOpening::gather_addresses(std::vector<std::vector<multicast::Addre
     }
   }
   if (!agree(objection)) return false;
-  // All leaders' addresses, each list after its length.
+  // The message holds all leaders' addresses, each list after its length.
   Bytes packed;
   const auto given = gather(own);
   for (std::size_t i = 0; i < given.size(); ++i) {

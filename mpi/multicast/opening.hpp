@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the members of a group open it together, by messages on Antiphon's own communicator.
+// The members of a group open it together, by messages on Antiphon's own communicator.
 #pragma once
 
 #include <mpi.h>
@@ -14,11 +14,11 @@
 
 namespace antiphon::mpi {
 
-/// One opening. The first member coordinates: every step gathers something from all members there, and tells all what
-/// came of it. So whatever goes wrong anywhere, all come to the same end.
+/// Performs one opening. The first member coordinates: every step gathers something there from all members and tells
+/// all of them the result. So all members reach the same outcome, whatever goes wrong anywhere.
 class MulticastOpening {
  public:
-  /// The ranks that open a group. What is referred to must outlive the opening.
+  /// Holds the ranks that open a group. The objects that it refers to must outlive the opening.
   struct Members {
     MPI_Comm comm;  ///< Antiphon's own
     int rank;
@@ -27,14 +27,14 @@ class MulticastOpening {
   };
   struct Result {
     bool open = false;
-    bool refused = false;  ///< for good
+    bool refused = false;  ///< permanently
     std::string reason;    ///< why it is not open
     std::uint64_t number = 0;
-    std::unique_ptr<multicast::Group> transport;  ///< at leaders, where it is open
+    std::unique_ptr<multicast::Group> transport;  ///< at leaders, if it is open
   };
 
   explicit MulticastOpening(const Members& members) : members_(members), roles_(members.roles) {}
-  /// Opens the group. `heard`: the members have been seen to hear each other.
+  /// Opens the group. `heard` says that the members are known to hear each other.
   Result run(bool heard);
   /// Returns when all members have called it.
   void barrier();
@@ -42,20 +42,21 @@ class MulticastOpening {
  private:
   using Bytes = std::vector<std::byte>;
 
-  /// At the coordinator what all members gave, by place; elsewhere nothing.
+  /// Returns, at the coordinator, what all members gave, by place; returns nothing on the others.
   std::vector<Bytes> gather(const Bytes& own);
-  /// The coordinator's bytes, on all members.
+  /// Returns the coordinator's bytes on all members.
   Bytes share(Bytes bytes);
   void send(const Bytes& bytes, int member);
   Bytes receive(int member);
-  /// Whether no member has anything against it; if one has, the reason is what the first of them says.
+  /// Tells whether no member objects; otherwise the reason is the first member's objection.
   bool agree(const std::string& objection);
 
   bool make_room();
   bool connect();
   bool gather_addresses(std::vector<std::vector<multicast::Address>>& all);
   bool join(const std::vector<std::vector<multicast::Address>>& all);
-  /// Every leader sends some packets that nobody repairs; whether all others get any.
+  /// Makes every leader send some packets that nobody repairs. Returns what is missing, or an empty text if all others
+  /// get any.
   std::string try_out(std::uint32_t run);
   bool all_hear_all();
   [[nodiscard]] bool coordinates() const;
@@ -63,7 +64,7 @@ class MulticastOpening {
   Members members_;
   const MulticastRoles& roles_;
   Result result_;
-  bool failed_ = false;  ///< MPI did
+  bool failed_ = false;  ///< whether MPI has failed
 };
 
 }  // namespace antiphon::mpi

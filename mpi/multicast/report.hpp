@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicast's part of the summary.
+// This file makes multicast's part of the summary.
 #pragma once
 
 #include <cstdio>
@@ -8,7 +8,7 @@
 
 namespace antiphon::mpi {
 
-/// Sums over all ranks, at rank 0; null where no rank ever asked for a group. Collective over MPI_COMM_WORLD.
+/// Returns sums over all ranks, at rank 0; null if no rank ever asks for a group. Collective over MPI_COMM_WORLD.
 Json multicast_row();
 void print_multicast(std::FILE* out, const Json& row);
 

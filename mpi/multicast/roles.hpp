@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who of a group's ranks speaks for its node.
+// The roles say which of a group's ranks acts for its node.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace antiphon::mpi {
 
-/// Who does what in a group. One rank a node, its leader, is in the transport's group; the others of the node, its
-/// followers, give it what they send and have from it what comes.
+/// Holds each rank's task in a group. One rank of each node, its leader, is in the transport's group. The node's other
+/// ranks, its followers, give the leader what they send and get from it what arrives.
 struct MulticastRoles {
   std::vector<std::int32_t> members;    ///< ranks of the communicator, ascending
-  std::vector<std::int32_t> leaders;    ///< one a node, ascending: the transport's members in order
+  std::vector<std::int32_t> leaders;    ///< one for each node, ascending: the transport's members in order
   std::vector<std::int32_t> leader_of;  ///< by place in `members`: index into `leaders`
-  std::vector<std::int32_t> followers;  ///< of this rank's node, but for the leader; kept by the leader only
-  int leader = -1;                      ///< this rank's, as a rank
+  std::vector<std::int32_t> followers;  ///< ranks of this rank's node except the leader; only the leader has them
+  int leader = -1;                      ///< rank of this rank's leader
   bool leads = false;
 
   MulticastRoles(std::vector<std::int32_t> of_ranks, std::span<const int> node_of_rank, int rank);
-  /// Index into `leaders` of the one on this member's node.
+  /// Returns the index into `leaders` of the leader on this member's node.
   [[nodiscard]] int leader_index(int member) const;
 };
 

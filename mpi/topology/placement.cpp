@@ -22,7 +22,7 @@ using Names = std::vector<std::string>;
 
 std::string short_name(const std::string& name) { return name.substr(0, name.find('.')); }
 
-/// The node that a placement (docs/reference/placement.md) wants for each rank. Throws where it is none.
+/// Returns the node that a placement (docs/reference/placement.md) wants for each rank. Throws if the text is not one.
 Names wanted_nodes(const std::string& text) {
   if (text.empty()) throw std::runtime_error("rank 0 found none");
   const auto document = Json::parse(text);
@@ -35,7 +35,7 @@ Names wanted_nodes(const std::string& text) {
   return names;
 }
 
-/// Ranks numbered by the first rank that is where they are: equal where the same ranks are together.
+/// Numbers each rank by the first rank on the same node; two results are equal if they keep the same ranks together.
 std::vector<std::size_t> grouping(const Names& names) {
   std::map<std::string, std::size_t> first;
   std::vector<std::size_t> groups;
@@ -48,13 +48,13 @@ bool share_a_name(const Names& a, const Names& b) {
   return std::any_of(b.begin(), b.end(), [&](const std::string& name) { return known.count(name) > 0; });
 }
 
-/// What is not as it was wanted; empty if all is.
+/// Describes what differs from the wanted placement; returns an empty text if nothing does.
 std::string difference(const Names& wanted, const Names& found) {
   if (wanted.size() != found.size()) {
     return "it is for " + std::to_string(wanted.size()) + " ranks, and there are " + std::to_string(found.size());
   }
   if (!share_a_name(wanted, found)) {
-    // The launcher may know nodes by other names than they themselves do.
+    // The launcher may know the nodes by other names than they themselves use.
     if (grouping(wanted) == grouping(found)) return "";
     return "it names no node of this job (" + wanted.front() + ", here " + found.front() +
            "), and other ranks share nodes";
@@ -69,7 +69,7 @@ std::string difference(const Names& wanted, const Names& found) {
   return wrong <= 3 ? text : text + ", and " + std::to_string(wrong - 3) + " more of " + std::to_string(wanted.size());
 }
 
-/// On rank 0.
+/// Compares on rank 0; the result is the difference, or the reason why the placement cannot be read.
 std::string compare(const Names& found) {
   try {
     return difference(wanted_nodes(world.settings.placement), found);
@@ -81,10 +81,10 @@ std::string compare(const Names& found) {
 }  // namespace
 
 void check_placement() {
-  // What must be honoured must be known.
+  // A strict placement must be honoured, so it is an error if there is none to compare with.
   if (world.settings.placement.empty() && !world.settings.placement_strict) return;
   Names found = gather_host_names(MPI_COMM_WORLD);
-  if (found.empty()) return;  // rank 0 alone compares
+  if (found.empty()) return;  // only rank 0 compares
   for (std::string& name : found) name = short_name(name);
   const std::string wrong = compare(found);
   if (wrong.empty()) {

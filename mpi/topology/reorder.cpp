@@ -26,7 +26,8 @@ int rank_in(MPI_Comm comm) {
   return rank;
 }
 
-/// Ranks of a grid; nothing where the arguments are wrong or do not fit, which the library tells.
+/// Returns the number of ranks of a grid, or nothing if the arguments are wrong or do not fit; the library reports
+/// that.
 std::optional<int> grid_ranks(int dimensions, const int* dims, const int* periods, int limit) {
   if (dimensions < 1 || dims == nullptr || periods == nullptr) return std::nullopt;
   std::int64_t ranks = 1;
@@ -38,7 +39,7 @@ std::optional<int> grid_ranks(int dimensions, const int* dims, const int* period
   return static_cast<int>(ranks);
 }
 
-/// Both directions between neighbours in each dimension; ranks are row-major, as the standard has them.
+/// Returns both directions between neighbours in each dimension; ranks are row-major, as in the standard.
 std::vector<Edge> grid_edges(int dimensions, const int* dims, const int* periods, int ranks) {
   std::vector<Edge> edges;
   int stride = ranks;
@@ -76,7 +77,7 @@ std::vector<Edge> graph_edges(int nodes, const int* index, const int* edges) {
   return list;
 }
 
-/// What one rank declares of a distributed graph, flat: from, to and weight of each edge.
+/// Holds what one rank declares of a distributed graph, as a flat list: from, to and weight of each edge.
 struct Declared {
   Numbers triples;
   bool valid = true;
@@ -100,7 +101,7 @@ Declared declared_edges(int n, const int* sources, const int* degrees, const int
   return d;
 }
 
-/// Edges of all ranks on rank 0 of `old`; elsewhere empty.
+/// Returns the edges of all ranks on rank 0 of `old`, and an empty list on the others.
 std::vector<Edge> gather_edges(MPI_Comm old, const Numbers& triples) {
   const int ranks = size_of(old);
   const bool root = rank_in(old) == 0;
@@ -118,8 +119,8 @@ std::vector<Edge> gather_edges(MPI_Comm old, const Numbers& triples) {
   return edges;
 }
 
-/// Sums over all ranks of `old`: those with wrong arguments, numbers in their lists, those with weights (adjacent
-/// graphs).
+/// Holds sums over all ranks of `old`: how many have wrong arguments, how many numbers their lists have, and how many
+/// have weights (adjacent graphs).
 struct Agreed {
   std::int64_t wrong = 0, numbers = 0, weighted_in = 0, weighted_out = 0;
 
@@ -134,7 +135,7 @@ Agreed agree(MPI_Comm old, const Declared& declared, bool weighted_in = false, b
   return {sum[0], sum[1], sum[2], sum[3]};
 }
 
-/// Calls `make` on the processes in their new order, and frees what was only for that.
+/// Calls `make` on the processes in their new order, and frees the communicator that only this call needs.
 template <class Make>
 int make_placed(MPI_Comm old, const Numbers& order, MPI_Comm* made, const Make& make) {
   MPI_Comm placed = MPI_COMM_NULL;
@@ -147,7 +148,7 @@ int make_placed(MPI_Comm old, const Numbers& order, MPI_Comm* made, const Make& 
   return rc;
 }
 
-/// A rank's neighbours, in and out, as dist_graph_create_adjacent has them.
+/// Holds a rank's incoming and outgoing neighbours as dist_graph_create_adjacent takes them.
 struct Neighbours {
   Numbers sources, source_weights, destinations, destination_weights;
 
@@ -157,7 +158,7 @@ struct Neighbours {
   std::array<Numbers*, 4> lists() { return {&sources, &source_weights, &destinations, &destination_weights}; }
 };
 
-/// A process that becomes rank r takes over the neighbours that the process with the old rank r has declared.
+/// Gives a process that becomes rank r the neighbours that the process with the old rank r declares.
 int hand_over(MPI_Comm placed, int to, int from, Neighbours& own, Neighbours& taken) {
   constexpr int tag = 0;
   const auto degrees = own.degrees();
@@ -167,7 +168,7 @@ int hand_over(MPI_Comm placed, int to, int from, Neighbours& own, Neighbours& ta
   for (std::size_t i = 0; rc == MPI_SUCCESS && i < 4; ++i) {
     Numbers& out = *own.lists()[i];
     Numbers& in = *taken.lists()[i];
-    in.reserve(1);  // an address even where there is no element: null would be an error
+    in.reserve(1);  // an empty list needs an address too: null would be an error
     in.resize(static_cast<std::size_t>(wanted[i / 2]));
     rc = PMPI_Sendrecv(out.data(), degrees[i / 2], MPI_INT, to, tag, in.data(), wanted[i / 2], MPI_INT, from, tag,
                        placed, MPI_STATUS_IGNORE);
@@ -222,7 +223,7 @@ bool dist_graph_create(MPI_Comm old, int n, const int* sources, const int* degre
   const std::vector<Edge> edges = gather_edges(old, declared.triples);
   const auto order = new_ranks(old, ranks, [&] { return edges; }, "MPI_Dist_graph_create");
   if (!order) return false;
-  // Vertices are new ranks, whoever declares their edges: the arguments stay as they are.
+  // Vertices are new ranks, whichever rank declares their edges, so the arguments stay as they are.
   result = make_placed(old, *order, made, [&](MPI_Comm placed) {
     return PMPI_Dist_graph_create(placed, n, sources, degrees, destinations, weights, info, 0, made);
   });

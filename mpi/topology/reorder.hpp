@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI's own way to place ranks: the topology constructors' `reorder`, which most libraries ignore. With
-// ANTIPHON_REORDER, a new communicator's ranks are ordered by the neighbours that the program declares and by the
+// MPI's own way to place ranks is the `reorder` argument of the topology constructors, which most libraries ignore.
+// With ANTIPHON_REORDER, a new communicator's ranks are ordered by the neighbours that the program declares and by the
 // machine.
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace antiphon::mpi::reordering {
 
-// Each makes the communicator with its ranks in a better order; `result` is what the MPI function returns. False, on
-// all ranks alike: nothing has been made, the library's own function is to be called. That is so unless the user asked
-// for it (ANTIPHON_REORDER) and the program allows it (`reorder`), where arguments are wrong, and where no order is
-// better.
+// Each function makes the communicator with its ranks in a better order; `result` is what the MPI function returns. It
+// returns false, on all ranks alike, if it has made nothing and the library's own function must be called: the user
+// does not ask for an order (ANTIPHON_REORDER), the program does not allow it (`reorder`), arguments are wrong, or no
+// order is better.
 
 bool cart_create(MPI_Comm old, int dimensions, const int* dims, const int* periods, int reorder, MPI_Comm* made,
                  int& result);

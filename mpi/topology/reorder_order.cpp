@@ -19,10 +19,10 @@ namespace antiphon::mpi::reordering {
 
 namespace {
 
-/// What an edge of mean weight stands for. Absolute sizes are not known; only how latency and rate are weighed depends
-/// on it.
+/// An edge of mean weight stands for this many bytes. Absolute sizes are unknown; the value only decides how latency
+/// and rate are weighed against each other.
 constexpr double mean_edge_bytes = 8192;
-/// An order must be better than that to be worth a change.
+/// An order must be better by more than this share to be worth a change.
 constexpr double least_gain = 0.02;
 
 int size_of(MPI_Comm comm) {
@@ -31,12 +31,13 @@ int size_of(MPI_Comm comm) {
   return size;
 }
 
-/// The processes of `old` by node, and there by socket: the machine's slots in their order.
+/// Lists the processes of `old` by node, and within a node by socket; this is the order of the machine's slots.
 struct Processes {
-  std::vector<std::vector<int>> of_node;  ///< old ranks
-  std::vector<std::string> names;         ///< of the nodes
-  std::vector<int> on_a_socket;  ///< by node: processes on each of its sockets, alike; all of them where they are not
-                                 ///< known or not alike
+  std::vector<std::vector<int>> of_node;  ///< old ranks of each node
+  std::vector<std::string> names;         ///< names of the nodes
+  /// This counts, for each node, the processes on each of its sockets, or all its processes if the sockets are unknown
+  /// or have unequal counts.
+  std::vector<int> on_a_socket;
 
   Processes(const std::vector<int>& nodes, const std::vector<std::string>& names_of_ranks,
             const std::vector<int>& sockets) {
@@ -56,9 +57,9 @@ struct Processes {
     for (const auto& list : of_node) most = std::max(most, list.size());
     return static_cast<int>(most);
   }
-  /// Whether a change of order can change anything: there are several nodes, or several sockets.
+  /// Tells whether a change of order can change anything, which needs several nodes or several sockets.
   [[nodiscard]] bool are_apart() const { return of_node.size() > 1 || on_a_socket.front() < most_on_a_node(); }
-  /// The old rank in each slot.
+  /// Returns the old rank in each slot.
   [[nodiscard]] std::vector<int> by_slot() const {
     std::vector<int> list;
     for (const auto& ranks : of_node) list.insert(list.end(), ranks.begin(), ranks.end());
@@ -69,7 +70,7 @@ struct Processes {
   static int order_by_socket(std::vector<int>& ranks, const std::vector<int>& sockets);
 };
 
-/// How many there are on each socket, or in all where that says nothing.
+/// Returns how many processes are on each socket, or on the whole node if the sockets are unknown or unequally used.
 int Processes::order_by_socket(std::vector<int>& ranks, const std::vector<int>& sockets) {
   const auto socket_of = [&](int rank) { return sockets[static_cast<std::size_t>(rank)]; };
   std::map<int, int> count;
@@ -83,7 +84,8 @@ int Processes::order_by_socket(std::vector<int>& ranks, const std::vector<int>& 
 
 std::string short_name(const std::string& name) { return name.substr(0, name.find('.')); }
 
-/// The profile's nodes on which the job runs, each with one core a process; nothing where it does not know them all.
+/// Returns the profile's nodes on which the job runs, with one core for each process; nothing if the profile lacks a
+/// node.
 std::optional<mapping::Machine> machine_of_profile(const Processes& processes) {
   if (world.settings.machine.empty()) return std::nullopt;
   const mapping::Machine all = mapping::Machine::of_profile(Profile::parse(world.settings.machine), 0, mean_edge_bytes);
@@ -112,7 +114,7 @@ std::optional<mapping::Machine> machine_of_profile(const Processes& processes) {
   return job;
 }
 
-/// The processes' places: a core for each. Sockets count where the profile knows how far they are from each other.
+/// Returns the places of the processes, one core each. Sockets count if the profile knows the distance between them.
 mapping::Machine machine_for(const Processes& processes) {
   const int nodes = static_cast<int>(processes.of_node.size());
   auto machine = machine_of_profile(processes);
@@ -148,12 +150,12 @@ mapping::TrafficGraph traffic_of(const std::vector<Edge>& edges, int ranks) {
   return mapping::TrafficGraph::of_entries(ranks, entries);
 }
 
-/// The new rank of each process, or nothing. May throw.
+/// Returns the new rank of each process, or nothing. It may throw.
 std::optional<std::vector<int>> seek(const Processes& processes, int ranks, const std::vector<Edge>& edges,
                                      const char* call) {
   const mapping::Task task(traffic_of(edges, ranks), machine_for(processes));
   const std::vector<int> process_of_slot = processes.by_slot();
-  mapping::Assignment given;  // where the ranks would be without a change
+  mapping::Assignment given;  // where the ranks are without a change
   given.slot_of_rank.resize(static_cast<std::size_t>(ranks));
   for (std::size_t slot = 0; slot < process_of_slot.size(); ++slot) {
     if (process_of_slot[slot] < ranks)
@@ -223,7 +225,8 @@ int split(MPI_Comm old, const std::vector<int>& new_ranks, MPI_Comm* placed) {
 namespace {
 
 #if ANTIPHON_ABI_MPICH
-/// A reference to one of the library's variables would be bound when this object is loaded.
+/// A direct reference to one of the library's variables would be bound when this object is loaded, so a lookup replaces
+/// it.
 const int* value_of(const char* variable) {
   const auto* place = static_cast<int* const*>(predefined_object(variable));
   return place == nullptr ? nullptr : *place;
