@@ -39,7 +39,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     SKIP_PRECOMPILE_HEADERS ON)
 endif()
 
-# What docs/measurements/codecs.md was measured with: cmake --build … --target antiphon-codec-streams antiphon-codec-speed
+# docs/measurements/codecs.md is measured with: cmake --build … --target antiphon-codec-streams antiphon-codec-speed
 foreach(program streams speed)
   add_executable(antiphon-codec-${program} EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/bench/codecs/${program}.cpp)
   target_link_libraries(antiphon-codec-${program} PRIVATE antiphon_core_objects)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `make demo` builds and installs: the core, two preload objects and the programs of `antiphon demo`. The rest of the
-# package takes as long again to compile.
+# `make demo` builds and installs the core, two preload objects and the programs of `antiphon demo`. It leaves out the
+# rest of the package, which takes as long again to compile.
 set(demo_targets antiphon_core)
 foreach(abi openmpi mpich)
   list(APPEND demo_targets antiphon-${abi} antiphon-demo-integer_sort-${abi} antiphon-demo-fft3d-${abi})

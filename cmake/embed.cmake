@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compiles data files into the core, and keeps the core's Python library to its own two symbols.
+# Compiles data files into the core, and limits the exports of the core's Python library to its own two symbols.
 set(embedded_rules ${PROJECT_SOURCE_DIR}/src/select/rules.json)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${embedded_rules})
 file(READ ${embedded_rules} embedded_text)
@@ -18,6 +18,6 @@ target_sources(antiphon_core_objects PRIVATE ${PROJECT_BINARY_DIR}/default_rules
 target_link_options(antiphon_core PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/capi/exports.map)
 set_property(TARGET antiphon_core APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/capi/exports.map)
 target_compile_definitions(antiphon_core PRIVATE ANTIPHON_VERSION="${PROJECT_VERSION}")
-if(NOT ANTIPHON_SANITIZE)  # the sanitizers' own functions are in the program that loads the library
+if(NOT ANTIPHON_SANITIZE)  # The sanitizers' own functions are in the program that loads the library.
   target_link_options(antiphon_core PRIVATE -Wl,--no-undefined)
 endif()

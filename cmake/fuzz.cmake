@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fuzzers of what reads documents from outside (tests/fuzz/README.md).
+# Builds fuzzers for the code that reads documents from outside (tests/fuzz/README.md).
 option(ANTIPHON_BUILD_FUZZ "Build the libFuzzer targets (needs Clang)" OFF)
 if(ANTIPHON_BUILD_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")

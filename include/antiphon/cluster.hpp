@@ -9,15 +9,15 @@
 
 namespace antiphon {
 
-/// Ranks placed on the nodes of a measured machine, which a profile describes. A cluster of more nodes repeats the
-/// machine.
+/// A cluster is a set of ranks placed on the nodes of a measured machine, which a profile describes. A cluster with
+/// more nodes than the machine repeats the machine.
 class Cluster {
  public:
-  /// Rank r on node node_of_rank[r].
+  /// Places rank r on node node_of_rank[r].
   Cluster(Profile profile, std::vector<int> node_of_rank);
-  /// `ranks_per_node` consecutive ranks on each node.
+  /// Places `ranks_per_node` consecutive ranks on each node.
   static Cluster blocked(const Profile& profile, int ranks, int ranks_per_node);
-  /// Rank r on node r mod `nodes`.
+  /// Places rank r on node r mod `nodes`.
   static Cluster round_robin(const Profile& profile, int ranks, int nodes);
 
   [[nodiscard]] const Profile& profile() const { return profile_; }
@@ -25,20 +25,21 @@ class Cluster {
   [[nodiscard]] int nodes() const { return nodes_; }
   [[nodiscard]] int node(int rank) const { return node_of_rank_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] std::span<const int> node_of_rank() const { return node_of_rank_; }
-  /// The node's entry in the topology.
+  /// Returns the node's entry in the topology.
   [[nodiscard]] const NodeEntry& entry(int node) const;
   [[nodiscard]] Scope scope(int a, int b) const;
   [[nodiscard]] const LinkClass& link(int from, int to) const { return profile_.link_class(scope(from, to)); }
   /// Shifting all ranks by this number changes nothing. It is the number of ranks where there is no symmetry.
   [[nodiscard]] int period() const { return period_; }
-  /// How many ranks share cores with rank 0, and how many cores those are; 0 cores: each rank has its own.
+  /// Returns how many ranks share cores with rank 0, and how many cores those are. Zero cores mean that each rank has a
+  /// core of its own.
   [[nodiscard]] int ranks_on_cores() const { return ranks_on_cores_; }
   [[nodiscard]] int cores() const { return cores_; }
-  /// Ranks on each of the shared cores; 0 if there are none.
+  /// Returns the number of ranks on each of the shared cores, or 0 if no cores are shared.
   [[nodiscard]] double ranks_on_core() const { return cores_ > 0 ? static_cast<double>(ranks_on_cores_) / cores_ : 0; }
-  /// How long a rank that waits holds its core, with this many ranks on it.
+  /// Returns how long a waiting rank holds its core when this many ranks share it.
   [[nodiscard]] double turn_s() const { return profile_.processors.turn_with(ranks_on_core()); }
-  /// A cluster of the same kind with another number of ranks.
+  /// Returns a cluster of the same kind with another number of ranks.
   [[nodiscard]] Cluster resized(int ranks) const;
 
  private:

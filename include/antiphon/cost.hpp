@@ -17,7 +17,7 @@
 
 namespace antiphon {
 
-/// One message, or piece of one, as the evaluator saw it.
+/// One message, or one piece of a message, as the evaluator saw it.
 struct TimedTransfer {
   int from = 0;
   int to = 0;
@@ -32,21 +32,22 @@ struct Evaluation {
   std::vector<TimedTransfer> transfers;      ///< only if asked for
   std::vector<std::vector<double>> marks_s;  ///< when each rank came to its marks
   std::int64_t pieces = 0;                   ///< of messages
-  bool given_up = false;                     ///< beyond max_rate_updates: the times are of a beginning
+  bool given_up = false;  ///< the evaluation stopped at max_rate_updates: the times cover only the beginning
 };
 
 struct EvaluationOptions {
-  std::int64_t max_pieces = std::int64_t{1} << 23;  ///< throws InvalidArgument beyond
+  std::int64_t max_pieces = std::int64_t{1} << 23;  ///< more pieces than this throw InvalidArgument
   /// Gives up after computing so many rates of flows: many flows that share links, directly or not, take long.
   std::int64_t max_rate_updates = std::numeric_limits<std::int64_t>::max();
   bool transfers = false;
-  std::uint32_t order = 0;  ///< of the turns of ranks that share a core: 0 by rank, else the seed of a random order
+  std::uint32_t order = 0;  ///< turns of ranks that share a core: 0 means by rank, else the seed of a random order
   /// Each rank's operations without bytes whose times are wanted, in the order of the schedule.
   std::vector<std::vector<OpId>> marks;
 };
 
-/// The time that all ranks' schedules take on the cluster, simulated event by event: processors, ports and uplinks are
-/// shared max-min fairly (docs/concepts/model.md). Throws InvalidArgument for schedules that do not fit together.
+/// Returns the time that all ranks' schedules take on the cluster, simulated event by event. Processors, ports and
+/// uplinks are shared max-min fairly (docs/concepts/model.md). Throws InvalidArgument for schedules that do not fit
+/// together.
 Evaluation evaluate(std::span<const Schedule> schedules, const Cluster& cluster, const EvaluationOptions& options = {});
 
 /// What the time of a collective call depends on. Irregular collectives have equal blocks.
@@ -57,11 +58,11 @@ struct PredictedCall {
   std::int64_t element_bytes = 1;
   bool commutative = true;
 };
-/// One rank's problem.
+/// Returns one rank's problem.
 Problem problem_of(const PredictedCall& call, int rank, int size, const Algorithm& algorithm,
                    const Parameters& parameters);
 
-/// How a prediction came about.
+/// Says how a prediction was made.
 enum class Method : std::uint8_t {
   evaluated,     ///< all ranks' schedules
   symmetric,     ///< one period of ranks stands for all
@@ -80,7 +81,7 @@ struct BarrierPart {
   Choice choice;
   Among among = Among::all;
 };
-/// A library's barrier: one part after the other.
+/// A library's barrier: its parts run one after the other.
 using Barrier = std::vector<BarrierPart>;
 
 /// Predicts one algorithm with all its parameters; nothing where it does not support the call. With a `barrier`, the
@@ -89,8 +90,8 @@ using Barrier = std::vector<BarrierPart>;
 std::optional<Prediction> predict(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,
                                   const Cluster& cluster, const Barrier* barrier = nullptr);
 
-/// The same, extrapolated from P0, 2 P0 and 4 P0 ranks as a + b P + c log2 P, the terms of chains and trees. predict()
-/// does this where evaluating all ranks would take too long.
+/// Predicts the same, extrapolated from P0, 2 P0 and 4 P0 ranks as a + b P + c log2 P, the terms of chains and trees.
+/// predict() does this where evaluating all ranks would take too long.
 double predict_from_fewer_ranks(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,
                                 const Cluster& cluster);
 
@@ -108,16 +109,17 @@ struct SearchOptions {
   int max_evaluations = 64;  ///< for each algorithm
 };
 
-/// One algorithm's best parameters by the model: sizes m/2^i, then hill-climbing (paper 5, Section 3), and other
-/// parameters in turn. Nothing where the algorithm does not support the call.
+/// Returns one algorithm's best parameters by the model: it tries piece sizes m/2^i, then climbs hills (paper 5,
+/// Section 3), and then tries the other parameters in turn. Returns nothing where the algorithm does not support the
+/// call.
 std::optional<RankedChoice> best_parameters(const PredictedCall& call, const Algorithm& algorithm,
                                             const Cluster& cluster, const SearchOptions& options = {});
 
-/// All algorithms of the collective, fastest first.
+/// Returns all algorithms of the collective, fastest first.
 std::vector<RankedChoice> rank_candidates(const PredictedCall& call, const Cluster& cluster,
                                           const SearchOptions& options = {});
 
-/// The model's answer to a question; nothing where the size is unknown.
+/// Returns the model's answer to a question, or nothing where the size is unknown.
 std::optional<Choice> choose_by_model(const Question& question, const Profile& profile);
 
 }  // namespace antiphon

@@ -12,7 +12,7 @@ namespace antiphon {
 /// The number of messages and bytes between each pair of ranks, summed over a set of schedules.
 struct Traffic {
   int size = 0;
-  std::vector<std::int64_t> messages;  ///< [from · size + to]: pieces, including tokens
+  std::vector<std::int64_t> messages;  ///< [from · size + to]: pieces, tokens included
   std::vector<std::int64_t> bytes;     ///< [from · size + to]
 
   explicit Traffic(int ranks) : size(ranks), messages(cells(ranks)), bytes(cells(ranks)) {}

@@ -10,9 +10,9 @@
 
 namespace antiphon {
 
-/// Seconds as a function of a message's bytes: straight lines between measured points. Two points with the same size
-/// are a jump (an eager limit): that size itself still takes the first one's time. Below the first point its time
-/// holds, beyond the last the last line goes on.
+/// A curve gives seconds as a function of a message's bytes: straight lines between measured points. Two points of the
+/// same size are a jump (an eager limit), and that size itself still takes the first point's time. Below the first
+/// point its time holds, and beyond the last point the last line continues.
 class Curve {
  public:
   struct Point {
@@ -22,9 +22,9 @@ class Curve {
   };
 
   Curve() = default;
-  /// Points by size, not decreasing, at most two of a size.
+  /// Takes points in ascending order of size, with at most two of the same size.
   explicit Curve(std::vector<Point> points) : points_(std::move(points)) {}
-  /// A straight line: base + bytes / rate.
+  /// Returns a straight line: base + bytes / rate.
   static Curve line(double base_s, double bytes_per_s);
 
   [[nodiscard]] double at(std::int64_t bytes) const;
@@ -59,8 +59,8 @@ struct LinkClass {
   std::int64_t send_buffer_bytes = 65536;  ///< to one rank, that the system takes over before they are sent
   Curve crowded;  ///< what a message costs both its ranks' processors, where all ranks share cores and send; empty:
                   ///< unknown
-  std::optional<bool> told_next_turn;  ///< whether a rank that shares its core hears of what has come only in the turn
-                                       ///< after; unknown: as a blocking receive
+  std::optional<bool> told_next_turn;  ///< whether a rank that shares its core learns of what has come only one turn
+                                       ///< later; unknown: as a blocking receive
   Curve saturated;  ///< the same where all nodes' ports are full both ways, packets included; empty: unknown, or cores
                     ///< had time left
 };
@@ -80,7 +80,7 @@ struct NodeEntry {
       0;  ///< that pass at once after a pause: a shaped link's token bucket (emulated and cloud networks)
 };
 
-/// Of the links between nodes: who is where, and what is shared.
+/// Describes the links between nodes: where each node is, and what the nodes share.
 struct Topology {
   std::vector<SwitchEntry> switches;
   std::vector<NodeEntry> nodes;
@@ -96,50 +96,51 @@ struct Contention {
     int ranks = 0;
     double gamma = 0;
   };
-  std::vector<Gamma> gamma;             ///< paper 5, Section 5, by number of ranks, ascending
-  std::vector<Incast> incast;           ///< several senders, one receiver: time over that of the same bytes from one
-  std::int64_t credit_bytes = 0;        ///< that may be under way to one node without loss; 0: unknown
+  std::vector<Gamma> gamma;       ///< paper 5, Section 5, by number of ranks, ascending
+  std::vector<Incast> incast;     ///< several senders, one receiver: time relative to the same bytes from one sender
+  std::int64_t credit_bytes = 0;  ///< that may be under way to one node without loss; 0: unknown
   std::int64_t port_buffer_bytes = 0;   ///< of a switch's port; 0: unknown
   double retransmission_timeout_s = 0;  ///< what a lost tail costs; 0: unknown
 
-  /// γ for that many ranks: straight lines between those measured.
+  /// Returns γ for this many ranks, by straight lines between the measured numbers of ranks.
   [[nodiscard]] std::optional<double> gamma_at(int ranks) const;
 };
 
-/// What computing costs next to communicating.
+/// Describes what computing costs next to communicating.
 struct Processors {
   struct Turn {
     double ranks_on_core = 0;
     double seconds = 0;
   };
-  int cores_per_node = 0;   ///< 0: unknown, at least one a rank
+  int cores_per_node = 0;   ///< 0: unknown, taken as at least one per rank
   int nodes_sharing = 1;    ///< nodes that share these cores (an emulated cluster)
   double turn_s = 0;        ///< a rank that waits for nothing but its turn holds a shared core this long
   std::vector<Turn> turns;  ///< the same with other numbers of ranks on a core, ascending
   double copy_bytes_per_s = 4e9;
   double reduce_bytes_per_s = 2e9;
-  int sockets_per_node = 0;  ///< alike, cores numbered socket by socket; 0: unknown
+  int sockets_per_node = 0;  ///< sockets are alike, and cores are numbered socket by socket; 0: unknown
 
-  /// A turn with so many ranks on a core, whose memory its caches hold better the fewer they are: straight lines
-  /// between those measured.
+  /// Returns the turn with this many ranks on a core, by straight lines between the measured numbers of ranks. The
+  /// number matters because a core's caches hold the memory of fewer ranks better.
   [[nodiscard]] double turn_with(double ranks_on_core) const;
 };
 
-/// What an exchange of two messages at once gains (paper 4, Section 4.1).
+/// Describes what an exchange gains from sending two messages at once (paper 4, Section 4.1).
 struct Concurrency {
   int index = 1;                      ///< messages at once that are worth it
   double two_destinations_ratio = 0;  ///< time of two at once to different ranks over that of one; 0: unknown
   double two_directions_ratio = 0;    ///< time of a message each way over that of one; 0: unknown
 };
 
-/// Multicast between the nodes, as the transport does it.
+/// Describes multicast between the nodes, as the transport does it.
 struct MulticastLink {
   bool works = false;    ///< every node hears every other
-  double latency_s = 0;  ///< a message of m bytes is with the last of `nodes` nodes latency + gap(m) after it was sent
+  double latency_s = 0;  ///< a message of m bytes reaches the last of `nodes` nodes latency + gap(m) after it is sent
   Curve gap;
-  double acknowledge_s = 0;  ///< until its sender knows that all have it, after that
+  double acknowledge_s = 0;  ///< from then until its sender knows that all nodes have it
   double loss = 0;           ///< share of packets
-  double crowded_s = 0;  ///< of the cores, for each receiver of a short one, while all multicast in turn; 0: unknown
+  double crowded_s =
+      0;  ///< core time for each receiver of a short message while all ranks multicast in turn; 0: unknown
 };
 
 struct MachineName {
@@ -152,8 +153,8 @@ struct MachineName {
   std::string fingerprint;  ///< equal on the machine that was measured; empty: unknown
 };
 
-/// A measured machine: the document that `probe` writes (docs/reference/profile.md). Its decisions are read by
-/// Rules::of_profile, its codecs by those who compress.
+/// A measured machine: the document that `probe` writes (docs/reference/profile.md). Rules::of_profile reads its
+/// decisions, and the compression code reads its codecs.
 struct Profile {
   MachineName machine;
   std::vector<LinkClass> link_classes;  ///< nearest scope first
@@ -164,15 +165,15 @@ struct Profile {
   MulticastLink multicast;
   bool first_guess = false;  ///< made by guess(), not measured
 
-  /// Throws FormatError naming the field: "link_classes[1].g_s[3]: …". Tells documents cut short, of another format, of
-  /// a newer version.
+  /// Throws FormatError naming the field: "link_classes[1].g_s[3]: …". The error tells truncated documents, documents
+  /// of another format and documents of a newer version apart.
   static Profile parse(std::string_view json);
-  /// What is assumed of a machine nobody has measured: one switch, TCP's usual costs at that link rate.
+  /// Returns what is assumed of a machine that was not measured: one switch, and TCP's usual costs at this link rate.
   static Profile guess(int nodes, int ranks_per_node, double link_bits_per_s);
 
-  /// The class for ranks that near; where none was measured, the next wider one, or the next nearer one.
+  /// Returns the class for ranks this near; where none was measured, the next wider one, or else the next nearer one.
   [[nodiscard]] const LinkClass& link_class(Scope scope) const;
-  /// A node's payload rate: the least of the topology's ports.
+  /// Returns a node's payload rate: the lowest of the topology's ports.
   [[nodiscard]] double port_bytes_per_s() const;
 };
 

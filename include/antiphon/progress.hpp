@@ -30,16 +30,17 @@ class Progress {
 
   /// Goes back to the beginning.
   void reset();
-  /// The next piece that may start; messages first, so that the network is busy while memory is copied. Returns false
-  /// if there is none now.
+  /// Takes the next piece that may start. Messages come first, so that the network is busy while memory is copied.
+  /// Returns false if no piece may start now.
   bool next(Piece& piece);
-  /// Tells that the piece is complete. Pieces of an operation may complete in any order.
+  /// Records that the piece is complete. Pieces of an operation may complete in any order.
   void complete(const Piece& piece);
   [[nodiscard]] bool done() const { return unfinished_ == 0; }
-  /// The most pieces of messages that can be started and not complete at one time; a multicast's piece counts once per
-  /// receiver.
+  /// Returns the most pieces of messages that can be started and incomplete at one time; a multicast's piece counts
+  /// once for each receiver.
   [[nodiscard]] std::size_t max_active_messages() const { return max_active_messages_; }
-  /// The most pieces of one operation that may be started and not complete: one flag each fits into a machine word.
+  /// The most pieces of one operation that may be started and incomplete: one flag for each of them fits into a machine
+  /// word.
   static constexpr std::int64_t max_window = 64;
 
  private:

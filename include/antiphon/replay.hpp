@@ -9,7 +9,7 @@
 
 namespace antiphon {
 
-/// What a replay counts as time.
+/// Says what a replay counts as time.
 enum class Clock : std::uint8_t {
   /// Every message takes one unit and is never cut: the rounds that a textbook counts. Tokens take none, unless there
   /// is nothing but tokens.
@@ -33,11 +33,11 @@ struct Replay {
   std::int64_t end = 0;
 };
 
-/// Runs all ranks' schedules (one a rank) on an ideal network: a port sends one message at a time and receives one at a
-/// time, nothing else ever waits, local operations take no time. A port belongs to a rank when counting rounds, else to
-/// a node of `ranks_per_node` consecutive ranks, within which messages take no time. Tokens need no port. Throws
-/// InvalidArgument for schedules that do not fit together (deadlock, peers that do not exist), or that have more than
-/// `max_pieces` pieces of operations in all.
+/// Runs all ranks' schedules (one per rank) on an ideal network. A port sends one message at a time and receives one at
+/// a time; nothing else ever waits, and local operations take no time. A port belongs to a rank when rounds are
+/// counted, else to a node of `ranks_per_node` consecutive ranks, within which messages take no time. Tokens need no
+/// port. Throws InvalidArgument for schedules that do not fit together (deadlock, peers that do not exist), or that
+/// have more than `max_pieces` pieces of operations in all.
 Replay replay(std::span<const Schedule> schedules, Clock clock, int ranks_per_node = 1,
               std::int64_t max_pieces = 1 << 24);
 

@@ -11,7 +11,8 @@
 
 namespace antiphon {
 
-/// What a choice may depend on: only what all ranks of the communicator know to be equal (ARCHITECTURE, decision 1).
+/// Lists what a choice may depend on: only what all ranks of the communicator know to be equal (ARCHITECTURE, decision
+/// 1).
 struct Question {
   Collective collective = Collective::barrier;
   int ranks = 1;
@@ -25,7 +26,7 @@ struct Question {
   std::int64_t link_bits_per_s = 0;  ///< of a node's link; 0: unknown
   bool blocked = true;     ///< each node's ranks follow one another, so that rings and chains cross a link once
   bool multicasts = true;  ///< a multicast is one message on the wire here; false: answers that multicast are skipped
-  std::string_view mpi;    ///< whose collectives are the alternative: "openmpi", "mpich"; empty: another, or unknown
+  std::string_view mpi;    ///< the library that is the alternative: "openmpi", "mpich"; empty: another, or unknown
 };
 
 /// The answer: an algorithm with all its parameters, or none: the library's own collective.
@@ -34,7 +35,7 @@ struct Choice {
   Parameters parameters;
   std::string reason;  ///< the rule that matched, for people
 
-  /// "library", "rotated" or "rotated:piece_bytes=16384,window=2": the form that parse_choice takes.
+  /// Returns "library", "rotated" or "rotated:piece_bytes=16384,window=2": the form that parse_choice takes.
   [[nodiscard]] std::string to_string() const;
 };
 
@@ -57,13 +58,13 @@ class Rules {
  public:
   /// Throws FormatError naming the field, e.g. "rules[3].bytes: expected [min, max]".
   static Rules parse(std::string_view json);
-  /// A profile's "decisions" (may be absent), followed by the default table.
+  /// Returns the rules of a profile's "decisions" (which may be absent), followed by the default table.
   static Rules of_profile(std::string_view json);
-  /// The embedded default table.
+  /// Returns the embedded default table.
   static const Rules& defaults();
 
-  /// The first rule that matches and whose algorithm supports the problem; no algorithm where none does. The answer
-  /// lives as long as the table: asking allocates nothing.
+  /// Returns the choice of the first matching rule with an algorithm that supports the problem, or no algorithm where
+  /// no rule has one. The answer lives as long as the table, and asking allocates nothing.
   [[nodiscard]] const Choice& choose(const Question& question) const;
   /// Like choose(), but the table's "library" answers are skipped: what Antiphon would use if it must.
   [[nodiscard]] const Choice& choose_own(const Question& question) const;

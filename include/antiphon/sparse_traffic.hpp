@@ -8,7 +8,7 @@
 
 namespace antiphon {
 
-/// Who sends how much to whom, without the pairs that send nothing: parallel lists, sorted by sender, then receiver.
+/// The traffic between ranks without the pairs that send nothing: parallel lists, sorted by sender, then receiver.
 struct SparseTraffic {
   std::vector<std::int32_t> source, target;
   std::vector<std::int64_t> messages;  ///< pieces, tokens included
@@ -18,7 +18,7 @@ struct SparseTraffic {
   bool approximate = false;
 };
 
-/// A call of which one rank's messages can be asked for without those of the others.
+/// A call for which one rank's messages can be computed without those of the other ranks.
 struct TrafficCall {
   Collective collective = Collective::barrier;
   int size = 1;
@@ -28,13 +28,13 @@ struct TrafficCall {
   bool commutative = true;
   std::vector<std::int64_t>
       counts;  ///< irregular collectives but alltoallv: bytes of each rank's block; empty: `bytes` each
-  /// Up to this many ranks, every rank's schedule is built; beyond, one stands for all where a sample shows that it
-  /// does.
+  /// Up to this many ranks, every rank's schedule is built. Beyond, one rank stands for all where a sample shows that
+  /// this is right.
   int exact_ranks = 1024;
 };
 
-/// The messages of all ranks, in memory that grows with their number and not with the square of the ranks'. Throws
-/// InvalidArgument if the algorithm does not support the call. Multicasts count for each of their receivers.
+/// Returns the messages of all ranks, in memory that grows with their number and not with the square of the number of
+/// ranks. Throws InvalidArgument if the algorithm does not support the call. Multicasts count once for each receiver.
 SparseTraffic sparse_traffic(const Algorithm& algorithm, const TrafficCall& call, const Parameters& parameters);
 
 }  // namespace antiphon

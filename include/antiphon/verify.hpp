@@ -19,18 +19,18 @@ struct Memory {
   std::int64_t output_bytes = 0;
 };
 
-/// inout[i] = in[i] OP inout[i] over `bytes` bytes: the meaning of a reduce operation.
+/// Computes inout[i] = in[i] OP inout[i] over `bytes` bytes: the meaning of a reduce operation.
 using Reduction = std::function<void(const std::byte* in, std::byte* inout, std::int64_t bytes)>;
 
 /// Runs all ranks' schedules in this process, moving real bytes. The order in which operations start, messages arrive
 /// and complete is drawn from `seed`: any interleaving that the dependencies allow can happen, and a message is read
-/// from the sender's memory as late as possible. Returns what went wrong, or nothing: a deadlock, a message that nobody
-/// receives, one longer or shorter than expected, a range outside its memory, or two operations under way at the same
-/// time on the same bytes of which one writes.
+/// from the sender's memory as late as possible. Returns what went wrong, or nothing. Errors are a deadlock, a message
+/// without a receive, one longer or shorter than expected, a range outside its memory, and two concurrent operations on
+/// the same bytes of which at least one writes.
 std::optional<std::string> run_in_process(const std::vector<Schedule>& schedules, const std::vector<Memory>& memories,
                                           const Reduction& reduction, std::uint64_t seed);
 
-/// A collective call as seen from outside: what it takes to make every rank's Problem.
+/// A collective call as seen from outside: everything that is needed to make every rank's Problem.
 struct Case {
   Collective collective = Collective::barrier;
   int size = 1;
@@ -43,7 +43,8 @@ struct Case {
   Parameters parameters;
 };
 
-/// Every rank's problem. Irregular sizes come from the case's seed; who knows which sizes follows `knowledge`.
+/// Returns every rank's problem. Irregular sizes come from the case's seed; `knowledge` decides which sizes each rank
+/// knows.
 std::vector<Problem> problems_of(const Case& c, Knowledge knowledge = Knowledge::local);
 
 /// Builds the algorithm's schedules for all ranks, runs them in process on random data and compares every byte (also

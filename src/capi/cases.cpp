@@ -8,7 +8,7 @@ namespace antiphon {
 
 namespace {
 
-/// Bounds of what may be asked for: generous for a cluster, too small to exhaust the asking process.
+/// These bounds limit what a request may ask for: generous for a cluster, too small to exhaust the asking process.
 constexpr std::int64_t max_ranks = 4096;
 constexpr std::int64_t max_bytes = std::int64_t{1} << 40;
 

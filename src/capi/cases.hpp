@@ -9,7 +9,7 @@ namespace antiphon {
 
 Collective read_collective(const JsonNode& request);
 
-/// What a choice may depend on.
+/// Reads what a choice may depend on.
 struct Question read_question(const JsonNode& request);
 
 /// What a request names: a call and the algorithm for it, whose parameters are in the case.
@@ -19,10 +19,10 @@ struct AlgorithmCase {
 };
 AlgorithmCase read_case(const JsonNode& request);
 
-/// Every rank's schedule. With seed 0 all blocks of an irregular collective have `bytes` bytes. Throws InvalidArgument
-/// if the algorithm does not support the call.
+/// Builds every rank's schedule. With seed 0 all blocks of an irregular collective have `bytes` bytes. Throws
+/// InvalidArgument if the algorithm does not support the call.
 std::vector<Schedule> schedules_of(const AlgorithmCase& c);
-/// The same for one rank.
+/// Builds the schedule of one rank.
 Schedule schedule_of(const AlgorithmCase& c, int rank);
 Plan plan_of(const AlgorithmCase& c, std::vector<Schedule> schedules);
 

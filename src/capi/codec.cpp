@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The codec library for C: arguments checked, nothing thrown.
+// The codec library for C: it checks arguments and throws nothing.
 #include "antiphon_codec.h"
 
 #include <cstring>
@@ -47,7 +47,7 @@ codec::LinkOptions options_of(const antiphon_codec_options* given) {
   return options;
 }
 
-/// Runs `work` and turns what it throws, which can be exhausted memory alone, into a code.
+/// Runs `work` and turns its exception, which can only be exhausted memory, into a code.
 template <typename Work>
 int guarded(const Work& work) noexcept {
   try {

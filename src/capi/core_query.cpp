@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the core's Python library exports: one question, one answer, both JSON.
+// The export of the core's Python library: one question, one answer, both JSON.
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -17,8 +17,8 @@ char* copied(const std::string& text) noexcept {
 
 }  // namespace
 
-/// Answers a request {"request": "algorithms", …} (python/antiphon/core knows them all) by {"ok": true, …} or
-/// {"ok": false, "error": "…"}. The caller hands the answer to antiphon_core_free. nullptr only where memory is
+/// Answers a request {"request": "algorithms", …} (python/antiphon/core knows them all) by {"ok": true, …} or {"ok":
+/// false, "error": "…"}. The caller hands the answer to antiphon_core_free. Returns nullptr only where memory is
 /// exhausted.
 extern "C" __attribute__((visibility("default"))) char* antiphon_core_query(const char* request_json) noexcept {
   try {

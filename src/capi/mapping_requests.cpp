@@ -23,7 +23,7 @@ mapping::TrafficGraph traffic_of(const JsonNode& request) {
   return mapping::read_traffic(request.at("traffic"));
 }
 
-/// A profile's costs are linear around the message size that the traffic has on average.
+/// A profile's costs are linear around the average message size of the traffic.
 double mean_bytes(const mapping::TrafficGraph& traffic) {
   const double messages = traffic.total_messages();
   return messages > 0 ? traffic.total_bytes() / messages : 0;
@@ -175,7 +175,7 @@ Json map_request(const JsonNode& request) {
   mapping::Budget budget;
   if (const auto seconds = request.find("seconds")) budget.seconds = seconds->number(0, 1e6);
   budget.seed = static_cast<std::uint64_t>(request.integer_or("seed", 1, 0, INT64_MAX));
-  // What the method sees may be less than what its result is judged by: MPIPP knows point-to-point messages alone.
+  // The method may see less than its result is judged by: MPIPP knows only point-to-point messages.
   const auto seen = request.find("seen_traffic_file");
   const double cpu = mapping::thread_seconds();
   const auto start = std::chrono::steady_clock::now();

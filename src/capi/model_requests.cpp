@@ -16,14 +16,14 @@ constexpr std::int64_t max_ranks = 1 << 17;
 constexpr std::int64_t max_bytes = std::int64_t{1} << 40;
 constexpr double assumed_bits_per_s = 1e9;
 
-/// The request's profile, or a guess from its link rate.
+/// Returns the request's profile, or a guess from its link rate.
 Profile read_profile(const JsonNode& request, int nodes, int ranks_per_node) {
   if (const auto text = request.find("profile")) return Profile::parse(text->text());
   const auto rate = request.find("link_bits_per_s");
   return Profile::guess(nodes, ranks_per_node, rate ? rate->number(1, 1e15) : assumed_bits_per_s);
 }
 
-/// The request's ranks on the profile's nodes: `node_of_rank`, or `ranks_per_node` consecutive ones each.
+/// Places the request's ranks on the profile's nodes: by `node_of_rank`, or `ranks_per_node` consecutive ranks on each.
 Cluster read_cluster(const JsonNode& request) {
   const int ranks = static_cast<int>(request.at("ranks").integer(1, max_ranks));
   const int per_node = static_cast<int>(request.integer_or("ranks_per_node", 1, 1, ranks));
@@ -72,7 +72,7 @@ Among read_among(const JsonNode& text) {
   throw InvalidArgument("a barrier's part is among all, node or leaders");
 }
 
-/// The barrier that a benchmark has before each call, or its parts; nothing: calls are not timed so.
+/// Returns the barrier, or its parts, that a benchmark has before each call; nothing if calls are not timed this way.
 std::optional<Barrier> read_barrier(const JsonNode& request) {
   const auto field = request.find("barrier");
   if (!field) return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<Barrier> read_barrier(const JsonNode& request) {
   return barrier;
 }
 
-/// The choices that a request names, predicted as they are.
+/// Predicts the choices that a request names, with their parameters as they are.
 std::vector<RankedChoice> predict_named(const JsonNode& choices, const PredictedCall& call, const Cluster& cluster,
                                         const Barrier* barrier) {
   std::vector<RankedChoice> candidates;
@@ -122,7 +122,7 @@ std::vector<std::int64_t> read_sizes(const JsonNode& request) {
 Json read_profile_request(const JsonNode& request) {
   const std::string& text = request.at("text").text();
   const Profile profile = Profile::parse(text);
-  (void)Rules::of_profile(text);  // its decisions too
+  (void)Rules::of_profile(text);  // The profile's decisions are checked too.
   Json links = Json::array();
   for (const LinkClass& link : profile.link_classes) {
     links.push_back({{"name", link.name}, {"scope", name(link.scope)}, {"latency_s", link.latency_s}});

@@ -20,7 +20,7 @@ Json json_of(const LowerBound& bound) {
   return {{"node_bytes", bound.node_bytes}, {"uplink_bytes", bound.uplink_bytes}, {"seconds", bound.seconds}};
 }
 
-/// A schedule with what is estimated for it under every synchronisation; its time line where it is wanted.
+/// Writes a schedule with its estimates under every synchronisation, and its time line where it is wanted.
 Json described(const CompiledPattern& compiled, const Fabric& fabric, bool with_time_line) {
   Json out = json_of(compiled);
   Json& by = out["seconds"] = Json::object();
@@ -36,7 +36,7 @@ Json described(const CompiledPattern& compiled, const Fabric& fabric, bool with_
   return out;
 }
 
-/// How long a scheduler thinks: the median of some runs, or of one where it takes long.
+/// Measures how long a scheduler takes: the median of some runs, or a single run where it takes long.
 std::int64_t build_ns(const Scheduler& scheduler, const Pattern& pattern, const Fabric& fabric,
                       std::int64_t small_bytes) {
   constexpr std::int64_t long_ns = 20'000'000;

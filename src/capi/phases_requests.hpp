@@ -6,14 +6,14 @@
 
 namespace antiphon {
 
-/// {"pattern": …, "fabric": …, "small_bytes": …, "only": scheduler}: every scheduler's phases, the best first, with
-/// estimates.
+/// {"pattern": …, "fabric": …, "small_bytes": …, "only": scheduler}: returns every scheduler's phases with estimates,
+/// the best first.
 Json schedule_pattern(const JsonNode& request);
-/// {"plan": a plan's text, "fabric": …}: each of its patterns with its bound, estimates and time line.
+/// {"plan": a plan's text, "fabric": …}: returns each of its patterns with its bound, estimates and time line.
 Json describe_plan(const JsonNode& request);
-/// {"patterns": [{"pattern": …, "calls": …}, …], "fabric": …, "small_bytes": …}: a plan's text.
+/// {"patterns": [{"pattern": …, "calls": …}, …], "fabric": …, "small_bytes": …}: returns a plan's text.
 Json compile_patterns(const JsonNode& request);
-/// Names and summaries of the schedulers.
+/// Returns the names and summaries of the schedulers.
 Json list_schedulers(const JsonNode& request);
 
 }  // namespace antiphon

@@ -112,7 +112,7 @@ Json parse(const JsonNode& request) {
   return json_of(choice);
 }
 
-/// Which of a collective's algorithms support a call, as far as all ranks know it alike.
+/// Returns which of a collective's algorithms support a call, as far as all ranks know the call alike.
 Json supported(const JsonNode& request) {
   const Question q = read_question(request);
   Json list = Json::array();
@@ -147,7 +147,7 @@ Json matrix(const JsonNode& request) {
   return {{"size", traffic.size}, {"messages", traffic.messages}, {"bytes", traffic.bytes}};
 }
 
-/// Sums over a replay's messages, of which there may be too many to hand over.
+/// Sums over a replay's messages, because there may be too many to hand over.
 struct Sums {
   struct PerRank {
     std::int64_t sent_messages = 0, sent_bytes = 0, received_messages = 0, received_bytes = 0;

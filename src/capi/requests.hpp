@@ -6,7 +6,7 @@
 
 namespace antiphon {
 
-/// The answer to a request, both JSON. Whatever is wrong with the request becomes {"ok": false, "error": "…"}.
+/// Returns the answer to a request, both JSON. Whatever is wrong with the request becomes {"ok": false, "error": "…"}.
 std::string answer(std::string_view request);
 
 }  // namespace antiphon

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages of a collective, handed to Python as arrays: there may be millions of them, too many for JSON.
+// Hands the messages of a collective to Python as arrays, because there may be millions: too many for JSON.
 #include <algorithm>
 #include <cstdint>
 #include <exception>
@@ -57,8 +57,8 @@ SparseTraffic answer_to(const char* request_json) {
 
 }  // namespace
 
-/// Answers {"collective": …, "algorithm": …, "size": …, …} (python/antiphon/traffic/core.py). nullptr where memory is
-/// exhausted.
+/// Answers {"collective": …, "algorithm": …, "size": …, …} (python/antiphon/traffic/core.py). Returns nullptr where
+/// memory is exhausted.
 ANTIPHON_EXPORT antiphon_traffic* antiphon_traffic_new(const char* request_json) noexcept {
   try {
     auto result = std::make_unique<antiphon_traffic>();
@@ -73,7 +73,7 @@ ANTIPHON_EXPORT antiphon_traffic* antiphon_traffic_new(const char* request_json)
   }
 }
 
-/// What was wrong with the request; nullptr: nothing.
+/// Returns what is wrong with the request, or nullptr if nothing is.
 ANTIPHON_EXPORT const char* antiphon_traffic_error(const antiphon_traffic* t) noexcept {
   return t->error.empty() ? nullptr : t->error.c_str();
 }
@@ -83,7 +83,7 @@ ANTIPHON_EXPORT std::int64_t antiphon_traffic_count(const antiphon_traffic* t) n
 ANTIPHON_EXPORT std::int32_t antiphon_traffic_approximate(const antiphon_traffic* t) noexcept {
   return t->traffic.approximate ? 1 : 0;
 }
-/// Each array has antiphon_traffic_count() places.
+/// Fills the arrays. Each array has antiphon_traffic_count() places.
 ANTIPHON_EXPORT void antiphon_traffic_copy(const antiphon_traffic* t, std::int32_t* source, std::int32_t* target,
                                            std::int64_t* messages, std::int64_t* bytes) noexcept {
   std::copy(t->traffic.source.begin(), t->traffic.source.end(), source);

@@ -9,10 +9,10 @@ namespace antiphon {
 
 namespace {
 
-/// A part of the schedule has so many tags to itself.
+/// Each part of the schedule has this many tags to itself.
 constexpr int tags_of_a_part = 4096;
 
-/// The ranks that take part. Where the nodes' first ranks do, the rank itself need not be one of them.
+/// Returns the ranks that take part. Where these are the nodes' first ranks, `rank` itself need not be among them.
 std::vector<int> members_of(Among among, int rank, const Cluster& cluster) {
   std::vector<int> members;
   std::vector<bool> seen(static_cast<std::size_t>(cluster.nodes()), false);
@@ -25,8 +25,8 @@ std::vector<int> members_of(Among among, int rank, const Cluster& cluster) {
   return members;
 }
 
-/// Adds `part` after the operation `begin`, with its ranks renamed to `members` if there are any. The operation that
-/// ends it.
+/// Adds `part` after the operation `begin`, with its ranks renamed to `members` if there are any. Returns the operation
+/// that ends the part.
 OpId append(Schedule& whole, const Schedule& part, OpId begin, int tag, std::span<const int> members = {}) {
   const auto renamed = [&](int rank) {
     return members.empty() || rank < 0 ? rank : members[static_cast<std::size_t>(rank)];
@@ -53,7 +53,7 @@ OpId append(Schedule& whole, const Schedule& part, OpId begin, int tag, std::spa
   return whole.add(join, ends);
 }
 
-/// What a rank does in a part of a barrier, and with which ranks. Without members it takes no part.
+/// Says what a rank does in a part of a barrier, and with which ranks. A rank without members takes no part.
 struct Wait {
   std::vector<int> members;
   Schedule schedule;
@@ -73,8 +73,8 @@ std::vector<Wait> waits_of(const Barrier& barrier, int rank, const Cluster& clus
   return waits;
 }
 
-/// Calls after which a port's burst does not show: one where a call is long, more where many fit into the time in
-/// which a bucket fills, and still more where each call takes only a little of the burst.
+/// Returns after how many calls a port's burst does not show: one where a call is long, more where many calls fit into
+/// the time in which a bucket fills, and still more where each call takes only a little of the burst.
 int calls_to_time(std::span<const Schedule> schedules, const Cluster& cluster) {
   constexpr double least = 16, most = 64;
   const NodeEntry& port = cluster.entry(0);

@@ -10,14 +10,14 @@ namespace antiphon {
 
 namespace {
 
-/// Shorter pieces are mostly headers.
+/// Pieces shorter than this are mostly headers.
 constexpr std::int64_t least_piece_bytes = 1024;
 
 bool is_piece_size(std::string_view name) {
   return name == "segment_bytes" || name == "piece_bytes" || name == "block_bytes";
 }
 
-/// The values that are tried of a parameter that is no size of pieces. Others keep their defaults.
+/// Returns the values to try for a parameter that is not a piece size. Other parameters keep their defaults.
 std::vector<std::int64_t> values_of(const Parameter& p) {
   std::vector<std::int64_t> values;
   if (p.name == "window") values = {1, 2, 4, 8};
@@ -38,7 +38,7 @@ class Search {
   std::optional<RankedChoice> run(bool search) {
     if (!try_out(best_.parameters)) return std::nullopt;
     if (search) {
-      // Twice: a window that suits the first piece size need not suit the best one.
+      // The search runs twice, because a window that suits the first piece size need not suit the best one.
       for (int round = 0; round < 2; ++round) {
         const Parameters before = best_.parameters;
         for (std::size_t i = 0; i < algorithm_.parameters.size(); ++i) improve(i);
@@ -51,7 +51,7 @@ class Search {
   }
 
  private:
-  /// Whether no more is under way to one rank than the network was seen to hold.
+  /// Returns whether the bytes under way to one rank stay within what the network was seen to hold.
   [[nodiscard]] bool within_credit(const Parameters& parameters) const {
     const std::int64_t credit = cluster_.profile().contention.credit_bytes;
     if (credit <= 0) return true;
@@ -72,7 +72,7 @@ class Search {
     const auto prediction = predict(call_, algorithm_, parameters, cluster_);
     known_[key(parameters)] = prediction ? prediction->seconds : -1;
     if (!prediction) return false;
-    // A gain below a thousandth is rounding: what was tried first, the default, stays.
+    // A gain below a thousandth is rounding, so the default, which is tried first, stays.
     if (best_.seconds > 0 && prediction->seconds >= best_.seconds * 0.999) return true;
     best_.parameters = parameters;
     best_.seconds = prediction->seconds;

@@ -43,8 +43,8 @@ void Cluster::count() {
   std::vector<int> on(static_cast<std::size_t>(nodes_), 0);
   for (const int n : node_of_rank_) ++on[static_cast<std::size_t>(n)];
   const int per_node = on[0];
-  // There is a symmetry only where all nodes are alike, evenly filled and on one switch; which one depends on how ranks
-  // are dealt to nodes.
+  // There is a symmetry only where all nodes are alike, evenly filled and on one switch. Which symmetry it is depends
+  // on how ranks are dealt to nodes.
   period_ = ranks();
   const auto& nodes = profile_.topology.nodes;
   const bool even = std::all_of(on.begin(), on.end(), [&](int n) { return n == per_node; });

@@ -9,8 +9,8 @@ namespace antiphon {
 
 namespace {
 
-/// In a stream short messages fill packets together; one that is alone has headers to itself. Their time is in L
-/// already, but a bucket counts them: here as bytes of payload.
+/// Short messages of a stream fill packets together, while a single message has headers of its own. The latency L
+/// already contains their time, but a token bucket counts them: here as bytes of payload.
 constexpr double own_header_bytes = ethernet::header_bytes * ethernet::payload_share;
 
 }  // namespace
@@ -32,8 +32,9 @@ void Connections::leave(MessageId id, double now) {
   if (!connection.busy()) start_next(connection, now);
 }
 
-/// The answer to a rendezvous takes the same connection as what its receiver sends, and cannot pass that. Where both
-/// messages begin within a latency, their announcements arrive before either is answered, and they go side by side.
+/// The answer to a rendezvous takes the same connection as the messages of its receiver, and cannot pass them. Where
+/// both messages begin within one latency, both announcements arrive before an answer, and the messages go side by
+/// side.
 bool Connections::answer_waits(MessageId id, double now) {
   const Message& m = messages_[id];
   if (!m.rendezvous() || m.way == Message::Way::node || !symmetry_.whole()) return false;
@@ -45,7 +46,7 @@ bool Connections::answer_waits(MessageId id, double now) {
   return true;
 }
 
-/// What was under way has left: now the answers do.
+/// The bytes under way have left, so the answers leave now.
 void Connections::answer(Connection& connection, double now) {
   for (const MessageId id : std::exchange(connection.answers, {}))
     events_.add(now + messages_[id].link->latency_s, Event::What::leave, id);
@@ -78,8 +79,8 @@ void Connections::start(MessageId id, double now, bool alone) {
   ports_.start(id, ports_.volume(from_node, gap_s) + headers, route, now);
 }
 
-/// The sender of a rendezvous is done when its message has left. The system takes over more of what is to be sent as
-/// eager messages leave.
+/// The sender of a rendezvous is done when its message has left. As eager messages leave, the system takes over more of
+/// what is to be sent.
 std::span<const MessageId> Connections::left(MessageId id, double now) {
   const Message& m = messages_[id];
   Connection& connection = *m.connection;

@@ -17,7 +17,7 @@
 
 namespace antiphon {
 
-/// From one rank to another.
+/// The connection from one rank to another.
 struct Connection {
   Fifo<MessageId> queue;       ///< may leave, behind what is under way
   Fifo<MessageId> unfinished;  ///< their sends are not complete, since the system has not taken them over
@@ -38,12 +38,12 @@ class Connections {
       : cluster_(cluster), symmetry_(symmetry), work_(work), messages_(messages), events_(events), ports_(ports) {}
 
   [[nodiscard]] Connection& between(int from, int to) { return connections_[key(from, to)]; }
-  /// An eager message is sent; whether the system takes it over at once, so that its send is complete.
+  /// An eager message is sent. Returns whether the system takes it over at once, so that its send is complete.
   bool hand_over(MessageId id);
-  /// The message may leave: at once, or behind what is before it.
+  /// The message may leave: at once, or behind the messages before it.
   void leave(MessageId id, double now);
-  /// The message's last byte has left. All messages, of this sender, whose sends are complete with that. Valid until
-  /// the next call.
+  /// The message's last byte has left. Returns all messages of this sender with a send that is now complete. The result
+  /// is valid until the next call.
   std::span<const MessageId> left(MessageId id, double now);
 
  private:

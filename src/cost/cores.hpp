@@ -12,7 +12,7 @@ class Cores {
   /// Everything takes `slow_down` times longer where one rank stands for many that share cores.
   Cores(std::size_t ranks, double slow_down) : rank_free_(ranks, 0.0), slow_down_(slow_down) {}
 
-  /// Runs for `seconds`, not before `earliest`. When it ends.
+  /// Runs for `seconds`, but not before `earliest`. Returns when it ends.
   double run(std::size_t rank, double earliest, double seconds) {
     return rank_free_[rank] = std::max(earliest, rank_free_[rank]) + seconds * slow_down_;
   }

@@ -15,8 +15,8 @@ struct Event {
     arrive,     ///< it is at its receiver's node
     taken_in,   ///< the receiver's processor has taken it in
     turn,       ///< the next turn on a shared core begins
-    step,       ///< the rank that has its turn does the next thing
-    last_look,  ///< the rank that has its turn looks once more before it gives the core away
+    step,       ///< the rank in turn does its next step
+    last_look,  ///< the rank in turn looks once more before it gives the core away
   };
   double time_s = 0;
   std::uint64_t order = 0;
@@ -27,15 +27,15 @@ struct Event {
   }
 };
 
-/// What is to come, by time; of what comes at the same time, first what was added first.
+/// The events to come, sorted by time; among events of the same time, the one added first comes first.
 class Events {
  public:
-  /// The event's order, which no other event has.
+  /// Returns the event's order, which is unique.
   std::uint64_t add(double time_s, Event::What what, std::uint32_t subject) {
     queue_.push({time_s, ++order_, what, subject});
     return order_;
   }
-  /// Infinity if nothing is to come.
+  /// Returns infinity if no event is to come.
   [[nodiscard]] double next_s() const {
     return queue_.empty() ? std::numeric_limits<double>::infinity() : queue_.top().time_s;
   }

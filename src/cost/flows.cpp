@@ -11,16 +11,16 @@ namespace antiphon {
 
 namespace {
 
-/// How much faster than its rate a port lets a burst pass, which only the processors behind it bound.
+/// A port lets a burst pass this many times faster than its rate; only the processors behind the port bound it.
 constexpr double burst_speedup = 40;
-/// A bucket must hold a frame before it lets anything pass.
+/// A bucket must hold this much, a frame, before it lets anything pass.
 constexpr double least_burst_bytes = 1500;
-/// What TCP hands to its port at once, before acknowledgements pace it.
+/// TCP hands this much to its port at once, before acknowledgements pace it.
 constexpr double brief_bytes = 65536 * 1.05;
-/// The most flows of one port whose rates are computed together; later ones would hardly get anything.
+/// The most flows of one port for which rates are computed together; later flows would get hardly anything.
 constexpr std::size_t most_from_port = 8;
 constexpr std::size_t most_into_port = 64;
-/// Less than this is left of a flow by rounding alone.
+/// If less than this is left of a flow, it is a rounding error.
 constexpr double nothing_bytes = 1e-6;
 
 }  // namespace
@@ -59,7 +59,7 @@ FlowId FlowNetwork::start(double bytes, const Route& route, double now) {
   return id;
 }
 
-/// Lets the flow take part, unless so many are ahead of it at its ports that it would get nothing yet.
+/// Lets the flow take part, unless too many flows are ahead of it at its ports for it to get anything yet.
 bool FlowNetwork::admit(FlowId id) {
   const Route& route = flows_[id].route;
   Resource& out = resources_[route.resources[0]];
@@ -98,7 +98,7 @@ double FlowNetwork::next_event() {
   return drop_stale_events() ? events_.top().time : std::numeric_limits<double>::infinity();
 }
 
-/// Drops events that a later change has made void. Whether any event is left.
+/// Drops events that a later change has made void. Returns whether any event is left.
 bool FlowNetwork::drop_stale_events() {
   while (!events_.empty()) {
     const Event& event = events_.top();
@@ -135,7 +135,7 @@ bool FlowNetwork::advance(FlowId& ended) {
   return true;
 }
 
-/// Brings the resource's bucket up to the present.
+/// Brings the resource's bucket up to the present time.
 void FlowNetwork::refresh(Resource& resource) {
   if (resource.burst > 0) {
     resource.tokens =
@@ -194,7 +194,7 @@ void FlowNetwork::settle_rates() {
   dirty_.clear();
 }
 
-/// Gives each flow of the part its turn in its sender's port. The number of turns.
+/// Gives each flow of the part its turn in its sender's port. Returns the number of turns.
 int FlowNetwork::take_turns() {
   int turns = 0;
   for (const FlowId id : part_flows_) {
@@ -219,7 +219,7 @@ void FlowNetwork::fill() {
   for (int turn = 0; turn < turns; ++turn) fill_turn(turn);
 }
 
-/// Progressive filling with what the turns before left.
+/// Fills progressively with what the turns before have left.
 void FlowNetwork::fill_turn(int turn) {
   std::size_t unfixed = count_unfixed(turn);
   while (unfixed > 0) {
@@ -232,7 +232,7 @@ void FlowNetwork::fill_turn(int turn) {
   }
 }
 
-/// The flows that have this turn, in all and by resource.
+/// Counts the flows that have this turn, in all and by resource.
 std::size_t FlowNetwork::count_unfixed(int turn) {
   for (const ResourceId r : part_) resources_[r].unfixed = 0;
   std::size_t unfixed = 0;
@@ -250,7 +250,7 @@ std::size_t FlowNetwork::count_unfixed(int turn) {
   return unfixed;
 }
 
-/// The resource that is full before all others as rates grow, and the rate of its flows then.
+/// Returns the resource that fills first as rates grow, and the rate of its flows at that point.
 std::pair<ResourceId, double> FlowNetwork::next_full() {
   while (true) {
     std::pop_heap(first_full_.begin(), first_full_.end(), std::greater<>());
@@ -258,7 +258,8 @@ std::pair<ResourceId, double> FlowNetwork::next_full() {
     first_full_.pop_back();
     if (resources_[part_[place]].unfixed == 0) continue;
     const double share = share_of(place);
-    // What fixed flows leave to each other flow only grows: a resource that is still first with that is first.
+    // The share that fixed flows leave to each other flow only grows, so a resource that is still first with its new
+    // share is first.
     if (share <= was) return {part_[place], share};
     first_full_.push_back({share, place});
     std::push_heap(first_full_.begin(), first_full_.end(), std::greater<>());

@@ -14,7 +14,7 @@ namespace antiphon {
 using FlowId = std::uint32_t;
 using ResourceId = std::uint32_t;
 
-/// What a flow passes: its sender's port, uplinks, its receiver's port.
+/// The resources that a flow passes: its sender's port, uplinks, its receiver's port.
 struct Route {
   static constexpr std::size_t most = 14;
   std::array<ResourceId, most> resources{};
@@ -24,12 +24,12 @@ struct Route {
 
 /// Flows of bytes through shared resources, max-min fair by progressive filling: all rates grow together until a
 /// resource is full; its flows then keep their rates, and the other rates grow on. Short flows leave their sender's
-/// port in the order in which they came, since each is in the port's queue as a whole: later ones get what earlier ones
-/// leave. A resource may let a burst pass at once (a token bucket), and may lose capacity where many flows meet
+/// port in the order in which they came, since each is in the port's queue as a whole: later flows get what earlier
+/// flows leave. A resource may let a burst pass at once (a token bucket), and may lose capacity where many flows meet
 /// (incast). Time only goes forward.
 class FlowNetwork {
  public:
-  /// How many times slower a resource is in which `flows` flows with `bytes` left on average meet.
+  /// Returns how many times slower a resource is where `flows` flows with `bytes` left on average meet.
   using Slowdown = double (*)(const void* context, int flows, double bytes);
 
   ResourceId add_resource(double bytes_per_s, double burst_bytes = 0, bool incast = false);
@@ -39,13 +39,13 @@ class FlowNetwork {
   }
   /// Begins a flow of `bytes` > 0 at `now`.
   FlowId start(double bytes, const Route& route, double now);
-  /// When the next flow ends or the next rate changes; infinity if nothing is under way.
+  /// Returns when the next flow ends or the next rate changes; infinity if nothing is under way.
   double next_event();
-  /// Goes on to the time of next_event(). Whether a flow ended then; `ended` says which.
+  /// Goes on to the time of next_event(). Returns whether a flow ended then; `ended` says which one.
   bool advance(FlowId& ended);
-  /// How many rates of flows have been computed.
+  /// Returns how many rates of flows have been computed.
   [[nodiscard]] std::int64_t rate_updates() const { return rate_updates_; }
-  /// What happens up to here belongs to one moment: rates are computed once for all of it.
+  /// Events up to this time belong to one moment: rates are computed once for all of them.
   [[nodiscard]] double moment_s() const { return now_ + 1e-10; }
 
  private:
@@ -59,7 +59,7 @@ class FlowNetwork {
     std::uint32_t version = 0;
     std::vector<FlowId> flows;
     std::deque<FlowId> waiting;  ///< until one of `flows` ends
-    // Used while rates are computed:
+    // These members are used while rates are computed.
     double left = 0;
     int unfixed = 0;
     std::uint32_t stamp = 0;

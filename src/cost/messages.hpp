@@ -15,12 +15,12 @@ struct Connection;
 using MessageId = std::uint32_t;
 constexpr MessageId no_message = UINT32_MAX;
 
-/// A message, or one piece of a message that is sent in pieces; of a multicast, what is meant for one receiver.
+/// A message, or one piece of a message that is sent in pieces; of a multicast, the part for one receiver.
 struct Message {
   enum class Way : std::uint8_t {
     network,    ///< from another node
     node,       ///< from a rank of the receiver's own node
-    packet,     ///< as a multicast's packet from the network: the first receiver of each node gets it so
+    packet,     ///< as a multicast's packet from the network: the first receiver of each node gets it this way
     passed_on,  ///< a multicast's data, from a rank of the receiver's own node
   };
   enum class Protocol : std::uint8_t {
@@ -54,7 +54,7 @@ struct Message {
   [[nodiscard]] bool rendezvous() const { return protocol == Protocol::rendezvous; }
 };
 
-/// All messages of which at least one side is posted and which are not received yet.
+/// All messages that are posted on at least one side and not received yet.
 class Messages {
  public:
   struct Posted {
@@ -67,7 +67,7 @@ class Messages {
     const auto waiting = matching_.match(channel, side, [&] { return id = make(); });
     return {waiting.value_or(id), waiting.has_value()};
   }
-  /// The message is received: its number may be given to another one.
+  /// The message is received, so its number may be given to another message.
   void release(MessageId id) { free_.push_back(id); }
 
   [[nodiscard]] Message& operator[](MessageId id) { return messages_[id]; }

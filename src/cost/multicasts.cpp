@@ -10,7 +10,7 @@ namespace antiphon {
 
 namespace {
 
-/// The transport copies messages up to this size, and their sender goes on at once (mpi/multicast/lanes.cpp).
+/// The transport copies messages up to this size, and their sender continues at once (mpi/multicast/lanes.cpp).
 constexpr std::int64_t most_copied_bytes = 65536;
 constexpr double least_gap_s = 1e-9;
 
@@ -59,7 +59,7 @@ Multicasts::Sent Multicasts::send(int rank, std::span<const std::int32_t> member
       events_.add(sent_s, Event::What::leave, id);
     }
   }
-  // Nobody waits for the acknowledgement of a copied message, or of one that nobody hears over the wire.
+  // No sender waits for the acknowledgement of a copied message, or of a message without receivers on other nodes.
   return {sent_s, bytes <= most_copied_bytes || !on_wire};
 }
 
@@ -77,7 +77,8 @@ void Multicasts::leave(MessageId id, double now) {
   ports_.start(id, ports_.volume(cluster_.node(m.from), gap_s), copy(id).route, now);
 }
 
-/// The sender of a long message goes on when all have acknowledged it, which is known from its first copy.
+/// The sender of a long message continues when all receivers have acknowledged it; that time is known from its first
+/// copy.
 std::optional<double> Multicasts::left(MessageId id, double now) {
   const MulticastLink& link = cluster_.profile().multicast;
   events_.add(now + link.latency_s, Event::What::arrive, id);
@@ -85,7 +86,7 @@ std::optional<double> Multicasts::left(MessageId id, double now) {
   return now + link.latency_s + link.acknowledge_s;
 }
 
-/// One after the other.
+/// The copies are handed over one after the other.
 void Multicasts::pass_on(MessageId id, double now) {
   const int from = messages_[id].to;
   double at_s = now;

@@ -30,17 +30,17 @@ class Multicasts {
   /// A rank sends one piece to all other members of a group.
   Sent send(int rank, std::span<const std::int32_t> members, int tag, const Progress::Piece& piece, std::int64_t bytes,
             double now);
-  /// How a member of the group receives what `from` multicasts.
+  /// Returns how a member of the group receives what `from` multicasts.
   [[nodiscard]] Message::Way way_to(int member, int from, std::span<const std::int32_t> members) const;
   /// A copy may leave.
   void leave(MessageId id, double now);
-  /// A copy is at its node's port. When the send is complete, if that is known from this copy.
+  /// A copy is at its node's port. Returns when the send is complete, if that is known from this copy.
   std::optional<double> left(MessageId id, double now);
   /// The receiver has its copy, and passes it on within its node.
   void pass_on(MessageId id, double now);
 
  private:
-  /// What a node gets.
+  /// What one node receives of a multicast.
   struct Copy {
     Route route;
     bool completes_send = false;

@@ -8,10 +8,10 @@ namespace antiphon {
 
 namespace {
 
-/// The measured slow-down where `senders` flows of `bytes` each meet at a receiver.
+/// Returns the measured slow-down where `senders` flows of `bytes` each meet at a receiver.
 double incast_ratio(const void* context, int senders, double bytes) {
   const auto& table = *static_cast<const std::vector<Contention::Incast>*>(context);
-  // The worst of all entries with no more senders and bytes. Beyond the table it is as bad as at the table's end.
+  // This takes the worst of all entries with no more senders and bytes. Beyond the table's end, its last value holds.
   double ratio = 1;
   for (const Contention::Incast& entry : table) {
     if (entry.senders <= senders && static_cast<double>(entry.bytes) <= bytes) ratio = std::max(ratio, entry.ratio);
@@ -19,7 +19,7 @@ double incast_ratio(const void* context, int senders, double bytes) {
   return ratio;
 }
 
-/// TCP's shortest timeout, for profiles whose probe saw none.
+/// TCP's shortest timeout, for profiles where the probe saw none.
 constexpr double usual_timeout_s = 0.2;
 
 }  // namespace
@@ -38,7 +38,7 @@ NetworkPorts::NetworkPorts(const Cluster& cluster, int period)
   in_.resize(all.size());
   for (std::size_t n = 0; n < all.size(); ++n) {
     if (standing[n] == 0) continue;
-    // The node's ranks for which others stand use the port too.
+    // Ranks of the node that are not simulated themselves use the port too.
     const double share = static_cast<double>(standing[n]) / all[n];
     const NodeEntry& entry = cluster.entry(static_cast<int>(n));
     out_[n] = network_.add_resource(entry.port_bytes_per_s * share, entry.burst_bytes * share);
@@ -49,7 +49,7 @@ NetworkPorts::NetworkPorts(const Cluster& cluster, int period)
     const std::int64_t buffer =
         entry.uplink_buffer_bytes > 0 ? entry.uplink_buffer_bytes : cluster.profile().contention.port_buffer_bytes;
     for (auto* links : {&up_, &down_}) {
-      // Links are shaped alike: an uplink's bucket holds as many seconds at its rate as a node's does.
+      // Links are shaped alike: an uplink's bucket holds as many seconds at its rate as a node's bucket does.
       const double burst = port.burst_bytes * entry.uplink_bytes_per_s / port.port_bytes_per_s;
       links->push_back(entry.parent < 0 ? 0 : network_.add_resource(entry.uplink_bytes_per_s, burst));
       if (entry.parent >= 0 && buffer > 0)
@@ -93,7 +93,7 @@ Route NetworkPorts::multicast_route(int from_node, int to_node, bool out, bool b
   const auto& switches = cluster_.profile().topology.switches;
   int a = cluster_.entry(from_node).switch_index;
   int b = cluster_.entry(to_node).switch_index;
-  // A parent comes before its children, so of two switches the later one is never above the other.
+  // A parent comes before its children, so the later of two switches is never above the other.
   while (between && a != b) {
     int& lower = a > b ? a : b;
     route.add((a > b ? up_ : down_)[static_cast<std::size_t>(lower)]);

@@ -13,22 +13,22 @@ namespace antiphon {
 
 namespace {
 
-/// Up to these numbers of ranks and pieces all ranks are evaluated, even where fewer would do. Where nodes share cores
-/// one rank stands badly for others, because their turns are not its own.
+/// Up to these numbers of ranks and pieces all ranks are evaluated, even where fewer would do. Where nodes share cores,
+/// one rank represents others badly, because their turns differ.
 constexpr int few_ranks = 32;
 constexpr int few_ranks_on_shared_cores = 256;
 constexpr std::int64_t few_pieces = 1 << 16;
-/// With more pieces nothing is evaluated: these take about a second.
+/// With more pieces than this (about a second of evaluation) nothing is evaluated.
 constexpr std::int64_t most_pieces = 1 << 18;
-/// With more ranks, an evaluation stops after so many rates of flows (half a second), and half of these ranks are
-/// extrapolated instead.
+/// With more ranks, an evaluation stops after this many rates of flows (half a second), and the result is extrapolated
+/// from half of these ranks instead.
 constexpr int many_ranks = few_ranks_on_shared_cores;
 constexpr std::int64_t most_rate_updates = 2'000'000;
 /// A short call is evaluated in several orders of turns. A call that takes longer than 100 rounds of all ranks depends
 /// little on the order.
 constexpr std::uint32_t orders_of_turns = 5;
 constexpr double long_rounds = 100;
-/// The least ranks from which more are extrapolated.
+/// An extrapolation starts from at least this many ranks.
 constexpr int least_ranks = 8;
 
 void set_equal_blocks(Problem& p, Knowledge knowledge) {
@@ -75,12 +75,12 @@ class Predictor {
             Method::extrapolated};
   }
 
-  /// From P0, 2 P0, 4 P0 and 8 P0 ranks: a part that grows with each rank, and one that grows with each doubling.
+  /// Extrapolates from P0, 2 P0, 4 P0 and 8 P0 ranks: one part grows with each rank, another with each doubling.
   [[nodiscard]] double over_ranks(const Cluster& cluster) const {
     PredictedCall call = call_;
     call.root = 0;
     const Predictor smaller(call, algorithm_, parameters_);
-    // Powers of two, which no algorithm refuses.
+    // Powers of two are used because no algorithm refuses them.
     int most = static_cast<int>(std::bit_floor(static_cast<unsigned>(cluster.ranks() - 1)));
     while (most > 4 * least_ranks && smaller.total_pieces(most) > most_pieces) most /= 2;
     auto largest = smaller.evaluate_what_can_be(cluster.resized(most), nullptr);
@@ -92,8 +92,8 @@ class Predictor {
     for (std::size_t i = 0; i < 3; ++i) seconds[i] = smaller.predict(cluster.resized(most >> (3 - i)), nullptr).seconds;
     seconds[3] = (largest ? *largest : smaller.predict(cluster.resized(most), nullptr)).seconds;
     const auto more = [&](std::size_t i) { return seconds[i + 1] - seconds[i]; };
-    // What grows with the ranks must show it twice: at many times the ranks, a single jump that is taken for growth
-    // would be all of the prediction.
+    // Growth with the ranks must show twice. Otherwise a single jump, taken for growth, would dominate the prediction
+    // at many times the ranks.
     const double slope = std::max(std::min((more(1) - more(0)) * 2, more(2) - more(1)) / (most / 4), 0.0);
     const double doubling = std::max(more(2) - slope * (most / 2), 0.0);
     return seconds[3] + slope * (cluster.ranks() - most) +
@@ -101,7 +101,7 @@ class Predictor {
   }
 
  private:
-  /// Nothing if it would take long.
+  /// Returns nothing if the evaluation would take long.
   [[nodiscard]] std::optional<Prediction> evaluate_what_can_be(const Cluster& cluster, const Barrier* barrier) const {
     const std::int64_t all = total_pieces(cluster.ranks());
     const int few = cluster.cores() > 0 ? few_ranks_on_shared_cores : few_ranks;
@@ -122,7 +122,7 @@ class Predictor {
     return algorithm_.build(problem_of(call_, rank, ranks, algorithm_, parameters_));
   }
 
-  /// Of all ranks, from a sample: in a flat tree the root sends the most, in a ring the others do.
+  /// Estimates the pieces of all ranks from a sample: in a flat tree the root sends the most, in a ring the others do.
   [[nodiscard]] std::int64_t total_pieces(int ranks) const {
     std::int64_t total = 0;
     constexpr int looked_at = 8;
@@ -138,7 +138,7 @@ class Predictor {
     return pieces_of(schedule(call_.root, ranks)) + total * (ranks - 1) / looked_at;
   }
 
-  /// Nothing if computing the rates of many ranks' flows would take long.
+  /// Returns nothing if computing the rates of many ranks' flows would take long.
   [[nodiscard]] std::optional<double> evaluate_all(const Cluster& cluster, const Barrier* barrier) const {
     std::vector<Schedule> schedules;
     for (int r = 0; r < cluster.ranks(); ++r) schedules.push_back(schedule(r, cluster.ranks()));
@@ -150,8 +150,8 @@ class Predictor {
       const Evaluation evaluation = evaluate(schedules, cluster, options);
       return evaluation.given_up ? std::nullopt : std::optional(evaluation.seconds);
     };
-    // Where ranks share cores the order of their turns is unknown. Short calls depend on it, so the result is the
-    // median of several orders.
+    // Where ranks share cores, the order of their turns is unknown. Short calls depend on it, so the result is the
+    // median over several orders.
     const std::optional<double> first = in_order(1);
     const double short_s = long_rounds * cluster.turn_s() * cluster.ranks_on_cores();
     if (!first || cluster.cores() == 0 || cluster.ranks() > few_ranks_on_shared_cores || *first > short_s) return first;
@@ -167,14 +167,14 @@ class Predictor {
     return CostSimulation(schedules, cluster, symmetry, {}).run().seconds;
   }
 
-  /// For long messages: each doubling adds twice what the doubling before added.
+  /// Extrapolates long messages: each doubling adds twice what the doubling before added.
   [[nodiscard]] double over_bytes(const Cluster& cluster, const Barrier* barrier) const {
     PredictedCall call = call_;
     const auto shorter = [&] { return Predictor(call, algorithm_, parameters_); };
     do {
       call.bytes /= 2;
     } while (shorter().total_pieces(cluster.ranks()) > most_pieces / 2 && call.bytes > call.element_bytes * 2);
-    // Halving keeps how bcast and allreduce divide the message into blocks.
+    // Halving keeps the way in which bcast and allreduce divide the message into blocks.
     const double more = static_cast<double>(call.bytes);
     const double twice = *shorter().evaluate_all(cluster, barrier);
     call.bytes /= 2;

@@ -9,9 +9,9 @@ namespace antiphon {
 
 namespace {
 
-/// TCP learns of a lost packet from three acknowledgements of later ones.
+/// TCP detects a lost packet by three acknowledgements of later packets.
 constexpr double least_window_bytes = 4 * ethernet::payload_bytes;
-/// The window of a connection that has rested (RFC 6928): a message that is no longer leaves at once, whatever was
+/// The window of a connection that has rested (RFC 6928): a message no longer than this leaves at once, whatever was
 /// lost before.
 constexpr double initial_window_bytes = 10 * ethernet::payload_bytes;
 
@@ -42,7 +42,7 @@ bool PortQueues::lost(std::uint32_t message, double now) {
   return message < lost_.size() && lost_[message];
 }
 
-/// What does not fit is lost, evenly from all messages that come. A message waits if its last packet is lost.
+/// The excess is lost, evenly from all messages that come. A message waits if its last packet is lost.
 void PortQueues::take_in(const Arrival& arrival) {
   Port& port = ports_.at(arrival.port);
   port.level = std::max(port.level - port.rate * (arrival.time - port.since), 0.0) + arrival.bytes;

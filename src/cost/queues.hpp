@@ -10,9 +10,9 @@
 
 namespace antiphon {
 
-/// The buffers of switches' ports, and what is lost there. TCP makes its windows smaller until they fit into the ports
-/// on its way. But it needs four packets under way to notice a loss without a timeout: where that much of all messages
-/// is more than a port's buffer, packets are lost again and again, and some message waits for a timeout.
+/// The buffers of switches' ports, and the losses there. TCP makes its windows smaller until they fit into the ports on
+/// its way, but it needs four packets under way to notice a loss without a timeout. Where that much of all messages
+/// exceeds a port's buffer, packets are lost again and again, and some message waits for a timeout.
 class PortQueues {
  public:
   /// The resource has a buffer, which empties at `bytes_per_s`.
@@ -21,7 +21,7 @@ class PortQueues {
   /// has `rested` does not remember earlier losses.
   void send(std::uint32_t message, int node, double bytes_per_s, double bytes, const Route& route, double now,
             bool rested);
-  /// Whether a message that has left by `now` waits for a timeout. Asked once a message.
+  /// Returns whether a message that has left by `now` waits for a timeout. It is asked once for each message.
   bool lost(std::uint32_t message, double now);
   [[nodiscard]] bool empty() const { return ports_.empty(); }
 

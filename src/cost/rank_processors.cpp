@@ -13,7 +13,7 @@ double slow_down_of(const Cluster& cluster, const Symmetry& symmetry) {
   return std::max(1.0, cluster.ranks_on_core());
 }
 
-/// The core of each rank, where cores are shared: a node keeps to its own, as far as there are any.
+/// Returns the core of each rank, where cores are shared: a node keeps to its own cores, as far as there are any.
 std::vector<int> core_of_rank(const Cluster& cluster, const Work& work) {
   std::vector<int> cores;
   if (!work.takes_turns()) return cores;
@@ -64,7 +64,7 @@ void RankProcessors::plan_turn(std::size_t ring, double now) {
 
 void RankProcessors::take_turn(const Event& event) {
   const std::size_t ring = event.subject;
-  // Another plan for the ring came later and took this one's place.
+  // A later plan for the ring has replaced this one.
   if (planned_[ring] != event.order) return;
   const auto next = turns_.next(ring, event.time_s);
   if (!next) return;
@@ -93,8 +93,8 @@ void RankProcessors::step(int rank, double now) {
   }
 }
 
-/// Before the core is given away. A rank that waits for nothing but multicasts' packets then sleeps
-/// (mpi/run/waiting.hpp).
+/// This is the last look before the rank gives the core away. A rank that waits only for multicasts' packets then
+/// sleeps (mpi/run/waiting.hpp).
 void RankProcessors::last_look(int rank, double now) {
   Rank& own = of(rank);
   if (own.ready || !own.arrived.empty()) return step(rank, now);
@@ -110,7 +110,7 @@ void RankProcessors::last_look(int rank, double now) {
   plan_turn(turns_.ring_of(rank), now);
 }
 
-/// Without turns, the receiver's work ends when the last byte is there, or later.
+/// Without turns, the receiver's work ends when the last byte has arrived, or later.
 void RankProcessors::take_in(MessageId id, double now) {
   const Message& m = messages_[id];
   if (work_.takes_turns()) {
@@ -122,7 +122,7 @@ void RankProcessors::take_in(MessageId id, double now) {
   events_.add(std::max(now, run(m.to, earliest, work_s)), Event::What::taken_in, id);
 }
 
-/// By the library. What was there before the rank last looked was taken in then, and is known at once.
+/// The library takes messages in. What had arrived before the rank's last look was taken in then, and is known at once.
 void RankProcessors::taken_in(MessageId id, double now) {
   const Message& m = messages_[id];
   const bool told_at_once = !work_.takes_turns() || m.way != Message::Way::network || m.arrived_s < of(m.to).looked_s ||
@@ -143,7 +143,7 @@ void RankProcessors::end_receive(MessageId id, double now) {
   step(rank, now);
 }
 
-/// The library says what it has taken in: in the rank's next turn, or when a message within its node has come.
+/// The library reports what it has taken in: in the rank's next turn, or when a message within its node has come.
 void RankProcessors::announce(Rank& rank) {
   while (!rank.taken_in.empty()) rank.announced.push(rank.taken_in.pop());
 }

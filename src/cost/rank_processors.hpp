@@ -14,14 +14,14 @@
 
 namespace antiphon {
 
-/// When each rank does what there is to do for it: at once where it has a core of its own, else in its turn, in which
-/// it does one thing after the other before the next rank looks.
+/// Decides when each rank does its work: at once where it has a core of its own, else in its turn, in which it does one
+/// thing after the other before the next rank looks.
 class RankProcessors {
  public:
-  /// What ranks do.
+  /// The interface of the work that ranks do.
   class Program {
    public:
-    /// Starts all that the rank may start.
+    /// Starts everything that the rank may start.
     virtual void start_what_may(int rank, double now) = 0;
     /// The receiver has the message. The message's number is free after that.
     virtual void receive_ends(MessageId id, double now) = 0;
@@ -34,22 +34,22 @@ class RankProcessors {
   RankProcessors(const Cluster& cluster, const Symmetry& symmetry, const Work& work, const Messages& messages,
                  Events& events, Program& program, std::uint32_t order_of_turns);
 
-  /// The rank computes for `seconds`, not before `earliest`; when it ends.
+  /// The rank computes for `seconds`, but not before `earliest`. Returns when it ends.
   double run(int rank, double earliest, double seconds) { return cores_.run(at(rank), earliest, seconds); }
-  /// How many times longer everything takes.
+  /// Returns how many times longer everything takes.
   [[nodiscard]] double slow_down() const { return cores_.slow_down(); }
 
-  /// The rank waits for one more message, or for one less. It may sleep while it waits for nothing but packets.
+  /// The rank waits for one more message, or for one less. It may sleep while it waits only for packets.
   void await(int rank, Awaits what) { ++awaited(rank, what); }
   void settle(int rank, Awaits what) { --awaited(rank, what); }
 
   /// The rank may be able to start something.
   void advance(int rank, double now);
-  /// The message has arrived and its receive is posted: the receiver takes it in.
+  /// The message has arrived and its receive is posted, so the receiver takes it in.
   void take_in(MessageId id, double now);
-  /// The message has left: its packets took time of its sender's core.
+  /// The message has left, and its packets took time of its sender's core.
   void packets_left(const Message& message, double now);
-  /// For the events taken_in, turn, step and last_look.
+  /// Handles the events taken_in, turn, step and last_look.
   void handle(const Event& event);
 
  private:
@@ -57,10 +57,10 @@ class RankProcessors {
     int messages = 0;           ///< that it waits for
     int packets = 0;            ///< that it waits for
     bool ready = false;         ///< something may start
-    double looked_s = -1;       ///< when it last looked what has come
+    double looked_s = -1;       ///< when it last looked for what has come
     Fifo<MessageId> arrived;    ///< asked for and there, not taken in
-    Fifo<MessageId> taken_in;   ///< by the library, which gave the core away before it said so
-    Fifo<MessageId> announced;  ///< of those, what the library tells it in this turn
+    Fifo<MessageId> taken_in;   ///< by the library, which gave the core away before it reported this
+    Fifo<MessageId> announced;  ///< of those, what the library reports in this turn
   };
 
   [[nodiscard]] Rank& of(int rank) { return ranks_[at(rank)]; }

@@ -20,7 +20,7 @@ std::int64_t search_segment_bytes(std::int64_t bytes, std::int64_t least_bytes,
     return true;
   };
   for (std::int64_t size = bytes / 2; size >= least_bytes; size /= 2) offer(size);
-  // Uphill no more: to either side, in steps that halve.
+  // No step goes uphill, so the search tries both sides, in steps that halve.
   for (std::int64_t step = best / 4; step > 0 && step * 64 >= best;) {
     if (!offer(best + step) && !offer(best - step)) step /= 2;
   }

@@ -17,7 +17,7 @@ using Awaits = RankProcessors::Awaits;
 
 Awaits awaited(const Message& m) { return m.way == Message::Way::packet ? Awaits::packet : Awaits::message; }
 
-/// When a rendezvous may leave: its receiver's answer is back by then.
+/// Returns when a rendezvous may leave: its receiver's answer is back by then.
 double leave_s(const Message& m) {
   const double asking_s = m.link->latency_s + m.link->gap.at(0);
   return m.sent_s + std::max(0.0, m.posted_s - (m.sent_s + asking_s));
@@ -84,7 +84,7 @@ void CostSimulation::start_what_may(int rank, double now) {
   }
 }
 
-/// Encoding and decoding count as copying; what a codec costs more is in the profile's codecs.
+/// Encoding and decoding count as copying; the profile's codecs hold the extra cost of a codec.
 void CostSimulation::compute(int rank, const Op& op, const Piece& piece, double now) {
   const Processors& memory = cluster_.profile().processors;
   const double bytes_per_s = op.kind == OpKind::reduce ? memory.reduce_bytes_per_s : memory.copy_bytes_per_s;
@@ -194,7 +194,7 @@ void CostSimulation::receive_ends(MessageId id, double now) {
   processors_.advance(m.from, now);
 }
 
-/// Not of a multicast.
+/// This does not apply to a message of a multicast.
 void CostSimulation::send_ends(const Message& m) {
   processors_.settle(m.from, Awaits::message);
   progress_[at(m.from)]->complete(m.send);

@@ -18,8 +18,8 @@
 
 namespace antiphon {
 
-/// Runs schedules on a cluster in model time. Only the ranks that stand for all run: what such a rank sends to a rank
-/// at some distance stands for what it gets from the rank at the same distance on its other side.
+/// Runs schedules on a cluster in model time. Only the ranks that stand for all run: what such a rank sends over some
+/// distance stands for what it receives over the same distance from its other side.
 class CostSimulation : private RankProcessors::Program {
  public:
   CostSimulation(std::span<const Schedule> schedules, const Cluster& cluster, const Symmetry& symmetry,

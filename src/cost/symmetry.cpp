@@ -10,8 +10,8 @@ namespace {
 
 bool is_message(const Op& op) { return op.kind == OpKind::send || op.kind == OpKind::recv; }
 
-/// Whether the messages of rank rb are those of rank ra with the ranks renamed. Where and in how many parts data is
-/// copied may depend on the rank.
+/// Returns whether the messages of rank rb are those of rank ra with the ranks renamed. The places and the number of
+/// parts in which data is copied may depend on the rank.
 bool alike(const Schedule& a, int ra, const Schedule& b, int rb, const Symmetry& symmetry) {
   auto x = a.ops().begin();
   auto y = b.ops().begin();
@@ -26,8 +26,8 @@ bool alike(const Schedule& a, int ra, const Schedule& b, int rb, const Symmetry&
   }
 }
 
-/// Ranks far from one another and from both ends, the first and last ranks, the root, which mostly is like no other,
-/// and one that the root would stand for.
+/// Returns a sample: ranks far from one another and from both ends, the first and last ranks, the root, which usually
+/// differs from all others, and a rank that the root would stand for.
 std::vector<int> sample(int ranks, int root, int period) {
   std::vector<int> chosen{
       1, 2, 3, ranks / 3, ranks / 2 - 1, ranks / 2, ranks * 5 / 7, ranks - 2, ranks - 1, root, (root + period) % ranks};

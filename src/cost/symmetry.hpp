@@ -9,24 +9,24 @@
 
 namespace antiphon {
 
-/// A renaming of ranks that leaves a collective as it is: by adding (mod P), as in rings, or by exclusive or, as in
+/// A renaming of ranks that leaves a collective unchanged: by addition (mod P), as in rings, or by exclusive or, as in
 /// exchanges. The ranks below `period` then stand for all; with period = P every rank stands for itself.
 struct Symmetry {
   int ranks = 1;
   int period = 1;
   bool exchange = false;
 
-  /// How far it is from one rank to another.
+  /// Returns the distance from one rank to another.
   [[nodiscard]] int distance(int from, int to) const {
     if (exchange) return from ^ to;
     return to >= from ? to - from : to - from + ranks;
   }
-  /// Which rank below `period` stands for the one at distance `far` from `rank`.
+  /// Returns the rank below `period` that stands for the one at distance `far` from `rank`.
   [[nodiscard]] int standing_for(int rank, int far) const {
     return exchange ? (rank ^ far) % period
                     : static_cast<int>((static_cast<std::int64_t>(rank) + far) % ranks) % period;
   }
-  /// The rank at distance `far` before `to`.
+  /// Returns the rank at distance `far` before `to`.
   [[nodiscard]] int before(int to, int far) const {
     if (exchange) return to ^ far;
     return to >= far ? to - far : to - far + ranks;
@@ -34,9 +34,9 @@ struct Symmetry {
   [[nodiscard]] bool whole() const { return period == ranks; }
 };
 
-/// The symmetry that schedules have, as far as a sample of ranks shows: renaming leaves the messages' order,
+/// Returns the symmetry that schedules have, as far as a sample of ranks shows: renaming leaves the messages' order,
 /// peers, lengths and cuts as they are (places in memory and copies may differ). The network repeats after `step`
-/// ranks. `root` is that of a collective that has one.
+/// ranks. `root` is the root of a collective that has one.
 Symmetry find_symmetry(const std::function<Schedule(int rank)>& build, int ranks, int step, int root = 0);
 
 }  // namespace antiphon

@@ -26,7 +26,7 @@ std::size_t Turns::place_of(const Ring& ring, int rank) {
   return static_cast<std::size_t>(std::find(ring.ranks.begin(), ring.ranks.end(), rank) - ring.ranks.begin());
 }
 
-/// Up to `now`, first interrupts have their time, then ranks that find nothing to do have their turns.
+/// Up to `now`, interrupts take their time first; then ranks that find nothing to do take their turns.
 void Turns::go_round(Ring& ring, double now) const {
   if (ring.running == nobody && ring.owed > 0 && now > ring.since) {
     const double taken = std::min(ring.owed, now - ring.since);
@@ -50,7 +50,7 @@ void Turns::ask(int rank, double now) {
   state.asks = true;
   if (!state.sleeps) return;
   state.sleeps = false;
-  // It comes behind all ranks that are awake, but before the one that is running.
+  // The rank joins behind all ranks that are awake, but before the one that is running.
   const std::size_t last = ring.running == nobody ? ring.at : place_of(ring, ring.running);
   ring.ranks.insert(ring.ranks.begin() + static_cast<std::ptrdiff_t>(last), rank);
   ring.at = (ring.at + (ring.at >= last ? 1 : 0)) % ring.ranks.size();

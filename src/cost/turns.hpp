@@ -10,8 +10,8 @@
 namespace antiphon {
 
 /// Ranks that share a core and poll. Each holds the core while it finds something to do, and for `turn_s` if it finds
-/// nothing; then the next rank in the ring has its turn. This decides which message is served first, and not the order
-/// in which messages came: a rank whose next messages are there runs ahead of all others. A rank that sleeps leaves the
+/// nothing; then the next rank in the ring has its turn. The ring, and not the order of arrival, decides which message
+/// is served first: a rank with its next messages already there runs ahead of all others. A rank that sleeps leaves the
 /// ring, and comes back as its last.
 class Turns {
  public:
@@ -21,7 +21,7 @@ class Turns {
   };
 
   /// Takes each rank's core, or nothing where no cores are shared. Rings are in the order of ranks if `order` is 0,
-  /// else in a random order for which `order` is the seed.
+  /// else in a random order with `order` as the seed.
   Turns(std::span<const int> core_of_rank, double turn_s, std::uint32_t order = 0);
 
   [[nodiscard]] bool shared() const { return !rings_.empty(); }
@@ -30,20 +30,20 @@ class Turns {
   [[nodiscard]] std::size_t ring_of(int rank) const { return states_[static_cast<std::size_t>(rank)].ring; }
   [[nodiscard]] std::size_t rings() const { return rings_.size(); }
 
-  /// The rank has something to do. If it sleeps it wakes up.
+  /// The rank has something to do. If it sleeps, it wakes up.
   void ask(int rank, double now);
-  /// The next turn in a ring of a rank that has something to do.
+  /// Returns the next turn in a ring of a rank that has something to do.
   [[nodiscard]] std::optional<Next> next(std::size_t ring, double now);
-  /// The rank has its turn, until `end`.
+  /// The rank has its turn until `end`.
   void begin(int rank, double now);
   void end(int rank, double now);
   /// Ends the turn like `end`; the rank then has no turns until it asks.
   void sleep(int rank, double now);
 
-  /// Interrupts take `seconds` of the rank's core: of a time in which no rank has anything to do, or of the rank that
-  /// is running.
+  /// Interrupts take `seconds` of the rank's core: from a time in which no rank has anything to do, or from the rank
+  /// that is running.
   void interrupt(int rank, double seconds, double now);
-  /// What they took while this rank was running.
+  /// Returns the time that interrupts took while this rank was running.
   [[nodiscard]] double interrupted_s(int rank);
 
  private:

@@ -9,12 +9,12 @@ namespace antiphon {
 
 namespace {
 
-/// How long a message waits, on average, until its receiver has its turn, with `crowd` ranks on each core.
+/// Returns how long a message waits, on average, until its receiver has its turn, with `crowd` ranks on each core.
 double wait_s(const Processors& processors, double crowd) {
   return crowd > 1 ? processors.turn_with(crowd) * crowd / 2 : 0;
 }
 
-/// Ranks on each core when the profile's latency was measured.
+/// Returns the number of ranks on each core when the profile's latency was measured.
 double measured_crowd(const Profile& profile) {
   const Processors& p = profile.processors;
   if (p.cores_per_node == 0) return 0;
@@ -25,12 +25,12 @@ double measured_crowd(const Profile& profile) {
 double packets(std::int64_t bytes) { return static_cast<double>(bytes / ethernet::payload_bytes + 1); }
 
 /// Above the eager limit the measured os and or contain the message's transfer, in which the processor is free. There
-/// the work goes on as the points up to the limit do.
+/// the work continues the line of the points up to the limit.
 double work_s(const LinkClass& link, const Curve& overhead, std::int64_t bytes) {
   const auto points = overhead.points();
   const auto beyond =
       std::find_if(points.begin(), points.end(), [&](const Curve::Point& p) { return p.bytes > link.eager_bytes; });
-  // Of two points at the limit the second belongs to what is above it.
+  // Of two points at the limit the second belongs to the sizes above it.
   auto count = static_cast<std::size_t>(beyond - points.begin());
   if (beyond == points.end()) return overhead.at(bytes);
   if (count > 1 && points[count - 1].bytes == points[count - 2].bytes) --count;
@@ -40,8 +40,8 @@ double work_s(const LinkClass& link, const Curve& overhead, std::int64_t bytes) 
   return last.seconds + std::max(slope_s, 0.0) * static_cast<double>(bytes - last.bytes);
 }
 
-/// What both processors do for a message while all ranks send, which costs more than a pair that is alone. It was
-/// measured for short messages; what longer ones cost more is taken from the pair.
+/// Returns the work of both processors for a message while all ranks send, which costs more than between two ranks
+/// alone. It is measured for short messages; the extra cost of longer ones is that of two ranks alone.
 double crowded_work_s(const LinkClass& link, std::int64_t bytes) {
   const std::int64_t known = std::min(bytes, link.crowded.points().back().bytes);
   double work = link.crowded.at(known);
@@ -64,8 +64,8 @@ double Work::send_s(const LinkClass& link, std::int64_t bytes) const {
   return crowded_work_s(link, std::min(bytes, link.eager_bytes)) / 2;
 }
 
-/// A receiver on a shared core that is timed by the clock also waits for its turn, which is no work: an empty message
-/// counts no more than handing it over does.
+/// A receiver on a shared core that is timed by the clock also waits for its turn, which is no work. So an empty
+/// message counts no more than handing it over does.
 double Work::receive_s(const LinkClass& link, std::int64_t bytes) const {
   if (crowded(link)) return crowded_work_s(link, bytes) - send_s(link, bytes);
   const double waiting =
@@ -73,16 +73,16 @@ double Work::receive_s(const LinkClass& link, std::int64_t bytes) const {
   return std::max(0.0, work_s(link, link.receive_overhead, bytes) - waiting);
 }
 
-/// Where all ranks multicast in turn and that was measured, half of the measured work is the sender's: its core takes
-/// each packet's way to each node, since nodes that share cores have no other switch. What is longer than a packet
-/// costs more, as with any message; that goes on beside the wire.
+/// Where all ranks multicast in turn and that was measured, half of the measured work is the sender's, since nodes that
+/// share cores have no other switch: its core carries each packet to each node. Bytes beyond one packet cost more, as
+/// with any message, and that work runs beside the wire.
 double Work::multicast_send_s(const LinkClass& link, std::int64_t bytes, std::size_t nodes) const {
   const double work_s = send_s(link, bytes);
   const double crowded_s = crowded_multicast_s();
   return crowded_s > 0 ? crowded_s / 2 * static_cast<double>(nodes) + work_s - send_s(link, 0) : work_s;
 }
 
-/// The receiver's half, for whoever gets the packet itself.
+/// Returns the receiver's half, for each receiver that gets the packet itself.
 double Work::packet_s(const Message& m) const {
   const std::int64_t bytes = std::min(m.bytes, m.link->eager_bytes);
   const double work_s = receive_s(*m.link, bytes);
@@ -90,8 +90,8 @@ double Work::packet_s(const Message& m) const {
   return crowded_s > 0 ? crowded_s / 2 + work_s - receive_s(*m.link, 0) : work_s;
 }
 
-/// A long message is taken in as it comes: what is left when its last byte is there is no more than a short message.
-/// Fetching one takes what is left of its gap after its sender has handed it over and looked.
+/// A long message is taken in as it comes: the work left when its last byte arrives is no more than that of a short
+/// message. Fetching one takes what is left of its gap after its sender has handed it over and looked.
 double Work::take_in_s(const Message& m) const {
   if (m.multicast()) return packet_s(m);
   if (!fetched(m)) return receive_s(*m.link, std::min(m.bytes, m.link->eager_bytes));
@@ -101,8 +101,9 @@ double Work::take_in_s(const Message& m) const {
 }
 
 /// Packets that wait for their port cost interrupts, their way through the system, and acknowledgements; their sender's
-/// core handles all of it. The cost is known from the longest message that was measured, whose packets all wait. Of
-/// this message as many wait as it took of its gap; what passes at once is in the message's own work.
+/// core handles all of it. The cost is known from the longest measured message, which has only waiting packets. The
+/// share of this message's packets that wait follows from its gap; packets that pass at once are in the message's own
+/// work.
 double Work::packets_s(const Message& m, double now) const {
   const LinkClass& link = *m.link;
   if (m.way != Message::Way::network || !crowded(link) || link.saturated.points().empty()) return 0;
@@ -112,8 +113,8 @@ double Work::packets_s(const Message& m, double now) const {
   return std::max(0.0, all_s) / packets(measured.bytes) * waited * packets(m.bytes);
 }
 
-/// Latencies are measured with blocking receives. One that finds its message there takes a round of all ranks more
-/// than a send where the library gives the core away before it says what came.
+/// Latencies are measured with blocking receives. A receive that finds its message there takes a round of all ranks
+/// more than a send where the library gives the core away before it reports what came.
 bool Work::receive_pauses(const LinkClass& link) const {
   return measured_wait_s_ > 0 && link.receive_overhead.at(0) - link.send_overhead.at(0) > measured_wait_s_;
 }
@@ -124,8 +125,8 @@ double Work::arrives_after_s(const LinkClass& link, std::int64_t bytes) const {
   return std::max(0.0, link.latency_s - waits * measured_wait_s_ - later_s);
 }
 
-/// The gap of a message that its receiver fetches was measured from turn to turn of both ranks. The simulation counts
-/// those turns by themselves.
+/// The gap of a message that its receiver fetches is measured from turn to turn of both ranks. The simulation counts
+/// those turns separately.
 double Work::node_gap_s(const Message& m) const {
   const double gap_s = m.link->gap.at(m.bytes);
   if (!m.rendezvous()) return gap_s;

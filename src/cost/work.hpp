@@ -10,7 +10,7 @@
 
 namespace antiphon {
 
-/// What messages cost processors, by the profile's curves, and what of that the measured latencies and gaps contain.
+/// The processor costs of messages by the profile's curves, and the share that the measured latencies and gaps contain.
 class Work {
  public:
   Work(const Cluster& cluster, const Symmetry& symmetry);
@@ -19,25 +19,26 @@ class Work {
   [[nodiscard]] bool takes_turns() const { return takes_turns_; }
 
   [[nodiscard]] double send_s(const LinkClass& link, std::int64_t bytes) const;
-  /// A multicast to ranks on `nodes` other nodes.
+  /// Returns the work of a multicast to ranks on `nodes` other nodes.
   [[nodiscard]] double multicast_send_s(const LinkClass& link, std::int64_t bytes, std::size_t nodes) const;
   [[nodiscard]] double receive_s(const LinkClass& link, std::int64_t bytes) const;
-  /// What the receiver of an arrived message does in its turn.
+  /// Returns the work that the receiver of an arrived message does in its turn.
   [[nodiscard]] double take_in_s(const Message& message) const;
-  /// What the packets of a message that has left by `now` took of its sender's core, beyond the ranks' own work.
+  /// Returns the time that the packets of a message that has left by `now` took of its sender's core, beyond the ranks'
+  /// own work.
   [[nodiscard]] double packets_s(const Message& message, double now) const;
 
-  /// From when the last byte has left until the message arrives. What the receiver's turns and work add to that later
-  /// is not in it where ranks take turns.
+  /// Returns the time from when the last byte has left until the message arrives. Where ranks take turns, it does not
+  /// contain what the receiver's turns and work add later.
   [[nodiscard]] double arrives_after_s(const LinkClass& link, std::int64_t bytes) const;
-  /// The gap of a message within a node.
+  /// Returns the gap of a message within a node.
   [[nodiscard]] double node_gap_s(const Message& message) const;
   /// The receiver copies the message in its own turn, from the sender's memory.
   [[nodiscard]] bool fetched(const Message& message) const {
     return takes_turns_ && message.way == Message::Way::node && message.rendezvous();
   }
-  /// The library gives the core away between taking in what came over this link and saying so, as Open MPI does with
-  /// what comes over TCP (opal_progress) when a program asks again and again, as schedules do.
+  /// Returns whether the library gives the core away between taking in what came over this link and reporting it. Open
+  /// MPI does so with TCP (opal_progress) when a program asks repeatedly, as schedules do.
   [[nodiscard]] bool told_next_turn(const LinkClass& link) const {
     return link.told_next_turn.value_or(receive_pauses(link));
   }

@@ -18,7 +18,7 @@ void sort_members(Json::Object& members) {
   std::stable_sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
 }
 
-/// Numbers and texts as nlohmann's serializer writes them.
+/// Writes numbers and texts as nlohmann's serializer does.
 std::string scalar_text(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -76,7 +76,7 @@ class Json::Reader final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) override {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: …": the tag is of no use to people.
+    // The tag in "[json.exception.parse_error.101] parse error at line 1, column 2: …" is of no use to people.
     const std::string_view what = error.what();
     const std::size_t tag_end = what.find("] ");
     throw JsonError(std::string(tag_end == std::string_view::npos ? what : what.substr(tag_end + 2)));
@@ -93,7 +93,7 @@ class Json::Reader final : public nlohmann::json_sax<nlohmann::json> {
     open_.push_back(&here);
     return true;
   }
-  /// Where the next value goes: into the innermost open array, or into the member whose key came last.
+  /// Returns where the next value goes: into the innermost open array, or into the member of the most recent key.
   Json& place() {
     if (open_.empty() || !open_.back()->is_array()) return *slot_;
     return open_.back()->array_->emplace_back();

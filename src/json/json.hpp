@@ -12,7 +12,7 @@
 
 namespace antiphon {
 
-/// A text that is no JSON, or a value of another type than the caller expects.
+/// The error for a text that is no JSON, or for a value of another type than the caller expects.
 class JsonError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -55,15 +55,15 @@ class Json {
   static Json object();
   /// Throws JsonError if `text` is no JSON. Of members with the same key, the last one counts.
   static Json parse(std::string_view text);
-  /// On one line, or indented by `indent` spaces a level. What is no UTF-8 is replaced, since names of files may hold
-  /// anything.
+  /// Writes the value on one line, or indented by `indent` spaces a level. Invalid UTF-8 is replaced, since file names
+  /// may hold any bytes.
   [[nodiscard]] std::string dump(int indent = -1) const;
-  /// The same value with all members in the order of their keys.
+  /// Returns the same value with all members in the order of their keys.
   [[nodiscard]] Json sorted() const;
 
   [[nodiscard]] bool is_null() const { return type_ == Type::null; }
   [[nodiscard]] bool is_boolean() const { return type_ == Type::boolean; }
-  /// A number without a fraction.
+  /// Returns whether this is a number without a fraction.
   [[nodiscard]] bool is_integer() const { return type_ == Type::integer || type_ == Type::natural; }
   [[nodiscard]] bool is_number() const { return is_integer() || type_ == Type::real; }
   [[nodiscard]] bool is_string() const { return type_ == Type::string; }
@@ -71,21 +71,21 @@ class Json {
   [[nodiscard]] bool is_object() const { return type_ == Type::object; }
   bool operator==(const Json& other) const;
 
-  /// The number of elements or members; 0 of null, 1 of anything else.
+  /// Returns the number of elements or members; 0 for null, 1 for anything else.
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] bool empty() const { return size() == 0; }
-  /// The elements of an array; none of any other value.
+  /// Returns the elements of an array; none of any other value.
   [[nodiscard]] const Json* begin() const { return elements().data(); }
   [[nodiscard]] const Json* end() const { return elements().data() + elements().size(); }
-  /// The members of an object; none of any other value.
+  /// Returns the members of an object; none of any other value.
   [[nodiscard]] const Object& members() const;
-  /// An object's member; nullptr where there is none.
+  /// Returns an object's member, or nullptr where there is none.
   [[nodiscard]] const Json* find(std::string_view key) const;
   [[nodiscard]] bool contains(std::string_view key) const { return find(key) != nullptr; }
-  /// These throw JsonError where there is no such member or element.
+  /// These functions throw JsonError where there is no such member or element.
   [[nodiscard]] const Json& at(std::string_view key) const;
   [[nodiscard]] const Json& at(std::size_t index) const;
-  /// A bool, a number, or a std::string; throws JsonError where the value is of another type.
+  /// Returns a bool, a number, or a std::string; throws JsonError where the value is of another type.
   template <typename T>
   [[nodiscard]] T get() const {
     if constexpr (std::same_as<T, bool>) {
@@ -98,7 +98,7 @@ class Json {
       return T(as_string());
     }
   }
-  /// The member's value, or `otherwise` where there is no such member.
+  /// Returns the member's value, or `otherwise` where there is no such member.
   template <typename T>
   [[nodiscard]] T value(std::string_view key, T otherwise) const {
     const Json* found = find(key);
@@ -111,7 +111,7 @@ class Json {
   [[nodiscard]] double as_real() const;
   [[nodiscard]] const std::string& as_string() const;
 
-  /// The member of that key, added as null where there is none; null itself becomes an object.
+  /// Returns the member of that key, added as null where there is none; null itself becomes an object.
   Json& operator[](std::string_view key);
   /// Appends to an array; null itself becomes an array.
   Json& push_back(Json element);

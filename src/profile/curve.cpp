@@ -22,7 +22,8 @@ Curve Curve::line(double base_s, double bytes_per_s) {
 double Curve::at(std::int64_t bytes) const {
   if (points_.empty()) return 0;
   if (bytes <= points_.front().bytes) return points_.front().seconds;
-  // The first point at or beyond the size: of two at a jump the first, which still belongs to the line before it.
+  // This is the first point at or beyond the size: of two points at a jump the first, which still belongs to the line
+  // before it.
   const auto after = std::lower_bound(points_.begin(), points_.end(), bytes,
                                       [](const Point& p, std::int64_t size) { return p.bytes < size; });
   if (after != points_.end()) return on_line(*(after - 1), *after, bytes);

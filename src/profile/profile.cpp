@@ -20,7 +20,7 @@ std::string_view name(Scope scope) {
 
 namespace {
 
-/// Straight lines between points of ascending `where`; beyond them, the nearest's.
+/// Draws straight lines between points of ascending `where`; beyond them, the nearest point's value holds.
 template <typename Point>
 double between(const std::vector<Point>& points, double x, auto Point::* where, double Point::* value) {
   if (x <= points.front().*where) return points.front().*value;
@@ -66,8 +66,8 @@ Profile Profile::guess(int nodes, int ranks_per_node, double link_bits_per_s) {
   profile.machine.name = "guessed from the links' rate";
   profile.machine.nodes = nodes;
   profile.machine.ranks_per_node = ranks_per_node;
-  // Typical of MPI over the kernel's TCP: 10 µs of processor a message and 25 µs one way; through shared memory a
-  // tenth.
+  // These values are typical of MPI over the kernel's TCP: 10 µs of processor time per message and 25 µs one way;
+  // shared memory takes a tenth.
   profile.link_classes.push_back(
       {"node", Scope::node, 1e-6, Curve::line(0.5e-6, 8e9), Curve::line(0.5e-6, 8e9), Curve::line(0.5e-6, 5e9), 4096});
   profile.link_classes.push_back({"switch", Scope::same_switch, 25e-6, Curve::line(5e-6, 2e9), Curve::line(5e-6, 2e9),

@@ -108,7 +108,7 @@ void read_switches(const JsonNode& node, Topology& topology, SwitchNames& names)
     SwitchEntry entry;
     entry.name = element.at("name").text();
     if (const auto parent = element.find("parent")) {
-      entry.parent = switch_named(*parent, names);  // of those before: hence no circles
+      entry.parent = switch_named(*parent, names);  // among the switches before this one, hence no circles
       entry.uplink_bytes_per_s = element.at("uplink_bytes_per_s").number(1, max_rate);
       entry.uplink_buffer_bytes = element.integer_or("uplink_buffer_bytes", 0, 0, INT64_MAX);
     }
@@ -167,7 +167,7 @@ std::vector<Contention::Incast> read_incast(const JsonNode& incast) {
   const std::size_t count = incast.array_size(max_points);
   for (std::size_t i = 0; i < count; ++i) {
     const JsonNode element = incast.element(i);
-    // Where something was lost it is a timeout that took the time, or none, by chance: no capacity that the port lacks.
+    // A loss causes a timeout or none, by chance, so it says nothing about missing capacity of the port.
     if (element.integer_or("lost", 0, 0, INT64_MAX) > 0) continue;
     entries.push_back({static_cast<int>(element.at("senders").integer(1, max_nodes)),
                        element.at("bytes").integer(0, INT64_MAX), element.at("ratio").number(0, 1e6)});
@@ -270,7 +270,7 @@ void check_codecs(const JsonNode& codecs) {
   }
 }
 
-/// Tells a foreign document and one of a later Antiphon from a broken one.
+/// Tells a foreign document and a document of a later Antiphon from a broken one.
 void check_format(const JsonNode& document) {
   if (!document.is_object()) document.fail("not a profile: expected an object with \"format\": \"antiphon-profile\"");
   const auto format = document.find("format");

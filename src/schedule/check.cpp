@@ -26,7 +26,7 @@ std::vector<std::int64_t> random_sizes(const Case& c, std::mt19937_64& random, i
   return sizes;
 }
 
-/// Blocks in a random order with random gaps between them, as displacements allow.
+/// Places blocks in a random order with random gaps between them, as displacements allow.
 std::vector<std::int64_t> random_offsets(const std::vector<std::int64_t>& sizes, std::mt19937_64& random) {
   std::vector<std::size_t> order(sizes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -167,7 +167,7 @@ class Reference {
   Reference(const std::vector<Problem>& problems, const std::vector<Bytes>& inputs, const std::vector<Bytes>& outputs)
       : problems_(problems), inputs_(inputs), outputs_(outputs) {}
 
-  /// What rank r's output must hold in the end, given what it held in the beginning.
+  /// Fills in what rank r's output must hold in the end, given what it held in the beginning.
   [[nodiscard]] Bytes expected(std::size_t r) const {
     const Problem& p = problems_[r];
     const auto root = at(p.root);
@@ -235,7 +235,8 @@ struct Contents {
   std::vector<Bytes> inputs, outputs;
 };
 
-/// Random bytes, as many as each rank may touch: of a rooted collective only the root has the large side.
+/// Fills the memory with random bytes, as many as each rank may touch: only the root of a rooted collective has the
+/// large side.
 Contents random_contents(const std::vector<Problem>& problems, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   Contents contents;
@@ -250,7 +251,7 @@ Contents random_contents(const std::vector<Problem>& problems, std::uint64_t see
   return contents;
 }
 
-/// A rank's memory; in place, one side lies within the other.
+/// Makes a rank's memory; in place, one side lies within the other.
 Memory memory_of(const Problem& p, Bytes& input, Bytes& output) {
   Memory memory{input.data(), input_bytes(p), output.data(), output_bytes(p)};
   const Alias alias = alias_of(p);
@@ -294,7 +295,7 @@ std::vector<Problem> problems_of(const Case& c, Knowledge knowledge) {
 std::optional<std::string> check(const Algorithm& algorithm, const Case& given) {
   Case c = given;
   c.parameters = resolve_parameters(algorithm, given.parameters);
-  // The reference knows all sizes; each builder gets what its rank would know.
+  // The reference knows all sizes; each builder gets what its own rank would know.
   const auto full = problems_of(c, Knowledge::all_counts);
   const auto problems = problems_of(c, algorithm.knowledge);
   const Contents before = random_contents(full, c.seed + 17);

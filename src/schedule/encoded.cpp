@@ -25,7 +25,7 @@ class Encoding {
   }
 
  private:
-  /// What became of an operation of the plain schedule.
+  /// What an operation of the plain schedule became.
   struct Now {
     OpId message = no_op;  ///< the operation itself
     OpId data = no_op;     ///< of a receive, the decode after which the data are there; of a send, the operation that
@@ -69,7 +69,7 @@ class Encoding {
     now_[id].message = out_.add(op, deps);
   }
 
-  /// The receive of exactly the data that this send passes on, or none.
+  /// Returns the receive of exactly the data that this send passes on, if there is one.
   [[nodiscard]] OpId passed_on(OpId id) const {
     const Op& op = plain_.ops()[id];
     for (const Dep& dep : plain_.deps(op)) {
@@ -83,7 +83,7 @@ class Encoding {
     return no_op;
   }
 
-  /// Encodes what the send reads, unless an earlier send did so and the data are still the same.
+  /// Encodes what the send reads, unless an earlier send encoded it and the data are still the same.
   OpId encode(OpId id) {
     const Op& op = plain_.ops()[id];
     for (OpId earlier = 0; earlier < id; ++earlier) {
@@ -101,7 +101,7 @@ class Encoding {
     return now_[id].data;
   }
 
-  /// Whether an operation between these two may write what the second one reads.
+  /// Returns whether an operation between these two may write what the second one reads.
   [[nodiscard]] bool written_between(OpId first, OpId second) const {
     const Range& read = plain_.ops()[second].from;
     for (OpId id = first + 1; id < second; ++id) {
@@ -116,8 +116,8 @@ class Encoding {
     return false;
   }
 
-  /// The plain operation's dependencies. One on a receive waits for the data, except where they are passed on
-  /// (`source`) or only the arrival counts (pacing of messages that do not touch the data).
+  /// Translates the plain operation's dependencies. A dependency on a receive waits for the data, except where they are
+  /// passed on (`source`) or only the arrival counts (pacing of messages that do not touch the data).
   [[nodiscard]] std::vector<Dep> deps_of(OpId id, OpId source) const {
     std::vector<Dep> deps;
     for (const Dep& dep : plain_.deps(plain_.ops()[id])) {
@@ -126,8 +126,8 @@ class Encoding {
                       : plain_.ops()[dep.op].kind == OpKind::recv ? before.data
                                                                   : before.message,
                       dep.lag});
-      // A send that passes frames on does not read the data: what waits for the send to have read them waits for the
-      // decode.
+      // A send that passes frames on does not read the data: an operation that waits for the send to have read them
+      // waits for the decode.
       const bool sends = plain_.ops()[dep.op].kind == OpKind::send || plain_.ops()[dep.op].kind == OpKind::multicast;
       if (sends && before.data != no_op && before.data != before.message) deps.push_back({before.data, dep.lag});
     }

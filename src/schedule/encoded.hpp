@@ -5,9 +5,10 @@
 
 namespace antiphon {
 
-/// The same schedule with its messages of at least `least_bytes` encoded: what a rank sends of its own is encoded once,
-/// piece by piece, just before it leaves; what it only passes on travels as it came; what it receives is decoded to its
-/// place. So every algorithm has a compressed form, reductions too (they decode, combine, and encode the result).
+/// Returns the same schedule with its messages of at least `least_bytes` encoded. A rank encodes its own data once,
+/// piece by piece, just before it leaves; data that it only passes on travels as it came; data that it receives is
+/// decoded to its place. So every algorithm has a compressed form, reductions too (they decode, combine, and encode the
+/// result).
 ///
 /// Both sides of a message decide alike, since both know its length and its cut. Shorter messages, and
 /// tokens, stay as they are. `in_place`: input and output may be the same memory (Problem::in_place).

@@ -7,7 +7,7 @@
 
 namespace antiphon {
 
-/// A queue for use in great numbers, such as one for each pair of ranks: unused, it owns no memory.
+/// A queue for use in great numbers, such as one for each pair of ranks: an unused queue owns no memory.
 template <class Item>
 class Fifo {
  public:

@@ -13,7 +13,8 @@ namespace {
 
 constexpr int version = 1;
 constexpr std::size_t max_document_bytes = std::size_t{1} << 30;
-/// Sizes and offsets: so far below 2^63 that no sum or product of the replay and the executor can overflow.
+/// The limit for sizes and offsets: far enough below 2^63 that no sum or product of the replay and the executor can
+/// overflow.
 constexpr std::int64_t max_bytes = std::int64_t{1} << 48;
 constexpr std::int64_t max_pieces = std::int64_t{1} << 28;
 constexpr std::int64_t max_ranks = 1 << 20;

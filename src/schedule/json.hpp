@@ -6,7 +6,7 @@
 
 namespace antiphon {
 
-/// The documents of schedule_json.hpp as values, for answers that hold one.
+/// These are the documents of schedule_json.hpp as values, for answers that hold one.
 Json json_of(const Plan& plan);
 Json json_of(const Schedule& schedule);
 

@@ -10,7 +10,7 @@
 
 namespace antiphon {
 
-/// Messages that are alike in all of this match in the order in which they are posted.
+/// Messages with the same channel match in the order in which they are posted.
 struct Channel {
   int from = 0;
   int to = 0;
@@ -33,7 +33,8 @@ enum class Side : std::uint8_t { send, receive };
 template <class Post>
 class Matching {
  public:
-  /// The oldest post of the other side that waits. Where none waits, nothing; then what `make()` returns waits.
+  /// Returns the oldest waiting post of the other side. Where none waits, it returns nothing, and what `make()` returns
+  /// waits.
   template <class Make>
   std::optional<Post> match(const Channel& channel, Side side, Make make) {
     Waiting& waiting = channels_[channel];
@@ -46,7 +47,7 @@ class Matching {
     ++waiting_;
     return std::nullopt;
   }
-  /// Whether nothing waits.
+  /// Returns whether nothing waits.
   [[nodiscard]] bool empty() const { return waiting_ == 0; }
 
  private:

@@ -15,7 +15,7 @@ namespace antiphon {
 
 namespace {
 
-/// The schedule with each operation in one piece.
+/// Copies the schedule with each operation in one piece.
 Schedule uncut(const Schedule& schedule) {
   Schedule whole;
   whole.set_scratch_bytes(schedule.scratch_bytes());
@@ -50,7 +50,7 @@ class Simulation {
     start_pairs();
     while (!under_way_.empty()) {
       now_ = under_way_.top().end;
-      // All that ends at one time frees its ports before anything new takes one.
+      // Everything that ends at one time frees its ports before anything new takes one.
       while (!under_way_.empty() && under_way_.top().end == now_) {
         const Pair pair = under_way_.top().pair;
         under_way_.pop();
@@ -82,7 +82,7 @@ class Simulation {
     std::int64_t bytes = 0;
     std::size_t multicast = none;  ///< index into multicasts_, which has its other receivers
     bool holds_ports = false;
-    /// Sends leave in the order in which they were posted, whichever receiver was ready first.
+    /// Sends leave in the order in which they were posted, even if a later receiver was ready first.
     bool operator<(const Pair& other) const {
       return std::tie(send.time, send.ordinal, from) < std::tie(other.send.time, other.send.ordinal, other.from);
     }
@@ -108,7 +108,7 @@ class Simulation {
   }
   [[nodiscard]] std::size_t port(int rank) const { return at(rank / ranks_per_port_); }
 
-  /// Starts all that the rank may start. Local operations end at once.
+  /// Starts everything that the rank may start. Local operations end at once.
   void advance(int rank) {
     Progress& progress = *progress_[at(rank)];
     Progress::Piece piece;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 7> kind_names{"send", "recv", "copy", "reduce", "multicast", "encode", "decode"};
 constexpr std::array<std::string_view, 3> space_names{"input", "output", "scratch"};
 
-/// 64-bit FNV-1a over whole words: stable across machines, and not exposed to hostile input.
+/// 64-bit FNV-1a over whole words: it is stable across machines, and it is not exposed to hostile input.
 class Hasher {
  public:
   void add(std::int64_t value) {
@@ -129,7 +129,7 @@ void Schedule::after(Dep dep) {
 }
 
 Range Schedule::scratch(std::int64_t bytes) {
-  // Cache lines apart, so that neighbouring ranges never share one, and every element type is aligned.
+  // Ranges are aligned to cache lines, so that neighbours never share one and every element type is aligned.
   constexpr std::int64_t alignment_bytes = 64;
   const Range range{Space::scratch, scratch_bytes_, bytes};
   scratch_bytes_ += (bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes;

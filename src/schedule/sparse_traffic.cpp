@@ -16,10 +16,11 @@ namespace {
 struct Sum {
   std::int64_t messages = 0, bytes = 0;
 };
-/// By receiver.
+/// Sorts by receiver.
 using Row = std::map<std::int32_t, Sum>;
 
-/// The call's problem for one rank after the other: its lists are as long as there are ranks, and made only once.
+/// The call's problem for one rank after the other: its lists are as long as there are ranks, so they are made only
+/// once.
 class Problems {
  public:
   Problems(const Algorithm& algorithm, const TrafficCall& call, const Parameters& parameters)
@@ -94,7 +95,8 @@ void append(SparseTraffic& traffic, std::int32_t from, std::int32_t to, const Su
 
 bool close(std::int64_t a, std::int64_t b) { return std::abs(a - b) * 1000 <= std::max(a, b); }
 
-/// Whether rank r's messages are rank 0's, r ranks on. Sets `differs` where bytes do, by less than one in a thousand.
+/// Returns whether rank r's messages are rank 0's, shifted by r ranks. Sets `differs` where bytes differ by less than
+/// one in a thousand.
 bool rotated(const Row& first, const Row& row, int r, int size, bool& differs) {
   if (first.size() != row.size()) return false;
   for (const auto& [to, sum] : first) {
@@ -106,14 +108,14 @@ bool rotated(const Row& first, const Row& row, int r, int size, bool& differs) {
   return true;
 }
 
-/// All ranks' messages from rank 0's, if ranks far from one another and from the ends say that this is right.
+/// Returns all ranks' messages, derived from rank 0's, if ranks far from one another and from the ends confirm this.
 bool by_rotation(Problems& problems, int size, SparseTraffic& traffic) {
   const Row first = problems.row(0);
   for (const int r : {1, 2, 3, size / 3, size / 2 - 1, size / 2, size * 5 / 7, size - 2, size - 1}) {
     if (!rotated(first, problems.row(r), r, size, traffic.approximate)) return traffic.approximate = false;
   }
   for (int from = 0; from < size; ++from) {
-    // Receivers in ascending order: those that wrap round the end come first.
+    // Receivers are in ascending order, so those that wrap around the end come first.
     const auto wraps = first.lower_bound(size - from);
     for (auto it = wraps; it != first.end(); ++it) append(traffic, from, it->first + from - size, it->second);
     for (auto it = first.begin(); it != wraps; ++it) append(traffic, from, it->first + from, it->second);

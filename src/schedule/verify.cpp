@@ -23,7 +23,7 @@ struct Active {
   Progress::Piece piece;
 };
 
-/// Bytes that an operation under way reads or writes.
+/// The bytes that an operation under way reads or writes.
 struct Use {
   const std::byte* begin;
   const std::byte* end;
@@ -62,7 +62,7 @@ class Simulation {
   using PieceKey = std::tuple<int, OpId, std::int64_t>;
 
   bool step() {
-    // Either a rank starts a piece, or something under way ends. While both are possible chance decides.
+    // Either a rank starts a piece, or something under way ends. While both are possible, chance decides.
     const bool start_first = random_() % 2 == 0;
     return start_first ? start_something() || end_something() : end_something() || start_something();
   }
@@ -142,8 +142,8 @@ class Simulation {
     finish(a);
   }
 
-  /// The simplest code whose frames differ in length: it leaves out zeros at the end. A slot holds the frame's length
-  /// and the frame; a frame holds the data's length and the data.
+  /// The simplest code with frames of different lengths: it leaves out zeros at the end. A slot holds the frame's
+  /// length and the frame; a frame holds the data's length and the data.
   static void encode(const std::byte* from, std::byte* slot, std::int64_t size) {
     std::int64_t kept = size;
     while (kept > 0 && from[kept - 1] == std::byte{0}) --kept;
@@ -184,7 +184,7 @@ class Simulation {
     finish(receiver);
   }
 
-  /// Why the two sides do not fit together.
+  /// Returns why the two sides do not fit together.
   std::optional<std::string> mismatch(const Active& sender, const Active& receiver) const {
     const Op& out = op_of(sender);
     const Op& in = op_of(receiver);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text form of a choice: "library" or "ALGORITHM[:PARAMETER=VALUE,…]".
+// Reads and writes the text form of a choice: "library" or "ALGORITHM[:PARAMETER=VALUE,…]".
 #include <charconv>
 
 #include "antiphon/error.hpp"
@@ -16,7 +16,7 @@ namespace {
                         "\" (there are: " + known + ")");
 }
 
-/// A whole number, with k, m or g for powers of 1024.
+/// Reads a whole number, with k, m or g for powers of 1024.
 std::int64_t parse_number(std::string_view text, std::string_view what) {
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();

@@ -26,7 +26,7 @@ struct Rule {
   std::optional<bool> commutative, blocked;
   std::string mpi;
   Choice choice;
-  Problem problem;  ///< for supports(): all but what the question says
+  Problem problem;  ///< everything for supports() that the question does not say
 
   [[nodiscard]] bool matches(const Question& q) const {
     const bool size_fits = q.bytes < 0 ? bytes.any() : bytes.hold(q.bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every registered algorithm, against the plain reference: no list to keep.
+// Checks every registered algorithm against the plain reference; the registry supplies the list.
 #include <algorithm>
 #include <cstdlib>
 
@@ -11,8 +11,8 @@ using namespace antiphon;
 
 namespace {
 
-/// The values worth trying of one parameter: the default, the bounds (kept small), and sizes that do not divide the
-/// block.
+/// Returns the values worth trying of one parameter: the default, the bounds (kept small), and sizes that do not divide
+/// the block.
 std::vector<std::int64_t> values_of(const Parameter& p) {
   std::vector<std::int64_t> values{p.default_value};
   for (const std::int64_t wanted :
@@ -23,7 +23,7 @@ std::vector<std::int64_t> values_of(const Parameter& p) {
   return values;
 }
 
-/// The defaults, then each parameter in turn at each of its values, then all parameters mixed.
+/// Returns the defaults, then each parameter in turn at each of its values, then all parameters mixed.
 std::vector<Parameters> parameter_sets(const Algorithm& a) {
   std::vector<Parameters> sets{{}};
   for (const Parameter& p : a.parameters) {
@@ -37,7 +37,7 @@ std::vector<Parameters> parameter_sets(const Algorithm& a) {
     }
     sets.push_back(set);
   }
-  // Encoded: all messages, and only the longer ones.
+  // The schedules are also encoded: once all messages, and once only the longer ones.
   for (const std::int64_t least : {1, 48}) {
     Parameters set = sets.back();
     set.push_back({std::string(encode_parameter), least});
@@ -61,7 +61,7 @@ void sweep(const Algorithm& a, int size, bool in_place, bool commutative) {
   for (const Parameters& parameters : parameter_sets(a)) {
     for (const std::int64_t elements : {0, 1, 7, 40}) {
       for (int root = 0; root < (has_root(a.collective) ? size : 1); ++root) {
-        // Every root with the defaults; with other parameters a few are enough.
+        // Every root runs with the defaults; a few roots are enough for other parameters.
         if (!parameters.empty() && root != 0 && root != size / 2 && root != size - 1) continue;
         const std::int64_t element_bytes = is_reduction(a.collective) ? 8 : 1;
         expect_right(a, {a.collective, size, root, elements * element_bytes, element_bytes, commutative, in_place,

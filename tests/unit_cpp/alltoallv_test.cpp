@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every alltoallv algorithm on the size patterns that break schedules: what one rank sends says nothing about the
-// others.
+// Checks every alltoallv algorithm on the size patterns that break schedules, where what one rank sends says nothing
+// about the other ranks.
 #include <algorithm>
 #include <functional>
 #include <random>
@@ -14,7 +14,7 @@ using namespace antiphon;
 namespace {
 
 using Random = std::mt19937_64;
-/// Bytes from one rank to another.
+/// Returns the bytes from one rank to another.
 using Sizes = std::function<std::int64_t(int from, int to)>;
 
 std::byte expected_byte(int from, int to, std::int64_t i) {
@@ -103,7 +103,7 @@ void expect_right(const Algorithm& a, int ranks, const Sizes& sizes, const Param
   CHECK_MESSAGE(!wrong, wrong.value_or(""));
 }
 
-/// Small pieces, so that modest blocks have many; a few windows.
+/// Pieces are small, so that modest blocks have many of them; a few windows are tried.
 std::vector<Parameters> parameter_sets(const Algorithm& a) {
   std::vector<Parameters> sets{{}};
   const auto has = [&](std::string_view wanted) {
@@ -140,7 +140,7 @@ void for_everything(const std::function<Sizes(int ranks, Random& random)>& patte
   }
 }
 
-/// Sizes drawn once for every pair.
+/// The sizes are drawn once for every pair.
 Sizes table(int ranks, const std::function<std::int64_t(int from, int to)>& draw) {
   std::vector<std::int64_t> drawn;
   for (int from = 0; from < ranks; ++from) {

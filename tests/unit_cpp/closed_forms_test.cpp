@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The papers' closed forms: their own relations, and that the evaluator agrees where they hold.
+// Checks the papers' closed forms: how they relate to each other, and that the evaluator agrees where they hold.
 #include <cmath>
 
 #include <doctest/doctest.h>
@@ -12,8 +12,8 @@ using namespace antiphon;
 
 namespace {
 
-/// Links whose processors cost nothing, as the closed forms assume; icluster-2's are alike (paper 5, Figure 1: Gigabit
-/// Ethernet).
+/// The processors of these links cost nothing, as the closed forms assume; those of icluster-2 are similar (paper 5,
+/// Figure 1: Gigabit Ethernet).
 LinkClass plain_link(double base_s = 20e-6, double bytes_per_s = 100e6) {
   return {"plain", Scope::same_switch, 40e-6, Curve({{0, 0}}), Curve({{0, 0}}), Curve::line(base_s, bytes_per_s)};
 }
@@ -77,7 +77,8 @@ TEST_CASE("the evaluator agrees with the broadcast models where they hold") {
         CHECK(evaluated(Collective::bcast, "chain:segment_bytes=8k,window=64", p, m, link) ==
               doctest::Approx(form(Collective::bcast, "chain_segmented", p, m, link, 8192)).epsilon(0.001));
       }
-      // Messages to different ranks share the root's port: all end together, as late as the last in a row.
+      // Messages to different ranks share the root's port: all end together, at the time at which the last of a
+      // sequence would.
       CHECK(evaluated(Collective::bcast, "flat:segment_bytes=0", p, m, link) ==
             doctest::Approx(form(Collective::bcast, "flat", p, m, link)).epsilon(0.001));
     }
@@ -119,7 +120,7 @@ TEST_CASE("the segmented chain wins for long messages, the binomial tree for sho
 }
 
 TEST_CASE("the search finds the segment size that calculus finds") {
-  // (P−1)(b + s/r + L) + (b + s/r)(m/s − 1) is least at s = sqrt(m b r / (P−2)).
+  // The minimum of (P−1)(b + s/r + L) + (b + s/r)(m/s − 1) is at s = sqrt(m b r / (P−2)).
   const LinkClass link = plain_link();
   const std::int64_t m = 1 << 22;
   const double best = std::sqrt(static_cast<double>(m) * 20e-6 * 100e6 / 14);

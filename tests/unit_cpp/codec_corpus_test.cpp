@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays the fuzzers' corpora of frames: unchanged, cut short, and with bytes changed, on every instruction set.
+// Replays the fuzzers' corpora of frames: unchanged, truncated, and with bytes changed, on every instruction set.
 #include <array>
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links: messages that are predicted from earlier ones decode bit for bit, and both ends stay in step.
+// Checks links: messages that are predicted from earlier ones decode bit for bit, and both ends stay in step.
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -15,7 +15,7 @@ namespace {
 
 using Buffer = std::vector<std::byte>;
 
-/// A field that advances by one step with each message.
+/// A field advances by one step with each message.
 Buffer field(std::size_t values, double time, unsigned seed = 1) {
   std::mt19937_64 random(seed);
   std::vector<double> x(values);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single frames: every length, codec, instruction set and kind of value decodes bit for bit, and all instruction sets
-// write the same bytes.
+// Checks single frames: every length, codec, instruction set and kind of value decodes bit for bit, and all instruction
+// sets write the same bytes.
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -20,7 +20,7 @@ using Buffer = std::vector<std::byte>;
 constexpr Id own_codecs[] = {Id::automatic, Id::stored, Id::spatial, Id::lz4, Id::zstd};
 constexpr Isa isas[] = {Isa::portable, Isa::avx2, Isa::avx512};
 
-/// Values of each kind that floating-point units or codecs might treat specially.
+/// Makes values of each kind that floating-point units or codecs might treat specially.
 std::uint64_t pattern(int kind, std::size_t i, std::mt19937_64& random) {
   const auto smooth = [&](double x) {
     std::uint64_t bits;
@@ -55,7 +55,7 @@ Buffer message(int kind, std::size_t bytes, unsigned seed) {
 
 bool usable(Id id) { return id == Id::automatic || (available_codecs() >> static_cast<int>(id) & 1) != 0; }
 
-/// A frame as it travels.
+/// Holds a frame in the form in which it travels.
 Buffer framed(ConstBytes raw, const Options& options) {
   Buffer out(bound(raw.size()));
   const Frame frame = encode(raw, options, out);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When messages are compressed: bounded cost where it does not pay, and no going to and fro.
+// Checks when messages are compressed: the cost is bounded where compression does not pay, and the decision does not
+// oscillate.
 #include <doctest/doctest.h>
 
 #include "compress/policy.hpp"
@@ -10,7 +11,7 @@ using antiphon::mpi::Policy;
 
 namespace {
 
-/// How many of so many messages are encoded, each saving `saved` times what coding takes.
+/// Returns how many of these messages are encoded when each saves `saved` times the cost of coding.
 int encoded(Policy& policy, int messages, double saved) {
   int count = 0;
   for (int i = 0; i < messages; ++i) {

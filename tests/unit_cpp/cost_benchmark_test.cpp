@@ -19,7 +19,8 @@ TEST_CASE("a benchmark's calls go on until a port's burst is used up, also where
   for (NodeEntry& node : profile.topology.nodes) node.burst_bytes = 4096;
   const Barrier barrier{{parse_choice(Collective::barrier, "dissemination")}};
   const Algorithm* chain = find_algorithm(Collective::bcast, "chain");
-  // Three hops of a latency, two more in the barrier: in those a port takes a little less than a call needs.
+  // The call takes three hops of one latency each, and the barrier two more, in which a port regains slightly less than
+  // a call needs.
   profile.link_classes[0].latency_s = 20e-6;
   const Cluster cluster = Cluster::blocked(profile, 4, 1);
   const double once_s = predict({Collective::bcast, 1000}, *chain, {}, cluster)->seconds;
@@ -50,7 +51,7 @@ TEST_CASE("a library's barrier may have parts, within nodes and between their fi
     return predict({Collective::reduce, 1024}, *reduce, {}, Cluster::blocked(profile, 16, per_node), &barrier)->seconds;
   };
   const Barrier parts{part("tree", Among::node), part("recursive_doubling", Among::leaders), part("tree", Among::node)};
-  // On nodes of one rank the leaders are all there are.
+  // On nodes of one rank, all ranks are leaders.
   CHECK(after(parts, 1) == doctest::Approx(after({part("recursive_doubling", Among::all)}, 1)));
   CHECK(std::abs(after(parts, 4) - after({part("recursive_doubling", Among::all)}, 4)) > 10e-6);
 }

@@ -9,7 +9,7 @@
 
 namespace antiphon {
 
-/// One switch; L = 40 µs, g = 20 µs + m/rate, processors that cost nothing.
+/// Makes a cluster with one switch, L = 40 µs, g = 20 µs + m/rate, and processors that cost nothing.
 inline Profile simple_profile(int nodes, double bytes_per_s) {
   Profile profile;
   profile.link_classes = {
@@ -23,11 +23,11 @@ inline double seconds(const std::vector<Schedule>& schedules, const Cluster& clu
   return evaluate(schedules, cluster).seconds;
 }
 
-/// What a message of so many bytes is read from, and what it is written to.
+/// A message of `count` bytes is read from the range bytes(), and written to the range place().
 inline Range bytes(std::int64_t count) { return {Space::input, 0, count}; }
 inline Range place(std::int64_t count) { return {Space::output, 0, count}; }
 
-/// The time by all ranks' schedules, and by those that stand for all (0 if nothing repeats).
+/// Returns the time by all ranks' schedules, and the time by the ranks that stand for all (0 if nothing repeats).
 inline std::pair<double, double> whole_and_standing_for(const PredictedCall& call, const Choice& choice,
                                                         const Cluster& cluster) {
   const auto build = [&](int rank) {

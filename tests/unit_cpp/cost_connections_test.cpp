@@ -18,7 +18,7 @@ TEST_CASE("long messages wait for their receive, short ones do not") {
   profile.link_classes[0].eager_bytes = 1000;
   for (const std::int64_t m : {1000, 1001}) {
     std::vector<Schedule> s(3);
-    // Rank 1 receives from rank 2 first, which takes long; only then from rank 0.
+    // Rank 1 receives from rank 2 first, which takes long, and only then from rank 0.
     s[2].send(1, bytes(800));
     const OpId first = s[1].recv(2, place(800));
     s[1].recv(0, place(m), {first});
@@ -42,7 +42,7 @@ TEST_CASE("the answer to a long message waits behind another one on its way back
     }
     return seconds(s, Cluster::blocked(profile, 2, 1));
   };
-  // Both at once: side by side. The later one by 1 ms: when the other has passed.
+  // Two messages at once go side by side. A message that is 1 ms later goes when the other one has passed.
   CHECK(exchange(1000) == doctest::Approx(10e-3).epsilon(0.02));
   CHECK(exchange(1000000) == doctest::Approx(20e-3).epsilon(0.02));
 }

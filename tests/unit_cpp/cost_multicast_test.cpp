@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicasts in model time.
+// Checks multicasts in model time.
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -80,7 +80,8 @@ TEST_CASE(
     return seconds(Collective::bcast, "multicast", 8, Cluster::blocked(profile, ranks, 1));
   };
   constexpr double work_s = 10e-6;
-  // The last receiver of the other core has eight halves behind it, three of its four.
+  // The time is a half for each receiver on the sender's core, and a half for each rank (eight, then four) on the other
+  // core.
   CHECK(bcast_s(work_s, 16) - bcast_s(1e-12, 16) == doctest::Approx((15 + 8) * work_s / 2).epsilon(0.05));
   CHECK(bcast_s(work_s, 8) - bcast_s(1e-12, 8) == doctest::Approx((7 + 4) * work_s / 2).epsilon(0.05));
   CHECK(bcast_s(0, 16) > 0);
@@ -91,7 +92,7 @@ TEST_CASE("ranks that wait for a multicast alone sleep, and leave their cores to
   profile.processors = {2, 16, 1e-6};
   const Cluster cluster = Cluster::blocked(profile, 16, 1);
   constexpr int rounds = 20;
-  // Two ranks exchange messages; all others wait for what the first sends after that.
+  // Two ranks exchange messages; all other ranks wait for what the first of them sends after that.
   const auto exchange = [&](bool multicast) {
     std::vector<Schedule> s(16);
     OpId last = no_op;

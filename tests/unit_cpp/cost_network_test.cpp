@@ -22,7 +22,8 @@ TEST_CASE("one message takes L + g(m), and processors that are slower than the l
   CHECK(seconds(schedules, Cluster::blocked(profile, 2, 1)) == doctest::Approx(40e-6 + 20e-6 + 1e-3));
   profile.link_classes[0].receive_overhead = Curve({{0, 5e-4}});
   CHECK(seconds(schedules, Cluster::blocked(profile, 2, 1)) == doctest::Approx(40e-6 + 20e-6 + 1e-3).epsilon(0.001));
-  // Work that the receiver's processor does while the message comes in does not add to its time, work before does.
+  // Work that the receiver's processor does while the message comes in does not add to its time, but work before that
+  // does.
   schedules[1] = {};
   const OpId copied = schedules[1].copy(place(4000000), bytes(4000000));
   schedules[1].recv(0, place(100000), {copied});
@@ -49,7 +50,7 @@ TEST_CASE("ports are shared: out of a sender, into a receiver, and across an upl
     s[1].send(2, bytes(m / 2));
     s[2].recv(0, place(m));
     s[2].recv(1, place(m / 2));
-    // Half the rate each until the shorter is through, then all of it.
+    // Each message gets half the rate until the shorter one is through; then the longer one gets all of it.
     CHECK(seconds(s, Cluster::blocked(profile, 3, 1)) == doctest::Approx(20e-6 * 2 + 1.5e-2 + latency));
   }
   {
@@ -73,7 +74,7 @@ TEST_CASE("more under way over an uplink than its port holds: a timeout; few lon
   Profile profile = simple_profile(2 * side, rate);
   profile.topology.switches.push_back({"b", 0, 2 * rate});
   for (int n = side; n < 2 * side; ++n) profile.topology.nodes[static_cast<std::size_t>(n)].switch_index = 1;
-  // From each of one side to each of the other, all at once.
+  // Each node of one side sends to each node of the other side, all at once.
   const auto took_s = [&](std::int64_t m) {
     std::vector<Schedule> s(2 * side);
     for (int i = 0; i < side * side; ++i) {
@@ -85,7 +86,7 @@ TEST_CASE("more under way over an uplink than its port holds: a timeout; few lon
     return seconds(s, Cluster::blocked(profile, 2 * side, 1));
   };
   const double unlimited_s = took_s(4096);
-  // Of 64 x 4 KiB a quarter has left when the last is there.
+  // A quarter of the 64 x 4 KiB has left when the last message is there.
   for (const std::int64_t kib : {160, 208}) {
     profile.contention.port_buffer_bytes = kib * 1024;
     CHECK(took_s(4096) == doctest::Approx(unlimited_s + (kib < 192 ? 0.2 : 0)).epsilon(0.01));
@@ -94,12 +95,12 @@ TEST_CASE("more under way over an uplink than its port holds: a timeout; few lon
   profile.contention.retransmission_timeout_s = 0.5;
   CHECK(took_s(4096) == doctest::Approx(unlimited_s + 0.5).epsilon(0.01));
   CHECK(took_s(2048) < 0.1);
-  // What a connection that rested sends at once has not adapted; of longer messages the least window counts.
+  // A connection that rested has not adapted what it sends at once; for longer messages the smallest window counts.
   profile.topology.switches[1].uplink_buffer_bytes = 320 * 1024;
   CHECK(took_s(8192) > 0.5);
   CHECK(took_s(16384) < 0.1);
   profile.topology.switches[1].uplink_buffer_bytes = 160 * 1024;
-  // One long message each: TCP makes its windows smaller.
+  // Each sends one long message, so TCP makes its windows smaller.
   std::vector<Schedule> s(2 * side);
   for (int r = 0; r < side; ++r) {
     s[static_cast<std::size_t>(r)].send(r + side, bytes(1 << 20));

@@ -26,7 +26,7 @@ TEST_CASE("on shared cores a long message is taken in as it comes") {
   std::vector<Schedule> s(2);
   s[0].send(1, bytes(1000000));
   s[1].recv(0, place(1000000));
-  // The wire's 10 ms, and the work for what came last.
+  // The time is the wire's 10 ms and the work for what came last.
   CHECK(seconds(s, Cluster::blocked(profile, 2, 1)) == doctest::Approx(11e-3).epsilon(0.02));
 }
 
@@ -54,11 +54,11 @@ TEST_CASE("where ports are full, packets take the time of cores that nodes share
   const double step_s = ring(2, 20000);
   CHECK(step_s == doctest::Approx(40e-6 + 20e-6 + 200e-6).epsilon(0.05));  // the core has time left
   CHECK(ring(8, 20000) > 8 * 60e-6 * 0.95);
-  // By packets: 14 of the measured size, 140 of ten times as much.
+  // Work grows by packets: 14 for the measured size, 140 for ten times as much.
   CHECK(ring(8, 200000) > 10 * 8 * 60e-6 * 0.9);
   link.saturated = {};
   CHECK(ring(8, 20000) == doctest::Approx(step_s).epsilon(0.05));
-  // What passes at once does not wait for its port.
+  // A message that passes at once does not wait for its port.
   for (NodeEntry& node : profile.topology.nodes) node.burst_bytes = 1e7;
   const double rested_s = ring(8, 20000);
   link.saturated = Curve({{20000, 61e-6}});
@@ -88,7 +88,7 @@ TEST_CASE("ranks that share cores wait for one another") {
   profile.processors.nodes_sharing = 16;
   const double together = predict(call, *barrier, {}, Cluster::blocked(profile, 16, 1))->seconds;
   CHECK(apart < 4 * 100e-6);
-  // 16 ranks × 4 rounds × 20 µs on two cores.
+  // The work is 16 ranks × 4 rounds × 20 µs on two cores.
   CHECK(together > 16 * 4 * 20e-6 / 2);
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("ranks on one core have their turns round the ring, whoever asked firs
   turns.begin(1, turn_s);
   CHECK(!turns.next(0, turn_s));  // the core is taken
   turns.end(1, 5 * turn_s);
-  // Rank 2 looks first, and finds nothing.
+  // Rank 2 looks first and finds nothing.
   CHECK(turns.next(0, 5 * turn_s)->rank == 3);
   CHECK(turns.next(0, 5 * turn_s)->time_s == doctest::Approx(6 * turn_s));
 }
@@ -154,7 +154,7 @@ TEST_CASE("who has its turn runs ahead as far as messages are there") {
   profile.link_classes[0].gap = Curve({{0, 0}});
   profile.link_classes[0].send_overhead = profile.link_classes[0].receive_overhead = Curve({{0, 4e-6}});
   profile.processors = {2, 16, 1.5e-6};
-  // Each sends three messages to the next, and takes three in: on two cores, 16 × 24 µs of work.
+  // Each rank sends three messages to the next and takes three in: on two cores, 16 × 24 µs of work.
   std::vector<Schedule> s(16);
   for (int r = 0; r < 16; ++r) {
     for (int k = 0; k < 3; ++k) {
@@ -165,7 +165,7 @@ TEST_CASE("who has its turn runs ahead as far as messages are there") {
   const Evaluation e = evaluate(s, Cluster::blocked(profile, 16, 1));
   CHECK(e.seconds >= 16 * 24e-6 / 2);
   CHECK(e.seconds < 1.4 * 16 * 24e-6 / 2);
-  // First come, first served would have them all end in the last third.
+  // First come, first served would let all of them end in the last third.
   CHECK(*std::min_element(e.rank_end_s.begin(), e.rank_end_s.end()) < e.seconds / 2);
 }
 
@@ -187,12 +187,13 @@ TEST_CASE("a library that gives the core away before it says what has come: a ro
   one[0].send(1, bytes(0));
   one[1].recv(0, place(0));
   CHECK(ends(4 * turn_s, one) == doctest::Approx(ends(0, one) + 4 * turn_s));
-  // Blocking receives take the round, others do not.
+  // Blocking receives take the round; other receives do not.
   link.told_next_turn = false;
   CHECK(ends(4 * turn_s, one) == doctest::Approx(ends(0, one)));
   link.told_next_turn = true;
   CHECK(ends(0, one) == doctest::Approx(ends(4 * turn_s, one)));
-  // From rank 2, which copies for fifteen turns before. That rank 0's has been there for long makes no difference.
+  // The message from rank 2 comes after it has copied for fifteen turns. That rank 0's message has been there for long
+  // makes no difference.
   std::vector<Schedule> two(4);
   two[2].send(1, bytes(0), {two[2].copy(place(150000), bytes(150000))});
   const OpId second = two[1].recv(2, place(0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The credit protocol of all ranks in one process: random patterns, orders and interleavings; every byte, and every
-// bound.
+// Runs the credit protocol of all ranks in one process, with random patterns, orders and interleavings, and checks
+// every byte and every bound.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -25,7 +25,8 @@ std::byte byte_of(int from, int to, std::int64_t i) {
   return static_cast<std::byte>(from * 31 + to * 7 + i * 13 + i / 256);
 }
 
-/// Ranks, and messages on their way: a message is delivered in order within (from, to, kind of channel), at any time.
+/// The ranks and the messages on their way: a message is delivered in order within (from, to, kind of channel), at any
+/// time.
 class World {
  public:
   World(int size, const Sizes& sizes, const std::vector<CreditLimits>& limits, std::uint64_t seed)
@@ -37,8 +38,8 @@ class World {
     }
   }
 
-  /// One call of all ranks. `in_step`: which of them; `hurry`: which may lose patience at any time, not only where
-  /// nothing moves.
+  /// One call of all ranks. `in_step` says which ranks are in step; with `hurry` a rank may lose patience at any time,
+  /// and not only where nothing moves.
   void run(const std::vector<std::vector<ExchangeStep>>& advice, const std::vector<bool>& in_step, bool hurry) {
     for (int r = 0; r < size_; ++r) {
       Sizes out, in;
@@ -66,7 +67,7 @@ class World {
     }
   }
 
-  /// How often nothing moved before a rank lost patience.
+  /// Counts how often nothing moved before a rank lost patience.
   [[nodiscard]] int stalls() const { return stalls_; }
 
  private:
@@ -84,7 +85,7 @@ class World {
     return start_first ? start() || deliver() : deliver() || start();
   }
 
-  /// Somebody's patience ends first.
+  /// The patience of one rank ends first.
   bool lose_patience() {
     std::vector<CreditExchange*> patient;
     for (const auto& rank : ranks_) {
@@ -151,7 +152,7 @@ class World {
   std::map<std::tuple<int, int, bool>, Channel> channels_;
 };
 
-/// Nothing, short and long messages, by a kind of pattern: sparse, hot spots, banded, power law, all alike.
+/// Sizes are zero, short and long, by a kind of pattern: sparse, hot spots, banded, power law, all alike.
 Sizes random_sizes(int size, int kind, Random& random) {
   Sizes sizes(static_cast<std::size_t>(size * size));
   for (int from = 0; from < size; ++from) {
@@ -170,7 +171,7 @@ Sizes random_sizes(int size, int kind, Random& random) {
   return sizes;
 }
 
-/// Whatever comes to a rank's mind: peers that send nothing, itself, too much, too little, none.
+/// A rank predicts anything: peers that send nothing, itself, too much, too little, none.
 std::vector<ExchangeStep> random_advice(int size, Random& random) {
   std::vector<ExchangeStep> steps;
   const auto count = random() % static_cast<unsigned>(2 * size + 1);
@@ -199,7 +200,7 @@ TEST_CASE("credit: any pattern, any steps, any limits, any patience, any interle
         std::vector<std::vector<ExchangeStep>> advice;
         std::vector<bool> in_step;
         for (int r = 0; r < size; ++r) {
-          // Each rank has its own mind, but for what is short and how messages are cut.
+          // Each rank predicts on its own, but what is short and how messages are cut is common to all.
           const auto sender = piece + static_cast<std::int64_t>(random() % 100);
           limits.push_back({piece, sender + static_cast<std::int64_t>(random() % 200), sender, short_bytes,
                             1 + static_cast<std::int64_t>(random() % 200),

@@ -36,7 +36,7 @@ Octets decoded(DfcmPredictor& predictor, const Octets& body, std::size_t raw_byt
   return raw;
 }
 
-/// The paper, word by word: three separate differences, a table of pairs, one bit at a time.
+/// The paper's algorithm word by word: three separate differences, a table of pairs, one bit at a time.
 class Plain {
  public:
   std::vector<bool> encode(const std::vector<double>& values) {

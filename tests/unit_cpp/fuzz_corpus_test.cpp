@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays the fuzzers' corpus: each file whole, cut short at many lengths, and with bytes changed.
+// Replays the fuzzers' corpus: each file whole, truncated at many lengths, and with bytes changed.
 #include <doctest/doctest.h>
 
 #include "../fuzz/mapping_target.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules and plans to JSON and back.
+// Checks schedules and plans as JSON, in both directions.
 #include <doctest/doctest.h>
 
 #include "antiphon/error.hpp"
@@ -23,7 +23,7 @@ Plan plan_of(const Algorithm& a, int size, std::int64_t bytes) {
   return plan;
 }
 
-/// A schedule document around one operation, after two others, with 100 bytes of scratch memory.
+/// Makes a schedule document around one operation, after two others, with 100 bytes of scratch memory.
 std::string around(const std::string& op) {
   return R"({"version": 1, "scratch_bytes": 100, "ops": [
     {"op": "recv", "peer": 1, "to": ["scratch", 0, 100]},

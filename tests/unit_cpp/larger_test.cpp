@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// More ranks than the full sweep has: other powers of two, one more, one less, and numbers with many bits.
+// Checks more ranks than the full sweep has: other powers of two, one more, one less, and numbers with many bits.
 #include <algorithm>
 #include <cstdlib>
 #include <string>

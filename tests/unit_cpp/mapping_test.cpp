@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mapping: costs worked out by hand, every method on machines of all kinds, documents, and tasks that do not fit.
+// Checks mapping: costs worked out by hand, every method on machines of all kinds, documents, and tasks that do not
+// fit.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -34,10 +35,10 @@ TrafficGraph grid_traffic(int rows, int columns) {
   return TrafficGraph::of_entries(rows * columns, entries);
 }
 
-/// Avoids operator+, because GCC 12 warns of overlapping memory in it where there is none.
+/// This avoids operator+, because GCC 12 falsely warns of overlapping memory in it.
 std::string numbered(const char* name, int number) { return std::string(name).append(std::to_string(number)); }
 
-/// A machine of `nodes` nodes with `cores` cores each, two nodes per switch, with uplinks.
+/// Makes a machine of `nodes` nodes with `cores` cores each, two nodes per switch, with uplinks.
 Machine tree(int nodes, int cores) {
   Machine m;
   m.kinds = {{cores, {{cores, {1e-6, 1e-9}}}, {}}};
@@ -49,7 +50,7 @@ Machine tree(int nodes, int cores) {
   return m;
 }
 
-/// A machine whose pairs of nodes have the distances of a torus, with a little noise.
+/// Makes a machine where pairs of nodes have the distances of a torus, with a little noise.
 Machine measured_torus(int x, int y, int cores) {
   Machine m = tree(x * y, cores);
   m.switches = {{"one", -1, 0, {}, {}}};
@@ -92,7 +93,7 @@ TEST_CASE("traffic graphs add up pairs and drop what stays") {
 }
 
 TEST_CASE("costs are those worked out by hand") {
-  // Ranks 0 and 1 are on one node, 2 on its neighbour, 3 below another switch.
+  // Ranks 0 and 1 are on one node, rank 2 is on its neighbour, and rank 3 is below another switch.
   const Task task(
       TrafficGraph::of_entries(4, std::vector<TrafficEntry>{{0, 1, 2, 1000}, {1, 2, 1, 2000}, {3, 0, 4, 8000}}),
       tree(4, 2));
@@ -160,14 +161,14 @@ TEST_CASE("every method serves every task") {
 }
 
 TEST_CASE("own mapping finds what is best") {
-  // Pairs that the block method tears apart, and a grid whose best blocks are known.
+  // These are pairs that the block method separates, and a grid with known best blocks.
   std::vector<TrafficEntry> pairs;
   for (int r = 0; r < 16; ++r) pairs.push_back({r, (r + 16) % 32, 1, 1e6});
   const Task apart(TrafficGraph::of_entries(32, pairs), tree(16, 2), {}, Objective::messages);
   CHECK(score(apart, find_method("antiphon")->place(apart, {0.02, 1})).between_nodes_bytes == 0);
   const Task grid(grid_traffic(8, 8), tree(16, 4), {}, Objective::messages);
   const Assignment a = find_method("antiphon")->place(grid, {0.02, 1});
-  // 2 · 2 blocks: 8 borders of 8 edges each way in two directions, less those within blocks.
+  // There are 2 · 2 blocks: 8 borders of 8 edges each way in two directions, less the edges within blocks.
   CHECK(score(grid, a).between_nodes_bytes == doctest::Approx(2 * 2 * 3 * 8 * 1e6));
 }
 

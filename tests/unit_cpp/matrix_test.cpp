@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic matrices and the replay on an ideal network.
+// Checks traffic matrices and the replay on an ideal network.
 #include <numeric>
 
 #include <doctest/doctest.h>
@@ -83,7 +83,7 @@ TEST_CASE("time on the wire counts a port's bytes, and a pipeline's filling") {
   CHECK(replay(schedules(Collective::alltoall, "rotated", 8, 65536), Clock::bytes).end == 7 * 65536);
   CHECK(replay(schedules(Collective::bcast, "chain", 5, 65536, {{"segment_bytes", 8192}}), Clock::bytes).end ==
         65536 + 3 * 8192);
-  // Two ranks a node: three of five links in the chain are between nodes, and the first two ranks share one.
+  // With two ranks per node, three of five links in the chain are between nodes, and the first two ranks share one.
   CHECK(replay(schedules(Collective::bcast, "chain", 6, 65536, {{"segment_bytes", 0}}), Clock::bytes, 2).end ==
         2 * 65536);
   CHECK(replay(schedules(Collective::alltoall, "rotated", 8, 65536), Clock::bytes, 8).end == 0);
@@ -111,7 +111,7 @@ TEST_CASE("schedules that do not fit together are refused") {
   nobody[0].send(1, {Space::input, 0, 4});
   CHECK_THROWS_AS(replay(nobody, Clock::bytes), InvalidArgument);
   CHECK_THROWS_AS((void)traffic_of(nobody), InvalidArgument);
-  // Seven messages out, seven in and one copy each.
+  // There are seven messages out, seven in and one copy each.
   CHECK_THROWS_AS(replay(schedules(Collective::alltoall, "rotated", 8, 1000), Clock::rounds, 1, 119), InvalidArgument);
   CHECK_NOTHROW(replay(schedules(Collective::alltoall, "rotated", 8, 1000), Clock::rounds, 1, 120));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets, tags and the replay window.
+// Checks packets, tags and the replay window.
 #include <algorithm>
 #include <cstring>
 #include <random>

@@ -235,7 +235,8 @@ TEST_CASE("multicast: a receive of another size is an error, not a wrong result"
 
 namespace {
 
-/// One sender and receivers that want parts: members 1 and 2 their share, member 3 two pieces of it, member 4 nothing.
+/// One sender has receivers that want parts: members 1 and 2 want their share, member 3 two pieces of it, member 4
+/// nothing.
 class PartsRun {
  public:
   static constexpr int size = 5;

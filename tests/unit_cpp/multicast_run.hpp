@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Members that go through the messages of a scenario on a simulated network, and the run of all of them.
+// Members that go through the messages of a scenario on a simulated network, and the run of all members.
 #pragma once
 
 #include <algorithm>

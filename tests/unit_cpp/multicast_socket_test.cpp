@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups over real sockets of the loopback interface, with all members in this process.
+// Checks groups over real sockets of the loopback interface, with all members in this process.
 #include <chrono>
 #include <memory>
 #include <thread>

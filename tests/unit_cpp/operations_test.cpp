@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicasts and encoded data in schedules: verified, replayed, counted, written and read again.
+// Checks multicasts and encoded data in schedules: verified, replayed, counted, written and read again.
 #include <cstring>
 #include <random>
 #include <string>
@@ -23,7 +23,7 @@ std::vector<std::int32_t> all_ranks(int size) {
   return members;
 }
 
-/// Rank 0's output to everyone's, one copy on the wire.
+/// Rank 0's output goes to every rank as one copy on the wire.
 Schedule multicast_bcast(int rank, int size, std::int64_t bytes, Cut cut) {
   Schedule s;
   const int group = s.group(all_ranks(size));
@@ -33,7 +33,8 @@ Schedule multicast_bcast(int rank, int size, std::int64_t bytes, Cut cut) {
   return s;
 }
 
-/// The root encodes piece by piece; frames travel down the chain as they are; each rank decodes what it has passed on.
+/// The root encodes piece by piece, frames travel down the chain as they are, and each rank decodes what it has passed
+/// on.
 Schedule encoded_chain(int rank, int size, std::int64_t bytes, Cut cut) {
   Schedule s;
   const Range data{Space::output, 0, bytes};
@@ -53,7 +54,7 @@ Schedule encoded_chain(int rank, int size, std::int64_t bytes, Cut cut) {
   return s;
 }
 
-/// One encoding, one multicast.
+/// The root makes one encoding and one multicast.
 Schedule encoded_multicast(int rank, int size, std::int64_t bytes, Cut cut) {
   Schedule s;
   const int group = s.group(all_ranks(size));

@@ -16,7 +16,7 @@ using namespace antiphon;
 
 namespace {
 
-/// Every round's messages match, a block is sent only after it came, and everybody has every block exactly once.
+/// Every round's messages match, a block is sent only after it came, and every rank has every block exactly once.
 void expect_broadcast(int size, int blocks) {
   CAPTURE(size);
   CAPTURE(blocks);
@@ -125,7 +125,8 @@ TEST_CASE("a partition covers everything with blocks of whole elements that diff
 
 namespace {
 
-/// Whether this rank of a multicast allgather of one-piece blocks sends when it has received those of `come` only.
+/// Returns whether this rank of a multicast allgather of one-piece blocks sends when it has received only the blocks of
+/// `come`.
 bool sends_after(int rank, int size, int senders, const std::vector<int>& come) {
   const Choice choice = parse_choice(Collective::allgather, "multicast:senders=" + std::to_string(senders));
   Problem p{Collective::allgather, rank, size, 0, 1000};
@@ -171,5 +172,5 @@ TEST_CASE("patterns: a flat gather asks for no more short blocks at a time than 
     at_once += op.kind == OpKind::send &&
                std::all_of(deps.begin(), deps.end(), [](const Dep& dep) { return dep.op == no_op; });
   }
-  CHECK(at_once == 4);  // two senders, two pieces each
+  CHECK(at_once == 4);  // two senders have two pieces each
 }

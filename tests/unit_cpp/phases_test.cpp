@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedulers of patterns: the paper's example, random patterns through every scheduler and synchronisation, bounds,
-// documents.
+// Checks schedulers of patterns: the paper's example, random patterns through every scheduler and synchronisation,
+// bounds, documents.
 #include <algorithm>
 #include <random>
 #include <set>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t mb = 1 << 20;
 constexpr std::int64_t kb = 1 << 10;
 
-/// Paper 1, Figure 3: six messages on six nodes, in its order.
+/// Paper 1, Figure 3 shows these six messages on six nodes, in this order.
 Pattern figure_3() {
   return Pattern::of_messages(6, {{0, 1, mb}, {1, 3, mb}, {0, 2, 10 * kb}, {2, 3, 100}, {1, 5, 100}, {2, 1, 100}});
 }
@@ -200,7 +200,7 @@ TEST_CASE("splitting: phases add up to the lower bound") {
     double end_s = 0;
     for (const TimedPart& part : time_line(phases, {}, Synchronisation::tokens, {}))
       end_s = std::max(end_s, part.end_s);
-    // Quanta of 4 KiB round messages up, permissions take their time.
+    // Quanta of 4 KiB round messages up, and permissions take their time.
     CHECK(end_s < 1.12 * lower_bound(pattern, {}).seconds);
   }
 }

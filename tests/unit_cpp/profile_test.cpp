@@ -12,7 +12,7 @@ using namespace antiphon;
 
 namespace {
 
-/// What the reader says of the document with `from` replaced by `to`.
+/// Returns what the reader says of the document with `from` replaced by `to`.
 std::string complaint(const std::string& from, const std::string& to) {
   std::string text = two_switch_profile;
   const std::size_t at = text.find(from);

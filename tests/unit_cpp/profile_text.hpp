@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// A complete profile: two switches of 8 nodes, joined by one link.
+/// This is a complete profile: two switches of 8 nodes, joined by one link.
 inline constexpr const char* two_switch_profile = R"({
  "format": "antiphon-profile", "version": 1, "created": "2026-11-22T01:00:00Z", "tool": "antiphon 0.1.0",
  "machine": {"name": "two switches", "nodes": 16, "ranks_per_node": 4, "fingerprint": "f",

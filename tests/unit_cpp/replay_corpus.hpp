@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-/// Runs a fuzz target on each file of the corpus `folder`: whole, cut short at about `cuts` lengths, and with 1 to
-/// `most_changes` bytes replaced by those of `changed_byte(random)`. Returns the number of files.
+/// Runs a fuzz target on each file of the corpus `folder`: whole, truncated at about `cuts` lengths, and with 1 to
+/// `most_changes` bytes replaced by values of `changed_byte(random)`. Returns the number of files.
 template <typename ChangedByte>
 int replay_corpus(const std::string& folder, bool (*holds)(std::string_view), std::size_t cuts, int most_changes,
                   ChangedByte changed_byte) {

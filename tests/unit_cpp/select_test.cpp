@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choices, rules and the default table.
+// Checks choices, rules and the default table.
 #include <set>
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules stay small: cutting is a parameter of an operation, so their size must not grow with messages.
+// Checks that schedules stay small: cutting is a parameter of an operation, so their size must not grow with messages.
 #include <string>
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ std::int64_t rounds_of(const Algorithm& a) {
   return 0;
 }
 
-/// The most operations, and the most scratch memory, of some ranks that differ in their place.
+/// Returns the most operations and the most scratch memory of some ranks in different places.
 void expect_small(const Algorithm& a, int size, std::int64_t bytes) {
   const Case c{
       a.collective, size, 3, bytes, is_reduction(a.collective) ? 8 : 1, true, false, 1, resolve_parameters(a, {})};

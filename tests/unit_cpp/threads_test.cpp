@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs call from several threads (MPI_THREAD_MULTIPLE), so what the core shares between calls (registries, default
-// rules, the choice of instruction sets, codecs' libraries) must bear several first users at once. The thread sanitizer
-// looks at these tests.
+// rules, the choice of instruction sets, codecs' libraries) must bear several first users at once. These tests also run
+// under the thread sanitizer.
 #include <atomic>
 #include <cstring>
 #include <latch>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int threads = 6;
 
-/// Lets all threads begin at the same time; false if any of them found something wrong.
+/// Lets all threads begin at the same time; returns false if any of them found something wrong.
 template <typename Work>
 bool all_at_once(Work work) {
   std::latch begin(threads);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verifier must find what is wrong with a schedule: one broken schedule for each kind of fault, next to its right
-// form.
+// The verifier must find what is wrong with a schedule: each test has one broken schedule for a kind of fault, next to
+// its right form.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -19,8 +19,8 @@ constexpr std::int64_t memory_bytes = 64;
 Range in(std::int64_t offset, std::int64_t bytes) { return {Space::input, offset, bytes}; }
 Range out(std::int64_t offset, std::int64_t bytes) { return {Space::output, offset, bytes}; }
 
-/// Runs two ranks (or as many as there are schedules) with 64 bytes of input and output each, in several interleavings;
-/// returns all that was reported.
+/// Runs two ranks (or as many as there are schedules) with 64 bytes of input and output each, in several interleavings.
+/// Returns all that was reported.
 std::string faults(const std::vector<Schedule>& schedules) {
   std::string found;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
@@ -44,7 +44,7 @@ bool reports(const std::vector<Schedule>& schedules, const std::string& text) {
   return found.find(text) != std::string::npos;
 }
 
-/// What check() says of an algorithm that is made of this builder.
+/// Returns what check() says of an algorithm that is made of this builder.
 std::string wrong_result(Collective collective, Schedule (*build)(const Problem&)) {
   const Algorithm broken{collective, "broken", "for a test", {}, nullptr, build};
   std::string found;
@@ -118,7 +118,7 @@ TEST_CASE("verifier: sender and receiver cut differently") {
 }
 
 TEST_CASE("verifier: two messages whose order is not fixed get mixed up") {
-  // The first of rank 1's receives waits for something else: the second can be posted before it.
+  // The first of rank 1's receives waits for another operation, so the second can be posted before it.
   std::vector<Schedule> schedules(3);
   const OpId first = schedules[0].send(1, in(0, 8));
   schedules[0].send(1, in(8, 16), {first});

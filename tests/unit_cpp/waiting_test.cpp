@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policy of waiting: how often a rank looks before it sleeps, for how long, and when it may block.
+// Checks the policy of waiting: how often a rank looks before it sleeps, for how long, and when it may block.
 #include <doctest/doctest.h>
 
 #include "run/waiting.hpp"
@@ -14,14 +14,14 @@ namespace {
 constexpr double own_core = 1.0;
 constexpr double shared_core = 3.0;
 
-/// How many looks for packets there are before the first that may sleep.
+/// Returns how many looks for packets there are before the first that may sleep.
 int looks_before_sleep(Waiting& waiting, double crowding) {
   int looks = 0;
   while (waiting.look_for_packets(crowding) == 0) ++looks;
   return looks;
 }
 
-/// While it lives, a persistent operation is under way beside what waits.
+/// During its lifetime, a persistent operation is under way beside what waits.
 struct OperationBeside {
   OperationBeside() {
     begin_operation([] { ++advanced; });

@@ -11,7 +11,7 @@ namespace {
 double message_s(std::int64_t bytes, const LinkClass& l) { return l.gap.at(bytes) + l.latency_s; }
 double initiate_s(const LinkClass& l) { return l.send_overhead.at(0); }
 
-/// Σ over `steps` doublings of `factor` T(m 2^i / divisor) + `more`.
+/// Returns Σ over `steps` doublings of `factor` T(m 2^i / divisor) + `more`.
 double doublings(const ClosedFormCall& c, const LinkClass& l, int steps, double factor, std::int64_t divisor,
                  double more) {
   double sum = 0;
@@ -19,17 +19,17 @@ double doublings(const ClosedFormCall& c, const LinkClass& l, int steps, double 
   return sum;
 }
 
-/// T1: blocking messages go there and back, one after the other.
+/// T1: blocking messages go back and forth, one after the other.
 double exchange_blocking(const ClosedFormCall& c, const LinkClass& l) {
   return doublings(c, l, ceil_log2(c.ranks), 2, 1, initiate_s(l));
 }
 
-/// T2: both directions at once.
+/// T2: messages go in both directions at once.
 double exchange(const ClosedFormCall& c, const LinkClass& l) {
   return doublings(c, l, ceil_log2(c.ranks), 1, 1, initiate_s(l));
 }
 
-/// T3: C groups; each step's message goes to the other groups too, at ε each.
+/// T3: there are C groups, and each step's message also goes to the other groups, at ε each.
 double concurrent_exchange(const ClosedFormCall& c, const LinkClass& l) {
   const int groups = std::max(c.concurrency, 1);
   const double epsilon = (groups - 1) * initiate_s(l);
@@ -41,7 +41,7 @@ double concurrent_gain(const ClosedFormCall& c, const LinkClass& l) {
   return exchange(c, l) - concurrent_exchange(c, l);
 }
 
-/// T4: halves to two partners at once.
+/// T4: halves go to two partners at once.
 double split_exchange(const ClosedFormCall& c, const LinkClass& l) {
   return doublings(c, l, ceil_log2(c.ranks), 1, 2, 2 * initiate_s(l));
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paper 5, Table 3 and Section 5: bounds of the direct exchange, and what lies between them.
+// Paper 5, Table 3 and Section 5: bounds of the direct exchange, and the estimates between them.
 #include "cost/closed/terms.hpp"
 
 namespace antiphon::closed {
 
 namespace {
 
-/// Every message leaves as soon as the one before has been handed to the network. The paper prints this row as the
-/// second; its text says which is which.
+/// Lower bound: every message leaves as soon as the network has taken over the message before. The paper prints this
+/// row second, but its text says which row is which.
 double lower(const ClosedFormCall& c, const LinkClass& l) {
   return (c.ranks - 1) * (l.send_overhead.at(c.bytes) + l.receive_overhead.at(c.bytes)) + l.latency_s;
 }
 
-/// Links are so full that every message waits for the one before.
+/// Upper bound: links are so full that every message waits for the one before.
 double upper(const ClosedFormCall& c, const LinkClass& l) {
   return (c.ranks - 1) * (l.gap.at(c.bytes) + l.receive_overhead.at(c.bytes)) + l.latency_s;
 }

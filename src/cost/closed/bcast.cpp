@@ -28,7 +28,7 @@ double chain_segmented(const ClosedFormCall& c, const LinkClass& l) {
   return (c.ranks - 1) * (s.gap_s + l.latency_s) + s.gap_s * (s.count - 1);
 }
 
-/// An upper bound: the last rank may be a first child on every level.
+/// This is an upper bound, because the last rank may be a first child on every level.
 double binary(const ClosedFormCall& c, const LinkClass& l) {
   return ceil_log2(c.ranks) * (2 * l.gap.at(c.bytes) + l.latency_s);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paper 5, Section 4: gather is scatter backwards, hence the models of Table 2.
+// Paper 5, Section 4: gather is scatter backwards, so it follows the models of Table 2.
 #include "cost/closed/tables.hpp"
 
 namespace antiphon::closed {

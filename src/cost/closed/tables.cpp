@@ -12,7 +12,7 @@ double one_to_each_flat(const ClosedFormCall& c, const LinkClass& l) {
   return (c.ranks - 1) * l.gap.at(c.bytes) + l.latency_s;
 }
 
-/// Each rank passes on all that those behind it need, in one message.
+/// Each rank passes on, in one message, all data that the ranks behind it need.
 double one_to_each_chain(const ClosedFormCall& c, const LinkClass& l) {
   double sum = (c.ranks - 1) * l.latency_s;
   for (std::int64_t j = 1; j < c.ranks; ++j) sum += l.gap.at(j * c.bytes);
@@ -53,7 +53,7 @@ const ClosedForm* find_closed_form(Collective collective, std::string_view name)
 
 namespace {
 
-/// The forms that an algorithm follows: for whole messages, for longer ones that ask first, and for segments.
+/// The forms that an algorithm follows: for whole messages, for longer messages with a request first, and for segments.
 struct Follows {
   Collective collective;
   std::string_view algorithm, whole, rendezvous, segmented;

@@ -5,7 +5,7 @@
 
 namespace antiphon::closed {
 
-/// Paper 5, Table 2; the same for scatter and gather.
+/// Paper 5, Table 2 holds for scatter and gather alike.
 double one_to_each_flat(const ClosedFormCall& c, const LinkClass& l);
 double one_to_each_chain(const ClosedFormCall& c, const LinkClass& l);
 double one_to_each_pipelined(const ClosedFormCall& c, const LinkClass& l);

@@ -12,7 +12,8 @@ namespace antiphon::closed {
 inline int floor_log2(int p) { return std::bit_width(static_cast<unsigned>(p)) - 1; }
 inline int ceil_log2(int p) { return p <= 1 ? 0 : std::bit_width(static_cast<unsigned>(p - 1)); }
 
-/// Segments of s bytes in m, and the time of one; the last one counts as full, as in the paper.
+/// A message of m bytes in segments of s bytes: the number of segments and the time of one. The last one counts as
+/// full, as in the paper.
 struct Segments {
   double count = 1;
   double gap_s = 0;
@@ -23,7 +24,7 @@ struct Segments {
   }
 };
 
-/// What asking the receiver first costs: 2 g(1) + 2 L.
+/// Asking the receiver first costs 2 g(1) + 2 L.
 inline double asking_s(const LinkClass& link) { return 2 * link.gap.at(1) + 2 * link.latency_s; }
 
 std::span<const ClosedForm> bcast();
