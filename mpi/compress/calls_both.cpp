@@ -10,7 +10,7 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Whether the receiving half needs anything but the library.
+/// Tells whether the receiving half needs more than the library.
 bool receives_frames(const ReceiveArguments& in) {
   if (in.peer == MPI_PROC_NULL || in.count < 0 || in.type == MPI_DATATYPE_NULL) return false;
   if (may_bring_frame(in) != nullptr) return true;
@@ -22,7 +22,7 @@ int receive(const ReceiveArguments& in, MPI_Status* status) {
   return framed::recv(in.buffer, in.count, in.type, in.peer, in.tag, in.comm, status);
 }
 
-/// The receive first (its buffer is then known before anything can arrive), the send already on its way.
+/// Receives first, so that the buffer is known before anything can arrive; the send is already under way.
 int exchange(const ReceiveArguments& in, MPI_Request send, MPI_Status* status) {
   const int result = receive(in, status);
   const int sent = PMPI_Wait(&send, MPI_STATUS_IGNORE);
@@ -52,7 +52,7 @@ int sendrecv(const SendArguments& out, const ReceiveArguments& in, MPI_Status* s
   return result == MPI_SUCCESS ? exchange(in, request, status) : result;
 }
 
-/// The program's message packed, so that its buffer can take the other one. False: the library must do it.
+/// Packs the program's message, so that its buffer can take the incoming one. Returns false if the library must do it.
 bool copy_of(const SendArguments& out, Buffer& copy, std::int64_t& bytes) {
   TypeInfo info;
   if (out.count < 0 || !inspect(out.type, info)) return false;
@@ -73,7 +73,7 @@ int library_isendrecv(const SendArguments& out, const ReceiveArguments& in, MPI_
                         static_cast<int>(in.count), in.type, in.peer, in.tag, in.comm, request);
 }
 
-/// The send travels as it is; what is received may be a frame. One request of the library for both.
+/// Sends the message as it is and receives what may be a frame, with one request of the library for both.
 int send_plain_receive_frame(const SendArguments& out, std::unique_ptr<Receive> r, Parcel parcel,
                              MPI_Request* request) {
   auto tracked = std::make_unique<Tracked>();
@@ -101,7 +101,7 @@ int send_plain_receive_frame(const SendArguments& out, std::unique_ptr<Receive> 
   return MPI_SUCCESS;
 }
 
-/// The frame is a copy of the program's message: the request need only be that of the receive.
+/// The frame is a copy of the program's message, so the program's request need only be that of the receive.
 int receive_after_frame(const ReceiveArguments& in, Parcel parcel, MPI_Request send, MPI_Request* request) {
   auto rest = std::make_unique<Tracked>();
   rest->handle = send;
@@ -110,7 +110,7 @@ int receive_after_frame(const ReceiveArguments& in, Parcel parcel, MPI_Request s
   return framed::irecv(in.buffer, in.count, in.type, in.peer, in.tag, in.comm, request);
 }
 
-/// Null: the library's receive will do.
+/// Returns null if the library's receive is enough.
 std::unique_ptr<Receive> expect_frame_or_extracted(const ReceiveArguments& in) {
   if (!receives_frames(in)) return nullptr;
   auto r = expect(in);

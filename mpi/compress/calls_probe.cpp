@@ -23,14 +23,16 @@ bool same(const Extracted& m, int source, int tag) {
   return (source == MPI_ANY_SOURCE || m.source == source) && (tag == MPI_ANY_TAG || m.tag == tag);
 }
 
-/// The matched message's bytes. The program's status is none of a receive: its error field stays as it is.
+/// Receives the matched message's bytes. Its status is separate because the error field of the program's status must
+/// not change.
 int receive_matched(MPI_Message* message, std::int64_t bytes, Buffer& wire) {
   wire = Buffer(static_cast<std::size_t>(bytes));
   MPI_Status status;
   return native::mrecv(wire.data(), bytes, MPI_BYTE, message, &status);
 }
 
-/// Decodes a message into its place among the extracted ones, where it was put under `matching`, which is let go of.
+/// Decodes a message into its place among the extracted ones. `matching` protects the insertion and is released while
+/// decoding.
 int extract_into(Messages& messages, std::unique_lock<Mutex>& matching, Buffer wire, std::int64_t bytes,
                  MPI_Status& status) {
   auto place =
@@ -45,7 +47,7 @@ int extract_into(Messages& messages, std::unique_lock<Mutex>& matching, Buffer w
   return code;
 }
 
-/// Whether a message is there; a frame is taken out.
+/// Tells whether a message is there, and takes it out if it is a frame.
 int look(Messages& messages, int source, int tag, int* flag, MPI_Status* status) {
   std::unique_lock matching(messages.matching);
   while (true) {
@@ -73,7 +75,7 @@ int look(Messages& messages, int source, int tag, int* flag, MPI_Status* status)
   }
 }
 
-/// Messages that MPI_Mprobe or MPI_Improbe gave to the program, by their number.
+/// Holds the messages that MPI_Mprobe or MPI_Improbe gave to the program, by their number.
 struct Held {
   std::shared_ptr<Messages> messages;
   Extracted message;
@@ -84,13 +86,13 @@ std::atomic<int> held_count{0};
 int next_held = 1;
 
 #if ANTIPHON_ABI_MPICH
-constexpr int handle_base = 0x05000000;  // a handle of no kind that MPICH has
+constexpr int handle_base = 0x05000000;  // MPICH has no handle of this kind
 MPI_Message handle_of(int number) { return handle_base + number; }
 int number_of(MPI_Message message) {
   return message > handle_base && message < handle_base + 0x01000000 ? message - handle_base : 0;
 }
 #else
-/// Odd addresses, which no object of a library has.
+/// These addresses are odd, so no object of a library has them.
 MPI_Message handle_of(int number) {
   return reinterpret_cast<MPI_Message>(static_cast<std::uintptr_t>(number) << 16 | 0xa5b1);
 }
@@ -108,7 +110,7 @@ MPI_Message hold(Messages& messages, Extracted message) {
   return handle_of(number);
 }
 
-/// True if the message is one that is held; then it no longer is.
+/// Returns true, and releases the message, if it is one that is held.
 bool let_go(MPI_Message message, Held& out) {
   if (held_count.load(std::memory_order_relaxed) == 0) return false;
   const int number = number_of(message);
@@ -121,7 +123,7 @@ bool let_go(MPI_Message message, Held& out) {
   return true;
 }
 
-/// As MPI_Improbe: a message of the library, or one of those that are held.
+/// Works as MPI_Improbe, for a message of the library or one that a probe took out.
 int match(Messages& messages, int source, int tag, int* flag, MPI_Message* message, MPI_Status* status) {
   std::unique_lock matching(messages.matching);
   Extracted extracted;
@@ -164,7 +166,7 @@ int probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
   int flag = 0;
   while (true) {
     if (const int code = iprobe(source, tag, comm, &flag, status); code != MPI_SUCCESS || flag != 0) return code;
-    // A single thread may as well wait in the library: nothing else can take the message.
+    // A single thread can wait in the library, because nothing else can take the message.
     if (!framing_state.threads) {
       if (const int code = PMPI_Probe(source, tag, comm, status); code != MPI_SUCCESS) return code;
     } else {
@@ -188,7 +190,7 @@ int mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status*
     const int code = improbe(source, tag, comm, &flag, message, status);
     if (code != MPI_SUCCESS || flag != 0) return code;
     if (!framing_state.threads) {
-      MPI_Status waited;  // a library may set the error field, which a matched probe leaves alone
+      MPI_Status waited;  // a library may set the error field, which a matched probe must not change
       if (const int failure = PMPI_Probe(source, tag, comm, &waited); failure != MPI_SUCCESS) return failure;
     } else {
       sched_yield();

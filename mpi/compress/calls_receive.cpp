@@ -46,7 +46,7 @@ int query(void*, MPI_Status* status) {
 int release(void*) { return MPI_SUCCESS; }
 int refuse(void*, int) { return MPI_SUCCESS; }
 
-/// Posts the receive, or gets its message from those that a probe took out.
+/// Posts the receive, or takes its message from those that a probe took out.
 int post(std::unique_ptr<Receive> receive, MPI_Request* request) {
   Messages& messages = *receive->messages;
   std::unique_lock matching(messages.matching);
@@ -71,7 +71,7 @@ int post(std::unique_ptr<Receive> receive, MPI_Request* request) {
   return MPI_SUCCESS;
 }
 
-/// A receive that no frame fits into may still have to get, or fail with, a message that a probe took out.
+/// Prepares a receive. Even one that is too small for a frame may match, or fail with, a message that a probe took out.
 std::unique_ptr<Receive> expect_or_extracted(const ReceiveArguments& wanted) {
   auto receive = expect(wanted);
   if (receive || wanted.peer == MPI_PROC_NULL || wanted.type == MPI_DATATYPE_NULL) return receive;
@@ -80,7 +80,8 @@ std::unique_ptr<Receive> expect_or_extracted(const ReceiveArguments& wanted) {
   return expect_extracted(wanted, *messages);
 }
 
-/// Of one thread alone: nobody else posts receives meanwhile, so that this one need not be listed.
+/// Receives in a process with a single thread: no other thread posts receives meanwhile, so this one need not be
+/// listed.
 int receive_here(Receive& r, MPI_Status* status) {
   Extracted message;
   std::unique_lock matching(r.messages->matching);

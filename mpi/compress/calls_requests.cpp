@@ -12,14 +12,14 @@ namespace {
 
 using Done = std::vector<Batch::Done>;
 
-/// One request is complete: what the call returns.
+/// Handles one complete request and returns what the call returns.
 int settle_one(Batch& batch, Done done, MPI_Request* program) {
   const int library_code = done[0].code;
   batch.settle(done, program);
   return report(done[0].code, library_code, batch.failed_comm());
 }
 
-/// Several statuses carry codes: as MPI_Waitall and its kin report them.
+/// Handles several complete requests; their statuses carry codes, as MPI_Waitall and similar calls report them.
 int settle_many(Batch& batch, Done done, MPI_Request* program, MPI_Status* statuses, int count, int library_code) {
   const bool failed = batch.settle(done, program);
   if (!failed && library_code == MPI_SUCCESS) return MPI_SUCCESS;
@@ -50,7 +50,7 @@ Done some_done(int count, const int* indices, MPI_Status* statuses, int library_
   return done;
 }
 
-/// With several threads, each message is decoded as it comes: another thread's may build on it.
+/// With several threads, decodes each message when it arrives, because another thread's message may build on it.
 int wait_for_each(int count, MPI_Request requests[], MPI_Status statuses[]) {
   std::vector<int> indices(static_cast<std::size_t>(count));
   std::vector<MPI_Status> some(static_cast<std::size_t>(count));
@@ -69,7 +69,7 @@ int wait_for_each(int count, MPI_Request requests[], MPI_Status statuses[]) {
       seen[at] = true;
     }
   }
-  // Null and inactive requests have empty statuses.
+  // Null and inactive requests get empty statuses.
   MPI_Request nothing = MPI_REQUEST_NULL;
   for (int i = 0; i < count; ++i) {
     if (seen[static_cast<std::size_t>(i)]) continue;
@@ -100,7 +100,7 @@ int start_tracked(Tracked& t) {
     t.active = true;
     return MPI_SUCCESS;
   }
-  // The library's persistent request knows one buffer: where that must stay free, an ordinary one stands in for it.
+  // The library's persistent request knows one buffer; if that must stay free, an ordinary request replaces it.
   keep_apart(r);
   if (r.aside) {
     result = native::irecv(r.buffer(), r.count(), r.type(), r.wanted.peer, r.wanted.tag, r.wanted.comm, &t.inner);
@@ -114,8 +114,8 @@ int start_tracked(Tracked& t) {
   return result;
 }
 
-/// A message that is a copy goes on by itself when it is cancelled: later ones may build on it. Its program need not
-/// wait for it, and is told that it was not cancelled.
+/// A cancelled message that is a copy still goes on, because later ones may build on it. The program need not wait for
+/// it, and learns that it was not cancelled.
 void give_up(Tracked& t) {
   if (t.inner != MPI_REQUEST_NULL) let_go_on(t.inner, std::move(t.parcel));
   t.given_up = true;
@@ -134,11 +134,11 @@ int start(MPI_Request* request) {
   return result;
 }
 
-/// Sends before receives, as the standard leaves the order open. Of two ranks that exchange long messages, the one that
-/// comes later would answer its peer's request to send first and announce its own message after that, when the peer's
-/// link is already full of data: its answer then waits behind them, and the two messages travel one after the other
-/// (docs/concepts/findings.md). The order among sends, among receives, and to requests that are the library's alone
-/// stays.
+/// Starts sends before receives; the standard leaves the order open. Suppose two ranks exchange long messages, and the
+/// later one posts its receive first. It then answers its peer's request to send before it announces its own message.
+/// By that time the peer's link is full of data, the peer's answer waits behind the data, and the two messages travel
+/// one after the other (docs/concepts/findings.md). The order stays among sends, among receives, and relative to
+/// requests that belong to the library alone.
 int startall(int count, MPI_Request requests[]) {
   if (!some_to_start()) return PMPI_Startall(count, requests);
   std::vector<std::unique_ptr<Tracked>> receives;
@@ -261,7 +261,7 @@ int request_free(MPI_Request* request) {
   if (!tracked) return PMPI_Request_free(request);
   if (tracked->given_up) PMPI_Request_free(&tracked->inner);
   if (tracked->persistent && (tracked->given_up || !tracked->active)) return PMPI_Request_free(request);
-  // The library may go on; so must what we keep for it.
+  // The library may continue, so what is kept for it must stay too.
   *request = MPI_REQUEST_NULL;
   adopt_freed(std::move(tracked));
   return MPI_SUCCESS;
@@ -286,7 +286,7 @@ int request_get_status_all(int count, const MPI_Request requests[], int* flag, M
   return MPI_SUCCESS;
 }
 
-/// The active ones that are complete, at most `most`.
+/// Lists the active requests that are complete, at most `most`.
 static int look_at_each(int count, const MPI_Request requests[], int most, int* active, int* done, int indices[],
                         MPI_Status statuses[]) {
   *active = *done = 0;

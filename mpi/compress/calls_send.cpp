@@ -8,7 +8,7 @@ namespace antiphon::mpi {
 
 void keep_until_sent(Parcel parcel, MPI_Request request) {
   int done = 0;
-  // Often it is over already; and then a library may give one handle to several sends.
+  // The send is often complete already, and then a library may give one handle to several sends.
   if (PMPI_Request_get_status(request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0) return;
   auto tracked = std::make_unique<Tracked>();
   tracked->handle = request;

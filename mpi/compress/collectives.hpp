@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compression of collectives: schedules whose messages are encoded, where it pays; and what that did.
+// Collectives are compressed by schedules whose messages are encoded, if that pays; this file also counts the effect.
 #pragma once
 
 #include <atomic>
@@ -12,10 +12,10 @@
 
 namespace antiphon::mpi {
 
-/// What the encode and decode operations of this rank's schedules did.
+/// Counts what the encode and decode operations of this rank's schedules do.
 struct CollectiveCoding {
   std::atomic<std::int64_t> pieces{0};
-  std::atomic<std::int64_t> encoded{0};  ///< pieces that became shorter
+  std::atomic<std::int64_t> encoded{0};  ///< pieces that become shorter
   std::atomic<std::int64_t> bytes{0};
   std::atomic<std::int64_t> frame_bytes{0};
   std::atomic<std::int64_t> encode_ns{0};
@@ -23,9 +23,9 @@ struct CollectiveCoding {
 };
 inline CollectiveCoding collective_coding;
 
-/// What the encode operations of schedules go by.
+/// Holds what the encode operations of schedules depend on.
 struct CodingTerms {
-  std::uint32_t codecs = codec::built_in_codecs;  ///< that all ranks have
+  std::uint32_t codecs = codec::built_in_codecs;  ///< codecs that all ranks have
   double (*wire_bytes_per_s)() = nullptr;         ///< what a rank's wire carries now; null: unknown
 };
 inline CodingTerms coding_terms() {
@@ -38,12 +38,12 @@ inline bool encodes(const Choice& choice) {
   return !choice.parameters.empty() && choice.parameters.back().name == encode_parameter;
 }
 
-/// Above this share of a link coding takes longer than it saves: at a rate of 1.25, the usual one of doubles, and 4
-/// GB/s each way (docs/concepts/compression.md). Both sides of a schedule must decide alike, so there is no trying as
-/// with messages.
+/// Above this share of a link, coding takes longer than it saves: at a compression rate of 1.25, usual for doubles, and
+/// 4 GB/s each way (docs/concepts/compression.md). Both sides of a schedule must decide alike, so trials as with
+/// messages are impossible.
 inline constexpr double most_share_bytes_per_s = 400e6;
 
-/// The same choice with its messages encoded, if compression is on and can pay between these nodes.
+/// Makes the choice encode its messages, if compression is on and can pay between these nodes.
 inline void encode_messages(Choice& choice, int nodes) {
   if (!framing_state.compresses || choice.algorithm == nullptr || choice.algorithm->collective == Collective::barrier ||
       encodes(choice))

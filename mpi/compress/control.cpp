@@ -27,14 +27,14 @@ int ranks_of_fullest_node() {
   return most;
 }
 
-/// How much of a node's link each of its ranks can count on when all of them send.
+/// Returns the share of a node's link that each of its ranks can count on when all of them send.
 double share_bytes_per_s() {
   constexpr double unknown_bits_per_s = 1e9;
   const auto known = static_cast<double>(world.settings.compress_link_bits_per_s);
   return (known > 0 ? known : unknown_bits_per_s) / 8 / ranks_of_fullest_node();
 }
 
-/// How many ranks share a core, as far as the profile knows.
+/// Returns how many ranks share a core, as far as the profile knows.
 double ranks_on_core() {
   const Settings& s = world.settings;
   if (s.cores_per_node <= 0) return 1;
@@ -50,7 +50,8 @@ int most_tag() {
   return found != 0 ? *static_cast<int*>(value) : 32767;
 }
 
-/// What a sender must know of all receivers: codecs that they have, and whether several of their threads receive.
+/// Finds out what a sender must know of all receivers: which codecs they have, and whether several of their threads
+/// receive.
 void agree_on_peers(Framing& f) {
   int level = MPI_THREAD_SINGLE;
   PMPI_Query_thread(&level);
@@ -79,8 +80,8 @@ void start_framing() {
   f.most_tag = most_tag();
   agree_on_peers(f);
   f.compresses = true;
-  // Collectives are judged by the wire alone. Where not even messages of which nothing is left would pay, the program's
-  // calls are not looked at.
+  // Collectives are judged by the wire alone. If messages cannot pay even when nothing is left of them, the program's
+  // calls pass without a look.
   if (!force && !can_pay(worth_bytes_per_s(ranks_on_core()))) return;
   PMPI_Comm_dup(MPI_COMM_WORLD, &f.side);
   PMPI_Comm_set_errhandler(f.side, MPI_ERRORS_RETURN);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Switches compression on and off.
+// These functions switch compression on and off.
 #pragma once
 
 namespace antiphon::mpi {
 
-/// After start_world(): collective over MPI_COMM_WORLD.
+/// Call this after start_world(). It is collective over MPI_COMM_WORLD.
 void start_framing();
-/// Before the end of MPI: completes what the program has given up and adds up what all ranks did.
+/// Call this before the end of MPI: it completes what the program has given up and adds up what all ranks did.
 void stop_framing();
 
 }  // namespace antiphon::mpi

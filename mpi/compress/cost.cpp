@@ -15,9 +15,9 @@ namespace {
 constexpr std::int64_t look_every_ns = 100'000'000;
 constexpr double most_crowding = 64;
 constexpr double counted_crowding = 3;
-constexpr double trial_share = 0.005;     ///< of the process' life
-constexpr double first_trials_s = 0.005;  ///< and this at its beginning
-constexpr double old_share = 0.75;        ///< of earlier looks in what is known of crowding
+constexpr double trial_share = 0.005;     ///< of the process' lifetime
+constexpr double first_trials_s = 0.005;  ///< allowed in addition, from the start
+constexpr double old_share = 0.75;        ///< weight of earlier looks in the known crowding
 
 std::int64_t wall_ns() {
   timespec t{};
@@ -25,12 +25,12 @@ std::int64_t wall_ns() {
   return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
 }
 
-/// Since this object was loaded, which is when the process began.
+/// This is the time when this object was loaded, which is when the process started.
 const std::int64_t born_ns = wall_ns();
 
 std::atomic<double> lost_s{0};
 
-/// How long the kernel says that a thread has run, and waited to run.
+/// Holds how long a thread has run, and waited to run, as the kernel reports it.
 struct Turns {
   double run_ns = 0;
   double wait_ns = 0;
@@ -48,7 +48,7 @@ Turns turns_of_thread() {
 }  // namespace
 
 double crowding() {
-  static std::atomic<double> latest{counted_crowding};  // the worst, until something is known
+  static std::atomic<double> latest{counted_crowding};  // the worst case, until something is known
   static std::atomic<std::int64_t> next_look_ns{0};
   thread_local Turns before;
   thread_local Turns recent;
@@ -86,7 +86,7 @@ bool trial_is_allowed() {
 }
 
 void note_loss(double processor_s) {
-  // Ranks that go in step all wait for the one that encodes, and those that share its core encode one after another.
+  // Ranks that run in step all wait for the one that encodes, and those that share its core encode one after another.
   const double loss_s = crowding() * processor_s;
   double before = lost_s.load(std::memory_order_relaxed);
   while (!lost_s.compare_exchange_weak(before, before + loss_s, std::memory_order_relaxed)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What coding costs the program: processor time, which counts for more where threads wait for processors.
+// Coding costs the program processor time, which counts for more where threads wait for processors.
 #pragma once
 
 #include <atomic>
@@ -7,22 +7,24 @@
 
 namespace antiphon::mpi {
 
-/// Encoding must save so many times what it takes: caches are disturbed, and other things need processors as well.
+/// Encoding must save this many times what it takes, because it disturbs caches and other work needs processors as
+/// well.
 inline constexpr double margin = 3;
-inline constexpr double margin_to_go_on = 2.5;  ///< where it did pay
+inline constexpr double margin_to_go_on = 2.5;  ///< for channels where it already pays
 
-/// How long this thread waits for each second that it runs, that second included: 1 on a core of its own. Where threads
-/// share cores, one that encodes holds up the others. Of the last tenths of a second; 1 if the system does not tell.
+/// Returns the time, waiting included, that this thread needs for each second that it runs: 1 on a core of its own.
+/// Where threads share cores, one that encodes holds up the others. The value covers the last tenths of a second, and
+/// is 1 if the system does not tell.
 double crowding();
 
-/// What a rank's wire carries in a second of processor time: codecs are chosen, and judged, by this. While a rank
-/// encodes, those that share its core are held up, while the wire carries their messages; or they all wait, by polling,
-/// and lose nothing. That cannot be told from here. So crowding counts, but not more than three
-/// (docs/concepts/findings.md).
+/// Returns how many bytes a rank's wire carries in a second of processor time; codecs are chosen and judged by this.
+/// While a rank encodes, those that share its core may be held up although the wire could carry their messages. Or they
+/// all wait by polling, and lose nothing. This rank cannot tell which, so crowding counts, but by a factor of at most
+/// three (docs/concepts/findings.md).
 double worth_bytes_per_s();
 double worth_bytes_per_s(double crowding);
 
-/// What coding has cost this process for each byte of messages that are not short.
+/// Measures what coding costs this process for each byte of messages that are not short.
 class Pace {
  public:
   explicit Pace(double usual_ns_per_byte) : usual_ns_per_byte_(usual_ns_per_byte) {}
@@ -40,18 +42,18 @@ class Pace {
 
  private:
   static constexpr std::int64_t least_bytes = 16 << 10;
-  double usual_ns_per_byte_;  ///< until something has been coded: with caches that others use too
+  double usual_ns_per_byte_;  ///< used until something is coded: with caches that others use too
   std::atomic<std::int64_t> bytes_{0};
   std::atomic<std::int64_t> ns_{0};
 };
 inline Pace encoding_pace{0.8};  ///< without planning
-inline Pace decoding_pace{0.5};  ///< decoding is done by others, and taken to cost them as much
+inline Pace decoding_pace{0.5};  ///< other ranks decode; their cost is taken to be the same
 
-/// Whether encoding could pay at all on such a wire, were nothing left of the messages.
+/// Tells whether encoding could pay on such a wire if nothing were left of the messages.
 bool can_pay(double worth);
 
-/// What trials of messages that did not pay have cost, with what others waited for them: bounded by a share of the
-/// process' life.
+/// Tells whether another trial may run. What trials of messages that did not pay cost, including other ranks' waiting,
+/// is bounded by a share of the process' lifetime.
 bool trial_is_allowed();
 void note_loss(double processor_s);
 

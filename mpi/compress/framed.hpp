@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The point-to-point calls while messages may be framed: named and with arguments as in the standard, counts of 64
-// bits. Statuses are never MPI_STATUS(ES)_IGNORE.
+// These are the point-to-point calls while messages may be framed. Names and arguments are the standard's, with 64-bit
+// counts. Statuses are never MPI_STATUS(ES)_IGNORE.
 #pragma once
 
 #include <mpi.h>
@@ -76,7 +76,7 @@ int request_get_status_any(int count, const MPI_Request requests[], int* index, 
 int request_get_status_some(int incount, const MPI_Request requests[], int* outcount, int indices[],
                             MPI_Status statuses[]);
 
-/// A message that a probe took out of the library has a handle of ours. In Fortran it is a negative number.
+/// A message that a probe took out of the library has a handle that Antiphon makes. In Fortran it is a negative number.
 bool is_own_message(MPI_Message message);
 int own_message_to_fortran(MPI_Message message);
 MPI_Message own_message_from_fortran(int message);

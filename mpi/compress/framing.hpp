@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compression of messages: whether it is on, and what all ranks agree on about it.
+// This state says whether compression of messages is on, and what all ranks agree on about it.
 #pragma once
 
 #include <mpi.h>
@@ -12,21 +12,21 @@
 namespace antiphon::mpi {
 
 struct Framing {
-  bool compresses = false;      ///< compression is on: collectives' messages, at least, may be encoded
+  bool compresses = false;      ///< compression is on: at least the messages of collectives may be encoded
   std::atomic<bool> on{false};  ///< point-to-point messages may be framed
-  /// Shorter messages always travel as they are; so do those whose bytes an int cannot count.
+  /// Shorter messages always travel as they are; so do those with more bytes than an int can count.
   std::int64_t threshold_bytes = 1024;
-  bool always = false;   ///< for tests: every message, within nodes too, whether it pays or not
-  bool threads = false;  ///< MPI_THREAD_MULTIPLE, in some process
+  bool always = false;   ///< for tests: every message, also within nodes, whether it pays or not
+  bool threads = false;  ///< some process has MPI_THREAD_MULTIPLE
   int most_tag = 32767;
-  /// Those that all ranks have: some codecs need a library, which a node may lack.
+  /// These are the codecs that all ranks have; some codecs need a library, which a node may lack.
   std::uint32_t codecs = codec::built_in_codecs;
   double share_bytes_per_s = 0;  ///< of a node's link, for each of its ranks
   MPI_Comm side;                 ///< MPI_COMM_WORLD's ranks: for the few bytes that do not fit into a message
 };
 inline Framing framing_state;
 
-/// Whether point-to-point messages may be framed in this job.
+/// Tells whether point-to-point messages may be framed in this job.
 inline bool framing() { return framing_state.on.load(std::memory_order_relaxed); }
 
 }  // namespace antiphon::mpi

@@ -23,8 +23,8 @@ bool may_match(const Receive& receive, int source, int tag) {
          (receive.wanted.tag == tag || receive.wanted.tag == MPI_ANY_TAG);
 }
 
-/// Messages of one channel must be decoded in their order, but the program may ask for a later one first. Decodes the
-/// earlier receives that could hold what is missing. False: there is none that could.
+/// Decodes earlier receives that could hold what is missing: messages of one channel must be decoded in their order,
+/// but the program may ask for a later one first. Returns false if there is no such receive.
 bool help_earlier(Messages& messages, std::uint64_t ticket, int source, int tag) {
   Receive* ready = nullptr;
   bool some = false;
@@ -80,7 +80,7 @@ codec::Error decode(const Origin& origin, codec::ConstBytes frame, codec::Bytes 
   }
 }
 
-/// The first bytes of a tagged message, which came beside it.
+/// Restores the first bytes of a tagged message, which came in a side message.
 int restore(const Origin& origin, std::byte* message, std::size_t bytes) {
   std::uint32_t number = 0;
   std::memcpy(&number, message + mark_bytes, sizeof number);
@@ -100,8 +100,8 @@ int restore(const Origin& origin, std::byte* message, std::size_t bytes) {
              : MPI_ERR_OTHER;
 }
 
-/// Whether the first of several receives into one buffer may still find its frame there: then what comes for the others
-/// stays aside.
+/// Tells whether the first of several receives into one buffer may still find its frame there. If so, what arrives for
+/// the others stays aside.
 bool is_taken(const Receive& r) {
   if (!r.aside) return false;
   const std::lock_guard lock(r.messages->matching);
@@ -111,7 +111,7 @@ bool is_taken(const Receive& r) {
   });
 }
 
-/// Elements of the program's type, the last of which may have come in part.
+/// Unpacks elements of the program's type; the last of them may be incomplete.
 int unpack_bytes(const Receive& r, const std::byte* from, std::int64_t bytes) {
   if (bytes == 0) return MPI_SUCCESS;
   MPI_Datatype type = r.has_own_type ? r.own_type : r.wanted.type;
@@ -127,7 +127,7 @@ int unpack_bytes(const Receive& r, const std::byte* from, std::int64_t bytes) {
   return unpack(element.data(), place, 1, type, r.info);
 }
 
-/// The message where the program wants it, from `data`; cut, with an error, if there is no room.
+/// Copies the message from `data` to where the program wants it. If there is no room, cuts it and returns an error.
 int put(Receive& r, const std::byte* data, std::int64_t bytes) {
   const std::int64_t fits = std::min(bytes, r.capacity_bytes);
   int code = MPI_SUCCESS;
@@ -161,7 +161,7 @@ namespace {
 
 void set_bytes(MPI_Status& status, std::int64_t bytes) { PMPI_Status_set_elements_x(&status, MPI_BYTE, bytes); }
 
-/// A frame of `wire` bytes lies in one piece at `arrived`.
+/// Decodes a frame of `wire` bytes that lies in one piece at `arrived`.
 int unframe(Receive& r, const Origin& origin, const std::byte* arrived, std::int64_t wire, MPI_Status& status) {
   const codec::ConstBytes here(arrived + mark_bytes, frame_length(arrived, static_cast<std::size_t>(wire)));
   const std::uint64_t raw = codec::raw_bytes(here);
@@ -187,8 +187,8 @@ int unframe(Receive& r, const Origin& origin, const std::byte* arrived, std::int
   return code;
 }
 
-/// Whether the library takes messages that are no whole number of elements: then frames may come to places with gaps
-/// between them. MPICH does not, and makes types of single bytes so slowly that landing is better.
+/// Says whether the library takes messages that are not a whole number of elements; then frames may arrive in places
+/// with gaps. MPICH does not, and it makes types of single bytes so slowly that landing in other memory is better.
 #if ANTIPHON_ABI_OPENMPI
 constexpr bool takes_parts_of_elements = true;
 #else
@@ -197,8 +197,8 @@ constexpr bool takes_parts_of_elements = false;
 
 bool is_large(const Receive& r) { return r.capacity_bytes > std::numeric_limits<int>::max(); }
 
-/// Bytes; where an int cannot count them and the library has no larger counts, of chunks or, in place, as the program
-/// said.
+/// Describes the receive as bytes. If an int cannot count them and the library has no larger counts, describes it as
+/// chunks or, in place, as the program did.
 void describe_post(Receive& r) {
   const bool as_bytes = r.landing || r.info.contiguous;
   r.post_count = as_bytes ? r.capacity_bytes : r.wanted.count;
@@ -210,13 +210,13 @@ void describe_post(Receive& r) {
 #endif
 }
 
-/// The message is to arrive in memory of ours.
+/// Makes the message arrive in memory of Antiphon's own.
 void land(Receive& r) {
   r.landing = Buffer(static_cast<std::size_t>(
       is_large(r) ? (r.capacity_bytes + chunk_bytes - 1) / chunk_bytes * chunk_bytes : r.capacity_bytes));
 }
 
-/// What has arrived in places with gaps between them, in one piece.
+/// Gathers into one piece what has arrived in places with gaps between them.
 int collect(const Receive& r, std::int64_t bytes, Buffer& whole) {
   const std::int64_t elements = (bytes + r.info.size_bytes - 1) / r.info.size_bytes;
   whole = Buffer(static_cast<std::size_t>(elements * r.info.size_bytes));
@@ -264,7 +264,7 @@ MPI_Datatype chunk_type;
 
 void keep_apart(Receive& r) {
   constexpr int looked_at = 64;
-  if (r.aside) r.landing.reset();  // of a persistent one, the last time
+  if (r.aside) r.landing.reset();  // from the previous start of a persistent receive
   r.aside = false;
   if (r.landing || is_large(r)) return;
   const auto& others = r.messages->under_way;
@@ -307,7 +307,7 @@ void leave_call(Receive& r) {
 
 int finish(Receive& r, MPI_Status& status, int code) {
   if (r.state == Receive::State::finished) {
-    const int kept = status.MPI_ERROR;  // set by the calls that set it at all
+    const int kept = status.MPI_ERROR;  // only some calls set it
     status = r.status;
     status.MPI_ERROR = kept;
     return r.error;

@@ -15,10 +15,10 @@ namespace antiphon::mpi {
 namespace {
 
 std::mutex mutex;
-std::set<int> told;       // whom we have told
-std::set<int> have_lost;  // who has told us
+std::set<int> told;       // processes that know of a loss here
+std::set<int> have_lost;  // processes that have reported a loss
 
-/// Nothing is in it but who sent it.
+/// Receives the news that are here; such a message carries nothing but its sender.
 int look_for_news() {
   while (true) {
     int found = 0;
@@ -35,7 +35,7 @@ int look_for_news() {
 void report_loss(int world_rank) {
   const std::lock_guard lock(mutex);
   if (!told.insert(world_rank).second) return;
-  // Without data, so that it is over at once, whatever the other process is doing.
+  // The message has no data, so that it is complete at once, whatever the other process does.
   MPI_Request request = MPI_REQUEST_NULL;
   if (PMPI_Isend(nullptr, 0, MPI_BYTE, world_rank, loss_tag, framing_state.side, &request) == MPI_SUCCESS)
     PMPI_Request_free(&request);

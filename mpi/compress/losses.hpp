@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message that its receiver lost (it was truncated) cannot be what later ones build on. The receiver tells the
-// sender, which from then on sends it nothing that builds on anything.
+// Later messages cannot build on one that its receiver lost (it was truncated). The receiver tells the sender, which
+// from then on sends it only messages that build on nothing.
 #pragma once
 
 namespace antiphon::mpi {
 
-/// Tells that process of MPI_COMM_WORLD, once, that something it sent is lost.
+/// Tells that process of MPI_COMM_WORLD, once, that a message from it is lost.
 void report_loss(int world_rank);
-/// Whether that process has said so. Looks for such news first.
+/// Tells whether that process has reported a loss. Looks for such news first.
 bool has_reported_loss(int world_rank);
 void forget_losses();
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a receiver tells frames from other messages (docs/concepts/compressed-messages.md).
+// A receiver tells frames from other messages by a mark (docs/concepts/compressed-messages.md).
 //
-// A message of at least the threshold that begins with one of two marks is not what the program sent: after `frame`
-// comes a codec's frame and a few bytes that fill it up to a length of 15 more than a multiple of 16; a message with
-// `tagged` is as long as the program's and differs from it in its first 8 bytes, which travel in a side message. What
-// the program sends and happens to begin with a mark is sent tagged.
+// A message of at least the threshold that begins with one of two marks is not what the program sent. After `frame`
+// comes a codec's frame, and a few bytes that fill it up to a length of 15 more than a multiple of 16. A message with
+// `tagged` is as long as the program's and differs from it in its first 8 bytes, which travel in a side message. A
+// program's message that happens to begin with a mark is sent tagged.
 #pragma once
 
 #include <cstddef>
@@ -31,15 +31,15 @@ inline Mark mark_of(const void* message) {
 
 inline void put_mark(void* message, Mark mark) { std::memcpy(message, &mark, sizeof mark); }
 
-/// A probe sees no mark. But it sees the length, and hardly a program's message has one that frames have.
+/// A probe cannot see the mark. But it sees the length, and few messages of programs have the length of a frame.
 inline constexpr std::size_t frame_step = 16;
 inline bool is_frame_length(std::int64_t bytes) { return bytes % frame_step == frame_step - 1; }
-/// Of mark, frame and filling.
+/// Returns the length of mark, frame and filling.
 inline std::size_t framed_length(std::size_t frame_bytes) {
   return (mark_bytes + frame_bytes + 1) / frame_step * frame_step + frame_step - 1;
 }
-/// Writes mark and filling around a frame that lies at `wire` + mark_bytes; the last byte says how many the filling
-/// has.
+/// Writes mark and filling around a frame that lies at `wire` + mark_bytes; the last byte gives the length of the
+/// filling.
 inline std::size_t put_around(std::byte* wire, std::size_t frame_bytes) {
   const std::size_t end = mark_bytes + frame_bytes;
   const std::size_t length = framed_length(frame_bytes);
@@ -48,22 +48,21 @@ inline std::size_t put_around(std::byte* wire, std::size_t frame_bytes) {
   wire[length - 1] = static_cast<std::byte>(length - end);
   return length;
 }
-/// Of the frame in a message that has its mark and length; 0 where the filling is not as it must be.
+/// Returns the length of the frame in a message that has its mark and length, or 0 if the filling is not valid.
 inline std::size_t frame_length(const std::byte* wire, std::size_t length) {
   const auto filling = static_cast<std::size_t>(wire[length - 1]);
   return filling == 0 || filling > frame_step || filling + mark_bytes > length ? 0 : length - mark_bytes - filling;
 }
 
-/// What the side message of a tagged one carries.
+/// Holds what the side message of a tagged message carries.
 struct SideMessage {
   std::byte first[tagged_bytes];  ///< of the program's message
-  std::byte
-      head[8];  ///< of the codec's stored frame, if the receiver shall keep the message as a reference; else zeros
+  std::byte head[8];              ///< of the codec's stored frame, if the receiver must keep the message; else zeros
 };
 
-/// Its tag, for the number in the tagged message.
+/// Returns the side message's tag, for the number in the tagged message.
 inline int side_tag(std::uint32_t number) { return static_cast<int>(number % 0x7fff); }
-/// And of the news that a message was lost; every library has tags up to this one.
+/// The news that a message is lost has this tag; every library has tags up to this one.
 inline constexpr int loss_tag = 0x7fff;
 
 }  // namespace antiphon::mpi

@@ -5,7 +5,7 @@
 
 namespace antiphon::mpi {
 
-/// What compression did with messages of one class of links.
+/// Counts what compression does with messages of one class of links.
 struct MessageCounts {
   std::uint64_t messages = 0;  ///< of at least the threshold
   std::uint64_t encoded = 0;
@@ -13,8 +13,8 @@ struct MessageCounts {
   std::uint64_t wire_bytes = 0;  ///< as they travelled
   std::uint64_t encode_ns = 0;
   std::uint64_t decode_ns = 0;
-  double saved_s = 0;            ///< estimated: time on the wire less, time in codecs more
-  std::uint64_t kept_bytes = 0;  ///< now held to predict from
+  double saved_s = 0;            ///< estimated: wire time saved minus the extra time in codecs
+  std::uint64_t kept_bytes = 0;  ///< kept now for predictions
 
   MessageCounts& operator+=(const MessageCounts& other) {
     messages += other.messages;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles of messages that MPI_Mprobe took out of the library, in Fortran. MPICH's are numbers in both languages.
+// Fortran needs handles for messages that MPI_Mprobe took out of the library. MPICH's are numbers in both languages.
 #include "compress/framed.hpp"
 #include "job/library.hpp"
 

@@ -18,10 +18,10 @@ int keyval = MPI_KEYVAL_INVALID;
 std::mutex registry_mutex;
 std::vector<Messages*> registry;
 
-/// Goes up whenever a communicator ends: its handle may come back as another's.
+/// This grows when a communicator ends, because its handle may come back as another communicator's.
 std::atomic<std::uint64_t> generation{1};
 
-/// The communicators that this thread used last.
+/// Holds a communicator that this thread used last.
 struct Recent {
   MPI_Comm comm;
   std::uint64_t generation = 0;
@@ -31,7 +31,7 @@ constexpr std::size_t recent_count = 4;
 thread_local std::array<Recent, recent_count> recent{};
 thread_local std::size_t recent_next = 0;
 
-/// What communicators did that are no more, by name.
+/// This sums up, by name, what ended communicators did.
 std::map<std::string, Messages::Sum> departed;
 
 int delete_messages(MPI_Comm, int, void* value, void*) {
@@ -57,9 +57,9 @@ std::string name_of(MPI_Comm comm, int size) {
   return text.empty() ? "of " + std::to_string(size) + " ranks" : text;
 }
 
-/// What this process may keep to predict messages from, in all: an equal part for each process that it sends to, so
-/// that what all of them make a receiver keep is as little in all. Each communicator's link to a process takes half of
-/// what the others have left.
+/// Limits the memory in which this process keeps messages for predictions. Each process that it sends to gets an equal
+/// part, so that a receiver, too, keeps no more than this limit for all its senders. Each communicator's link to a
+/// process takes half of what the others leave.
 class Reservations {
  public:
   std::size_t take(int world_rank) {
@@ -111,7 +111,7 @@ Messages* look_up(MPI_Comm comm) {
 
 Messages::Messages(MPI_Comm comm) : comm_(comm) {
   world_of_peer_ = world_ranks_of_peers(comm);
-  // Only among processes of this job, on both sides, are messages framed.
+  // Messages are framed only if all processes on both sides belong to this job.
   eligible_ = !world_of_peer_.empty() && all_in_world(world_of_peer_) && all_in_world(world_ranks(comm));
   label_ = name_of(comm, peers());
   out_.resize(world_of_peer_.size());
@@ -180,11 +180,10 @@ OutLink& Messages::to(int peer) {
     link = std::make_unique<OutLink>();
     link->near = is_near(peer);
     if (link->near && !framing_state.always) return *link;
-    // With several threads at work, the message that another builds on may be in a receive that no thread completes
-    // before that one.
+    // With several threads, links keep no messages: one to build on may be in a receive that no thread completes first.
     if (!framing_state.threads) link->reserved_bytes = reservations().take(world_rank(peer));
-    // On top of what is kept come a message on its way, a quarter at most, and buffers to be used again, half as much
-    // as is kept.
+    // Besides what is kept, a message on its way takes at most a quarter of the reservation, and reusable buffers take
+    // half as much as what is kept. So half of it is left to keep messages.
     link->encoder = std::make_unique<codec::Encoder>(link_options(link->reserved_bytes / 2));
   }
   return *link;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compression keeps with a communicator: who its peers are, both ends of each link, receives that are under way,
-// and messages that a probe had to take out of the library.
+// Compression keeps this with a communicator: its peers, both ends of each link, the receives that are under way, and
+// messages that a probe had to take out of the library.
 #pragma once
 
 #include <mpi.h>
@@ -24,27 +24,28 @@ namespace antiphon::mpi {
 
 struct Receive;
 
-/// The sending end towards one peer. Messages are encoded and handed to the library under its lock: both in one order.
+/// Is the sending end towards one peer. Its lock covers encoding and handing over to the library, so both have one
+/// order.
 struct OutLink {
   Mutex mutex;
   std::unique_ptr<codec::Encoder> encoder;
   std::unordered_map<std::uint64_t, Policy> policies;  ///< by tag and size
   bool near = false;                                   ///< the peer is on this node
   bool remembers = true;                               ///< messages may build on earlier ones
-  std::size_t reserved_bytes = 0;                      ///< of what may be kept of messages to that process
+  std::size_t reserved_bytes = 0;                      ///< memory reserved for kept messages to that process
   MessageCounts counts;
 };
 
 codec::LinkOptions link_options(std::size_t history_bytes);
 
-/// The receiving end from one peer.
+/// Is the receiving end from one peer.
 struct InLink {
   Mutex mutex;
   codec::Decoder decoder;
   MessageCounts counts;
 };
 
-/// A message that a probe took out of the library to learn its length, decoded.
+/// Holds a decoded message that a probe took out of the library to learn its length.
 struct Extracted {
   int source = 0;
   int tag = 0;
@@ -60,29 +61,30 @@ class Messages : public std::enable_shared_from_this<Messages> {
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
 
-  /// Of a communicator, made at its first message. Null where messages are not framed, which all its ranks see alike:
-  /// some process in it is of another job.
+  /// Returns a communicator's messages, made at its first message. Returns null, on all its ranks alike, if messages
+  /// are not framed because some process in it belongs to another job.
   static Messages* of(MPI_Comm comm);
   static void prepare();
   static void release();
-  /// What went over a communicator: links to other nodes, and within the node, both directions.
+  /// Sums up what went over a communicator: links to other nodes, and within the node, both directions.
   struct Sum {
     std::string label;
     MessageCounts far, near;
   };
   Sum sum();
-  /// Of every communicator that exists or has existed.
+  /// Returns the sums of every communicator that exists or has existed.
   static std::vector<Sum> sums();
 
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
   [[nodiscard]] int peers() const { return static_cast<int>(world_of_peer_.size()); }
-  /// In MPI_COMM_WORLD.
+  /// Returns the peer's rank in MPI_COMM_WORLD.
   [[nodiscard]] int world_rank(int peer) const { return world_of_peer_[static_cast<std::size_t>(peer)]; }
   [[nodiscard]] const std::string& label() const { return label_; }
   OutLink& to(int peer);
   InLink& from(int peer);
 
-  /// Held while a receive looks at `extracted` and is then handed to the library, so that no message slips in between.
+  /// A receive holds this while it looks at `extracted` and is then handed to the library, so that no message slips in
+  /// between.
   Mutex matching;
   std::list<Extracted> extracted;
   std::atomic<int> extracted_count{0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's point-to-point functions, with counts of 64 bits and the kind of send as an argument.
+// These are the library's point-to-point functions, with 64-bit counts and the kind of send as an argument.
 #pragma once
 
 #include <mpi.h>
@@ -15,7 +15,7 @@ namespace native {
 
 inline bool small(std::int64_t count) { return count <= std::numeric_limits<int>::max(); }
 
-/// NAME(buffer, count, …): the large-count function only where the count needs it (Open MPI has none, nor such counts).
+/// Calls NAME(buffer, count, …), the large-count function only if the count needs it (Open MPI lacks both).
 #if ANTIPHON_HAS_LARGE_COUNT
 #define ANTIPHON_NATIVE(name, buffer, count, ...)                                                    \
   (::antiphon::mpi::native::small(count) ? PMPI_##name(buffer, static_cast<int>(count), __VA_ARGS__) \

@@ -30,7 +30,7 @@ std::uint64_t channel_key(int tag, std::int64_t bytes) {
   return static_cast<std::uint64_t>(static_cast<std::uint32_t>(tag)) << 32 | static_cast<std::uint32_t>(bytes);
 }
 
-/// The arguments are such that the library will take them, and such that a receiver looks for a mark.
+/// Tells whether the library will take these arguments, and whether a receiver looks for a mark.
 bool may_be_framed(const SendArguments& m, TypeInfo& info) {
   if (m.count <= 0 || m.peer < 0 || m.tag < 0 || m.tag > framing_state.most_tag || m.type == MPI_DATATYPE_NULL)
     return false;
@@ -47,8 +47,8 @@ bool may_be_framed(const SendArguments& m, TypeInfo& info) {
   return bytes >= framing_state.threshold_bytes && bytes <= std::numeric_limits<int>::max();
 }
 
-/// What the message begins with, from as few elements as hold a mark. False: they are long, and all may as well be
-/// packed.
+/// Reads how the message begins, from as few elements as hold a mark. Returns false if elements are so long that all of
+/// them may as well be packed.
 bool read_mark(const SendArguments& m, const TypeInfo& info, Mark& mark) {
   mark = Mark::none;
   if (info.contiguous) return mark = mark_of(m.buffer), true;
@@ -61,9 +61,9 @@ bool read_mark(const SendArguments& m, const TypeInfo& info, Mark& mark) {
   return true;
 }
 
-/// Open MPI sends the first 64 KiB of a message with gaps at once, but asks the receiver first where one has none (its
-/// protocol for remote memory): with many ranks on a core that is milliseconds. UCX hands long messages without gaps to
-/// the network at once, more than a switch's port holds. So what the program sends with gaps keeps one.
+/// Open MPI sends the first 64 KiB of a message with gaps at once, but asks the receiver first for one without gaps
+/// (its protocol for remote memory); with many ranks on a core that takes milliseconds. UCX hands long messages without
+/// gaps to the network at once, more than a switch's port holds. So what the program sends with gaps keeps one gap.
 Wire with_gap(std::byte* data, std::size_t bytes) {
   constexpr std::size_t shortest = 32 << 10;
   if (bytes < shortest) return {data, static_cast<int>(bytes)};
@@ -71,14 +71,14 @@ Wire with_gap(std::byte* data, std::size_t bytes) {
   return {data, static_cast<int>(bytes), true};
 }
 
-/// The message in one piece; null if the library cannot pack it.
+/// Returns the message in one piece, or null if the library cannot pack it.
 const std::byte* in_one_piece(const SendArguments& m, const TypeInfo& info, Parcel& parcel) {
   if (info.contiguous) return static_cast<const std::byte*>(m.buffer);
   parcel.packed = Buffer(static_cast<std::size_t>(m.count * info.size_bytes) + gap_bytes);
   return pack(m.buffer, m.count, m.type, info, parcel.packed.data()) == MPI_SUCCESS ? parcel.packed.data() : nullptr;
 }
 
-/// The program's message with another beginning; that travels beside it, before it.
+/// Makes the program's message with another beginning; the original beginning travels in a side message, before it.
 Wire tagged(const std::byte* raw, std::size_t bytes, int world_peer, const std::byte* head, Parcel& parcel) {
   SidePost post{MPI_REQUEST_NULL, Buffer(sizeof(SideMessage))};
   auto* side = reinterpret_cast<SideMessage*>(post.data.data());
@@ -97,7 +97,7 @@ Wire tagged(const std::byte* raw, std::size_t bytes, int world_peer, const std::
   return {wire, static_cast<int>(bytes)};
 }
 
-/// A kept frame's head, as that of a stored one: the receiver keeps the message under the same number.
+/// Returns a kept frame's head as that of a stored one, so that the receiver keeps the message under the same number.
 std::array<std::byte, codec::frame_overhead_bytes> as_stored(const codec::Frame& frame) {
   codec::Head head;
   codec::read_head(frame.head, head);
@@ -144,13 +144,13 @@ void reap_side_messages(bool wait) {
 
 namespace outgoing {
 
-/// One message being encoded on its link, whose lock is held.
+/// Encodes one message on its link, whose lock is held.
 class Encoding {
  public:
   Encoding(const SendArguments& m, Messages& messages, OutLink& link, const TypeInfo& info, Parcel& parcel)
       : m_(m), messages_(messages), link_(link), info_(info), parcel_(parcel), bytes_(m.count * info.size_bytes) {}
 
-  /// Nothing (data null) if the message is to travel as it is.
+  /// Returns an empty Wire (data is null) if the message is to travel as it is.
   Wire run() {
     ++link_.counts.messages;
     link_.counts.bytes += static_cast<std::uint64_t>(bytes_);
@@ -162,7 +162,7 @@ class Encoding {
 
  private:
   Wire make() {
-    // A probe takes frames out of the library, which must not complete a synchronous send.
+    // A probe takes frames out of the library, and that must not complete a synchronous send.
     if (link_.encoder == nullptr || m_.mode == SendMode::synchronous) return plain();
     const double worth = worth_bytes_per_s();
     if (!framing_state.always && !can_pay(worth)) return plain();
@@ -182,7 +182,7 @@ class Encoding {
 
   Wire unencoded(const std::byte* raw) {
     if (mark_of(raw) != Mark::none) return tag(raw, nullptr);
-    // Already packed: the library need not do that again.
+    // The message is already packed, so the library need not do that again.
     return info_.contiguous ? Wire{} : with_gap(parcel_.packed.data(), static_cast<std::size_t>(bytes_));
   }
 
@@ -209,7 +209,7 @@ class Encoding {
     return is_kept(frame) ? tag(raw, as_stored(frame).data()) : unencoded(raw);
   }
 
-  /// The peer has lost a message that later ones build on: from here on none does.
+  /// Makes no later message build on earlier ones, because the peer has lost one.
   void forget() {
     link_.encoder = std::make_unique<codec::Encoder>(link_options(0));
     link_.remembers = false;
@@ -226,8 +226,8 @@ class Encoding {
     return link_.policies[channel_key(m_.tag, bytes_)];
   }
 
-  /// In processor time: the wire's counts for as much of it as `worth` says. Plans are made ever more rarely, so that
-  /// the channel is judged by what its messages take without them.
+  /// Judges in processor time; `worth` says what the wire's time counts for. Plans become ever rarer, so the channel is
+  /// judged by what its messages take without them.
   void judge(Policy& policy, std::size_t wire_bytes, std::int64_t encoding_ns, bool planned, double worth) {
     const double saved_s = static_cast<double>(static_cast<std::size_t>(bytes_) - wire_bytes) / worth;
     if (!planned) encoding_pace.note(bytes_, encoding_ns);
@@ -236,7 +236,7 @@ class Encoding {
     const double gain_s = saved_s - 1e-9 * static_cast<double>(encoding_ns) - decoding_s;
     link_.counts.encode_ns += static_cast<std::uint64_t>(encoding_ns);
     link_.counts.saved_s +=
-        gain_s * worth / framing_state.share_bytes_per_s;  // so many seconds for each of processor time
+        gain_s * worth / framing_state.share_bytes_per_s;  // wire seconds for each second of processor time
     policy.learn(saved_s, usual_s + decoding_s);
     if (!policy.pays() && gain_s < 0) note_loss(-gain_s);
   }

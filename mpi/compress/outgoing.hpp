@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A message on its way out: as it is, or as a frame.
+// A message leaves as it is, or as a frame.
 #pragma once
 
 #include <mpi.h>
@@ -13,7 +13,7 @@
 
 namespace antiphon::mpi {
 
-/// The arguments of a send.
+/// Holds the arguments of a send.
 struct SendArguments {
   SendMode mode = SendMode::standard;
   const void* buffer = nullptr;
@@ -25,15 +25,15 @@ struct SendArguments {
   const TypeInfo* info = nullptr;  ///< of the type, if it is known
 };
 
-/// What must stay until the library has sent the message.
+/// Holds what must stay until the library has sent the message.
 struct Parcel {
   Buffer frame;
   Buffer packed;
-  /// The program's buffer is not looked at any more.
+  /// Tells whether the message is a copy, so that the program's buffer is not needed.
   [[nodiscard]] bool is_copy() const { return frame || packed; }
 };
 
-/// What is handed to the library instead of the program's buffer.
+/// Describes what the library gets instead of the program's buffer.
 struct Wire {
   const std::byte* data = nullptr;
   int bytes = 0;
@@ -41,12 +41,12 @@ struct Wire {
 };
 inline constexpr int gap_bytes = 16;
 
-/// The library's MPI_Isend of it.
+/// Calls the library's MPI_Isend for it.
 int post(const Wire& wire, const SendArguments& message, MPI_Request* request);
 
 namespace outgoing {
 
-/// The link's lock, and what to send.
+/// Holds the link's lock, and what to send.
 class Prepared {
  public:
   Prepared(const SendArguments& message, Parcel& parcel);
@@ -60,9 +60,9 @@ class Prepared {
 
 }  // namespace outgoing
 
-/// Runs `post(wire)` if this message travels otherwise than as it is; `result` is what that returned. False: nothing
-/// was done, the program's own buffer is to be sent. `post` must hand the message to the library before it returns:
-/// frames of a link must match in the order in which they were made.
+/// Runs `post(wire)` if this message does not travel as it is; `result` is what `post` returned. Returns false if
+/// nothing was done and the program's own buffer must be sent. `post` must hand the message to the library before it
+/// returns, because frames of a link must match in the order in which they were made.
 template <class Post>
 bool dispatch(const SendArguments& message, Parcel& parcel, int& result, Post&& post) {
   const outgoing::Prepared prepared(message, parcel);
@@ -71,10 +71,10 @@ bool dispatch(const SendArguments& message, Parcel& parcel, int& result, Post&& 
   return true;
 }
 
-/// Whether a persistent send's messages may ever be framed; what its type is.
+/// Tells whether a persistent send's messages may ever be framed, and inspects its type.
 bool worth_tracking(const SendArguments& message, TypeInfo& info);
 
-/// Gives back what side messages needed once they are sent; with `wait`, waits for all of them.
+/// Frees what side messages needed once they are sent; with `wait`, waits for all of them.
 void reap_side_messages(bool wait);
 
 }  // namespace antiphon::mpi

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether encoding pays on one channel (peer, tag, size): tried, watched, left alone where it does not.
+// A Policy finds out whether encoding pays on one channel (peer, tag, size): it tries, watches, and pauses if it does
+// not pay.
 #pragma once
 
 #include <algorithm>
@@ -11,15 +12,15 @@ namespace antiphon::mpi {
 
 class Policy {
  public:
-  /// Whether encoding has been found to pay.
+  /// Tells whether encoding has been found to pay.
   [[nodiscard]] bool pays() const { return pays_; }
 
-  /// Whether the next message is to be left alone.
+  /// Tells whether the next message must be left alone.
   bool pauses() { return pause_ > 0 && pause_-- > 0; }
 
-  /// What came of it: the wire's time saved and what coding took, in seconds of processor time.
+  /// Learns from a result: the wire time saved and the time that coding took, in seconds of processor time.
   void learn(double saved_s, double coding_s) {
-    // Recent messages count most; a single odd one does not turn the channel on or off.
+    // Recent messages count most, and a single odd one does not turn the channel on or off.
     const double weight = 1 / std::min<double>(++seen_, 8);
     saved_s_ += (saved_s - saved_s_) * weight;
     coding_s_ += (coding_s - coding_s_) * weight;
@@ -28,7 +29,7 @@ class Policy {
       next_pause_ = first_pause;
       return;
     }
-    // The first messages are a fair trial: a channel's earlier messages may be what it can be predicted from.
+    // The first messages are a fair trial, because the channel may become predictable only from its earlier messages.
     if (seen_ < trial_messages && next_pause_ == first_pause) return;
     pause_ = next_pause_;
     next_pause_ = std::min(2 * next_pause_, longest_pause);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers of frames: taken and given back all the time, so their memory is kept, warm and already mapped.
+// Buffers of frames are taken and given back all the time, so the pool keeps their memory, warm and already mapped.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace antiphon::mpi {
 
-/// At least `bytes` of memory from the pool, 64-byte aligned, not initialised.
+/// Holds at least `bytes` of memory from the pool, 64-byte aligned and not initialised.
 class Buffer {
  public:
   Buffer() = default;
@@ -28,7 +28,7 @@ class Buffer {
   int order_ = 0;  ///< 2^order_ bytes
 };
 
-/// Gives all unused memory back.
+/// Gives all unused memory back to the system.
 void empty_pool();
 
 }  // namespace antiphon::mpi

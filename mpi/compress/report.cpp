@@ -30,7 +30,7 @@ void add_row(Json& rows, const std::string& label, const char* link_class, const
                   {"kept_bytes", t.kept_bytes}});
 }
 
-/// What is passed on is not counted again, though it is shorter, too.
+/// Data that is passed on is not counted again, though it is shorter too.
 MessageCounts coded_by_schedules() {
   const CollectiveCoding& c = collective_coding;
   MessageCounts t;
@@ -56,7 +56,7 @@ Json own_rows() {
   return rows;
 }
 
-/// Everybody's text on rank 0.
+/// Returns every rank's text on rank 0.
 std::vector<std::string> gather(const std::string& own) {
   int rank = 0;
   int ranks = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compression did, for the summary.
+// This file reports what compression did, for the summary.
 #pragma once
 
 #include <cstdio>
@@ -8,8 +8,8 @@
 
 namespace antiphon::mpi {
 
-/// Collective over MPI_COMM_WORLD: one row per communicator (by name) and class of link, over all ranks; on rank 0,
-/// elsewhere nothing. Empty while messages are not framed.
+/// Returns, on rank 0, one row for each communicator (by name) and class of link, over all ranks. The result is empty
+/// on the other ranks, and while messages are not framed. Collective over MPI_COMM_WORLD.
 Json compression_rows();
 void print_compression(std::FILE* out, const Json& rows);
 

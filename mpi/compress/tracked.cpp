@@ -14,8 +14,8 @@ namespace {
 
 Mutex table_mutex;
 Table<Tracked> table;
-Table<Tracked> library_alone;  ///< persistent sends whose message, if one is under way, travels as it is: to complete
-                               ///< it is the library's
+/// This holds persistent sends that the library completes alone, because their message, if any, travels as it is.
+Table<Tracked> library_alone;
 std::atomic<int> tracked_count{0};
 std::atomic<int> alone_count{0};
 
@@ -25,13 +25,13 @@ std::atomic<int> freed_count{0};
 
 std::uint64_t ticket_of(const Tracked* t) { return t != nullptr && t->receive ? t->receive->ticket : 0; }
 
-/// What the library may still be reading when MPI ends.
+/// These parcels hold what the library may still be reading when MPI ends.
 std::vector<Parcel>& unsent() {
   static auto* parcels = new std::vector<Parcel>;
   return *parcels;
 }
 
-/// At the end of MPI, a send that the program has cancelled: nobody may ever receive it.
+/// Drops, at the end of MPI, a send that the program has cancelled; perhaps no rank ever receives it.
 void drop_unwanted(Tracked& t) {
   int done = 0;
   PMPI_Test(&t.handle, &done, MPI_STATUS_IGNORE);
@@ -41,7 +41,7 @@ void drop_unwanted(Tracked& t) {
   unsent().push_back(std::move(t.parcel));
 }
 
-/// True when it is over.
+/// Returns true if the request is complete.
 bool tend(Tracked& t, bool wait) {
   if (wait && t.given_up) return drop_unwanted(t), true;
   int done = 1;
@@ -68,7 +68,7 @@ void track(std::unique_ptr<Tracked> tracked) {
   const std::lock_guard lock(table_mutex);
   const MPI_Request handle = tracked->handle;
   const bool alone = tracked->persistent && !tracked->receive && tracked->inner == MPI_REQUEST_NULL;
-  // Something there: the library has given a handle anew whose message nobody asked about.
+  // If something is there, the library has reused a handle whose message the program never asked about.
   const std::unique_ptr<Tracked> old((alone ? library_alone : table).put(handle, tracked.release()));
   if (!old) (alone ? alone_count : tracked_count).fetch_add(1, std::memory_order_relaxed);
 }
@@ -148,7 +148,7 @@ Batch::~Batch() {
     if (t->receive && t->receive->listed) leave_call(*t->receive);
     track(std::move(t));
   }
-  // What this call has completed may be the news that a freed receive has its message.
+  // This call may have completed the message that says that a freed receive has its data.
   tend_freed(false);
 }
 
@@ -167,14 +167,14 @@ int Batch::look(int* flag, MPI_Status* status) {
 bool Batch::settle(std::vector<Done>& done, MPI_Request* program) {
   std::vector<bool> is_done(tracked_.size());
   for (const Done& d : done) is_done[static_cast<std::size_t>(d.index)] = true;
-  // First those that go on: they are free again, also for finish() to ask about.
+  // The requests that go on come first: they are free again, and finish() may ask about them.
   for (std::size_t i = 0; i < tracked_.size(); ++i) {
     if (!tracked_[i]) program[i] = handles_[i];
     if (is_done[i] || !tracked_[i]) continue;
     if (tracked_[i]->receive && tracked_[i]->receive->listed) leave_call(*tracked_[i]->receive);
     track(std::move(tracked_[i]));
   }
-  // In the order in which they were posted: a later message of a channel may build on an earlier one.
+  // Decodes in the order of posting, because a later message of a channel may build on an earlier one.
   std::sort(done.begin(), done.end(), [&](const Done& a, const Done& b) {
     return ticket_of(tracked_[static_cast<std::size_t>(a.index)].get()) <
            ticket_of(tracked_[static_cast<std::size_t>(b.index)].get());

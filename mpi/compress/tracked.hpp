@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's requests that are more than the library knows: found by the library's own handle.
+// Tracks the program's requests for which the library does not know everything; the library's own handle finds them.
 #pragma once
 
 #include <mpi.h>
@@ -14,13 +14,13 @@ namespace antiphon::mpi {
 
 struct Tracked {
   bool persistent = false;
-  bool active = true;     ///< of a persistent one: started and not completed, otherwise than by the library alone
-  bool given_up = false;  ///< a send that the program cancelled and that goes on by itself
+  bool active = true;     ///< of a persistent one: started, not completed, and not the library's alone
+  bool given_up = false;  ///< a cancelled send that goes on by itself
   MPI_Request handle;     ///< the program's
-  MPI_Request inner;      ///< what to wait for in its place, if anything: of active persistent ones and those given up
+  MPI_Request inner;      ///< waited for in its place: of active persistent ones and of given-up sends
   Parcel parcel;
   std::unique_ptr<Receive> receive;
-  SendArguments sends;  ///< of a persistent send; its type is a duplicate, as the program may free its own
+  SendArguments sends;  ///< of a persistent send; the type is a duplicate, as the program may free its own
   bool owns_type = false;
   TypeInfo info;  ///< of that type
 
@@ -32,25 +32,26 @@ struct Tracked {
   Tracked& operator=(const Tracked&) = delete;
 };
 
-/// Whether there are any at all that the library cannot complete alone; that may be started, freed or cancelled.
+/// These tell whether any request exists that the library cannot complete alone, or that may be started, freed or
+/// cancelled.
 bool some_tracked();
 bool some_to_start();
-/// From now on, `request` is more than the library knows.
+/// Tracks the request: from now on, the library does not know everything about it.
 void track(std::unique_ptr<Tracked> tracked);
-/// A persistent request to or from MPI_PROC_NULL: it is known that nothing comes of it.
+/// Tracks a persistent request to or from MPI_PROC_NULL, of which nothing comes.
 void track_idle(MPI_Request persistent);
-/// Out of the table; null if it is not in it. Between this and track(), the handle belongs to the caller's call.
+/// Removes the request from the table; null if it is not there. Until track(), the handle belongs to the caller's call.
 std::unique_ptr<Tracked> take(MPI_Request request);
-/// The same, with those whose message the library can complete alone.
+/// Does the same, and also finds requests whose message the library can complete alone.
 std::unique_ptr<Tracked> take_to_start(MPI_Request request);
 
-/// Receives and sends that the program has freed: completed when there is an opportunity, at the latest in
-/// MPI_Finalize.
+/// Adopts receives and sends that the program has freed; they are completed when there is an opportunity, at the latest
+/// in MPI_Finalize.
 void adopt_freed(std::unique_ptr<Tracked> tracked);
-/// The same with the send of a copy that the program has cancelled. MPI_Finalize does not wait for it.
+/// Adopts the send of a copy that the program has cancelled. MPI_Finalize does not wait for it.
 void let_go_on(MPI_Request send, Parcel parcel);
 void tend_freed(bool wait);
-/// When a call ends that may have brought the news of a freed receive's message.
+/// Looks after freed requests at the end of a call that may have brought the news of a freed receive's message.
 struct TendAfter {
   TendAfter() = default;
   TendAfter(const TendAfter&) = delete;
@@ -58,7 +59,7 @@ struct TendAfter {
   ~TendAfter() { tend_freed(false); }
 };
 
-/// The requests of one call, and what is tracked of them.
+/// Holds the requests of one call, and what is tracked of them.
 class Batch {
  public:
   Batch(int count, const MPI_Request* requests);
@@ -66,23 +67,24 @@ class Batch {
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
 
-  /// None is tracked: the call is the library's.
+  /// Tells whether none is tracked, so that the call is the library's.
   [[nodiscard]] bool plain() const { return !some_; }
-  /// What to hand to the library.
+  /// Returns the requests for the library.
   [[nodiscard]] MPI_Request* requests() { return handles_.data(); }
 
-  /// One that the library has completed, with its status (which becomes the program's) and the code it gave for it.
+  /// Holds one that the library has completed, with its status (which becomes the program's) and the library's code for
+  /// it.
   struct Done {
     int index;
     MPI_Status* status;
     int code;
   };
-  /// Finishes them, puts all others back, and writes to the program's array what is left. Codes become the program's.
-  /// True if one has become an error that the library does not know of.
+  /// Finishes these, puts all others back, and writes what is left to the program's array. Codes become the program's.
+  /// Returns true if one has become an error that the library does not know of.
   bool settle(std::vector<Done>& done, MPI_Request* program);
-  /// Of the only request: whether it is complete, without completing it.
+  /// Tells whether the only request is complete, without completing it.
   int look(int* flag, MPI_Status* status);
-  /// Where such an error is to be reported.
+  /// Returns where such an error is to be reported.
   [[nodiscard]] MPI_Comm failed_comm() const { return failed_comm_; }
 
  private:

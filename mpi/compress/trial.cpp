@@ -33,7 +33,7 @@ void CodingTrial::end(MPI_Comm own, bool may_wait) {
       1e9 / framing_state.share_bytes_per_s;  // for each byte; the first calls, with all plans, are judged by it
   const auto gain_ns = static_cast<std::int64_t>(wire_ns * static_cast<double>(since_.saved_bytes)) -
                        static_cast<std::int64_t>(margin * static_cast<double>(since_.codec_ns));
-  // Whole numbers: their sum is the same on every rank.
+  // The numbers are integers, so that their sum is the same on every rank.
   std::array<std::int64_t, 2> all{static_cast<std::int64_t>(wire_ns * static_cast<double>(since_.bytes)), gain_ns};
   if (may_wait && PMPI_Allreduce(MPI_IN_PLACE, all.data(), 2, MPI_INT64_T, MPI_SUM, own) == MPI_SUCCESS) {
     pays_ = all[1] > all[0] / least_gain;
