@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoding and decoding pieces of schedules' messages.
+// This file encodes and decodes pieces of schedules' messages.
 #pragma once
 
 #include <mpi.h>
@@ -17,7 +17,7 @@
 
 namespace antiphon::mpi {
 
-/// Where a piece of encoded data lies: the length of its frame, which stays on this rank, then the frame.
+/// A slot holds a piece of encoded data: first the length of its frame, which stays on this rank, then the frame.
 namespace slot {
 
 inline constexpr std::int64_t length_bytes = 8;
@@ -37,13 +37,13 @@ class PieceCoder {
  public:
   PieceCoder(const Schedule& schedule, MPI_Comm comm, const CodingTerms& terms);
 
-  /// `last`: the operation's last piece, which may have any length. Returns an MPI error code, as decode() does.
+  /// `last` marks the operation's last piece, which may have any length. Returns an MPI error code, as decode() does.
   int encode(std::byte* slot, std::span<const std::byte> data, bool last, const Binding& binding);
   static int decode(std::span<std::byte> data, const std::byte* slot);
 
  private:
   CodingTerms terms_;
-  std::int64_t comm_key_ = 0;     ///< tells this communicator's data from others'
+  std::int64_t comm_key_ = 0;     ///< distinguishes this communicator's data from others'
   std::vector<std::byte> frame_;  ///< room in which to encode
 };
 

@@ -17,14 +17,14 @@
 
 namespace antiphon::mpi {
 
-/// How a rank goes through an exchange: its steps, and whether it keeps in step as long as it has patience.
+/// Says how a rank goes through an exchange: its steps, and whether it keeps in step as long as it has patience.
 struct Way {
   std::span<const ExchangeStep> steps;
   bool in_step = false;
-  double patience_s = 0;  ///< at least; an exchange by itself has what suits messages of usual length
+  double patience_s = 0;  ///< lower bound; Exchange::Options has another, and the longer one holds
 };
 
-/// An alltoallv under the credit protocol. Made once for a communicator and used for all its calls of any sizes; it
+/// Runs an alltoallv under the credit protocol. One object per communicator serves all its calls of any sizes, and it
 /// allocates only when something grows. Exchanges that are under way at the same time on one communicator need
 /// different tags: `first_tag` and the next.
 class Exchange final : public Runner {
@@ -41,13 +41,13 @@ class Exchange final : public Runner {
   };
   Exchange(MPI_Comm comm, int rank, int size, const Options& options);
 
-  /// Says what the next runs exchange: the blocks of `problem` (an alltoallv). It must stay while they run, and so must
-  /// the steps.
+  /// Says what the next runs exchange: the blocks of `problem` (an alltoallv). The problem and the steps must stay
+  /// while they run.
   void prepare(const Problem& problem, const Way& way) {
     problem_ = &problem;
     way_ = way;
   }
-  /// Whether this rank lost its patience in the last run.
+  /// Tells whether this rank lost its patience in the last run.
   [[nodiscard]] bool stalled() const { return stalled_; }
 
   [[nodiscard]] std::int64_t scratch_bytes() const override { return 0; }
@@ -56,7 +56,7 @@ class Exchange final : public Runner {
 
  private:
   using Action = CreditExchange::Action;
-  /// What a request is for, and the grant that it carries, if any.
+  /// Says what a request is for, and holds the grant that it carries, if any.
   struct Owner {
     Action action;
     std::int64_t* grant = nullptr;
@@ -77,13 +77,13 @@ class Exchange final : public Runner {
   double least_patience_s_;
   StepPatience patience_;
   bool stalled_ = false;
-  bool library_finished_ = false;  ///< the library has waited for all that was left, which the protocol is not told
+  bool library_finished_ = false;  ///< the library has waited for all the rest; the protocol does not learn of it
   const Problem* problem_ = nullptr;
   Way way_;
   const std::byte* input_ = nullptr;
   std::byte* output_ = nullptr;
   Requests<Owner> requests_;
-  std::deque<std::int64_t> grants_;  ///< they keep their addresses while it grows
+  std::deque<std::int64_t> grants_;  ///< a deque, because grants must keep their addresses while it grows
   std::vector<std::int64_t*> free_grants_;
 };
 

@@ -48,7 +48,8 @@ int Executor::begin(const Binding& binding) {
 
 int Executor::go_on(Waiting& waiting) {
   while (!done()) {
-    // The in-process verifier excludes schedules that get stuck. An error is better than to spin on one.
+    // The in-process verifier excludes schedules that get stuck; if one still does, an error is better than an endless
+    // loop.
     if (is_stuck()) return MPI_ERR_INTERN;
     bool moved = false;
     const bool blocks = only_waits_ && waiting.may_block(messages_.active());
@@ -61,7 +62,7 @@ int Executor::go_on(Waiting& waiting) {
   return MPI_SUCCESS;
 }
 
-/// The library waits for all messages, which it does best.
+/// Hands the thread to the library, which waits best for all messages.
 int Executor::wait_for_all(bool& moved) {
   moved = true;
   const int rc = messages_.wait_for_all();

@@ -20,19 +20,20 @@
 
 namespace antiphon::mpi {
 
-/// A schedule made ready to run again and again on one communicator. It allocates all storage when it is made.
+/// Holds a schedule that is ready to run again and again on one communicator. It allocates all storage when it is made.
 class Executor final : public Runner {
  public:
   struct Options {
     bool yields = true;
-    /// Added to the schedule's tags: schedules that run at the same time on one communicator keep apart by it.
+    /// This is added to the schedule's tags, so that schedules that run at the same time on one communicator use
+    /// different tags.
     int tag_base = 0;
     CodingTerms coding;
   };
   /// The communicator's error handler must be MPI_ERRORS_RETURN.
   Executor(Schedule schedule, MPI_Comm comm, const Options& options);
 
-  /// The parts that a carrier of multicasts works with.
+  /// Holds the parts that a carrier of multicasts works with.
   struct Parts {
     const Schedule& schedule;
     Progress& progress;
@@ -40,11 +41,11 @@ class Executor final : public Runner {
     int rank;
   };
   [[nodiscard]] Parts parts() { return {schedule_, progress_, messages_, rank_}; }
-  /// Before the first run. Without a carrier a multicast is a message to each receiver.
+  /// Sets the carrier; call it before the first run. Without a carrier, a multicast is a message to each receiver.
   void use_carrier(std::unique_ptr<MulticastCarrier> carrier);
 
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
-  /// Why multicasts of the last run were messages to each receiver; null where they were not.
+  /// Returns why multicasts of the last run were messages to each receiver; null if they were not.
   [[nodiscard]] const std::string* why_no_groups() const { return carrier_ ? carrier_->why_not() : nullptr; }
 
   [[nodiscard]] std::int64_t scratch_bytes() const override { return schedule_.scratch_bytes(); }
@@ -74,7 +75,7 @@ class Executor final : public Runner {
   LocalOperations local_;
   FanOut fan_out_;
   std::unique_ptr<MulticastCarrier> carrier_;
-  std::optional<std::size_t> all_messages_;  ///< of a run; not counted where this rank sends multicasts
+  std::optional<std::size_t> all_messages_;  ///< of a run; not counted if this rank sends multicasts
   bool only_waits_ = false;                  ///< all messages of this run are under way, and none has ended
   const Binding* binding_ = nullptr;
 };

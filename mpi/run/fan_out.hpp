@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Multicasts as messages from the sender to each receiver, where no group of the network carries them.
+// Multicasts become messages from the sender to each receiver if no group of the network carries them.
 #pragma once
 
 #include <mpi.h>
@@ -13,7 +13,7 @@
 
 namespace antiphon::mpi {
 
-/// A value for each piece that may be under way, of some operations. They are added before the first run.
+/// Holds a value for each piece that may be under way, for some operations. They are added before the first run.
 template <class Value>
 class PerPiece {
  public:
@@ -35,7 +35,7 @@ class FanOut {
     }
   }
 
-  /// Whether the schedule has no multicast that this rank sends.
+  /// Tells whether the schedule has no multicast that this rank sends.
   [[nodiscard]] bool is_empty() const { return messages_.empty(); }
 
   /// Starts the messages of a piece. Receivers take turns to be first, so that the pieces of one multicast keep the
@@ -53,9 +53,9 @@ class FanOut {
     }
     return MPI_SUCCESS;
   }
-  /// One of the piece's messages has ended.
+  /// Notes that one of the piece's messages has ended.
   void note_end(const Progress::Piece& piece) { --messages_.of(piece); }
-  /// Whether no message of the piece is under way.
+  /// Tells whether no message of the piece is under way.
   [[nodiscard]] bool is_complete(const Progress::Piece& piece) { return messages_.of(piece) == 0; }
 
  private:

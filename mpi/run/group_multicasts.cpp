@@ -17,7 +17,7 @@ constexpr int first_follower_tag = 20000;
 constexpr int follower_tags = 8192;
 int tag_of_sender(int rank) { return first_follower_tag + rank % follower_tags; }
 
-/// Lets the library move its own messages on.
+/// Lets the library advance its own messages.
 int move_library_on(MPI_Comm comm) {
   int found = 0;
   return PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
@@ -64,7 +64,7 @@ void GroupMulticasts::hand_to_group(const Piece& piece) {
   lanes_.ready(piece, {parts_.messages.memory_of(piece), static_cast<std::size_t>(bytes)});
 }
 
-/// To all followers but the one that it is from.
+/// Passes the piece on to all followers except its sender.
 int GroupMulticasts::pass_on(const Piece& piece) {
   const int sender = sender_of(piece);
   int& steps = under_way_.of(piece).steps;
@@ -102,7 +102,7 @@ int GroupMulticasts::go_on(Waiting& waiting, bool& moved) {
   return MPI_SUCCESS;
 }
 
-/// Nothing came for so long.
+/// Notes that nothing arrived in this look, which slept for `slept_ns`.
 int GroupMulticasts::note_silence(Waiting& waiting, std::int64_t slept_ns) {
   if (const std::string failure = lanes_.failure(); !failure.empty()) {
     warn("multicast: " + failure);
@@ -112,8 +112,8 @@ int GroupMulticasts::note_silence(Waiting& waiting, std::int64_t slept_ns) {
   return slept_ns > 0 && library_is_needed(waiting) ? move_library_on(parts_.messages.comm()) : MPI_SUCCESS;
 }
 
-/// The rank that is waited for may itself wait for a message of this rank that the library still holds. If no message
-/// was seen, that is worth a look only when no member can be lost: the transport finds a lost one and names it.
+/// Tells whether the library may hold a message of this rank that the awaited rank waits for. If no message was seen, a
+/// look is worth its time only when no member can be lost: the transport finds a lost one and names it.
 bool GroupMulticasts::library_is_needed(const Waiting& waiting) const {
   return messages_noted() || waiting.slept_in_vain_ns() > 2 * lanes_.lost_after_ns();
 }

@@ -12,8 +12,8 @@
 
 namespace antiphon::mpi {
 
-/// From now on the executor's multicasts go over this communicator's groups, where they can be opened. `senders`: so
-/// many send at a time. The schedule must not run at the same time as another of its communicator that multicasts.
+/// Makes the executor's multicasts use this communicator's groups, where they can be opened; `senders` ranks send at a
+/// time. The schedule must not run at the same time as another of its communicator that multicasts.
 void use_groups(Executor& executor, MulticastGroups& groups, int senders);
 
 class GroupMulticasts final : public MulticastCarrier {
@@ -32,10 +32,10 @@ class GroupMulticasts final : public MulticastCarrier {
   [[nodiscard]] const std::string* why_not() const override { return lanes_.why_not(); }
 
  private:
-  /// What is under way of a piece.
+  /// Counts what is under way of a piece.
   struct UnderWay {
     int steps = 0;                ///< messages, and one for the group
-    bool follower_sends = false;  ///< a relay's only step is the message of the follower that it speaks for
+    bool follower_sends = false;  ///< a relay's only step is the message of the follower whose data it relays
   };
 
   [[nodiscard]] int sender_of(const Piece& piece) const;

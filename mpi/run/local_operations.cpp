@@ -8,10 +8,10 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// For a rank's messages to itself, which no schedule sends.
+/// A rank's messages to itself have this tag; no schedule sends such messages.
 constexpr int copy_tag = 32000;
 
-/// Calls part(offset in memory, elements) for all of so many bytes: MPI's counts are ints.
+/// Calls part(offset in memory, elements) until all of these bytes are covered, because MPI's counts are ints.
 template <class Part>
 int in_parts(std::int64_t bytes, const Binding& binding, Part&& part) {
   constexpr std::int64_t most = 1 << 30;
@@ -45,7 +45,7 @@ int LocalOperations::copy(const std::byte* from, std::byte* to, std::int64_t byt
     std::memmove(to, from, static_cast<std::size_t>(bytes));
     return MPI_SUCCESS;
   }
-  // MPI copies the elements alone: what lies between them is the program's and stays as it is.
+  // MPI copies only the elements; what lies between them is the program's and stays as it is.
   return in_parts(bytes, binding, [&](std::int64_t offset, int count) {
     return PMPI_Sendrecv(from + offset, count, binding.type, rank_, copy_tag, to + offset, count, binding.type, rank_,
                          copy_tag, comm_, MPI_STATUS_IGNORE);

@@ -13,7 +13,7 @@
 
 namespace antiphon::mpi {
 
-/// Does the operations of a schedule that need no other rank: copy, reduce, encode, decode.
+/// Performs the operations of a schedule that need no other rank: copy, reduce, encode, decode.
 class LocalOperations {
  public:
   LocalOperations(const Schedule& schedule, MPI_Comm comm, int rank, const CodingTerms& coding)

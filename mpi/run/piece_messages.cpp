@@ -12,7 +12,7 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Many elements as one, for a message whose count does not fit an int.
+/// Makes many elements count as one, for a message whose count does not fit an int.
 class LongType {
  public:
   LongType(std::int64_t count, MPI_Datatype type) {
@@ -64,7 +64,7 @@ int PieceMessages::post(const Piece& piece, int peer, int tag, bool sends) {
   std::int64_t count = op.piece_size(piece.index) / binding_->size_bytes;
   MPI_Datatype unit = binding_->type;
   if (op.encoded) {
-    // A message is as long as the frame; a receive has room for the longest one.
+    // A message is as long as its frame; a receive has room for the longest one.
     unit = MPI_BYTE;
     count = sends ? slot::frame_length(at) : op.piece_size(piece.index) - slot::length_bytes;
     at += slot::length_bytes;
@@ -80,7 +80,7 @@ int PieceMessages::post(const Piece& piece, int peer, int tag, bool sends) {
   return rc;
 }
 
-/// Frames come without their length: what passes them on or decodes them finds it in their slots.
+/// Notes the length of each received frame in its slot, where operations that pass it on or decode it find it.
 void PieceMessages::note_frame_lengths() {
   requests_.each_status([this](const Piece& piece, const MPI_Status& status) {
     const Op& op = schedule_.ops()[piece.op];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces of a schedule's operations as MPI point-to-point messages.
+// Pieces of a schedule's operations travel as MPI point-to-point messages.
 #pragma once
 
 #include <mpi.h>
@@ -17,17 +17,17 @@ class PieceMessages {
  public:
   using Piece = Progress::Piece;
 
-  /// Keeps a reference: the schedule must outlive it. `tag_base` is added to all tags.
+  /// Keeps a reference to the schedule, which must outlive it. `tag_base` is added to all tags.
   PieceMessages(const Schedule& schedule, MPI_Comm comm, int tag_base);
 
-  /// Room for so many messages at a time.
+  /// Reserves room for this many messages at a time.
   void reserve(std::size_t messages) { requests_.reserve(messages, encoded_); }
   void begin(const Binding& binding) {
     binding_ = &binding;
     requests_.forget_all();
   }
 
-  /// Returns an MPI error code, as all that follow do.
+  /// Returns an MPI error code, as all functions that follow do.
   int send(const Piece& piece, int peer, int tag) { return post(piece, peer, tag, true); }
   int receive(const Piece& piece, int peer, int tag) { return post(piece, peer, tag, false); }
   int test() { return requests_.test(); }
@@ -41,7 +41,7 @@ class PieceMessages {
 
   [[nodiscard]] bool any_ended() const { return requests_.any_ended(); }
   [[nodiscard]] std::size_t active() const { return requests_.active(); }
-  /// Where the piece's operation reads or, if it receives, writes.
+  /// Returns where the piece's operation reads or, if it receives, writes.
   [[nodiscard]] std::byte* memory_of(const Piece& piece) const;
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
 

@@ -11,15 +11,15 @@
 
 namespace antiphon::mpi {
 
-/// The requests of one runner that are under way, densely in one array as MPI wants them, each with its owner: what the
-/// request is for.
+/// Holds the requests of one runner that are under way, densely in one array as MPI wants them. Each has an owner: what
+/// the request is for.
 ///
 ///     start a request in *next(), then add(owner);
-///     test() or wait_for_all(), then retire(…), which tells of each owner whose request has ended.
+///     test() or wait_for_all(), then retire(…), which reports each owner whose request has ended.
 template <class Owner>
 class Requests {
  public:
-  /// Room for so many at a time. `statuses`: MPI's statuses of ended requests are wanted, too.
+  /// Reserves room for this many at a time. `statuses` says that the MPI statuses of ended requests are wanted, too.
   void reserve(std::size_t requests, bool statuses) {
     requests_.resize(requests, MPI_REQUEST_NULL);
     owners_.resize(requests);
@@ -33,7 +33,7 @@ class Requests {
   [[nodiscard]] MPI_Request* next() { return &requests_[active_]; }
   void add(const Owner& owner) { owners_[active_++] = owner; }
 
-  /// Looks which requests have ended.
+  /// Finds out which requests have ended.
   int test() {
     ended_count_ = 0;
     if (active_ == 0) return MPI_SUCCESS;
@@ -48,7 +48,7 @@ class Requests {
   }
   [[nodiscard]] bool any_ended() const { return ended_count_ > 0; }
 
-  /// Calls see(owner, status) for each ended request; only where statuses are wanted, and before retire().
+  /// Calls see(owner, status) for each ended request; works only if statuses are wanted, and before retire().
   template <class See>
   void each_status(See&& see) const {
     if (statuses_.empty()) return;
@@ -60,7 +60,7 @@ class Requests {
   /// error code.
   template <class Finish>
   int retire(Finish&& finish) {
-    // From the highest slot, so that the last active request can fill each hole.
+    // The loop starts at the highest slot, so that the last active request can fill each hole.
     std::sort(ended_.begin(), ended_.begin() + ended_count_, std::greater<>());
     for (int i = 0; i < ended_count_; ++i) {
       const auto slot = static_cast<std::size_t>(ended_[static_cast<std::size_t>(i)]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One way to run something on a communicator: begin it, advance it until it is done, or wait for it.
+// A Runner runs something on a communicator: begin it, advance it until it is done, or wait for it.
 #pragma once
 
 #include <mpi.h>
@@ -14,10 +14,10 @@
 
 namespace antiphon::mpi {
 
-/// Where the data of one run are, and what their bytes mean.
+/// Says where the data of one run are, and what their bytes mean.
 struct Binding {
-  /// By Space. Runners count packed bytes. Where elements have gaps (a reduction's type), packed offset n × size_bytes
-  /// is memory offset n × extent_bytes.
+  /// The index is a Space. Runners count packed bytes. If elements have gaps (a reduction's type), packed offset n ×
+  /// size_bytes is memory offset n × extent_bytes.
   std::array<std::byte*, 3> base{};
   MPI_Datatype type = MPI_BYTE;  ///< unit of messages, and of reductions
   std::int64_t size_bytes = 1;
@@ -34,34 +34,34 @@ struct Binding {
   }
 };
 
-/// Something that runs on one communicator, again and again, without allocating. All it knows is in the object: any
-/// number of runners may be under way at once, and any thread may advance them, one thread at a time each.
+/// Runs something on one communicator, again and again, without allocating. All its state is in the object: any number
+/// of runners may be under way at once, and any thread may advance them, but only one thread at a time each.
 ///
 ///     int rc = runner.begin(binding);                                    // all calls return MPI error codes
 ///     while (rc == MPI_SUCCESS && !runner.done()) rc = runner.advance();   // beside other work
 ///
-/// or run(), which waits. After an error a runner must not be advanced.
+/// Use this loop, or run(), which waits. After an error a runner must not be advanced.
 class Runner {
  public:
-  /// `yields`: a wait gives the core away while nothing moves.
+  /// `yields` says that a wait gives the core away while nothing moves.
   explicit Runner(bool yields) : yields_(yields) {}
   virtual ~Runner() = default;
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  /// Of the binding's scratch space.
+  /// Returns the size of the scratch space that the binding needs.
   [[nodiscard]] virtual std::int64_t scratch_bytes() const = 0;
   /// Starts what can be started. The binding and its data must stay until done().
   virtual int begin(const Binding& binding) = 0;
   [[nodiscard]] virtual bool done() const = 0;
 
-  /// Goes on as far as it can without waiting.
+  /// Advances as far as it can without waiting.
   int advance() {
     Waiting never = Waiting::never();
     return go_on(never);
   }
 
-  /// Goes on until it is done.
+  /// Advances until it is done.
   int wait() {
     Waiting waiting(yields_);
     int rc = MPI_SUCCESS;
@@ -78,7 +78,7 @@ class Runner {
   }
 
  protected:
-  /// Goes on until nothing moves or all is done. `waiting` tells whether and how it may wait for a move.
+  /// Advances until nothing moves or all is done. `waiting` says whether and how it may wait for a move.
   virtual int go_on(Waiting& waiting) = 0;
 
  private:

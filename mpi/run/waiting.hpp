@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a rank waits while nothing moves: it looks again, gives its core away, sleeps for packets, or hands the thread to
-// the library. All constants of waiting are here.
+// A rank waits in these ways while nothing moves: it looks again, gives its core away, sleeps for packets, or hands the
+// thread to the library. All constants of waiting are here.
 #pragma once
 
 #include <sched.h>
@@ -25,20 +25,20 @@ inline constexpr int looks_on_own_core = 200;
 /// On a shared core a rank looks for a few turns, if each look gives the core away: a sleeper wakes up after its next
 /// turn would come.
 inline constexpr int looks_on_shared_core = 64;
-/// A rank has its core for itself while it waits at most a quarter of the time that it runs.
+/// A rank has its core to itself if it waits at most a quarter of the time that it runs.
 inline constexpr double own_core_crowding = 1.25;
 
 /// A sleep for packets is longer than a tick of the system's clock (often 4 ms): arming an earlier timer costs more
 /// than the wake-up itself.
 inline constexpr std::int64_t first_sleep_ns = 5'000'000;
-/// After a sleep in vain the rank looks more often: the packet may wait for something that this rank must do.
+/// After a sleep in vain, the rank looks more often, because the packet may wait for something that this rank must do.
 inline constexpr std::int64_t later_sleep_ns = 1'000'000;
 /// Operations under way beside this one need this thread soon.
 inline constexpr std::int64_t sleep_beside_operations_ns = 200'000;
 
-/// A rank in step bears that nothing moves for at least this long.
+/// A rank in step tolerates for at least this long that nothing moves.
 inline constexpr double least_step_patience_s = 1e-3;
-/// It bears many times what a rank may be ahead takes on the link, because a few messages of usual length may lie
+/// It tolerates many times the link time of what a rank may be ahead, because a few messages of usual length may lie
 /// between.
 inline constexpr double step_patience_times = 16;
 /// A link of unknown speed (0) counts as this one, so that patience has an end.
@@ -46,15 +46,15 @@ inline constexpr std::int64_t slowest_link_bits_per_s = 1'000'000;
 
 }  // namespace waiting
 
-/// One wait, from its begin to its end: the policy of waiting, with what it has seen since anything moved.
+/// Holds the policy for one wait, from its start to its end, with what it has seen since anything moved.
 class Waiting {
  public:
-  /// A wait of a caller that has nothing else to do. `yields`: the rank gives its core away when nothing moves.
+  /// Serves a caller that has nothing else to do. `yields` says that the rank gives its core away when nothing moves.
   explicit Waiting(bool yields) : waits_(true), yields_(yields) {}
-  /// For callers that only look and never wait.
+  /// Serves callers that only look and never wait.
   static Waiting never() { return {}; }
 
-  /// Whether the thread may be handed to the library until all of so many messages have ended.
+  /// Tells whether the library may have the thread until this many messages have all ended.
   [[nodiscard]] bool may_block(std::size_t messages) const {
     return waits_ && messages >= waiting::many_messages && !operations_under_way();
   }
@@ -62,18 +62,19 @@ class Waiting {
     looks_ = 0;
     slept_ns_ = 0;
   }
-  /// Nothing moved: other operations and the ranks that share this core go on.
+  /// Lets other operations, and the ranks that share this core, advance because nothing moved.
   void pause() const {
     if (operations_under_way()) make_progress();
     if (yields_) sched_yield();
   }
 
-  /// How long this look for packets may sleep, where messages are under way too: they need this thread.
+  /// Returns how long this look for packets may sleep: not at all, because messages are under way too and need this
+  /// thread.
   std::int64_t look_beside_messages() {
     ++looks_;
     return 0;
   }
-  /// The same where packets are all that may come. `crowding`: that of this thread's core (compress/cost.hpp).
+  /// Returns the same if only packets may come. `crowding` is that of this thread's core (compress/cost.hpp).
   std::int64_t look_for_packets(double crowding) {
     const bool sleeps = waits_ && looks_ >= looks_before_sleep(crowding);
     ++looks_;
@@ -82,7 +83,7 @@ class Waiting {
     return slept_ns_ > 0 ? waiting::later_sleep_ns : waiting::first_sleep_ns;
   }
   void note_sleep_in_vain(std::int64_t ns) { slept_ns_ += ns; }
-  /// At most, since anything moved.
+  /// Returns an upper bound of the time slept in vain since anything moved.
   [[nodiscard]] std::int64_t slept_in_vain_ns() const { return slept_ns_; }
 
  private:
@@ -99,10 +100,10 @@ class Waiting {
   std::int64_t slept_ns_ = 0;
 };
 
-/// How long a rank that keeps in step with others bears that nothing moves.
+/// Decides how long a rank that keeps in step with others tolerates that nothing moves.
 class StepPatience {
  public:
-  /// Long enough for a rank that is `ahead_bytes` ahead on such a link.
+  /// Returns a patience that is long enough if another rank is `ahead_bytes` ahead on such a link.
   static double usual_s(std::int64_t ahead_bytes, std::int64_t link_bits_per_s) {
     const auto bits_per_s = static_cast<double>(std::max(link_bits_per_s, waiting::slowest_link_bits_per_s));
     const double ahead_s = 8 * static_cast<double>(ahead_bytes) / bits_per_s;
@@ -114,7 +115,7 @@ class StepPatience {
     idle_since_s_.reset();
   }
   void note_move() { idle_since_s_.reset(); }
-  /// Nothing has moved: whether that is so for too long.
+  /// Notes that nothing has moved; returns whether that lasts too long.
   bool ends() {
     const double now = now_s();
     if (!idle_since_s_) idle_since_s_ = now;
