@@ -8,13 +8,13 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Whether phases are as even as ranks that keep in step need them: together hardly longer than the busiest rank sends
-/// or receives, and the others about as busy. In uneven ones they wait for each other (measured: 1.5 to 1.75 times the
-/// limit, where ranks that are free, in the same order, take 1.07 to 1.12), and in step with others a rank that has far
-/// more to send than they have is held up by them (1.06, free 1.02).
+/// Tells whether phases are even enough for ranks that keep in step: together they take hardly longer than the busiest
+/// rank sends or receives, and the other ranks are about as busy. In uneven phases ranks wait for each other (measured:
+/// 1.5 to 1.75 times the limit; ranks that are free, in the same order, take 1.07 to 1.12). A rank that has far more to
+/// send than the others is held up by them if it keeps in step (1.06, free 1.02).
 bool are_even(const Phases& phases) {
   constexpr double most = 1.2;
-  constexpr double least_busy = 0.6;  ///< of the busiest rank's bytes, in the mean
+  constexpr double least_busy = 0.6;  ///< as a share of the busiest rank's bytes, on average
   std::vector<std::int64_t> out(static_cast<std::size_t>(phases.size));
   std::vector<std::int64_t> in(out.size());
   std::int64_t together = 0;
@@ -47,7 +47,7 @@ Advice::Advice(const CompiledPattern& compiled, int rank)
   for (const PhaseOfParts& phase : compiled.phases.phases) {
     ExchangeStep step;
     const auto take = [&](int& peer, std::int64_t& bytes, const Part& part, int other) {
-      if (bytes > 0) steps.push_back(std::exchange(step, {}));  // several that go together
+      if (bytes > 0) steps.push_back(std::exchange(step, {}));  // several parts that go together
       peer = other;
       bytes = part.bytes;
     };
@@ -63,7 +63,7 @@ Advice::Advice(const CompiledPattern& compiled, int rank)
     }
     if (step != ExchangeStep{}) steps.push_back(step);
   }
-  // Where a rank's counts are others after all, the ranks that keep to the schedule bear that for half a call.
+  // If another rank's counts differ after all, the ranks that keep to the schedule tolerate that for half a call.
   patience_s = 0.5e-9 * static_cast<double>(compiled.expected_ns);
 }
 

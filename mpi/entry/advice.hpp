@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank's part of a scheduled pattern.
+// An Advice is one rank's part of a scheduled pattern.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace antiphon::mpi {
 
-/// What one rank sends and receives in a scheduled pattern, and its way through the phases.
+/// Holds what one rank sends and receives in a scheduled pattern, and its way through the phases.
 struct Advice {
-  std::vector<std::int64_t> send_bytes, recv_bytes;  ///< by rank; nothing to oneself
+  std::vector<std::int64_t> send_bytes, recv_bytes;  ///< by rank; zero for the rank itself
   std::vector<ExchangeStep> steps;
   bool in_step = false;
-  double patience_s = 0;  ///< in step
+  double patience_s = 0;  ///< while in step
 
   Advice(const CompiledPattern& compiled, int rank);
   [[nodiscard]] Way way() const { return {steps, in_step, patience_s}; }
-  /// Whether these are this call's counts.
+  /// Tells whether these are this call's counts.
   [[nodiscard]] bool fits(const Problem& p) const;
 };
 

@@ -7,10 +7,10 @@
 
 namespace antiphon::mpi {
 
-/// Memory that grows and is kept, 64-byte aligned, not initialised.
+/// Holds memory that grows and is kept, 64-byte aligned and not initialised.
 class Arena {
  public:
-  /// At least `bytes`; what an earlier call returned is no longer valid.
+  /// Returns at least `bytes` of memory; the result of an earlier call is then invalid.
   std::byte* get(std::int64_t bytes);
 
  private:

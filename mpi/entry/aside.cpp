@@ -9,7 +9,7 @@ namespace {
 
 bool is_large(const Integers& given) { return given.present() && given.small() == nullptr; }
 
-/// Of alltoallw and the neighbour collectives; counts fit int.
+/// Starts alltoallw or a neighbour collective; counts fit int.
 int start_form(const Call& c, MPI_Request* request) {
   const auto sn = static_cast<int>(c.sendcount);
   const auto rn = static_cast<int>(c.recvcount);
@@ -36,7 +36,7 @@ int start_form(const Call& c, MPI_Request* request) {
   }
 }
 
-/// Of the plain collectives that move data; counts fit int.
+/// Starts a plain collective that moves data; counts fit int.
 int start_movement(const Call& c, MPI_Request* request) {
   const auto sn = static_cast<int>(c.sendcount);
   const auto rn = static_cast<int>(c.recvcount);
@@ -66,7 +66,7 @@ int start_movement(const Call& c, MPI_Request* request) {
   }
 }
 
-/// Of reductions; counts fit int.
+/// Starts a reduction; counts fit int.
 int start_reduction(const Call& c, MPI_Request* request) {
   const auto sn = static_cast<int>(c.sendcount);
   const auto rn = static_cast<int>(c.recvcount);

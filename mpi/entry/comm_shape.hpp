@@ -8,18 +8,18 @@
 
 namespace antiphon::mpi {
 
-/// What rules and schedules ask of a communicator.
+/// Holds what rules and schedules need to know of a communicator.
 struct CommShape {
   int rank = 0;
   int size = 0;
   int nodes = 1;
   int max_ranks_per_node = 1;
-  bool blocked = true;            ///< each node's ranks follow one another
+  bool blocked = true;            ///< each node's ranks are consecutive
   std::vector<int> node_of_rank;  ///< as World::node_of_rank
 };
 
-/// Without communication. Nothing where Antiphon must keep out: an intercommunicator, a single rank, processes of other
-/// jobs.
+/// Finds the shape without communication. Returns nothing if Antiphon must not act: for an intercommunicator, a single
+/// rank, or processes of other jobs.
 std::optional<CommShape> shape_of(MPI_Comm comm);
 
 }  // namespace antiphon::mpi

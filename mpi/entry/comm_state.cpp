@@ -14,7 +14,7 @@ namespace antiphon::mpi {
 namespace {
 
 int keyval = MPI_KEYVAL_INVALID;
-/// Schedules kept with a communicator: enough for a program's inner loop.
+/// A communicator keeps this many schedules, which is enough for a program's inner loop.
 constexpr std::size_t most_prepared = 64;
 
 int delete_state(MPI_Comm, int, void* value, void*) {
@@ -30,7 +30,7 @@ CreditLimits limits_of(const Problem& p) {
           .short_window_bytes = p.parameter("window_bytes")};
 }
 
-/// Equal in everything that a builder sees, but for the parameters.
+/// Tells whether the problems are equal in everything that a builder sees, except for the parameters.
 bool same_problem(const Problem& a, const Problem& b) {
   return a.collective == b.collective && a.bytes == b.bytes && a.root == b.root && a.in_place == b.in_place &&
          a.element_bytes == b.element_bytes && a.commutative == b.commutative && a.send_bytes == b.send_bytes &&
@@ -59,7 +59,7 @@ CommState* CommState::of(MPI_Comm comm) {
     auto fresh = std::make_unique<CommState>(comm, shape_of(comm));
     value = fresh.get();
     if (PMPI_Comm_set_attr(comm, keyval, fresh.get()) != MPI_SUCCESS) return nullptr;
-    static_cast<void>(fresh.release());  // delete_state() owns it from here
+    static_cast<void>(fresh.release());  // delete_state() owns it from here on
   }
   auto* state = static_cast<CommState*>(value);
   return state->eligible_ ? state : nullptr;
@@ -77,7 +77,7 @@ CommState::~CommState() {
 
 MPI_Comm CommState::own_comm() {
   if (own_ == MPI_COMM_NULL) {
-    // Not a duplicate: that would call the copy functions of the program's attributes.
+    // A duplicate is not used, because it would call the copy functions of the program's attributes.
     MPI_Group group = MPI_GROUP_NULL;
     PMPI_Comm_group(comm_, &group);
     PMPI_Comm_create(comm_, group, &own_);
@@ -88,7 +88,8 @@ MPI_Comm CommState::own_comm() {
 }
 
 void CommState::carried_out() {
-  // The library's collectives wait in the library, where persistent operations that others wait for would not go on.
+  // The library's collectives wait in the library, and there persistent operations that other ranks wait for cannot
+  // advance.
   if (CodingTrial* const trial = decisions_.on_trial()) trial->end(own_comm(), !has_operations());
 }
 
@@ -195,7 +196,7 @@ std::unique_ptr<Exchange> CommState::make_exchange(const CreditLimits& limits, i
 }
 
 std::unique_ptr<Exchange> CommState::make_exchange(int first_tag) {
-  constexpr int many_ranks = 4;  // share a node's port, as in the rules
+  constexpr int many_ranks = 4;  // ranks that share a node's port, as in the rules
   Problem p;
   p.parameters = credit_choice().parameters;
   CreditLimits limits = limits_of(p);
@@ -205,14 +206,14 @@ std::unique_ptr<Exchange> CommState::make_exchange(int first_tag) {
 
 Exchange* CommState::exchange(const Choice& choice, bool in_step) {
   const Algorithm* const credit = credit_choice().algorithm;
-  // What is more than the algorithm's own parameters asks for encoded messages, which only schedules have.
+  // Additional parameters, beyond the algorithm's own, ask for encoded messages, which only schedules have.
   if (!in_step && (choice.algorithm != credit || choice.parameters.size() > credit->parameters.size())) return nullptr;
   if (!exchange_ || exchange_parameters_ != choice.parameters) {
     Problem p;
     p.parameters = in_step ? credit_choice().parameters : choice.parameters;
-    if (!supports(*credit, p)) return nullptr;  // then the schedule says that it does not either
+    if (!supports(*credit, p)) return nullptr;  // then the schedule reports that it does not either
     CreditLimits limits = limits_of(p);
-    if (in_step) {  // pieces under way as in the phases
+    if (in_step) {  // as many pieces under way as in the phases
       p.parameters = choice.parameters;
       limits.sender_bytes = std::min(limits.credit_bytes, limits.piece_bytes * p.parameter("window"));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Antiphon keeps with a communicator: what it knows of it, what was decided, and the schedules made for it.
+// Antiphon keeps this with a communicator: what it knows of it, the decisions, and the schedules for it.
 #pragma once
 
 #include <mpi.h>
@@ -27,17 +27,17 @@ namespace antiphon::mpi {
 
 class CommState : public Staging {
  public:
-  /// `shape`: of the communicator; nothing where Antiphon must keep out.
+  /// `shape` is the communicator's shape, or nothing if Antiphon must not act.
   CommState(MPI_Comm comm, std::optional<CommShape> shape);
   ~CommState();
   CommState(const CommState&) = delete;
   CommState& operator=(const CommState&) = delete;
 
-  /// The state of a communicator, made at its first call. Null where Antiphon must keep out: an intercommunicator, a
-  /// single rank, processes of other jobs.
+  /// Returns the state of a communicator, made at its first call. Returns null if Antiphon must not act: for an
+  /// intercommunicator, a single rank, or processes of other jobs.
   static CommState* of(MPI_Comm comm);
   static void prepare();
-  /// Frees the state of MPI_COMM_WORLD, then the means to keep any.
+  /// Frees the state of MPI_COMM_WORLD, then the key under which states are kept.
   static void release();
 
   [[nodiscard]] const CommShape& shape() const { return shape_; }
@@ -49,49 +49,48 @@ class CommState : public Staging {
     world.idle = false;
     return operations_++;
   }
-  /// Whether there ever was one; the same on all ranks.
+  /// Tells whether a persistent operation ever existed; the same on all ranks.
   [[nodiscard]] bool has_operations() const { return operations_ > 0; }
 
-  /// What to use for each collective.
+  /// Returns the decisions on what to use for each collective.
   [[nodiscard]] Decisions& decisions() { return decisions_; }
   [[nodiscard]] const Decisions& decisions() const { return decisions_; }
 
-  /// The call that the last decision was for has been carried out: notes what encoding its messages did, where that is
-  /// on trial.
+  /// Notes that the call of the last decision is done, and records what encoding its messages did, if that is on trial.
   void carried_out();
 
-  /// Room to describe a call in, kept so that describing the next one allocates nothing. Reset, with the communicator's
-  /// part set.
+  /// Returns room to describe a call in, reset, with the communicator's part set. The room is kept, so that describing
+  /// the next call allocates nothing.
   Problem& blank_problem(Collective collective);
-  /// The schedule for this problem (its parameters come from the choice), made if it is not there. Null, on every rank
-  /// alike, where the algorithm cannot solve it.
+  /// Returns the schedule for this problem (its parameters come from the choice), and makes it if necessary. Returns
+  /// null, on every rank alike, if the algorithm cannot solve the problem.
   PreparedSchedule* prepared(const Problem& problem, const Choice& choice);
-  /// Where the choice is the credit protocol (which is no schedule): what runs it. Else null. `in_step`: the choice is
-  /// rotated phases, which the protocol does by keeping in step.
+  /// Returns what runs the credit protocol (which is not a schedule) if the choice is that protocol, else null.
+  /// `in_step` says that the choice is rotated phases, which the protocol performs by keeping in step.
   Exchange* exchange(const Choice& choice, bool in_step);
-  /// For schedules of this communicator. `tag_base` is added to their tags.
+  /// Makes an executor for a schedule of this communicator. `tag_base` is added to its tags.
   std::unique_ptr<Executor> make_executor(Schedule schedule, int tag_base = 0);
-  /// For exchanges in step of a schedule that all ranks have.
+  /// Makes an exchange that keeps in step with a schedule that all ranks have.
   std::unique_ptr<Exchange> make_exchange(int first_tag = Exchange::default_first_tag);
-  /// The communicator's multicast groups.
+  /// Returns the communicator's multicast groups.
   MulticastGroups& groups();
-  /// scatterv, gatherv: the root tells all ranks the sizes of all blocks; by multicast, if that is how the data go.
+  /// Makes the root of a scatterv or gatherv tell all ranks the sizes of all blocks; uses multicast if the choice does.
   int share_counts(Problem& problem, const Choice& choice);
-  /// Patterns of this communicator's ranks, with their schedules.
+  /// Returns the patterns of this communicator's ranks, with their schedules.
   CompiledPatterns& patterns();
-  /// What is known of the pattern of this communicator's Alltoallv.
+  /// Returns what is known of the pattern of this communicator's Alltoallv.
   PatternHistory& history();
 
-  /// Whether nobody has said what to use for Alltoallv, and so those that are known to be short are the library's.
+  /// Tells whether nobody has said what to use for Alltoallv; then calls that are known to be short go to the library.
   [[nodiscard]] bool leaves_short_exchanges() const {
     return history_ && decisions_.override_of(Collective::alltoallv).mode == Override::Mode::automatic;
   }
 
-  /// A neighbour collective as an alltoallw of all ranks; any other call as it is. Null, on every rank alike, where
-  /// some rank has a neighbour twice. The first call of this communicator asks all ranks.
+  /// Returns a neighbour collective as an alltoallw of all ranks, and any other call as it is. Returns null, on every
+  /// rank alike, if some rank has a neighbour twice. The first call of this communicator asks all ranks.
   const Call* as_exchange(const Call& call);
 
-  /// The communicator of schedules' messages. Made at the first use, which is the same call on every rank.
+  /// Returns the communicator of schedules' messages, made at the first use, which is the same call on every rank.
   MPI_Comm own_comm();
 
  private:
@@ -100,7 +99,7 @@ class CommState : public Staging {
 
   MPI_Comm comm_;
   MPI_Comm own_ = MPI_COMM_NULL;
-  bool eligible_;  ///< false where Antiphon must keep out
+  bool eligible_;  ///< false if Antiphon must not act
   CommShape shape_;
   Decisions decisions_;
   Problem problem_;

@@ -10,10 +10,10 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Scheduled patterns kept with a communicator: a program's step has a few.
+/// A communicator keeps this many scheduled patterns, because a program's step has only a few.
 constexpr std::size_t most_recent = 8;
 
-/// Nodes are numbered from 0 here, in the order of ranks.
+/// This numbers the nodes from 0, in the order of ranks.
 Fabric fabric_of(const std::vector<int>& node_of_rank) {
   Fabric fabric;
   constexpr double payload_bytes_per_bit = ethernet::payload_share / 8;

@@ -12,10 +12,10 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Sizes decided for one collective: enough for a program's inner loop.
+/// Decisions for this many sizes of one collective are kept, which is enough for a program's inner loop.
 constexpr std::size_t most_decisions = 256;
 
-/// The same on every rank.
+/// Tells whether the plan has patterns for this number of ranks; the same on every rank.
 bool plan_has_patterns_for(int ranks) {
   const auto& patterns = world.plan.patterns;
   return std::any_of(patterns.begin(), patterns.end(), [&](const auto& p) { return p.phases.size == ranks; });
@@ -54,7 +54,7 @@ Choice Decisions::choose_by_mode(const Question& question) const {
   return world.rules->choose(question);
 }
 
-/// Whether a choice that multicasts may be used: it was asked for, or the ranks hear each other's multicasts.
+/// Tells whether a choice that multicasts may be used: the user asks for it, or the ranks hear each other's multicasts.
 bool Decisions::may_multicast(const Choice& choice) const {
   if (choice.algorithm == nullptr || !choice.algorithm->multicasts) return true;
   if (override_of(choice.algorithm->collective).mode == Override::Mode::fixed) return true;
@@ -75,11 +75,11 @@ Choice Decisions::choose(Question& question) const {
   return choice;
 }
 
-/// Encodes the choice's messages where that can pay, on trial.
+/// Encodes the choice's messages on trial, if that can pay.
 void Decisions::encode(Decision& decision, Collective collective) const {
   const bool multicasts = decision.choice.algorithm != nullptr && decision.choice.algorithm->multicasts;
   const std::int64_t bytes = decision.key.bytes;
-  // Not even all blocks together make a message that may be encoded: no call of it need be a trial.
+  // Even all blocks together do not make a message that may be encoded, so no call needs a trial.
   const bool too_short = bytes > 0 && bytes * shape_.size < framing_state.threshold_bytes;
   if (!decision.key.encodable || too_short || multicasts) return;
   if (override_of(collective).mode == Override::Mode::fixed) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each collective of one communicator uses, decided once for each size.
+// These decisions say what each collective of one communicator uses; each is made once for each size.
 #pragma once
 
 #include <array>
@@ -16,30 +16,31 @@
 
 namespace antiphon::mpi {
 
-/// Alltoallv under the credit protocol, with what the profile says of credit, or the defaults.
+/// Returns alltoallv under the credit protocol, with what the profile says of credit, or the defaults.
 const Choice& credit_choice();
 
 class Decisions {
  public:
-  /// `multicasts_work`: whether all ranks hear each other's multicasts; collective the first time. The shape must
-  /// outlive the decisions.
+  /// `multicasts_work` tells whether all ranks hear each other's multicasts; its first call is collective. The shape
+  /// must outlive the decisions.
   Decisions(const CommShape& shape, const Overrides& overrides, std::function<bool()> multicasts_work)
       : shape_(shape), overrides_(overrides), multicasts_work_(std::move(multicasts_work)) {}
 
-  /// What to use for this collective and these sizes; the same on every rank. `encodable`: the data may be compressed.
+  /// Returns what to use for this collective and these sizes; the same on every rank. `encodable` says that the data
+  /// may be compressed.
   const Choice& decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative,
                        bool encodable);
   void set_override(Collective collective, const Override& value);
   [[nodiscard]] const Override& override_of(Collective collective) const { return overrides_[index(collective)]; }
-  /// Where encoding is on trial for the last decision: its trial; else null.
+  /// Returns the trial of the last decision if encoding is on trial for it, else null.
   [[nodiscard]] CodingTrial* on_trial() const { return on_trial_; }
 
-  /// What the last call of each collective used, for antiphon_chosen().
+  /// Notes what the last call of each collective used, for antiphon_chosen().
   void note(Collective collective, const std::string& used) { used_[index(collective)] = &used; }
   [[nodiscard]] const std::string* used(Collective collective) const { return used_[index(collective)]; }
 
  private:
-  /// What a decision depends on, besides the collective.
+  /// Holds what a decision depends on, besides the collective.
   struct Key {
     std::int64_t bytes;
     std::int64_t element_bytes;
@@ -51,7 +52,7 @@ class Decisions {
     Key key;
     Choice choice;
     std::string text;
-    /// Where encoding is on trial: what is done without.
+    /// These are set if encoding is on trial; the choice and text that follow are those without encoding.
     std::unique_ptr<CodingTrial> trial;
     Choice plain;
     std::string plain_text;

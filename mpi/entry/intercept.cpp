@@ -27,8 +27,8 @@ namespace {
 
 const std::string library_text = "library";
 
-/// Runs the credit protocol: any sizes, nothing known of other ranks'. Returns an MPI error code; nothing: the library
-/// is to do this call.
+/// Runs the credit protocol for any sizes, without knowledge of other ranks' sizes. Returns an MPI error code, or
+/// nothing if the library must do this call.
 std::optional<int> run_exchange(const Description& d, const Problem& problem, Exchange& exchange, bool in_step,
                                 CommState& state) {
   PatternHistory& history = state.history();
@@ -44,15 +44,15 @@ std::optional<int> run_exchange(const Description& d, const Problem& problem, Ex
   return rc == MPI_SUCCESS ? workspace.finish() : rc;
 }
 
-/// Alltoallv in rotated phases, by Antiphon's own choice.
+/// Tells whether this is an alltoallv in rotated phases by Antiphon's own choice.
 bool rotates(const Choice& choice, const CommState& state) {
   const auto mode = state.decisions().override_of(Collective::alltoallv).mode;
   return choice.algorithm->credit == CreditWay::in_step && !encodes(choice) &&
          (mode == Override::Mode::automatic || mode == Override::Mode::own);
 }
 
-/// Dynamic groups (paper 1, §4.1) are gone with the call that they were made for; groups that could not be had are told
-/// of.
+/// Closes dynamic groups (paper 1, §4.1), which end with the call that they were made for, and reports groups that
+/// could not be opened.
 void after_multicasts(PreparedSchedule& prepared, const Choice& choice, CommState& state) {
   if (prepared.groups_for_one_call) {
     for (const auto& members : prepared.executor->schedule().groups()) state.groups().close(members);
@@ -64,7 +64,7 @@ void after_multicasts(PreparedSchedule& prepared, const Choice& choice, CommStat
   state.decisions().note(choice.algorithm->collective, prepared.without_groups);
 }
 
-/// Runs what was chosen. Returns an MPI error code; nothing: the algorithm cannot solve this after all, or should not,
+/// Runs the choice. Returns an MPI error code, or nothing if the algorithm cannot or should not solve this after all
 /// and nothing was sent.
 std::optional<int> run(const Description& d, const Choice& choice, CommState& state) {
   Problem& problem = state.blank_problem(d.collective);
@@ -85,7 +85,7 @@ std::optional<int> run(const Description& d, const Choice& choice, CommState& st
   return workspace.finish();
 }
 
-/// What a rank hands in to a neighbour collective that the library does.
+/// Returns the bytes that a rank hands in to a neighbour collective that the library performs.
 std::int64_t bytes_handed_in(const Call& call) {
   std::vector<std::int64_t> to;
   std::vector<std::int64_t> from;
@@ -93,18 +93,18 @@ std::int64_t bytes_handed_in(const Call& call) {
   return std::accumulate(to.begin(), to.end(), std::int64_t{0});
 }
 
-/// A neighbour collective as an alltoallw; any other call as it is. Null: for the library.
+/// Returns a neighbour collective as an alltoallw, and any other call as it is; null if the library must do it.
 const Call* as_exchange(const Call& given, CommState& state) {
   if (!has_neighbours(given.form)) return &given;
-  // Nothing is looked at where the library is to do it anyway.
+  // Nothing is looked at if the library performs the call anyway.
   if (state.decisions().decide(given.collective, -1, 1, true, false).algorithm == nullptr) return nullptr;
   const Call* const call = state.as_exchange(given);
   if (call == nullptr) state.decisions().note(given.collective, library_text);
   return call;
 }
 
-/// An alltoallv that all ranks leave to the library because it is short: the bytes that this rank sends. Such a call
-/// must not be looked at closely, because looking would take a noticeable part of its time.
+/// Returns the bytes that this rank sends in an alltoallv that all ranks leave to the library because it is short. Such
+/// a call must not be looked at closely, because looking would take a noticeable part of its time.
 std::optional<std::int64_t> short_exchange_bytes(const Call& call, CommState& state) {
   if (call.collective != Collective::alltoallv || call.form != Form::plain || call.sendbuf == MPI_IN_PLACE ||
       call.sendtype == MPI_DATATYPE_NULL) {
@@ -119,7 +119,7 @@ std::optional<std::int64_t> short_exchange_bytes(const Call& call, CommState& st
   return elements * bytes;
 }
 
-/// For the library, which a decision has not told of.
+/// Leaves the call to the library, and notes that because no decision did.
 Outcome leave(Fate fate, const Call& call, CommState& state, std::int64_t bytes) {
   state.decisions().note(call.collective, library_text);
   return {.fate = fate, .bytes = bytes};
@@ -143,7 +143,7 @@ Outcome attempt(const Call& given, CommState& state) {
   return {.fate = Fate::done, .result = *result, .bytes = d.own_bytes};
 }
 
-/// After a call that was done here: the summary, the trace, and the program's error handler.
+/// Reports a call that was done here to the summary, the trace, and, if it failed, the program's error handler.
 void account(const Call& call, const CommState& state, Outcome& outcome) {
   const bool failed = outcome.result != MPI_SUCCESS;
   if (summary::enabled())
@@ -167,14 +167,13 @@ Outcome accelerate(const Call& call) {
     if (outcome.done()) {
       account(call, *state, outcome);
     } else if (state != nullptr && state->has_operations() && run_aside(call, outcome.result)) {
-      // The library must not wait while others wait for what was started here. Blocking calls do not match nonblocking
-      // ones, so this depends on what all ranks have done alike, not on what is under way on this rank.
+      // The library must not wait while other ranks wait for operations started here. Blocking calls do not match
+      // nonblocking ones, so this depends on what all ranks did alike, not on what is under way on this rank.
       passed_on(call, outcome);
       outcome.fate = Fate::done;
     }
   } catch (const std::exception& e) {
-    // Out of memory, in all likelihood. Others may already be waiting for this rank's messages, so the library cannot
-    // help.
+    // Memory is probably exhausted. Other ranks may already wait for this rank's messages, so the library cannot help.
     warn(std::string(kind_name(kind_of(call))) + ": " + e.what());
     PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
     return {.fate = Fate::done, .result = MPI_ERR_NO_MEM};

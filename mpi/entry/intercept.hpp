@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where every wrapped collective arrives: describe, choose, prepare, run; or leave it to the library.
+// Every wrapped collective arrives here: describe, choose, prepare and run it, or leave it to the library.
 #pragma once
 
 #include <mpi.h>
@@ -10,13 +10,13 @@
 
 namespace antiphon::mpi {
 
-/// What became of a call: it is done, or why the library does it.
+/// Says that a call is done, or why the library does it.
 enum class Fate : std::uint8_t {
   unseen,           ///< nobody looks at calls now
-  done,             ///< here; the library must not see the call
-  foreign,          ///< an intercommunicator, a single rank, processes of other jobs
+  done,             ///< done here; the library must not see the call
+  foreign,          ///< an intercommunicator, a single rank, or processes of other jobs
   short_exchange,   ///< all ranks know that this alltoallv is short
-  same_neighbours,  ///< a neighbour collective that is the library's, or whose blocks cannot be told apart
+  same_neighbours,  ///< a neighbour collective for the library, or with blocks that cannot be told apart
   not_schedulable,  ///< wrong or unusual arguments, or nothing to move
   library_chosen,   ///< the library is the choice
   gaps,             ///< what was chosen cannot move elements with gaps
@@ -25,17 +25,17 @@ enum class Fate : std::uint8_t {
 
 struct Outcome {
   Fate fate = Fate::unseen;
-  int result = MPI_SUCCESS;  ///< of a call that is done: what the MPI function returns
+  int result = MPI_SUCCESS;  ///< what the MPI function returns, if the call is done
   std::int64_t bytes = 0;    ///< what this rank hands in or gets, as far as it is known
-  double began_s = 0;        ///< now_s(), where somebody counts time
+  double began_s = 0;        ///< now_s(), if somebody counts time
 
   [[nodiscard]] bool done() const { return fate == Fate::done; }
 };
 
-/// Runs the call as a schedule if that was decided. Where it is not done, nothing has been sent or said: the caller
-/// calls the library, then passed_on(). Whether it is done is the same on every rank of the communicator.
+/// Runs the call as a schedule if that is the decision. If the call is not done, nothing has been sent or reported: the
+/// caller calls the library, then passed_on(). Whether it is done is the same on every rank of the communicator.
 Outcome accelerate(const Call& call);
-/// After the library did a call that accelerate() had left: for the summary and the trace.
+/// Reports a call that accelerate() left to the library to the summary and the trace; the library has done it.
 void passed_on(const Call& call, const Outcome& outcome);
 
 }  // namespace antiphon::mpi

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// From MPI_Init to MPI_Finalize: what starts and stops all rooms, in their order.
+// These functions start and stop all rooms in their order, at MPI_Init and MPI_Finalize.
 #pragma once
 
 namespace antiphon::mpi {
 
-/// After the program's MPI_Init(_thread) succeeded: reads the settings and distributes them.
+/// Reads the settings and distributes them; called after the program's MPI_Init(_thread) has succeeded.
 void after_init();
-/// Before the library's MPI_Finalize: writes the summary, frees all communicators' state.
+/// Writes the summary and frees all communicators' state; called before the library's MPI_Finalize.
 void before_finalize();
 
 }  // namespace antiphon::mpi

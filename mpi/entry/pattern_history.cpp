@@ -21,39 +21,40 @@ const std::string by_pattern = "credit with a known pattern";
 const std::string by_steps = "credit in step";
 const std::string by_credit = "credit";
 
-/// With more ranks the schedulers take longer than they can win, and so does the gathering.
+/// With more ranks, the schedulers take longer than they can save, and so does the gathering.
 constexpr int most_ranks_to_gather = 64;
-/// What gathering may take of the time that all calls take, and how seldom it is done at most.
+/// Gathering may take this share of the time of all calls; it happens at least once in `gather_every` calls.
 constexpr double gathering_share = 0.005;
 constexpr std::uint64_t gather_every = 128;
 
-/// A pattern of less than that is not scheduled: all ranks send at once, and scheduling takes longer.
+/// A pattern with fewer bytes is not scheduled: all ranks send at once, and scheduling takes longer than it saves.
 constexpr std::int64_t least_bytes = 1 << 20;
 
-/// A pattern in which phases of rotation are as uneven as that, together so many times as long as the link needs, is
-/// scheduled before counts have come again, for a few ranks, where that does not take long.
+/// Phases of rotation are uneven if together they take more than this many times as long as the link needs. Such a
+/// pattern is scheduled before its counts come again, if there are few ranks, so that this does not take long.
 constexpr double uneven = 1.25;
 constexpr int few_ranks = 32;
 
-/// Those of which a gathering is under way.
+/// These have a gathering under way.
 std::mutex unfinished_mutex;
 std::vector<PatternHistory*> unfinished;
 
-/// After how many calls of this pattern all ranks gather again: the longer a call takes, the sooner. `useful`: what was
-/// gathered decides something; else it is only to be seen whether patterns have become others. The same on every rank.
+/// Returns after how many calls of this pattern all ranks gather again; the longer a call takes, the sooner. `useful`
+/// says that the gathered pattern decides something; else gathering only checks whether patterns have changed. The
+/// result is the same on every rank.
 std::uint64_t calls_between(const Pattern& pattern, const Fabric& fabric, std::uint64_t calls, bool useful) {
   const double call_s = lower_bound(pattern, fabric).seconds;
   const double ranks = pattern.size;
   const double gathering_s =
       1e-9 * static_cast<double>(fabric.latency_ns) * std::log2(ranks) + 8 * ranks * ranks / fabric.link_bytes_per_s;
   const double affordable = gathering_s / (gathering_share * std::max(call_s, 1e-9));
-  // Soon again where a communicator is young.
+  // While a communicator is young, ranks gather again soon.
   const auto most = std::min(gather_every, (useful ? 3 : 15) * calls);
   return affordable < static_cast<double>(most) ? static_cast<std::uint64_t>(std::ceil(affordable)) : most;
 }
 
-/// Whether ranks that go through phases of rotation in step wait for each other: a phase is as long as its longest
-/// message.
+/// Tells whether ranks that go through phases of rotation in step wait for each other, because a phase is as long as
+/// its longest message.
 bool is_uneven(const Pattern& pattern, const Fabric& fabric) {
   std::vector<std::int64_t> longest(static_cast<std::size_t>(pattern.size));
   for (const PatternMessage& m : pattern.messages) {
@@ -89,7 +90,8 @@ void PatternHistory::before_call(const Problem& p) {
   used_ = nullptr;
   const std::int64_t kept = p.send_bytes[static_cast<std::size_t>(rank_)];
   most_sent_bytes_ = std::max(most_sent_bytes_, std::accumulate(p.send_bytes.begin(), p.send_bytes.end(), -kept));
-  // A plan that fits makes gathering needless, but whether it fits everywhere no rank knows: with a plan none gathers.
+  // A plan that fits makes gathering needless. No rank knows whether it fits everywhere, so with a plan no rank
+  // gathers.
   if (planned() || size_ > most_ranks_to_gather) return;
   if (finish_gathering()) take_in();
   if (calls_ != next_gathering_) return;
@@ -98,7 +100,7 @@ void PatternHistory::before_call(const Problem& p) {
 }
 
 Way PatternHistory::way(const Problem& p, bool in_step) {
-  // Only where counts do come again: scheduling takes about a millisecond, and longer for many ranks.
+  // Scheduling takes about a millisecond, longer for many ranks, so it needs counts that come again.
   if (known_.size() == planned_ && (at_once_ || calls_ > gathered_before_) && is_long_ && was_gathered(p)) {
     known_.push_back(std::make_unique<Advice>(patterns_.of(gathered_), rank_));
   }
@@ -125,7 +127,7 @@ bool PatternHistory::was_gathered(const Problem& p) const {
   return true;
 }
 
-/// Remembers them.
+/// Tells whether the counts differ from those of the last call, and remembers them.
 bool PatternHistory::counts_are_new(const Problem& p) {
   if (sent_ == p.send_bytes && received_ == p.recv_bytes) return false;
   sent_ = p.send_bytes;
@@ -150,7 +152,7 @@ void finish_gatherings() {
 void PatternHistory::begin_gathering(const Problem& p) {
   const auto ranks = static_cast<std::size_t>(size_);
   coming_.resize(ranks * ranks);
-  // In the place of what a rank keeps, which is of no interest, it tells how much it has sent at most.
+  // A rank's bytes to itself are of no interest, so in their place it tells the most bytes that it has sent in a call.
   const auto row = coming_.begin() + static_cast<std::ptrdiff_t>(ranks) * rank_;
   std::copy(p.send_bytes.begin(), p.send_bytes.end(), row);
   row[rank_] = std::exchange(most_sent_bytes_, 0);
@@ -161,10 +163,10 @@ void PatternHistory::begin_gathering(const Problem& p) {
   unfinished.push_back(this);
 }
 
-/// Whether there was one, which is in table_ now.
+/// Returns whether a gathering was under way; its result is now in table_.
 bool PatternHistory::finish_gathering() {
   if (gathering_ == MPI_REQUEST_NULL) return false;
-  // Persistent operations, for which others may wait, go on meanwhile.
+  // Persistent operations advance meanwhile, because other ranks may wait for them.
   const int rc = operations_under_way() ? wait_for(gathering_) : PMPI_Wait(&gathering_, MPI_STATUS_IGNORE);
   gathering_ = MPI_REQUEST_NULL;
   {
@@ -185,7 +187,7 @@ void PatternHistory::take_in() {
   for (std::size_t i = 0; i < ranks; ++i) is_short_ = is_short_ && table_[i * ranks + i] <= short_pattern_bytes;
   is_long_ = pattern.total_bytes() >= least_bytes;
   at_once_ = is_long_ && size_ <= few_ranks && is_uneven(pattern, fabric);
-  // One that is worth it is gathered for each call as long as it is another one each time.
+  // A pattern that is worth it is gathered for each call as long as it changes each time.
   const bool again = at_once_ && changed && gathered_for > 1;
   next_gathering_ += again ? 1 : calls_between(pattern, fabric, gathered_for, is_short_ || is_long_);
   if (!changed) return;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the whole pattern of a communicator's Alltoallv calls: from a plan file, or gathered now and then.
+// The history knows the whole pattern of a communicator's Alltoallv calls, from a plan file or from occasional
+// gathering.
 //
-// It only advises a rank on its way through an exchange, so ranks need not agree on it: one whose counts are not those
-// of the pattern ignores it, and the exchange goes on. docs/concepts/credit.md says why that is enough.
+// It only advises a rank on its way through an exchange, so ranks need not agree on it. A rank whose counts differ from
+// the pattern ignores it, and the exchange goes on; docs/concepts/credit.md says why that is enough.
 #pragma once
 
 #include <mpi.h>
@@ -29,28 +30,28 @@ class PatternHistory {
   PatternHistory(const PatternHistory&) = delete;
   PatternHistory& operator=(const PatternHistory&) = delete;
 
-  /// Whether a plan file has patterns for so many ranks: the same on every rank.
+  /// Tells whether a plan file has patterns for this number of ranks; the same on every rank.
   [[nodiscard]] bool planned() const { return planned_ > 0; }
-  /// Once before each call that uses the following. Before the first, and after so many calls that it costs next to
-  /// nothing, all ranks gather their counts. Where calls are not long, that goes on beside the call, and is known at
-  /// the next.
+  /// Call this once before each call that uses the following functions. All ranks gather their counts before the first
+  /// call, and again so rarely that it costs next to nothing. If calls are not long, gathering goes on beside the call,
+  /// and the result is known at the next one.
   void before_call(const Problem& p);
-  /// Whether this call is for the library, whatever its counts are: the pattern gathered last is short, and no rank had
-  /// a long call between the last two gatherings. The same on every rank.
+  /// Tells whether this call is for the library, whatever its counts are: the last gathered pattern is short, and no
+  /// rank had a long call between the last two gatherings. The same on every rank.
   [[nodiscard]] bool leaves_to_library() const { return is_short_; }
-  /// Instead of all the rest, where nothing is to be done but to leave this call, of which this rank sends so much, to
-  /// the library. The same on every rank. False: the call is to be looked at.
+  /// Replaces all the rest if the only thing to do is to leave this call, of which this rank sends `sent_bytes`, to the
+  /// library. Returns false if the call must be looked at. The same on every rank.
   bool pass(std::int64_t sent_bytes) {
     if (!is_short_ || gathering_ != MPI_REQUEST_NULL || calls_ + 1 == next_gathering_) return false;
     ++calls_;
     most_sent_bytes_ = std::max(most_sent_bytes_, sent_bytes);
     return true;
   }
-  /// The way of this call: by what is known, if this rank's counts are those of a known pattern; `in_step`: else.
+  /// Returns the way of this call: from a known pattern if this rank's counts fit one, else as `in_step` says.
   Way way(const Problem& p, bool in_step);
-  /// `stalled`: this rank lost its patience. With the same counts it is free from the beginning next time.
+  /// `stalled` says that this rank lost its patience. With the same counts it is free from the beginning next time.
   void after_call(bool stalled) { stalled_ = stalled; }
-  /// What the last way was by, for the summary: a text, or null.
+  /// Returns what decided the last way, for the summary: a text, or null.
   [[nodiscard]] const std::string* used() const { return used_; }
 
  private:
@@ -70,22 +71,22 @@ class PatternHistory {
   std::uint64_t next_gathering_ = 1;
   MPI_Request gathering_ = MPI_REQUEST_NULL;  ///< under way, into coming_
   std::vector<std::unique_ptr<Advice>>
-      known_;  ///< the first planned_ are from the plan, then the one of the gathered pattern
+      known_;  ///< the first planned_ are from the plan; then comes the gathered pattern's
   Pattern gathered_;
-  std::uint64_t gathered_before_ = 0;  ///< the call that it was gathered before, the first time
-  bool is_long_ = false;               ///< the gathered pattern: worth scheduling
+  std::uint64_t gathered_before_ = 0;  ///< the call for which the pattern was first gathered
+  bool is_long_ = false;               ///< the gathered pattern is worth scheduling
   bool is_short_ = false;
   bool at_once_ = false;              ///< worth scheduling for the call that it was gathered for
   std::int64_t most_sent_bytes_ = 0;  ///< in one call since the last gathering
   std::size_t planned_ = 0;
   std::size_t last_ = 0;
   std::vector<std::int64_t> table_, coming_;
-  std::vector<std::int64_t> sent_, received_;  ///< counts of the last call that nothing was known of
+  std::vector<std::int64_t> sent_, received_;  ///< counts of the last call without a known pattern
   bool stalled_ = false;
   const std::string* used_ = nullptr;
 };
 
-/// Before MPI_Finalize: gatherings of communicators that were not freed come to their end.
+/// Ends the gatherings of communicators that were not freed; called before MPI_Finalize.
 void finish_gatherings();
 
 }  // namespace antiphon::mpi

@@ -26,10 +26,11 @@ namespace antiphon::mpi::persistent {
 
 namespace {
 
-/// Tags above those of blocking calls' schedules: each operation has so many, from its number on.
+/// These tags are above those of blocking calls' schedules. Each operation has `tags_each` of them, chosen by its
+/// number.
 constexpr int first_tag = 32768;
 constexpr int tags_each = 64;
-/// Above this many ranks scheduling a pattern takes longer than users expect of an init call.
+/// Above this many ranks, scheduling a pattern takes longer than users expect of an init call.
 constexpr int most_ranks_to_compile = 256;
 
 struct Operation {
@@ -38,7 +39,7 @@ struct Operation {
   Description description;
   Problem problem;
   Staging staging;
-  std::unique_ptr<Advice> advice;  ///< of an exchange of which all ranks know the pattern
+  std::unique_ptr<Advice> advice;  ///< of an exchange if all ranks know the pattern
   std::unique_ptr<Runner> runner;
   std::unique_ptr<Workspace> workspace;
   int signal_tag = 0;
@@ -50,12 +51,13 @@ struct Operation {
 };
 
 std::recursive_mutex mutex;
-/// Never destroyed: a program that ends without MPI_Finalize leaves them to the system, and MPI alone.
+/// These are never destroyed: a program that ends without MPI_Finalize leaves them to the system, and must not call
+/// MPI.
 auto& operations = *new std::unordered_map<std::uintptr_t, std::unique_ptr<Operation>>;
 auto& orphans = *new std::vector<std::unique_ptr<Operation>>;
 std::vector<Operation*> started;
 int existing = 0;  ///< requests that the program has not freed; under `mutex`
-MPI_Comm self;     ///< of one rank, for the messages that complete requests; set before the first operation
+MPI_Comm self;     ///< has one rank; completes requests by messages; set before the first operation
 bool have_self = false;
 int next_signal_tag = 0;
 
@@ -71,8 +73,8 @@ Operation* find(MPI_Request request) {
   return found == operations.end() ? nullptr : found->second.get();
 }
 
-/// The numbers of operations on a communicator are the same on all ranks, since they are initialised in the same order.
-/// False: this library has too few tags.
+/// Takes tags by the operation's number on its communicator, which is the same on all ranks because they initialise in
+/// the same order. Returns false if this library has too few tags.
 bool take_tags(CommState& state, int& tag_base) {
   int* upper = nullptr;
   int found = 0;
@@ -83,7 +85,7 @@ bool take_tags(CommState& state, int& tag_base) {
   return true;
 }
 
-/// All ranks' counts: MPI_Alltoallv_init is level 1 of paper 1 (§4.2), with the control out of the loop.
+/// Gathers all ranks' counts: MPI_Alltoallv_init is level 1 of paper 1 (§4.2), with the control out of the loop.
 Pattern gather_pattern(const Problem& p, MPI_Comm comm) {
   std::vector<std::int64_t> table(static_cast<std::size_t>(p.size) * static_cast<std::size_t>(p.size));
   if (PMPI_Allgather(p.send_bytes.data(), p.size, MPI_INT64_T, table.data(), p.size, MPI_INT64_T, comm) !=
@@ -93,12 +95,12 @@ Pattern gather_pattern(const Problem& p, MPI_Comm comm) {
   return Pattern::of_counts(p.size, table);
 }
 
-/// Whether an exchange is not for the library; the same on every rank.
+/// Tells whether an exchange may be done here instead of by the library; the same on every rank.
 bool may_compile(const Call& call, CommState& state, bool always) {
   return always || state.decisions().decide(call.collective, -1, 1, true, false).algorithm != nullptr;
 }
 
-/// False, on every rank alike: the library is to do it.
+/// Plans the operation. Returns false, on every rank alike, if the library must do it.
 bool plan(Operation& op, CommState& state, bool always) {
   const Description& d = op.description;
   const Choice& choice =
@@ -106,7 +108,7 @@ bool plan(Operation& op, CommState& state, bool always) {
   const bool compiles = d.collective == Collective::alltoallv && state.size() <= most_ranks_to_compile;
   const bool automatic = !always && state.decisions().override_of(d.collective).mode == Override::Mode::automatic;
   if (choice.algorithm == nullptr && !(always && compiles)) return false;
-  // Messages to a group match by their number: operations that are under way at the same time cannot share it.
+  // Messages to a group match by their number, so operations that are under way at the same time cannot share a group.
   if (choice.algorithm != nullptr && choice.algorithm->multicasts) return false;
   op.problem = state.blank_problem(d.collective);
   make_problem(d, op.problem);
@@ -151,7 +153,7 @@ void begin(Operation& op) {
   begin_operation(advance_all);
 }
 
-/// Goes on with one. True: it has come to its end, and whoever waits for its request finds it complete.
+/// Advances one operation. Returns true if it is complete; a wait for its request then finds it complete.
 bool step(Operation& op) {
   if (op.rc == MPI_SUCCESS) op.rc = op.runner->advance();
   if (op.rc == MPI_SUCCESS && !op.runner->done()) return false;
@@ -163,10 +165,10 @@ bool step(Operation& op) {
   return true;
 }
 
-/// Goes on with all that is started, as far as it can without waiting.
+/// Advances all started operations, as far as possible without waiting.
 void advance_all() {
   const std::unique_lock lock(mutex, std::try_to_lock);
-  if (!lock) return;  // another thread is at it
+  if (!lock) return;  // another thread is doing this
   for (std::size_t i = 0; i < started.size();) {
     Operation* const op = started[i];
     if (!step(*op)) {
@@ -182,7 +184,7 @@ void free_request(MPI_Request request) {
   const std::lock_guard lock(mutex);
   const auto found = operations.find(key_of(request));
   if (found == operations.end()) return;
-  // One that is active still comes to its end, as MPI wants it.
+  // MPI requires that an active operation still completes.
   if (found->second->active) {
     found->second->orphan = true;
     orphans.push_back(std::move(found->second));

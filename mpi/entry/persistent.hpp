@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPI-4 persistent collectives: MPI_X_init gathers all counts, makes the schedule and binds it; starting the request
-// only runs that.
+// For MPI-4 persistent collectives, MPI_X_init gathers all counts, makes the schedule and binds it; starting the
+// request only runs the schedule.
 //
 // A request is one of the library's own: a persistent receive of an empty message from this rank itself, on a
-// communicator of one. MPI_Start starts it together with the schedule, and the message is sent when the schedule is
-// done. So everything that can be done with requests works on it, beside any others, and the library keeps their
+// communicator of one rank. MPI_Start starts it together with the schedule, and the message is sent when the schedule
+// is done. So everything that can be done with requests works on it, beside any others, and the library keeps their
 // meaning.
 //
-// Progress: schedules go on in calls that wait for, test or start requests, that send, receive or probe, and in
+// Progress: schedules advance in calls that wait for, test or start requests, that send, receive or probe, and in
 // blocking collectives of the same communicator among those that are wrapped (calls.txt). Computing makes no progress;
 // nor do collectives of other communicators that the library does, nor other blocking calls (MPI_Win_fence, file
 // access, MPI_Comm_split): do not put one between MPI_Start and its completion where another rank waits for this one.
@@ -19,8 +19,8 @@
 
 namespace antiphon::mpi::persistent {
 
-/// MPI_X_init. True: done. False: it is for the library; the same on every rank. `always`: also where the rules leave a
-/// blocking call of the kind to the library.
+/// Performs MPI_X_init. Returns false, on every rank alike, if the library must do it. `always` includes collectives
+/// that the rules leave to the library when they are blocking.
 bool init(const Call& call, MPI_Request* request, int& result, bool always = false);
 /// Forgets what the program did not free.
 void release_all();

@@ -11,15 +11,15 @@
 
 namespace antiphon::mpi {
 
-/// A schedule, ready to run again and again, with the problem that it solves.
+/// Holds a schedule that is ready to run again and again, with the problem that it solves.
 struct PreparedSchedule {
   Problem problem;
   const Algorithm* algorithm = nullptr;
   std::unique_ptr<Executor> executor;
   std::uint64_t last_used = 0;
-  /// The group that these multicasts use was made for one call (scatterv:multicast with members=2).
+  /// This is true if the group of these multicasts was made for one call (scatterv:multicast with members=2).
   bool groups_for_one_call = false;
-  /// For antiphon_chosen() and the summary, where multicasts had to be sent as messages to each receiver: why.
+  /// If multicasts were sent as messages to each receiver, this says why, for antiphon_chosen() and the summary.
   std::string without_groups;
 };
 

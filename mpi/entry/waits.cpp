@@ -11,7 +11,7 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Tries again and again, and goes on with schedules meanwhile. `attempt` sets its flag when it is through.
+/// Tries repeatedly, and advances schedules meanwhile. `attempt` sets its flag when it is complete.
 template <class Attempt>
 int poll(Attempt&& attempt) {
   while (true) {
@@ -64,7 +64,7 @@ bool wait_for_requests(const P2pCall& c, int& result) {
   }
 }
 
-/// Blocking messages, as nonblocking ones that are waited for while schedules go on.
+/// Turns blocking messages into nonblocking ones, and waits for those while schedules advance.
 bool wait_for_message(const P2pCall& c, int& result) {
   auto* const status = const_cast<MPI_Status*>(c.statuses);
   auto* const buffer = const_cast<void*>(c.buffer);

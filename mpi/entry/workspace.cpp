@@ -20,7 +20,7 @@ int Workspace::prepare(std::int64_t scratch_bytes) {
   return place_input();
 }
 
-/// Reductions work on the elements where they are: an operation may look at the whole layout of its type.
+/// Reductions work on the elements in place, because an operation may look at the whole layout of its type.
 int Workspace::prepare_reduction(std::int64_t scratch_bytes) {
   const TypeInfo& info = d_.input.info;
   binding_.type = d_.call->sendtype;
@@ -96,7 +96,7 @@ int Workspace::finish() {
   for (int i = 0; i < side.blocks; ++i) {
     const std::int64_t offset = side.blocks == 1 ? 0 : problem_.output_block(i).offset_bytes;
     const std::int64_t count = side.block_count(i);
-    // The program's own block is where it was.
+    // The program's own block is already in its place.
     if (count == 0 || (problem_.in_place && i == problem_.rank)) continue;
     const int rc =
         unpack(base + offset, side.buffer + side.offset_bytes(i), count, side.block_type(i), side.block_info(i));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that a call's schedule works on.
+// A call's schedule works on this memory.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace antiphon::mpi {
 
-/// Memory of calls that run one after the other: packed data of either side, and schedules' scratch.
+/// Holds memory of calls that run one after the other: packed data of either side, and schedules' scratch.
 struct Staging {
   Arena input, output, scratch;
 };
 
-/// Where one call's schedule finds its data. prepare() packs what does not lie plainly, finish() unpacks it. Both
-/// return MPI error codes.
+/// Says where one call's schedule finds its data. prepare() packs what is not plain bytes, and finish() unpacks it.
+/// Both return MPI error codes.
 class Workspace {
  public:
-  /// All three must outlive the workspace.
+  /// All three arguments must outlive the workspace.
   Workspace(const Description& d, const Problem& problem, Staging& staging);
   int prepare(std::int64_t scratch_bytes);
   int finish();
