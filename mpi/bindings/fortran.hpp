@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the generated Fortran wrappers need: the names under which a Fortran program calls MPI, and its handles in C.
+// The generated Fortran wrappers need this: the names under which a Fortran program calls MPI, and its handles in C.
 //
-// Open MPI: all its Fortran bindings call PMPI_X, so wrapping MPI_X is not enough; the wrappers here call our own
-// MPI_X. MPICH: its bindings call MPI_X, except mpi_f08's procedures without choice buffers, which call PMPI_X.
-// Standard ABI: there is no Fortran library yet.
+// With Open MPI, all Fortran bindings call PMPI_X, so wrapping MPI_X is not enough; the wrappers here call this
+// object's own MPI_X. With MPICH, the bindings call MPI_X, except mpi_f08's procedures without choice buffers, which
+// call PMPI_X. The standard ABI has no Fortran library yet.
 #pragma once
 
 #include <mpi.h>
@@ -17,14 +17,14 @@ namespace antiphon::mpi {
 
 #if ANTIPHON_ABI_OPENMPI || ANTIPHON_ABI_MPICH
 
-/// Fortran's LOGICALs as C's truth values.
+/// Returns Fortran's LOGICALs as C's truth values.
 inline std::vector<int> logicals_from_fortran(const MPI_Fint* values, MPI_Fint count) {
   std::vector<int> list;
   for (MPI_Fint i = 0; i < count; ++i) list.push_back(values[i] != 0 ? 1 : 0);
-  list.reserve(1);  // its address is not null
+  list.reserve(1);  // so that its address is not null
   return list;
 }
-/// Fortran's MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY are variables: their addresses become C's constants.
+/// Turns the addresses of Fortran's variables MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY into C's constants.
 int* weights_from_fortran(MPI_Fint* weights);
 
 #endif
@@ -33,7 +33,7 @@ int* weights_from_fortran(MPI_Fint* weights);
 
 static_assert(sizeof(MPI_Fint) == sizeof(int), "arrays of counts are passed on as they are");
 
-/// Fortran's MPI_IN_PLACE and MPI_BOTTOM are variables: their addresses become C's constants.
+/// Turns the addresses of Fortran's variables MPI_IN_PLACE and MPI_BOTTOM into C's constants.
 void* buffer_from_fortran(void* buffer);
 
 inline MPI_Comm comm_from_fortran(MPI_Fint comm) { return PMPI_Comm_f2c(comm); }
@@ -42,10 +42,11 @@ inline MPI_Datatype datatype_from_fortran(MPI_Fint datatype) { return PMPI_Type_
 inline MPI_Op op_from_fortran(MPI_Fint op) { return PMPI_Op_f2c(op); }
 inline MPI_Info info_from_fortran(MPI_Fint info) { return PMPI_Info_f2c(info); }
 
-/// How many blocks an exchange on `comm` has: to (with `sendbuf`, not in place) or from all ranks, or neighbours.
+/// Returns how many blocks an exchange on `comm` has: to (with `sendbuf`, not in place) or from all ranks, or
+/// neighbours.
 int block_count_from_fortran(MPI_Fint comm, bool neighbours, void* sendbuf);
 
-/// An array of types. Those of a persistent call are `kept`: the library may look at them again when it is started.
+/// Holds an array of types. Those of a persistent call are `kept`, because the library may look at them at each start.
 class FortranTypes {
  public:
   FortranTypes(const MPI_Fint* types, int count, bool kept);
@@ -55,8 +56,8 @@ class FortranTypes {
   std::shared_ptr<std::vector<MPI_Datatype>> types_;
 };
 
-/// mpif.h and `use mpi`: whatever a compiler makes of the name. `use mpi_f08`: the specific procedure's name, same
-/// arguments.
+/// Defines the names of a wrapper: each spelling that a compiler makes of it for mpif.h and `use mpi`, and the specific
+/// procedure of `use mpi_f08`, which has the same arguments.
 #define ANTIPHON_FORTRAN_NAMES(name, NAME, parameters)                    \
   ANTIPHON_FORTRAN_ALIAS(mpi_##name, name##_from_fortran, parameters)     \
   ANTIPHON_FORTRAN_ALIAS(mpi_##name##_, name##_from_fortran, parameters)  \

@@ -21,7 +21,7 @@ const Sentinel& ignore_all() {
   return sentinel;
 }
 #else
-// mpi_f08 alone comes here: the other bindings call MPI_X with C's constants.
+// Only mpi_f08 comes here, because the other bindings call MPI_X with C's constants.
 const Sentinel& ignore_one() {
   static const Sentinel sentinel{"MPIR_F08_MPI_STATUS_IGNORE_OBJ", "MPIR_F08_MPI_STATUS_IGNORE"};
   return sentinel;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the generated Fortran wrappers of point-to-point calls need: requests, messages, statuses, flags and indices,
-// which the C functions change, and which are written back when the wrapper ends.
+// The generated Fortran wrappers of point-to-point calls need this: the C functions change requests, messages,
+// statuses, flags and indices, and these are written back when the wrapper ends.
 #pragma once
 
 #include <vector>
@@ -11,11 +11,11 @@ namespace antiphon::mpi {
 
 #if ANTIPHON_ABI_OPENMPI || ANTIPHON_ABI_MPICH
 
-/// A status has one layout in all languages, but for the sentinels.
+/// Converts the sentinels; otherwise a status has one layout in all languages.
 MPI_Status* status_from_fortran(MPI_Fint* status);
 MPI_Status* statuses_from_fortran(MPI_Fint* statuses);
 
-/// Gfortran's and Intel's .TRUE. (the latter looks at the lowest bit).
+/// This is Gfortran's and Intel's .TRUE. (Intel's looks at the lowest bit).
 inline constexpr MPI_Fint fortran_true = 1;
 
 class FortranLogical {
@@ -31,7 +31,7 @@ class FortranLogical {
   int c_ = 0;
 };
 
-/// Fortran counts from 1.
+/// Converts an index, because Fortran counts from 1.
 class FortranIndex {
  public:
   explicit FortranIndex(MPI_Fint* out) : out_(out) {}

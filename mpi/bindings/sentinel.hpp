@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fortran constants that are variables with a known address.
+// Some Fortran constants are variables with a known address.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace antiphon::mpi {
 
-/// The addresses under which a Fortran constant is known: each compiler's spelling of its common block, and, where
-/// Fortran code sits in objects that were loaded privately, possibly one copy per object.
+/// Knows the addresses of a Fortran constant: each compiler's spelling of its common block, and possibly one copy in
+/// each object that was loaded privately with Fortran code.
 class Sentinel {
  public:
   Sentinel(std::initializer_list<const char*> symbols) {

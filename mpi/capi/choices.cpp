@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind antiphon.h's functions on choices.
+// These functions implement the part of antiphon.h about choices.
 #include <cstring>
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C API of compiled communication (antiphon.h): network control and data transmission of paper 1, §4.2.
+// This is the C API of compiled communication (antiphon.h): network control and data transmission of paper 1, §4.2.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -17,7 +17,7 @@
 using namespace antiphon;
 using namespace antiphon::mpi;
 
-/// A scheduled pattern, and what runs it.
+/// Holds a scheduled pattern, and what runs it.
 struct antiphon_schedule_s {
   MPI_Comm comm;
   CompiledPattern compiled;
@@ -30,7 +30,7 @@ struct antiphon_schedule_s {
 
 namespace {
 
-/// Runs `make`, which returns a compiled pattern, and wraps what comes of it.
+/// Runs `make`, which returns a compiled pattern, and wraps the result.
 template <class Make>
 int make_schedule(MPI_Comm comm, antiphon_schedule* schedule, Make&& make) {
   if (!world.active) return ANTIPHON_ABSENT;
@@ -77,8 +77,8 @@ Phases phases_of(const antiphon_part* parts, int count, int size) {
 CompiledPattern from_parts(const antiphon_part* parts, int count, CommState& state) {
   const Fabric& fabric = state.patterns().fabric();
   CompiledPattern compiled{.phases = phases_of(parts, count, state.size())};
-  // Checked as if each rank had a node of its own: what several ranks of one node do to its port is the caller's
-  // affair.
+  // The check treats each rank as if it had a node of its own, because the caller decides what several ranks of one
+  // node do to its port.
   if (const auto wrong = check_phases(compiled.phases, compiled.phases.pattern(), Fabric{}))
     throw InvalidArgument(*wrong);
   double best_s = -1;
@@ -138,7 +138,7 @@ extern "C" {
 ANTIPHON_EXPORT int antiphon_impl_control1(const int sendcounts[], MPI_Datatype sendtype, MPI_Comm comm,
                                            antiphon_schedule* schedule) {
   return make_schedule(comm, schedule, [&](CommState& state) {
-    // A rank that cannot say what it sends must say so to the others, who wait for its counts.
+    // A rank that cannot say what it sends must tell the others, because they wait for its counts.
     TypeInfo info;
     const bool good = inspect(sendtype, info);
     std::vector<std::int64_t> own(static_cast<std::size_t>(state.size()));
@@ -197,7 +197,7 @@ ANTIPHON_EXPORT int antiphon_impl_data_trans1(const void* sendbuf, const int sen
   if (!d.schedulable) {
     return PMPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
   }
-  // Everything under way at once: this is what the phases are to be compared with.
+  // This choice has everything under way at once, and the phases are to be compared with it.
   static const Choice windowed = parse_choice(Collective::alltoallv, "windowed:window=1024");
   Problem& problem = state->blank_problem(Collective::alltoallv);
   make_problem(d, problem);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C API of multicast groups (antiphon.h): paper 1, §4.1, compiler-assisted group management.
+// This is the C API of multicast groups (antiphon.h): paper 1, §4.1, compiler-assisted group management.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -21,15 +21,15 @@
 using namespace antiphon;
 using namespace antiphon::mpi;
 
-/// An open group, and the programs for the sizes and layouts that calls had.
+/// Holds an open group, and the programs for the sizes and layouts of its calls.
 struct antiphon_group_s {
   struct Program {
     Problem problem;
     std::unique_ptr<Executor> executor;
   };
-  /// How data move.
+  /// Says how data move.
   enum class Way : std::uint8_t {
-    multicast,  ///< to all members at once, where that works
+    multicast,  ///< to all members at once, if that works
     messages,   ///< a schedule of messages
     plain,      ///< a few short messages, which take less time than a schedule does
   };
@@ -40,7 +40,7 @@ struct antiphon_group_s {
   Way way = Way::multicast;
   std::vector<std::int32_t> members;  ///< ascending
   std::vector<std::int64_t> sizes;    ///< scatterv: each rank's bytes
-  MulticastGroup* group = nullptr;    ///< at members; the communicator's
+  MulticastGroup* group = nullptr;    ///< at members; belongs to the communicator
   std::vector<std::unique_ptr<Program>> programs;
   std::size_t oldest = 0;
 
@@ -49,17 +49,17 @@ struct antiphon_group_s {
 
 namespace {
 
-/// Sizes and layouts that are kept for one group.
+/// A group keeps programs for this many sizes and layouts.
 constexpr std::size_t most_programs = 8;
-/// A scatter of more bytes in all goes by messages: the root's link is as full then either way, and nobody waits for
-/// acknowledgements.
+/// A scatter of more bytes in all goes by messages: the root's link is then equally full either way, and nobody waits
+/// for acknowledgements.
 constexpr std::int64_t most_aggregated_bytes = 32768;
-/// With so many members, the root included, messages are as quick as a multicast back to back, and quicker alone: its
-/// receivers have to be woken.
+/// With this many members, the root included, messages are as quick as a multicast in a series of calls. In a single
+/// call they are quicker, because a multicast must wake its receivers.
 constexpr std::size_t few_members = 9;
-/// Up to this a message is eager everywhere, and a blocking send quickest: it needs no request.
+/// Up to this size a message is eager everywhere, and a blocking send is quickest because it needs no request.
 constexpr std::int64_t short_bytes = 1024;
-/// On the communicator's own twin, apart from those of schedules.
+/// Plain messages have this tag on Antiphon's own communicator, which differs from the tags of schedules.
 constexpr int plain_tag = 32001;
 
 using Way = antiphon_group_s::Way;
@@ -71,9 +71,9 @@ Way scatterv_way(const antiphon_group_s& g) {
   return g.members.size() > few_members ? Way::multicast : Way::plain;
 }
 
-/// Opens the transport's group among the members, where it is needed; the others go on.
+/// Opens the transport's group among the members, if it is needed; the other ranks go on.
 int finish_opening(std::unique_ptr<antiphon_group_s> fresh, CommState& state, antiphon_group* group) {
-  // What the members can hear of each other is tried out among all ranks, once for the communicator.
+  // One trial among all ranks, once for the communicator, finds out whether the members can hear each other.
   const bool works = fresh->way == Way::multicast && state.groups().work();
   if (fresh->way == Way::multicast && fresh->takes_part(state.rank()) && fresh->members.size() > 1) {
     fresh->group = &state.groups().of(fresh->members);
@@ -101,15 +101,15 @@ int open_group(MPI_Comm comm, int root, antiphon_group* group, Make&& make) {
   }
 }
 
-/// By one multicast of all blocks, or by a message for each.
+/// Returns the choice for a scatterv: one multicast of all blocks, or a message for each.
 const Choice& scatterv_choice(const antiphon_group_s& g) {
   static const Choice aggregated = parse_choice(Collective::scatterv, "multicast:members=1");
   static const Choice messages = parse_choice(Collective::scatterv, "flat:piece_bytes=0,destinations=1024");
   return g.way == Way::multicast ? aggregated : messages;
 }
 
-/// Whether a scatterv's counts are those of the group. `element_bytes`: of the type that the root sends, or a receiver
-/// receives.
+/// Tells whether a scatterv's counts are those of the group. `element_bytes` belongs to the type that the root sends,
+/// or that a receiver receives.
 bool fits(const Call& call, const antiphon_group_s& g, int rank, std::int64_t element_bytes) {
   if (rank != g.root) return call.recvcount * element_bytes == g.sizes[static_cast<std::size_t>(rank)];
   const auto all = static_cast<std::int64_t>(g.sizes.size());
@@ -119,7 +119,7 @@ bool fits(const Call& call, const antiphon_group_s& g, int rank, std::int64_t el
   return true;
 }
 
-/// `extent_bytes`: of the root's type. Returns an MPI error code.
+/// Runs a scatterv by plain messages. `extent_bytes` belongs to the root's type. Returns an MPI error code.
 int run_plainly(const Call& call, const antiphon_group_s& g, int rank, std::int64_t extent_bytes, MPI_Comm comm) {
   const auto recvcount = static_cast<int>(call.recvcount);
   std::array<MPI_Request, few_members + 1> requests;
@@ -148,7 +148,7 @@ int run_plainly(const Call& call, const antiphon_group_s& g, int rank, std::int6
   return rc;
 }
 
-/// What the members do: the algorithm's schedule with this group.
+/// Returns what the members do: the algorithm's schedule with this group.
 Schedule schedule_for(const antiphon_group_s& g, const Problem& p) {
   if (g.collective == Collective::scatterv) return scatterv_choice(g).algorithm->build(p);
   Schedule s;

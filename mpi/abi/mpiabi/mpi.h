@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The standard ABI's header, which MPICH installs beside its own mpi.h.
+// This is the standard ABI's header, which MPICH installs beside its own mpi.h.
 #pragma once
 
 #include <mpi_abi.h>

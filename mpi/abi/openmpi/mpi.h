@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open MPI's header for an object that is loaded before, or without, Open MPI.
+// This is Open MPI's header for an object that is loaded before, or without, Open MPI.
 //
 // MPI_COMM_WORLD, MPI_INT, … are addresses of objects in libmpi. A reference to one is bound when the preload object is
-// loaded, and where no libmpi is there yet (mpirun, a shell, Python before it imports an extension) the process would
-// not even start. So they are looked up when they are first used; functions need no such care, as they are bound
+// loaded. If no libmpi is there yet (mpirun, a shell, Python before it imports an extension), the process would not
+// even start. So they are looked up when they are first used. Functions need no such care, because they are bound
 // lazily.
 #pragma once
 
@@ -18,7 +18,7 @@
     return static_cast<type>(address);                                        \
   }())
 
-// The address of a function is bound at once, too.
+// The address of a function is bound at load time, too.
 #define ANTIPHON_PREDEFINED_FUNCTION(type, function) \
   (reinterpret_cast<type*>(::antiphon::mpi::predefined_object(#function)))
 #undef MPI_COMM_NULL_COPY_FN
