@@ -139,8 +139,7 @@ struct MulticastLink {
   Curve gap;
   double acknowledge_s = 0;  ///< from then until its sender knows that all nodes have it
   double loss = 0;           ///< share of packets
-  double crowded_s =
-      0;  ///< core time for each receiver of a short message while all ranks multicast in turn; 0: unknown
+  double crowded_s = 0;      ///< core time per receiver of a short one while all multicast in turn; 0: unknown
 };
 
 struct MachineName {

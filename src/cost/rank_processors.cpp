@@ -122,7 +122,8 @@ void RankProcessors::take_in(MessageId id, double now) {
   events_.add(std::max(now, run(m.to, earliest, work_s)), Event::What::taken_in, id);
 }
 
-/// The library takes messages in. What had arrived before the rank's last look was taken in then, and is known at once.
+/// The library has taken the message in. What had arrived before the rank's last look was taken in then, and is known
+/// at once.
 void RankProcessors::taken_in(MessageId id, double now) {
   const Message& m = messages_[id];
   const bool told_at_once = !work_.takes_turns() || m.way != Message::Way::network || m.arrived_s < of(m.to).looked_s ||

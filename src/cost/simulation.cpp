@@ -194,7 +194,7 @@ void CostSimulation::receive_ends(MessageId id, double now) {
   processors_.advance(m.from, now);
 }
 
-/// This does not apply to a message of a multicast.
+/// Ends the send of a message that is no multicast.
 void CostSimulation::send_ends(const Message& m) {
   processors_.settle(m.from, Awaits::message);
   progress_[at(m.from)]->complete(m.send);

@@ -16,7 +16,7 @@ namespace {
 struct Sum {
   std::int64_t messages = 0, bytes = 0;
 };
-/// Sorts by receiver.
+/// The sums of one sender's messages, by receiver.
 using Row = std::map<std::int32_t, Sum>;
 
 /// The call's problem for one rank after the other: its lists are as long as there are ranks, so they are made only

@@ -57,8 +57,7 @@ TEST_CASE("a prediction for every algorithm, also for many ranks") {
     REQUIRE(few);
     CHECK(few->seconds > 0);
     const auto many = predict({a->collective, 4096}, *a, {}, Cluster::blocked(profile, 256, 1));
-    if (many)
-      CHECK(many->seconds > few->seconds * (a->multicasts ? 0.99 : 1));  // there is one copy on the wire for any P
+    if (many) CHECK(many->seconds > few->seconds * (a->multicasts ? 0.99 : 1));  // one copy on the wire, for any P
   }
 }
 

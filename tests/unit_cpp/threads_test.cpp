@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs call from several threads (MPI_THREAD_MULTIPLE), so what the core shares between calls (registries, default
-// rules, the choice of instruction sets, codecs' libraries) must bear several first users at once. These tests also run
-// under the thread sanitizer.
+// Programs call from several threads (MPI_THREAD_MULTIPLE), so the data that calls share (registries, default rules,
+// the choice of instruction sets, codecs' libraries) must bear several first users. The thread sanitizer runs this too.
 #include <atomic>
 #include <cstring>
 #include <latch>
