@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon bench codecs`: what is measured by default, and its tables."""
+"""Holds the defaults of `antiphon bench codecs` and prints its tables."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from antiphon.units import parse_rate, parse_size
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: The baseline beside which each figure is set.
+#: Each figure is set beside this baseline.
 BASELINE = "dfcm"
 
 
 def add_arguments(group: Any) -> None:
-    """The options that `antiphon bench` has for codecs alone."""
+    """Declares the options of `antiphon bench` that only codecs have."""
     add = group.add_argument
     add(
         "--messages",
@@ -46,7 +46,7 @@ def add_arguments(group: Any) -> None:
 def benchmark_of(
     args: argparse.Namespace, known: Sequence[str], default_bytes: str, default_modes: str
 ) -> CodecBenchmark:
-    """Makes the benchmark of the options; an option that was not given is the collectives' default object itself."""
+    """Makes the benchmark of the options. An option that was not given is the collectives' default object itself."""
     for file in args.messages:
         if not is_message_file(file):
             raise AntiphonError(f"{file}: is no message file", hint="`antiphon compress-test` takes any data")
@@ -72,7 +72,7 @@ def benchmark_of(
 
 
 def measure(args: argparse.Namespace, default_bytes: str, default_modes: str) -> tuple[CodecResults, int]:
-    """Measures and shows; the results, and the exit code."""
+    """Measures and prints; returns the results and the exit code."""
     known = [event["name"] for event in codecs.listed() if event["event"] == "generated"]
     benchmark = benchmark_of(args, known, default_bytes, default_modes)
     with output.stderr().status("measuring") as status:
@@ -89,7 +89,7 @@ def _progress(event: Any) -> str:
 
 
 def show(results: CodecResults) -> None:
-    """All tables."""
+    """Prints all tables."""
     sent = [cell for cell in results.cells if cell.mode == "sent"]
     for kind, title in (("file", "messages of files"), ("generated", "generated messages")):
         chosen = [cell for cell in sent if cell.kind == kind]
@@ -104,7 +104,9 @@ def show(results: CodecResults) -> None:
 
 
 def sent_table(results: CodecResults, cells: Sequence[CodecMeasurement], title: str) -> Table:
-    """Few streams: a row for each codec, a column for each stream. Many: the other way round, and rates alone."""
+    """Prints one row per codec and one column per stream if there are few streams; else one row per stream, with rates
+    alone.
+    """
     contenders = [name for name in results.contenders() if name != "copy"]
     sources = list(dict.fromkeys(cell.source for cell in cells))
     found = {(cell.source, cell.contender): cell for cell in cells}
@@ -133,7 +135,7 @@ def sent_table(results: CodecResults, cells: Sequence[CodecMeasurement], title: 
 
 
 def size_table(results: CodecResults, cells: Sequence[CodecMeasurement], mode: str) -> Table:
-    """A row for each codec, a column for each size: geometric means over all streams."""
+    """Prints one row per codec and one column per size: geometric means over all streams."""
     sizes = sorted({cell.bytes for cell in cells})
     about = {"warm": "plans and history kept, in the caches", "cold": "nothing kept, nothing in the caches"}[mode]
     table = tables.new_table(

@@ -17,7 +17,7 @@ from antiphon.mpi import launch
 
 PROGRAM = "antiphon-bench-codecs"
 MODES = ("sent", "warm", "cold")
-#: A program of the benchmark may take this long for each cell beyond its budget.
+#: A program of the benchmark may take this long for each cell, beyond its budget.
 _CELL_LIMIT_S = 60.0
 
 
@@ -27,18 +27,18 @@ class CodecBenchmark:
 
     files: Sequence[Path] = ()
     generated: Sequence[str] = ()
-    #: Bytes of a message; 0: as they are in the stream.
+    #: Bytes of a message; 0 keeps the sizes of the stream.
     sizes: Sequence[int] = (0,)
     modes: Sequence[str] = ("sent",)
-    #: Codecs; none: all.
+    #: The codecs to measure; an empty list means all.
     contenders: Sequence[str] = ()
     seed: int = 1
     budget_s: float = 0.3
-    #: The rate of the wire for which Antiphon chooses a codec.
+    #: Antiphon chooses a codec for a wire of this rate.
     wire_bytes_per_s: float = 12.5e6
 
     def arguments(self) -> list[str]:
-        """The program's command line."""
+        """Returns the program's command line."""
         words = [word for file in self.files for word in ("--file", str(file))]
         for option, values in (("generated", self.generated), ("contenders", self.contenders)):
             words += [f"--{option}", ",".join(values)] if values else []
@@ -48,7 +48,7 @@ class CodecBenchmark:
 
 @dataclass(frozen=True)
 class CodecMeasurement:
-    """One codec on one stream of messages."""
+    """The result of one codec on one stream of messages."""
 
     source: str
     kind: str
@@ -60,16 +60,16 @@ class CodecMeasurement:
     raw_bytes: int
     #: Counts 8 bytes for each frame's head, for every codec alike.
     frame_bytes: int
-    #: Each message's least time, summed ("warm": the least pass).
+    #: The least time of each message, summed ("warm": the least pass).
     encode_least_s: float
     decode_least_s: float
-    #: Of each pass over all messages ("cold": of each message).
+    #: The time of each pass over all messages ("cold": of each message).
     encode_s: Sequence[float]
     decode_s: Sequence[float]
 
     @property
     def rate(self) -> float:
-        """How many times shorter."""
+        """Returns how many times shorter the messages become."""
         return self.raw_bytes / self.frame_bytes
 
     @property
@@ -83,14 +83,14 @@ class CodecMeasurement:
 
 @dataclass
 class CodecResults:
-    """All that one run of the program said."""
+    """Everything that one run of the program reported."""
 
     instruction_set: str = ""
     cells: list[CodecMeasurement] = field(default_factory=list)
-    #: Codecs that are not here, and why.
+    #: Codecs that are not available here, and why.
     missing: dict[str, str] = field(default_factory=dict)
     wrong: list[CodecMeasurement] = field(default_factory=list)
-    #: Sources and sizes of which there is too little.
+    #: Sources and sizes with too little data.
     skipped: list[tuple[str, int, str]] = field(default_factory=list)
 
     def take(self, event: Mapping[str, Any]) -> None:
@@ -109,7 +109,7 @@ class CodecResults:
             raise AntiphonError(event["message"], exit_code=EXIT_FAILURE)
 
     def contenders(self) -> list[str]:
-        """In the order in which they were measured."""
+        """Returns the results in the order in which they were measured."""
         return list(dict.fromkeys(cell.contender for cell in self.cells))
 
     def geometric_mean(
@@ -118,13 +118,13 @@ class CodecResults:
         return stats.geometric_mean(value(cell) for cell in cells if cell.contender == contender)
 
     def rows(self) -> list[dict[str, Any]]:
-        """The results as --json prints them."""
+        """Returns the results as --json prints them."""
         rates = ("rate", "encode_bytes_per_s", "decode_bytes_per_s")
         return [asdict(cell) | {name: getattr(cell, name) for name in rates} for cell in self.cells]
 
 
 def program() -> Path:
-    """The program; an error where it was not built."""
+    """Returns the program; raises an error where it is not built."""
     path = launch.lib_dir() / PROGRAM
     if not path.is_file():
         raise AntiphonError(f"{path} is missing", hint="`make setup` builds and installs it")
@@ -132,7 +132,7 @@ def program() -> Path:
 
 
 def blosc_library() -> Path | None:
-    """Blosc2's library, which its Python package brings along; it is not imported."""
+    """Returns Blosc2's library, which its Python package contains; the package is not imported."""
     found = importlib.util.find_spec("blosc2")
     folder = Path(found.origin).parent / "lib" if found and found.origin else None
     files = sorted(folder.glob("libblosc2.so*")) if folder else []
@@ -140,7 +140,7 @@ def blosc_library() -> Path | None:
 
 
 def listed() -> list[dict[str, Any]]:
-    """All codecs that can be measured, and all generated messages."""
+    """Returns all codecs that can be measured, and all generated messages."""
     return _run(["--list"], lambda event: None, 60.0)
 
 

@@ -15,7 +15,7 @@ from antiphon.mpi import Mpi
 
 @dataclass(frozen=True)
 class RaceCell:
-    """Contenders whose calls alternate: for one collective and size, on the first `ranks` ranks."""
+    """Contenders with alternating calls: for one collective and size, on the first `ranks` ranks."""
 
     collective: str
     bytes: int
@@ -26,7 +26,7 @@ class RaceCell:
     choices: Sequence[str]
 
     def argument(self) -> str:
-        """The cell in the form of the program's option --cell."""
+        """Returns the cell in the form of the program's option --cell."""
         return ";".join([self.collective, str(self.bytes), str(self.ranks), "+".join(self.modes), *self.choices])
 
 
@@ -37,12 +37,12 @@ class Race:
     cells: Sequence[RaceCell]
     #: Time for one cell in one mode.
     budget_s: float
-    #: After this time no further cell is begun.
+    #: No further cell begins after this time.
     deadline_s: float
     root: int = 0
 
     def arguments(self) -> list[str]:
-        """The program's command line."""
+        """Returns the program's command line."""
         words = ["--race", "--budget", f"{self.budget_s:g}", "--deadline", f"{self.deadline_s:g}"]
         words += ["--root", str(self.root)]
         return words + [word for cell in self.cells for word in ("--cell", cell.argument())]
@@ -58,7 +58,7 @@ class Race:
 
 @dataclass(frozen=True)
 class CollectiveBenchmark:
-    """What to measure: every contender at every collective, size and mode."""
+    """Says what to measure: every contender at every collective, size and mode."""
 
     collectives: Sequence[str]
     sizes: Sequence[int]
@@ -69,14 +69,14 @@ class CollectiveBenchmark:
     root: int = 0
 
     def arguments(self) -> list[str]:
-        """The program's command line."""
+        """Returns the program's command line."""
         words = ["--collectives", ",".join(self.collectives), "--bytes", ",".join(map(str, self.sizes))]
         words += ["--modes", ",".join(self.modes), "--budget", str(self.budget_s), "--root", str(self.root)]
         return words + [word for contender in self.contenders for word in ("--contender", contender)]
 
     @property
     def cells(self) -> int:
-        """How many results there will be."""
+        """Returns how many results there will be."""
         with_bytes = sum(name != "barrier" for name in self.collectives)
         return (with_bytes * len(self.sizes) + len(self.collectives) - with_bytes) * len(self.modes)
 
@@ -86,7 +86,7 @@ class CollectiveBenchmark:
 
     @property
     def timeout_s(self) -> float:
-        """The budget may be overrun by slow contenders: at least three rounds of each are always made."""
+        """Returns the time limit. Slow contenders may overrun the budget, because each makes at least three rounds."""
         return 600 + 20 * self.budget_s * self.cells
 
 
@@ -146,7 +146,7 @@ def run(
 
 
 def library_algorithms(testbed: Testbed, mpi: Mpi) -> dict[str, list[str]]:
-    """The algorithms that the library itself lists for each collective (through MPI's tool interface)."""
+    """Returns the algorithms that the library itself lists for each collective (through MPI's tool interface)."""
     listed: dict[str, list[str]] = {}
 
     def take(event: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.model import limits
 from antiphon.mpi import Mpi
 
-#: The longest that one run may take.
+#: One run may take at most this long.
 RUN_TIMEOUT_S = 120.0
 
 
@@ -44,7 +44,7 @@ EXAMPLES = (
 
 @dataclass(frozen=True)
 class AnnouncedCalls:
-    """Calls of one collective, as the program announces them."""
+    """Calls of one collective, as the program reports them."""
 
     calls: int
     collective: str
@@ -53,7 +53,7 @@ class AnnouncedCalls:
 
 @dataclass(frozen=True)
 class ProgramReport:
-    """The report that a program printed: its time, the time in each phase (mean over ranks), its collective calls."""
+    """The report that a program prints: its time, the time in each phase (mean over ranks), its collective calls."""
 
     time_s: float
     phases_s: Mapping[str, float]
@@ -71,14 +71,14 @@ class ExampleRuns:
     used: dict[str, str] = field(default_factory=dict)
 
     def time_s(self, which: str) -> float:
-        """Median time of "plain" or "antiphon"."""
+        """Returns the median time of "plain" or "antiphon"."""
         return statistics.median(report.time_s for report in self._reports(which))
 
     def _reports(self, which: str) -> list[ProgramReport]:
         return {"plain": self.plain, "antiphon": self.antiphon}[which]
 
     def phase_s(self, which: str, phase: str) -> float:
-        """Median time in a phase; the phase "" is all that is no collective."""
+        """Returns the median time in a phase; the phase "" is everything outside collectives."""
         collectives = set(self.collectives)
         return statistics.median(
             report.phases_s.get(phase, 0.0)
@@ -96,7 +96,7 @@ class ExampleRuns:
         return self.time_s("plain") / self.time_s("antiphon")
 
     def limit_s(self, network: limits.Network | None, collective: str | None = None) -> float | None:
-        """The least time that the links allow for the calls of one collective, or of all."""
+        """Returns the least time that the links allow for the calls of one collective, or of all."""
         if network is None:
             return None
         return sum(
@@ -106,7 +106,7 @@ class ExampleRuns:
         )
 
     def to_json(self, network: limits.Network | None) -> dict[str, Any]:
-        """Times of all runs, and the medians by phase."""
+        """Returns the times of all runs, and the medians by phase."""
         phases = [*self.collectives, ""]
         return {
             "program": self.example.name,
@@ -131,7 +131,7 @@ class ExampleRuns:
 
 
 def parse_report(text: str) -> ProgramReport:
-    """Reads a program's output; an error if it found its own result wrong."""
+    """Reads a program's output; raises an error if the program found its own result wrong."""
     lines = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
     phases = next((value for key, value in lines.items() if key.startswith("phases")), "")
     if lines.get("result") != "verified":
@@ -147,7 +147,7 @@ def parse_report(text: str) -> ProgramReport:
 
 
 def usual_ranks(ranks: int) -> int:
-    """The transform's planes must be shared out evenly: the next lower power of two, at most 32."""
+    """Returns ranks that share the transform's planes evenly: the highest power of two up to `ranks`, at most 32."""
     return min(32, 1 << (ranks.bit_length() - 1))
 
 
@@ -163,7 +163,7 @@ class Demonstration:
         self.network = testbed.network([rank * testbed.nodes_for(ranks) // ranks for rank in range(ranks)])
 
     def round(self) -> None:
-        """One run of each example without Antiphon, and then one with it."""
+        """Makes one run of each example without Antiphon, and then one with it."""
         for comparison in self.comparisons:
             self._on_run(f"{comparison.example.label}: plain {self._mpi.name}")
             comparison.plain.append(self._run(comparison.example, None))
@@ -192,7 +192,7 @@ class Demonstration:
 
 
 def most_used(summary: Path) -> dict[str, str]:
-    """For each collective what most of its time was spent in, from the file that the preload object wrote."""
+    """Returns the algorithm that took most of each collective's time, from the file that the preload object wrote."""
     try:
         rows = json.loads(summary.read_text(encoding="utf-8"))["collectives"]
     except (OSError, ValueError, KeyError) as error:

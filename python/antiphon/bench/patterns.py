@@ -23,7 +23,7 @@ CONTENDERS = ("library", "point-to-point", "antiphon", "level1", "level2", "leve
 
 @dataclass(frozen=True)
 class PatternBenchmark:
-    """What to measure: every contender with every pattern in every mode."""
+    """Says what to measure: every contender with every pattern in every mode."""
 
     patterns: Sequence[Pattern]
     modes: Sequence[str]
@@ -41,12 +41,12 @@ class PatternBenchmark:
         return 120 + 10 * self.budget_s * self.cells
 
     def arguments(self, file: Path) -> list[str]:
-        """The program's command line, with the file that holds the document."""
+        """Returns the program's command line, with the file that holds the document."""
         words = ["--patterns", str(file), "--modes", ",".join(self.modes), "--budget", f"{self.budget_s:g}"]
         return words + [word for contender in self.contenders for word in ("--contender", contender)]
 
     def document(self) -> str:
-        """The patterns in the form that the program reads."""
+        """Returns the patterns in the form that the program reads."""
         named = [{"name": p.name, "pattern": p.document()} for p in self.patterns]
         return json.dumps({"patterns": named, "fabric": dict(self.fabric)})
 
@@ -86,7 +86,7 @@ class PatternResults(Results[PatternMeasurement]):
 
 
 def limit_s(pattern: Pattern, network: limits.Network) -> float | None:
-    """The least time that the links allow; None where no byte crosses one."""
+    """Returns the least time that the links allow, or None where no byte crosses one."""
     least = 8 * node_bytes(pattern, network.node_of_rank) / network.node_bits_per_s
     for uplink in network.uplinks:
         side = [0 if node in uplink.nodes else 1 for node in network.node_of_rank]
@@ -95,7 +95,9 @@ def limit_s(pattern: Pattern, network: limits.Network) -> float | None:
 
 
 def fabric_of(network: limits.Network | None) -> dict[str, Any]:
-    """A network in the form that schedulers read; a tree of switches counts as two, split at its first uplink."""
+    """Returns a network in the form that schedulers read; a tree of switches counts as two switches, split at its first
+    uplink.
+    """
     if network is None:
         return {}
     fabric: dict[str, Any] = {
@@ -123,7 +125,7 @@ def run(
         file = Path(folder) / "patterns.json"
         file.write_text(benchmark.document(), encoding="utf-8")
         argv = [str(program("patterns", mpi.abi)), *benchmark.arguments(file)]
-        # MPICH's test functions do not give the core away; Open MPI's do where ranks share cores.
+        # MPICH's test functions do not give the core away; Open MPI's do so where ranks share cores.
         argv += ["--yield"] if mpi.family == "mpich" else []
         measure(testbed, mpi, n, argv, results, on_event, preload=True, timeout_s=benchmark.timeout_s)
     if not results.node_of_rank:

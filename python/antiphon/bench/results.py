@@ -14,12 +14,12 @@ from antiphon.errors import AntiphonError
 from antiphon.model import limits
 from antiphon.mpi import Mpi
 
-#: How calls follow one another: after a barrier, back to back, or a few after a pause.
+#: Calls follow one another after a barrier, back to back, or a few after a pause.
 MODES = ("sync", "throughput", "burst")
 
 
 def modes_of(text: str) -> list[str]:
-    """The modes that --modes lists."""
+    """Returns the modes that --modes lists."""
     modes = text.split(",")
     unknown = [mode for mode in modes if mode not in MODES]
     if unknown:
@@ -33,7 +33,8 @@ class Measurement:
 
     mode: str
     contender: str
-    #: What really ran: differs from the contender where Antiphon chose, or where an algorithm gives up.
+    #: The algorithm that really ran: it differs from the contender where Antiphon chose, or where an algorithm gives
+    #: up.
     chosen: str
     calls_per_sample: int
     samples: Sequence[float]
@@ -48,13 +49,13 @@ M = TypeVar("M", bound=Measurement)
 
 @dataclass(kw_only=True)
 class Results(abc.ABC, Generic[M]):
-    """All that one run of a benchmark program reported."""
+    """Everything that one run of a benchmark program reported."""
 
     mpi: str
     transport: str
     node_of_rank: Sequence[int] = ()
     measurements: list[M] = field(default_factory=list)
-    #: What could not take part, and what gave a wrong result: its subject, the contender and the reason.
+    #: Contenders that could not take part or gave a wrong result: the subject, the contender and the reason.
     skipped: list[tuple[Any, ...]] = field(default_factory=list)
     wrong: list[tuple[Any, ...]] = field(default_factory=list)
     network: limits.Network | None = None
@@ -81,23 +82,23 @@ class Results(abc.ABC, Generic[M]):
     @staticmethod
     @abc.abstractmethod
     def measurement(fields: Mapping[str, Any]) -> M:
-        """The measurement with these fields."""
+        """Makes the measurement with these fields."""
 
     @staticmethod
     @abc.abstractmethod
     def subject(event: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The collective and size, or the pattern, that an event is about."""
+        """Returns the collective and size, or the pattern, that an event is about."""
 
     @abc.abstractmethod
     def subject_fields(self, measurement: M) -> dict[str, Any]:
-        """What was measured and on how many ranks, as --json prints it."""
+        """Returns what was measured and on how many ranks, as --json prints it."""
 
     @abc.abstractmethod
     def limit_s(self, measurement: M) -> float | None:
-        """The least time that the links allow; None where it is not known."""
+        """Returns the least time that the links allow, or None where it is not known."""
 
     def rows(self) -> list[dict[str, Any]]:
-        """The results as --json prints them."""
+        """Returns the results as --json prints them."""
         return [self._row(measurement) for measurement in self.measurements]
 
     def _row(self, m: M) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Summary:
-    """A median with an interval that holds the true one with (at least) the asked confidence."""
+    """A median with an interval that holds the true median with (at least) the requested confidence."""
 
     median: float
     ci_low: float
@@ -22,15 +22,16 @@ class Summary:
 
     @property
     def spread(self) -> float:
-        """Half the width of the interval, as a share of the median."""
+        """Returns half the width of the interval, as a share of the median."""
         return (self.ci_high - self.ci_low) / 2 / self.median if self.median else 0.0
 
 
 def median_ranks(count: int, confidence: float = 0.95) -> tuple[int, int]:
-    """Places (from 0) in the sorted samples between which the true median lies with this confidence.
+    """Returns the places (from 0) in the sorted samples between which the true median lies with this confidence.
 
-    The number of samples below the median is binomial(count, 1/2), whatever the distribution. The narrowest symmetric
-    pair is taken. Below 6 samples (at 95 %) even the outermost do not reach it: they are returned all the same.
+    The number of samples below the median is binomial(count, 1/2) for every distribution. The result is the narrowest
+    symmetric pair. Below 6 samples (at 95 %) even the outermost pair does not reach the confidence, but it is still the
+    result.
     """
     if count < 1:
         raise ValueError("no samples")
@@ -45,13 +46,13 @@ def median_ranks(count: int, confidence: float = 0.95) -> tuple[int, int]:
 
 
 def summarize(samples: Sequence[float], confidence: float = 0.95) -> Summary:
-    """Median, its confidence interval, and the extremes."""
+    """Returns the median, its confidence interval, and the extremes."""
     ordered = sorted(samples)
     low, high = median_ranks(len(ordered), confidence)
     return Summary(statistics.median(ordered), ordered[low], ordered[high], ordered[0], ordered[-1], len(ordered))
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:
-    """The mean for ratios; None if there are none."""
+    """Returns the geometric mean, which fits ratios, or None if there are no values."""
     listed = list(values)
     return statistics.geometric_mean(listed) if listed else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of `antiphon bench`, and its list of algorithms."""
+"""Prints the tables of `antiphon bench`, and its list of algorithms."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from antiphon.output.tables import bytes_text, new_table, ratio_text, time_text
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: Columns that every table has, after those that say what was measured.
+#: Every table has these columns, after those that say what was measured.
 _COLUMNS = (("contender", "left"), ("median", "right"), ("95 %", "right"), ("n", "right"), ("× library", "right"),
             ("× limit", "right"), ("used", "left"))  # fmt: skip
 
 
 def speed_up(measurement: Measurement, cell: Iterable[Measurement]) -> float | None:
-    """How much faster than the library, in the same cell."""
+    """Returns how much faster this is than the library in the same cell."""
     library = next((m for m in cell if m.contender == "library"), None)
     own = measurement.summary.median
     return library.summary.median / own if library and own else None
 
 
 def collective_table(results: CollectiveResults, where: str) -> Table:
-    """One row per contender; blank lines separate the cells."""
+    """Makes one row per contender; blank lines separate the cells."""
     table = _new_table(results, where, (("collective", "left"), ("bytes", "right"), ("mode", "left")))
     for (collective, size, mode), cell in _cells(results, _cell_of).items():
         size_text = bytes_text(size) if size or collective != "barrier" else ""
@@ -39,7 +39,7 @@ def collective_table(results: CollectiveResults, where: str) -> Table:
 
 
 def pattern_table(results: PatternResults, where: str) -> Table:
-    """One row per contender; blank lines separate the patterns and modes."""
+    """Makes one row per contender; blank lines separate the patterns and modes."""
     table = _new_table(results, where, (("pattern", "left"), ("mode", "left")))
     for heading, cell in _cells(results, lambda m: (m.pattern, m.mode)).items():
         _add_cell(table, results, heading, cell, lambda m: m.chosen != m.contender)
@@ -71,7 +71,7 @@ def _new_table(results: Results[M], where: str, subject: Sequence[tuple[str, str
 def _add_cell(
     table: Table, results: Results[M], subject: Sequence[str], cell: Sequence[M], shows_chosen: Callable[[M], bool]
 ) -> None:
-    """A row for each contender of a cell; only the first names what was measured."""
+    """Adds a row for each contender of a cell; only the first row names what was measured."""
     for i, m in enumerate(cell):
         s, limit = m.summary, results.limit_s(m)
         table.add_row(
@@ -88,7 +88,7 @@ def _add_cell(
 
 
 def mean_lines(results: CollectiveResults) -> list[str]:
-    """Geometric means of Antiphon's own choice against the library, per mode."""
+    """Prints geometric means of Antiphon's own choice against the library, per mode."""
     ratios: dict[str, list[float]] = defaultdict(list)
     for (_, _, mode), cell in _cells(results, _cell_of).items():
         for m in cell:
@@ -103,7 +103,7 @@ def mean_lines(results: CollectiveResults) -> list[str]:
 
 
 def algorithm_lines(algorithms: Iterable[Algorithm]) -> list[str]:
-    """Every algorithm with its parameters, as text that can be searched: one line each."""
+    """Prints every algorithm with its parameters as searchable text, one line each."""
     lines: list[str] = []
     collective = None
     for a in algorithms:

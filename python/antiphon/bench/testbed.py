@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Testbeds, on which measured programs run: this machine, the nodes of a hostfile, or a lab."""
+"""Testbeds on which measured programs run: this machine, the nodes of a hostfile, or a lab."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from antiphon.mpi import Mpi, launch
 
 @dataclass(frozen=True)
 class Exit:
-    """How a program ended."""
+    """Says how a program ended."""
 
     exit_code: int
     stderr: str
@@ -32,16 +32,16 @@ class Testbed(Protocol):
     """Machines that MPI programs can run on."""
 
     def describe(self) -> str:
-        """For a table's title."""
+        """Returns the description for a table's title."""
 
     def transport(self, mpi: Mpi) -> str:
-        """The transport of messages, by name."""
+        """Returns the name of the transport of messages."""
 
     def network(self, node_of_rank: Sequence[int]) -> limits.Network | None:
-        """Its links; None where their rate is not known."""
+        """Returns the testbed's links, or None where their rate is not known."""
 
     def nodes_for(self, ranks: int) -> int:
-        """How many nodes that many ranks will be on."""
+        """Returns how many nodes hold this many ranks."""
 
     def run(
         self,
@@ -54,7 +54,7 @@ class Testbed(Protocol):
         on_line: Callable[[str], None],
         timeout_s: float,
     ) -> Exit:
-        """Runs a program, with Antiphon's preload object or without."""
+        """Runs a program, with Antiphon's preload object or without it."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class HostTestbed:
         if self.link_bits_per_s is not None:
             rank_env["ANTIPHON_LINK_BITS_PER_S"] = str(int(self.link_bits_per_s))
         crowded = self.hostfile is None and (n or 0) > len(os.sched_getaffinity(0))
-        if crowded and mpi.family == "openmpi":  # Ranks that wait must let others run.
+        if crowded and mpi.family == "openmpi":  # Waiting ranks must let others run.
             rank_env["OMPI_MCA_mpi_yield_when_idle"] = "1"
         command = launch.launch_command(
             mpi,
@@ -114,7 +114,9 @@ class HostTestbed:
 
 
 def _run_here(command: Sequence[str], on_line: Callable[[str], None], timeout_s: float) -> Exit:
-    """Runs a launcher, its standard error in a file; ends it after the time, or when we are interrupted."""
+    """Runs a launcher with its standard error in a file; ends it after the time limit, or when this process is
+    interrupted.
+    """
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
         with subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True
@@ -134,7 +136,7 @@ def _run_here(command: Sequence[str], on_line: Callable[[str], None], timeout_s:
 
 
 class _Deadline:
-    """Ends a process after a time."""
+    """Ends a process after a time limit."""
 
     def __init__(self, process: subprocess.Popen[str], timeout_s: float) -> None:
         self.expired = False
@@ -199,7 +201,7 @@ class LabTestbed:
 
 
 def lab_network(spec: ClusterSpec, node_of_rank: Sequence[int]) -> limits.Network:
-    """The links of an emulated cluster. Nodes are numbered by their first rank, which is the lab's order too."""
+    """Returns the links of an emulated cluster. Nodes are numbered by their first rank, also the lab's order."""
     uplinks = [
         limits.UplinkLimit(_nodes_behind(spec, uplink), uplink.rate_bits_per_s * limits.PAYLOAD_SHARE)
         for uplink in spec.uplinks
@@ -208,7 +210,7 @@ def lab_network(spec: ClusterSpec, node_of_rank: Sequence[int]) -> limits.Networ
 
 
 def _nodes_behind(spec: ClusterSpec, uplink: Uplink) -> frozenset[int]:
-    """Nodes (from 0) on the first switch's side of an uplink; switches form a tree."""
+    """Returns the nodes (from 0) on the first switch's side of an uplink; switches form a tree."""
     reached, frontier = {uplink.between[0]}, [uplink.between[0]]
     while frontier:
         here = frontier.pop()
@@ -223,7 +225,7 @@ def _nodes_behind(spec: ClusterSpec, uplink: Uplink) -> frozenset[int]:
 
 
 def program(name: str, abi: str) -> Path:
-    """A program of this installation that was built for an ABI: "bench", or "demo-NAME"."""
+    """Finds a program of this installation that was built for an ABI: "bench", or "demo-NAME"."""
     path = launch.lib_dir() / f"antiphon-{name}-{abi}"
     if not path.is_file():
         raise AntiphonError(
@@ -234,7 +236,7 @@ def program(name: str, abi: str) -> Path:
 
 
 def failure(what: str, ended: Exit) -> AntiphonError:
-    """The error for a program that failed, with the end of what it said."""
+    """Returns the error for a program that failed, with the end of its output."""
     how = "took too long" if ended.timed_out else f"failed with exit code {ended.exit_code}"
     tail = "\n  ".join(ended.stderr.strip().splitlines()[-12:])
     return AntiphonError(
@@ -245,7 +247,9 @@ def failure(what: str, ended: Exit) -> AntiphonError:
 
 
 def json_lines(take: Callable[[dict[str, Any]], None]) -> Callable[[str], None]:
-    """A function for a program's lines of output: it hands on those that are JSON objects and ignores the others."""
+    """Returns a function for a program's lines of output: it hands on the lines that are JSON objects and ignores the
+    others.
+    """
 
     def take_line(line: str) -> None:
         if line.startswith("{"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sizes of a trace's messages, and how well each would have to compress to gain."""
+"""Shows the sizes of a trace's messages, and how well each would have to compress to gain."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from antiphon.errors import AntiphonError
 from antiphon.output import tables
 from antiphon.trace import Trace
 
-#: Point-to-point calls that send, and collectives whose blocks would be encoded.
+#: Point-to-point calls that send, and collectives with blocks that would be encoded.
 SENDING = re.compile(
     r"MPI_(I?[bsr]?send|Send|Sendrecv(_replace)?|Alltoallv?|Allgatherv?|Bcast|Scatterv?|Gatherv?)(_c)?$", re.IGNORECASE
 )
-#: Sizes are put together by powers of four from here.
+#: Sizes are grouped by powers of four, starting here.
 FIRST_CLASS_BYTES = 1024
 CLASSES = 7
-#: These messages stand for the user's when the speed of the codec is measured.
+#: These messages stand for the user's own when the speed of the codec is measured.
 STAND_IN = "heat"
 
 
 @dataclass(frozen=True)
 class SizeClass:
-    """All messages of at least so many bytes, and less than four times that."""
+    """All messages of at least this many bytes, and less than four times as many."""
 
     least_bytes: int
     messages: int
     bytes: int
-    #: The rate from which they gain, one after the other; None: at no rate.
+    #: Messages gain from this rate on if the steps run one after the other; None: at no rate.
     least_rate: float | None
 
 
 @dataclass(frozen=True)
 class Speed:
-    """Encoding and decoding together: seconds a message and seconds a byte (l0' and l1' of the paper)."""
+    """The cost of encoding and decoding: seconds per message and seconds per byte (l0' and l1' of the paper)."""
 
     fixed_s: float
     per_byte_s: float
 
 
 def sizes(calls: Iterable[Any]) -> Iterator[int]:
-    """Bytes of each message that calls of a trace send."""
+    """Returns the bytes of each message that calls of a trace send."""
     for call in calls:
         if not SENDING.match(call.function):
             continue
@@ -60,7 +60,7 @@ def sizes(calls: Iterable[Any]) -> Iterator[int]:
 
 
 def classes(all_sizes: Iterable[int], bytes_per_s: float, speed: Speed) -> list[SizeClass]:
-    """By size; the first class has all that is too short to be compressed."""
+    """Groups messages by size; the first class has all messages that are too short to be compressed."""
     counts: Counter[int] = Counter()
     volume: Counter[int] = Counter()
     for size in all_sizes:
@@ -79,7 +79,7 @@ def classes(all_sizes: Iterable[int], bytes_per_s: float, speed: Speed) -> list[
 
 
 def measured_speed() -> Speed:
-    """The speed of Antiphon's own choice on this machine: a line through two sizes."""
+    """Returns the speed of Antiphon's own choice on this machine: a line through two sizes."""
     short, long = 1024, 65536
     results = codecs.run(codecs.CodecBenchmark((), (STAND_IN,), (short, long), ("warm",), ("antiphon",), budget_s=0.2))
     times = {cell.bytes: (cell.encode_least_s + cell.decode_least_s) / cell.messages for cell in results.cells}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predictions next to measurements: how far off is the model, and would its choices have been right?"""
+"""Compares predictions with measurements: how far off the model is, and whether its choices would have been right."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from antiphon.errors import AntiphonError
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 from antiphon.traffic import libraries
 
-#: A pick this much slower than the best one is as good.
+#: A pick that is at most this much slower than the best one counts as equally good.
 AS_GOOD = 1.1
 
 
@@ -34,7 +34,7 @@ class Compared:
 
     @property
     def error(self) -> float:
-        """The relative error of the prediction: 0.1 is 10 % too long."""
+        """Returns the relative error of the prediction: 0.1 is 10 % too long."""
         return self.predicted_s / self.measured_s - 1
 
     @property
@@ -57,7 +57,7 @@ class Pick:
 
 @dataclass(frozen=True)
 class ModelCheck:
-    """All cells."""
+    """The comparison of all cells."""
 
     entries: Sequence[Compared]
 
@@ -65,7 +65,7 @@ class ModelCheck:
         return [vars(e) | {"error": e.error} for e in self.entries]
 
     def picks(self) -> list[Pick]:
-        """Of every cell in which there was something to choose."""
+        """Returns the picks of every cell in which there was something to choose."""
         cells: dict[tuple[str, str, int, int, str], list[Compared]] = defaultdict(list)
         for entry in self.entries:
             cells[entry.cell].append(entry)
@@ -84,7 +84,7 @@ class ModelCheck:
 
 
 def without_older(measured: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[Any]]:
-    """Removes cells that were measured twice from all files but the last that holds them."""
+    """Removes cells that were measured twice from all files except the last that holds them."""
 
     def cell(row: Mapping[str, Any]) -> tuple[Any, ...]:
         return tuple(row[key] for key in ("mpi", "collective", "ranks", "bytes", "mode"))
@@ -94,7 +94,7 @@ def without_older(measured: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[
 
 
 def compare(rows: Iterable[Mapping[str, Any]], profile: str) -> ModelCheck:
-    """Predicts every algorithm of the benchmark's results; what the library did itself is left out."""
+    """Predicts every algorithm of the benchmark's results, without the library's own collectives."""
     entries = []
     for row in rows:
         if row["chosen"] == "library" or not row["contender"].startswith("antiphon:"):
@@ -131,13 +131,13 @@ def _ranks_per_node(row: Mapping[str, Any]) -> int:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The value that `share` of all values do not exceed."""
+    """Returns the value that `share` of all values do not exceed."""
     ordered = sorted(values)
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
 
 
 def summary_lines(comparison: ModelCheck) -> list[str]:
-    """What the goals ask: errors and picks."""
+    """Returns the figures that the goals name: errors and picks."""
     errors = [abs(e.error) for e in comparison.entries]
     lines = [
         f"{len(errors)} predictions: median error {quantile(errors, 0.5):.1%}, "
@@ -156,7 +156,7 @@ def summary_lines(comparison: ModelCheck) -> list[str]:
 
 
 def show(comparison: ModelCheck) -> None:
-    """Tables by collective, size and ranks, then the summary."""
+    """Prints tables by collective, size and ranks, then the summary."""
     for key, heading in (("collective", "collective"), ("bytes", "bytes"), ("ranks", "ranks")):
         table = new_table()
         table.add_column(heading)
@@ -192,7 +192,7 @@ def _cell_text(e: Compared) -> str:
 
 
 def draw(comparison: ModelCheck, path: Path) -> None:
-    """Predicted over measured times, a colour a collective."""
+    """Draws predicted over measured times, with one colour per collective."""
     groups = {
         name: [(e.measured_s, e.predicted_s) for e in found] for name, found in comparison.by("collective").items()
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what a library's table says with what really crosses the links of a machine: interface counters."""
+"""Compares a library's table with what really crosses the links of a machine, by interface counters."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from antiphon.traffic.decompose import Decomposer
 from antiphon.traffic.edges import Array, Edges
 from antiphon.traffic.libraries import CollectiveCall
 
-#: Ethernet, IP and TCP with time stamps: what each frame carries besides payload, and an acknowledgement instead of it.
+#: Ethernet, IP and TCP with time stamps: each frame carries them beside its payload, and an acknowledgement carries
+#: only them.
 HEADER_BYTES = 14 + 20 + 32
 REDUCTIONS = ("reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan")
 ROOTED = ("bcast", "scatter", "scatterv", "gather", "gatherv", "reduce")
-#: A call's payload in all should be about this, so that headers of a few control messages do not count.
+#: A call's whole payload should be about this, so that headers of a few control messages do not count.
 AIM_BYTES = 8 << 20
 MOST_CALLS = 100
-#: First calls meet windows of TCP that are too large or too small, and so retransmissions, which are not the library's.
+#: In its first calls, TCP has windows that are too large or too small, and so retransmissions that are not the
+#: library's.
 LEAST_CALLS = 5
-#: Links with less than this share of the busiest one's bytes are compared with the busiest's.
+#: A link with less than this share of the busiest link's bytes is compared with the busiest link.
 LEAST_SHARE = 0.1
 
 
@@ -40,7 +42,7 @@ class RepeatedCall:
     calls: int
 
     def argument(self) -> str:
-        """The call in the form that the measuring program reads."""
+        """Returns the call in the form that the measuring program reads."""
         return f"{self.collective}:{self.bytes}:{self.root}:{self.calls}"
 
 
@@ -57,7 +59,9 @@ class VerifiedCalls:
 
     @property
     def error(self) -> float:
-        """The most that any link's payload is off, relative to its own, or for idle links to the busiest link's."""
+        """Returns the most that any link's payload is off, relative to its own, or for idle links to the busiest
+        link's.
+        """
         busiest = float(self.expected.max(initial=0.0))
         if busiest == 0:
             return 0.0
@@ -65,7 +69,7 @@ class VerifiedCalls:
         return float((np.abs(self.measured - self.expected) / own).max())
 
     def to_json(self) -> dict[str, Any]:
-        """For --json."""
+        """Returns the result for --json."""
         return {
             "collective": self.case.collective,
             "bytes": self.case.bytes,
@@ -82,13 +86,13 @@ class VerifiedCalls:
 
 
 def call_for(collective: str, size: int, root: int, ranks: int) -> CollectiveCall:
-    """The call that the measuring program makes."""
+    """Returns the call that the measuring program makes."""
     element = 8 if collective in REDUCTIONS else 1
     return CollectiveCall(collective, ranks, size - size % element, root, element)
 
 
 def decomposed(decomposer: Decomposer, call: CollectiveCall, nodes: Array) -> tuple[Edges, str, str]:
-    """Its messages, the library's name of the algorithm, and our schedules."""
+    """Returns the call's messages, the library's name of the algorithm, and our schedules."""
     if call.collective == "alltoallv":
         call = CollectiveCall("alltoall", call.ranks, call.bytes)
         done = Decomposer(_Direct()).decompose(call)
@@ -99,7 +103,7 @@ def decomposed(decomposer: Decomposer, call: CollectiveCall, nodes: Array) -> tu
 
 
 class _Direct:
-    """One message a block: an alltoallv, whatever the library."""
+    """Returns one message for each block: an alltoallv, with any library."""
 
     name, leader = "direct", "first"
 
@@ -108,7 +112,7 @@ class _Direct:
 
 
 def links(edges: Edges, nodes: Array) -> Array:
-    """Payload that each node sends and receives."""
+    """Returns the payload that each node sends and receives."""
     count = int(nodes.max()) + 1
     source, target = nodes[edges.source], nodes[edges.target]
     apart = source != target
@@ -120,7 +124,7 @@ def links(edges: Edges, nodes: Array) -> Array:
 def cases_for(
     collectives: Sequence[str], sizes: Sequence[int], ranks: int, nodes: Array, decomposer: Decomposer
 ) -> list[RepeatedCall]:
-    """Each collective at each size; rooted ones with a root that is not the first rank."""
+    """Returns each collective at each size; rooted ones have a root that is not the first rank."""
     cases = []
     for collective in collectives:
         root = (ranks * 3) // 8 if collective in ROOTED else 0
@@ -133,7 +137,7 @@ def cases_for(
 
 
 def payload(measured: Mapping[str, Any]) -> tuple[float, float]:
-    """Sent and received bytes of a node's counters, without headers."""
+    """Returns sent and received bytes of a node's counters, without headers."""
     sent, received = (
         measured[f"{way}_bytes"] - HEADER_BYTES * measured[f"{way}_packets"] for way in ("sent", "received")
     )
@@ -143,7 +147,7 @@ def payload(measured: Mapping[str, Any]) -> tuple[float, float]:
 def measure(
     testbed: Testbed, mpi: Mpi, n: int | None, arguments: Sequence[str], timeout_s: float
 ) -> list[dict[str, Any]]:
-    """Runs the measuring program; a row for each case."""
+    """Runs the measuring program; returns a row for each case."""
     rows: list[dict[str, Any]] = []
 
     argv = [str(program("traffic", mpi.abi)), *arguments]

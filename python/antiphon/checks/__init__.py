@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of `antiphon doctor`; each really tries a feature instead of looking for its name."""
+"""The checks of `antiphon doctor`; each one really tries a feature instead of looking for its name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OK, WARN, FAIL = "ok", "warn", "fail"
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the report. `fail` is for what Antiphon cannot do without, `warn` for what limits it."""
+    """One line of the report. `fail` marks what Antiphon cannot do without, `warn` what limits it."""
 
     group: str
     name: str
@@ -20,10 +20,10 @@ class Check:
     hint: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As it appears in `doctor --json`."""
+        """Returns the line as it appears in `doctor --json`."""
         return asdict(self)
 
 
 def check(group: str, name: str, good: bool, detail: str, hint: str | None = None, otherwise: str = WARN) -> Check:
-    """A line that is ok if `good`; else it is `otherwise`, and `hint` says what to do."""
+    """Makes a line that is ok if `good`; else it is `otherwise`, and `hint` says what to do."""
     return Check(group, name, OK if good else otherwise, detail, None if good else hint)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the machine for the emulated cluster and the accelerator: namespaces, traffic control, CPU."""
+"""Checks the machine for the emulated cluster and the accelerator: namespaces, traffic control, CPU."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONTAINER_HINT = (
     "--cap-add NET_ADMIN. Without, everything but the emulated cluster works"
 )
 
-#: Enters new namespaces (of the kinds the cluster uses) and runs the rest of the command line there.
+#: This enters new namespaces (of the kinds that the cluster uses) and runs the rest of the command line there.
 IN_NAMESPACES = """
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -42,7 +42,7 @@ LOSS = "nft add table inet t && nft add chain inet t i '{ type filter hook input
 
 
 def checks() -> Iterator[Check]:
-    """All lines about the machine."""
+    """Yields all lines about the machine."""
     user = namespaces_need_user()
     yield namespaces(user)
     if user is not None:
@@ -58,7 +58,7 @@ def _inside(user: bool, script: str) -> subprocess.CompletedProcess[str]:
 
 
 def namespaces_need_user() -> bool | None:
-    """Whether namespaces can be had directly (False), only with a user namespace (True), or not at all (None)."""
+    """Returns whether namespaces work directly (False), only with a user namespace (True), or not at all (None)."""
     for user in (False, True):
         if _inside(user, "exit 0").returncode == 0:
             return user
@@ -66,7 +66,7 @@ def namespaces_need_user() -> bool | None:
 
 
 def namespaces(user: bool | None) -> Check:
-    """Network, mount, hostname and IPC namespaces: the nodes of the emulated cluster."""
+    """Checks network, mount, hostname and IPC namespaces: the nodes of the emulated cluster."""
     if user is None:
         reason = _inside(True, "exit 0").stderr.strip().splitlines()
         return Check("cluster", "namespaces", WARN, reason[-1] if reason else "refused", CONTAINER_HINT)
@@ -74,7 +74,7 @@ def namespaces(user: bool | None) -> Check:
 
 
 def traffic_control(user: bool) -> Iterator[Check]:
-    """The links: bridges, rates and losses, tried inside a namespace of their own."""
+    """Checks the links: bridges, rates and losses, tried inside a namespace of their own."""
     trials = (
         ("links", ("ip",), LINKS, "bridge and veth", "iproute2"),
         ("link rates", ("ip", "tc"), SHAPING, "tc tbf", "iproute2"),
@@ -93,7 +93,7 @@ def traffic_control(user: bool) -> Iterator[Check]:
 
 
 def cpu() -> Check:
-    """Vector instructions, which reductions and codecs use."""
+    """Checks vector instructions, which reductions and codecs use."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     line = next((line for line in lines if line.startswith(("flags", "Features"))), "")
     flags = set(line.partition(":")[2].split())
@@ -105,7 +105,7 @@ def cpu() -> Check:
 
 
 def scheduling() -> Check:
-    """Round-robin real-time scheduling: with it many ranks on few cores take turns quickly."""
+    """Checks round-robin real-time scheduling: with it, many ranks on few cores take turns quickly."""
     code = "import os; os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))"
     command = [sys.executable, "-I", "-S", "-c", code]
     result = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False)

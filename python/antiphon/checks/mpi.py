@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI libraries, their launchers and Fortran bindings, and the preload objects under each of them."""
+"""Checks MPI libraries, their launchers and Fortran bindings, and the preload objects under each of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from antiphon.mpi import Mpi, launch
 TIMEOUT_S = 60
 RANKS = 2
 
-#: A whole MPI program without a compiler: initialises, sums the ranks, and says through which library its calls went.
+#: This whole MPI program needs no compiler: it initialises, sums the ranks, and says through which library its calls
+#: went.
 PROGRAM = """
 import ctypes, os, sys
 mpi, abi = ctypes.CDLL(None), sys.argv[1]
@@ -53,7 +54,7 @@ FORTRAN = {
 
 
 def checks(mpis: list[Mpi]) -> Iterator[Check]:
-    """All lines about MPI."""
+    """Yields all lines about MPI."""
     yield core()
     if not mpis:
         yield Check("MPI", "library", FAIL, "no MPI library found",
@@ -63,13 +64,13 @@ def checks(mpis: list[Mpi]) -> Iterator[Check]:
     lines = [list(of_library(mpi)) for mpi in mpis]
     works = any(line.status == OK for lines_of_one in lines for line in lines_of_one)
     for line in (line for lines_of_one in lines for line in lines_of_one):
-        # A broken MPI beside one that works is a pity; without any there is nothing to run.
+        # A broken MPI beside a working one is only a warning, but without any MPI nothing can run.
         yield replace(line, status=FAIL) if line.status == WARN and not works else line
     yield from fortran(mpis)
 
 
 def core() -> Check:
-    """The core, which Python opens with ctypes."""
+    """Checks the core, which Python opens with ctypes."""
     path = launch.lib_dir() / "libantiphon_core.so"
     hint = "in a source tree run `make setup`; else install Antiphon again with pip"
     if not path.is_file():
@@ -79,7 +80,7 @@ def core() -> Check:
 
 
 def of_objects(abis: set[str]) -> Iterator[Check]:
-    """Which preload objects this installation has."""
+    """Checks which preload objects this installation has."""
     for abi in ("openmpi", "mpich", "mpiabi"):
         try:
             yield Check("Antiphon", f"preload object {abi}", OK, str(launch.preload_object(abi)))
@@ -88,7 +89,7 @@ def of_objects(abis: set[str]) -> Iterator[Check]:
 
 
 def of_library(mpi: Mpi) -> Iterator[Check]:
-    """One library: starts a program of two ranks with it, under Antiphon and, if that fails, without."""
+    """Checks one library: starts a program of two ranks with it, under Antiphon and, if that fails, without."""
     about = f"{mpi.soname}, ABI {mpi.abi}, {mpi.prefix}"
     try:
         with_antiphon = run_program(mpi, launch.rank_environment(replace(mpi, late=True, redirect=True),
@@ -107,7 +108,7 @@ def of_library(mpi: Mpi) -> Iterator[Check]:
 
 
 def run_program(mpi: Mpi, env: Mapping[str, str]) -> str:
-    """The name of the library that PROGRAM's calls went through, or why it failed."""
+    """Returns the name of the library that PROGRAM's calls went through, or why it failed."""
     argv = [sys.executable, "-I", "-S", "-c", PROGRAM, mpi.abi]
     try:
         crowded = len(os.sched_getaffinity(0)) < RANKS
@@ -125,7 +126,7 @@ def run_program(mpi: Mpi, env: Mapping[str, str]) -> str:
 
 
 def fortran(mpis: list[Mpi]) -> Iterator[Check]:
-    """A compiler, and which bindings each library brings for it."""
+    """Checks for a compiler, and which bindings each library has for it."""
     found = [name for name in ("gfortran", "flang", "flang-new", "ifx", "ifort", "nvfortran") if shutil.which(name)]
     yield check("Fortran", "compiler", bool(found), ", ".join(found) or "none found",
                 "only for Fortran programs: apt-get install gfortran")  # fmt: skip
@@ -139,11 +140,11 @@ def fortran(mpis: list[Mpi]) -> Iterator[Check]:
 
 
 def fortran_wrapper(mpi: Mpi) -> Path | None:
-    """The compiler wrapper beside the launcher, of the same family."""
+    """Returns the compiler wrapper beside the launcher, of the same family."""
     if mpi.launcher is None:
         return None
     names = [f"{base}.{mpi.family}" for base in ("mpifort", "mpif90")]
-    # Where two MPIs share a bin directory, the plain names may be the other's.
+    # Where two MPIs share a bin directory, the plain names may belong to the other one.
     if not any((mpi.launcher.parent / f"mpicc.{family}").exists() for family in ("openmpi", "mpich")):
         names += ["mpifort", "mpif90"]
     return next((path for path in (mpi.launcher.parent / name for name in names) if path.exists()), None)
@@ -163,7 +164,7 @@ def _python(code: str, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 def _last_line(result: subprocess.CompletedProcess[str]) -> str:
-    """What was said last that explains something; Antiphon's own words are worth more than the launcher's."""
+    """Returns the last line that explains something. Antiphon's own lines say more than the launcher's."""
     printable = ("".join(filter(str.isprintable, line)).strip() for line in result.stderr.splitlines())
     lines = [line for line in printable if line.strip(" -=*")]
     own = [line for line in lines if line.startswith("antiphon:")]

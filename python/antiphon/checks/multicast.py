@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether multicast works on this machine, and, where a profile says so, between the nodes; and if not, why not."""
+"""Checks whether multicast works on this machine and, where a profile says so, between nodes; if not, why not."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from antiphon.checks import WARN, Check, check
 
 GROUP = "multicast"
 _UP, _LOOPBACK, _MULTICAST = 0x1, 0x8, 0x1000
-#: What groups ask for (include/antiphon/multicast.hpp), and what a window of 64 KiB takes with all that is around it.
+#: The buffer that groups ask for (include/antiphon/multicast.hpp), and what a window of 64 KiB takes with all overhead.
 ASKED_BYTES, ENOUGH_BYTES = 4 << 20, 256 << 10
 INTERFACES = Path("/sys/class/net")
 
 
 def checks(profile: Path | None = None) -> Iterator[Check]:
-    """All lines about multicast."""
+    """Yields all lines about multicast."""
     yield round_trip("loopback", "127.0.0.1")
     address = outgoing_address()
     if address:
@@ -31,7 +31,7 @@ def checks(profile: Path | None = None) -> Iterator[Check]:
 
 
 def outgoing_address() -> str | None:
-    """The address of the interface that traffic to other machines would leave by (nothing is sent)."""
+    """Returns the address of the interface by which traffic to other machines would leave (nothing is sent)."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
@@ -41,7 +41,7 @@ def outgoing_address() -> str | None:
 
 
 def round_trip(name: str, address: str) -> Check:
-    """Sends a datagram to a group on the interface and receives it; time to live 0 keeps it on this machine."""
+    """Sends a datagram to a group on the interface and receives it. Time to live 0 keeps it on this machine."""
     group, text = "239.255.77.77", os.urandom(16)
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver, \
@@ -61,7 +61,7 @@ def round_trip(name: str, address: str) -> Check:
 
 
 def interfaces(folder: Path = INTERFACES) -> Iterator[Check]:
-    """What stands in the way on this machine's own interfaces and bridges; nothing where there is nothing."""
+    """Reports obstacles on this machine's own interfaces and bridges, if there are any."""
     for interface in sorted(folder.iterdir()) if folder.is_dir() else ():
         flags = int(_read(interface / "flags") or "0", 16)
         if flags & _UP and not flags & (_LOOPBACK | _MULTICAST):
@@ -82,7 +82,7 @@ def _read(path: Path) -> str | None:
 
 
 def receive_buffer() -> Check:
-    """What a socket gets of what groups ask for: it bounds the packets under way."""
+    """Reports the buffer that a socket gets of what groups ask for: it bounds the packets under way."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
         receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, ASKED_BYTES)
         granted = receiver.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
@@ -91,7 +91,7 @@ def receive_buffer() -> Check:
 
 
 def between_nodes(profile: Path) -> Check:
-    """The probe's findings about multicast between the nodes."""
+    """Reports the probe's findings about multicast between the nodes."""
     found = profiles.load(profile).get("multicast")
     if found is None:
         return Check(GROUP, "between nodes", WARN, "the profile does not say: one node, or an older probe",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lossless compression of messages: NumPy arrays, or anything with a buffer. Needs neither MPI nor NumPy.
+"""Compresses messages without loss: NumPy arrays, or anything with a buffer. Needs neither MPI nor NumPy.
 
     from antiphon import codec
 
@@ -10,7 +10,7 @@
     for array in steps:                        # later messages are predicted from earlier ones
         receiver.decode(sender.encode(array), out=copy)
 
-docs/reference/codecs describes the frames, docs/guides/compression.md when they pay.
+docs/reference/codecs describes the frames; docs/guides/compression.md says when they pay.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 from antiphon import core
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 
-#: The most bytes by which a frame is longer than its message.
+#: A frame is at most this many bytes longer than its message.
 FRAME_OVERHEAD_BYTES = 8
 
 ELEMENTS = ("unknown", "f64", "f32", "i64", "i32", "i16", "i8")
@@ -34,7 +34,7 @@ INSTRUCTION_SETS = ("best", "portable", "avx2", "avx512")
 
 _AUTO = 15
 _NOT_A_FRAME = 2**64 - 1
-#: Buffer formats (as of the struct module) to element hints; byte order marks are cut off before.
+#: Maps buffer formats (as of the struct module) to element hints; byte order marks are removed before.
 _FORMATS = {
     "d": "f64",
     "f": "f32",
@@ -79,40 +79,40 @@ class Statistics:
 
     @property
     def rate(self) -> float:
-        """Bytes of the messages over bytes of the frames."""
+        """Returns bytes of the messages over bytes of the frames."""
         return self.raw_bytes / self.frame_bytes if self.frame_bytes else 1.0
 
 
 def codecs() -> tuple[str, ...]:
-    """The codecs that work in this process: lz4 and zstd need their libraries."""
+    """Returns the codecs that work in this process: lz4 and zstd need their libraries."""
     available = _library().antiphon_codec_available()
     return tuple(_name(number) for number in range(_AUTO) if available >> number & 1)
 
 
 def instruction_set() -> str:
-    """The best one of this machine that the codecs have code for."""
+    """Returns the best instruction set of this machine that the codecs have code for."""
     library = _library()
     return str(library.antiphon_codec_isa_name(library.antiphon_codec_best_isa()).decode())
 
 
 def include_dir() -> Path:
-    """Where antiphon_codec.h and antiphon_codec.hpp are, for a C or C++ compiler's -I."""
+    """Returns where antiphon_codec.h and antiphon_codec.hpp are, for a C or C++ compiler's -I."""
     return core.LIBRARY.parent.parent / "include"
 
 
 def library() -> Path:
-    """The library that these headers describe, to be linked."""
+    """Returns the library that these headers describe, for linking."""
     return core.LIBRARY
 
 
 def encode(
     data: Any, *, codec: str = "auto", element: str | None = None, wire_bytes_per_s: float = 12.5e6, isa: str = "best"
 ) -> bytes:
-    """One frame by itself.
+    """Returns one frame that does not depend on others.
 
     `data` is anything with a contiguous buffer, and is not copied. `element` says what it consists of, where its own
-    format does not; a wrong one costs compression and nothing else. `codec` is one of codecs(), or "auto": the one
-    that makes a message arrive soonest over a wire of that speed.
+    format does not; a wrong element only costs compression. `codec` is one of codecs(), or "auto": the codec with which
+    a message arrives soonest over a wire of that speed.
     """
     with _readable(data) as (address, size, found):
         out, frame_bytes = _room(size), ctypes.c_size_t()
@@ -126,14 +126,16 @@ def encode(
 
 
 def decode(frame: Any, out: Any = None, *, isa: str = "best") -> Any:
-    """The message of a frame of encode(): a new bytearray, or `out` (a writable buffer of just that size), filled."""
+    """Returns the message of a frame of encode(): a new bytearray, or `out` (a writable buffer of exactly that size),
+    filled.
+    """
     return _decode(
         frame, out, lambda *arguments: _library().antiphon_codec_decode(*arguments, INSTRUCTION_SETS.index(isa))
     )
 
 
 def raw_bytes(frame: Any) -> int:
-    """How long the message of a frame is. The first 8 bytes of the frame are enough."""
+    """Returns how long the message of a frame is. The first 8 bytes of the frame are enough."""
     with _readable(frame) as (address, size, _):
         length = int(_library().antiphon_codec_raw_bytes(address, size))
     if length == _NOT_A_FRAME:
@@ -142,7 +144,7 @@ def raw_bytes(frame: Any) -> int:
 
 
 def codec_of(frame: Any) -> str:
-    """The codec that a frame was encoded with."""
+    """Returns the codec that a frame was encoded with."""
     raw_bytes(frame)
     with _readable(frame) as (address, size, _):
         return _name(_library().antiphon_codec_of(address, size))
@@ -152,7 +154,8 @@ class Channel:
     """One end of a stream of messages, which are predicted from earlier ones.
 
     Each side has one of its own. Frames are decoded in the order in which they were encoded. One object can be both the
-    sending end of one direction and the receiving end of the other. Not for several threads at once.
+    sending end of one direction and the receiving end of the other. An object must not be used by several threads at
+    once.
     """
 
     def __init__(
@@ -174,7 +177,9 @@ class Channel:
             raise CodecError("there is no memory for a channel")
 
     def encode(self, data: Any, *, tag: int = 0) -> bytes:
-        """The next message. Messages of different meaning should have different tags: each is predicted by kind."""
+        """Encodes the next message. Messages of different meaning should have different tags, because each is predicted
+        by kind.
+        """
         with _readable(data) as (address, size, found):
             out, frame_bytes = _room(size), ctypes.c_size_t()
             element = ELEMENTS.index(self._element or found)
@@ -186,17 +191,17 @@ class Channel:
         return ctypes.string_at(out, frame_bytes.value)
 
     def decode(self, frame: Any, out: Any = None) -> Any:
-        """The message of the other end's next frame, as decode() gives it."""
+        """Returns the message of the other end's next frame, as decode() gives it."""
         return _decode(frame, out, functools.partial(_library().antiphon_codec_decoder_decode, self._decoder))
 
     @property
     def sent(self) -> Statistics:
-        """What encode() has done."""
+        """Returns the counts of encode()."""
         return _statistics(_library().antiphon_codec_encoder_statistics, self._encoder)
 
     @property
     def received(self) -> Statistics:
-        """What decode() has done."""
+        """Returns the counts of decode()."""
         return _statistics(_library().antiphon_codec_decoder_statistics, self._decoder)
 
     def __del__(self) -> None:
@@ -223,7 +228,7 @@ class _Statistics(ctypes.Structure):
 
 
 class _Buffer(ctypes.Structure):
-    """Py_buffer: ctypes' own from_buffer() refuses what is read-only."""
+    """Mirrors Py_buffer, because ctypes' own from_buffer() refuses read-only buffers."""
 
     _fields_ = [
         ("buf", ctypes.c_void_p),
@@ -262,7 +267,7 @@ def _buffer(data: Any, flags: int) -> Iterator[_Buffer]:
 
 @contextlib.contextmanager
 def _readable(data: Any) -> Iterator[tuple[int | None, int, str]]:
-    """Address, bytes and element of a buffer."""
+    """Returns address, bytes and element of a buffer."""
     with _buffer(data, 0) as view:
         form = (view.format or b"B").decode().lstrip("@=<>!")
         yield view.buf, view.len, _FORMATS.get(form, "unknown")
@@ -270,7 +275,7 @@ def _readable(data: Any) -> Iterator[tuple[int | None, int, str]]:
 
 def _decode(frame: Any, out: Any, call: Any) -> Any:
     length = raw_bytes(frame)
-    # A head may promise any length; what is not there cannot have been encoded from so much.
+    # A head may promise any length, but a short frame cannot have been encoded from so long a message.
     try:
         target = bytearray(length) if out is None else out
     except (MemoryError, OverflowError):
@@ -320,7 +325,7 @@ def _check(error: int) -> None:
 
 @functools.lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL:
-    """The core, with the signatures of include/antiphon_codec.h."""
+    """Returns the core, with the signatures of include/antiphon_codec.h."""
     library = core.loaded()
     for name, (result, arguments) in _signatures().items():
         function = getattr(library, f"antiphon_codec_{name}")
@@ -329,7 +334,7 @@ def _library() -> ctypes.CDLL:
 
 
 def _signatures() -> dict[str, tuple[Any, list[Any]]]:
-    """The result and the arguments of each function, named without its prefix antiphon_codec_."""
+    """Returns the result and the arguments of each function, named without its prefix antiphon_codec_."""
     size, pointer, number = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int32
     tag, message_bytes, piece = ctypes.c_int64, ctypes.c_uint64, ctypes.c_uint32
     return {

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Less than this is noise, or not worth the processor's time.
+#: A gain below this is noise, or not worth the processor's time.
 WORTH_IT = 1.03
 
 
@@ -26,37 +26,41 @@ class Gain:
 
     @property
     def rate(self) -> float:
-        """R."""
+        """Returns R."""
         return self.raw_bytes / self.wire_bytes
 
     @property
     def serial_break_even_bytes_per_s(self) -> float:
-        """Equation 3 solved for BW, one after the other: encode, send, decode. 0: it never pays."""
+        """Solves equation 3 for BW, with encoding, sending and decoding one after the other. 0 means that it never
+        pays.
+        """
         saved = self.raw_bytes - self.wire_bytes
         return saved / (self.encode_s + self.decode_s) if saved > 0 else 0.0
 
     @property
     def overlapped_break_even_bytes_per_s(self) -> float:
-        """The speed-up if pieces are encoded, sent and decoded at the same time: the slowest of the three decides."""
+        """Returns the speed-up if pieces are encoded, sent and decoded at the same time: the slowest of the three
+        decides.
+        """
         return self.raw_bytes / max(self.encode_s, self.decode_s) if self.wire_bytes < self.raw_bytes else 0.0
 
     def serial_speed_up(self, bytes_per_s: float) -> float:
-        """Time without over time with compression."""
+        """Returns the time without compression over the time with it."""
         return self.raw_bytes / bytes_per_s / (self.encode_s + self.wire_bytes / bytes_per_s + self.decode_s)
 
     def overlapped_speed_up(self, bytes_per_s: float) -> float:
-        """The best that overlapping can reach."""
+        """Returns the best that overlapping can reach."""
         return self.raw_bytes / bytes_per_s / max(self.encode_s, self.wire_bytes / bytes_per_s, self.decode_s)
 
 
 def least_rate(message_bytes: float, bytes_per_s: float, fixed_s: float, per_byte_s: float) -> float | None:
-    """The rate from which a message of that size gains (equation 3 solved for R); None: none is enough."""
+    """Returns the rate from which a message of that size gains (equation 3 solved for R), or None if none suffices."""
     share = 1 - (per_byte_s + fixed_s / message_bytes) * bytes_per_s
     return 1 / share if share > 0 else None
 
 
 def verdict(gain: Gain, bytes_per_s: float) -> tuple[str, str]:
-    """ "on", "overlapped" or "off", and why in a sentence."""
+    """Returns "on", "overlapped" or "off", and the reason in a sentence."""
     serial, overlapped = gain.serial_speed_up(bytes_per_s), gain.overlapped_speed_up(bytes_per_s)
     if gain.rate < WORTH_IT:
         return "off", "these messages hardly become shorter"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Message files (docs/reference/message-files.md): written from any data, for the program that measures codecs."""
+"""Writes message files (docs/reference/message-files.md) from any data, for the program that measures codecs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import BinaryIO
 
 from antiphon.errors import AntiphonError
 
-#: Types by their number in a record.
+#: Types are listed by their number in a record.
 TYPES = {"f64": 1, "f32": 2, "i32": 3, "i64": 4, "bytes": 5}
 ELEMENT_BYTES = {"f64": 8, "f32": 4, "i32": 4, "i64": 8, "bytes": 1}
 RECORD = struct.Struct("<IIIIiiQ")
 MAGIC = 0x4D534731
 ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 NPY_MAGIC = b"\x93NUMPY"
-#: NumPy's kinds of elements; any other is bytes.
+#: These are NumPy's kinds of elements; any other kind is bytes.
 _KINDS = {"f8": "f64", "c16": "f64", "f4": "f32", "c8": "f32", "i4": "i32", "u4": "i32", "i8": "i64", "u8": "i64"}
 
 
@@ -52,7 +52,7 @@ def write(file: BinaryIO, message: Message) -> None:
 
 
 def read(path: Path) -> Iterator[Message]:
-    """All records of a file that is not compressed."""
+    """Reads all records of a file that is not compressed."""
     names = {number: name for name, number in TYPES.items()}
     with path.open("rb") as file:
         while head := file.read(RECORD.size):
@@ -68,7 +68,7 @@ def read(path: Path) -> Iterator[Message]:
 
 
 def is_message_file(path: Path) -> bool:
-    """By its first bytes; a file compressed by zstd by its name as well."""
+    """Tells a message file by its first bytes, and one compressed by zstd by its name as well."""
     try:
         with path.open("rb") as file:
             start = file.read(8)
@@ -78,7 +78,7 @@ def is_message_file(path: Path) -> bool:
 
 
 def of_array_file(path: Path) -> tuple[str, bytes]:
-    """Type and contents of a .npy file, without NumPy."""
+    """Returns type and contents of a .npy file, without NumPy."""
     data = path.read_bytes()
     try:
         start = 10 if data[6] == 1 else 12
@@ -92,8 +92,9 @@ def of_array_file(path: Path) -> tuple[str, bytes]:
 
 
 def of_data(paths: Sequence[Path], kind: str | None, message_bytes: int) -> Iterator[Message]:
-    """Plain data and .npy files cut into messages. What lies at one place of files of the same size is one channel:
-    steps of one quantity, one file each, are predicted from each other as messages would be."""
+    """Cuts plain data and .npy files into messages. Messages at the same place of files of the same size form one
+    channel: files that hold steps of one quantity are predicted from each other as messages would be.
+    """
     for path in paths:
         try:
             with path.open("rb") as file:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon bench --pattern`: patterns of messages instead of collectives."""
+"""`antiphon bench --pattern`: measures patterns of messages instead of collectives."""
 
 from __future__ import annotations
 

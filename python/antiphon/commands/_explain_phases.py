@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon explain --pattern FILE | --plan FILE`: phases as a table and a Gantt chart."""
+"""`antiphon explain --pattern FILE | --plan FILE`: shows phases as a table and a Gantt chart."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _show(one: Compiled, bound: Bound) -> None:
     for i, phase in enumerate(one.phases):
         if i not in shown:
             continue
-        # How much of the phase's time its links are used, were it as long as its longest part.
+        # This is how much of the phase's time its links are used, if the phase is as long as its longest part.
         load = phase.bytes / (phase.longest_bytes * max(phase.senders, 1))
         label = f"{i + 1}{' together' if phase.together else ''}"
         table.add_row(label, str(len(phase.parts)), bytes_text(phase.bytes), bytes_text(phase.longest_bytes),

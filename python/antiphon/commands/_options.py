@@ -10,9 +10,9 @@ from antiphon.mpi.launch import Settings
 
 
 def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rate: str | None) -> None:
-    """Adds what decides where something is measured.
+    """Adds the options that decide where something is measured.
 
-    `several`: libraries may be several, with commas. `link_rate`: what that option is for; None: no such option.
+    `several` allows several libraries, with commas. `link_rate` says what that option is for; None adds no such option.
     """
     add = parser.add_argument_group("where").add_argument
     add("-n", "-np", type=int, metavar="RANKS", help="number of ranks (default: one per core, slot or node)")
@@ -35,7 +35,7 @@ def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rat
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
-    """Adds what decides how a program runs under Antiphon."""
+    """Adds the options that decide how a program runs under Antiphon."""
     add = parser.add_argument
     add("--mpi", metavar="MPI", help="openmpi, mpich, mpiabi, or the path of a prefix, an mpirun or a libmpi "
         "(default: the one the program is linked to)")  # fmt: skip
@@ -61,7 +61,7 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
 
 
 def settings(args: argparse.Namespace) -> Settings:
-    """The settings that `add_settings`'s options ask for."""
+    """Returns the settings that `add_settings`'s options ask for."""
     given = vars(args)  # Commands that record or measure have only some of the options.
     return Settings(
         off=args.off,

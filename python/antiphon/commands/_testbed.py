@@ -17,7 +17,7 @@ from antiphon.units import rate_option
 
 @contextlib.contextmanager
 def open_testbed(args: argparse.Namespace) -> Iterator[Testbed]:
-    """The testbed of the options that `_options.add_where` declares; a lab made for it is gone afterwards."""
+    """Yields the testbed of the options that `_options.add_where` declares; a lab made for it is removed afterwards."""
     if args.lab is None:
         rate = args.link_rate or os.environ.get("ANTIPHON_LINK_BITS_PER_S")
         link_bits_per_s = rate_option("--link-rate", rate) if rate else None

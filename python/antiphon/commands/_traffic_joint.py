@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon traffic --joint`: placement and algorithms together."""
+"""`antiphon traffic --joint`: optimises placement and algorithms together."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def described(outcome: Any) -> dict[str, Any]:
-    """The result as --json prints it."""
+    """Returns the result as --json prints it."""
     names = {"as it ran": "start", "algorithms alone": "algorithms", "placement alone": "placement", "both": "both"}
     states = []
     for name, key in names.items():
@@ -69,7 +69,7 @@ def described(outcome: Any) -> dict[str, Any]:
         {"collective": call.collective, "ranks": call.ranks, "bytes": call.bytes, "use": use}
         for call, use in outcome.both.choices.items()
     ]
-    # One a collective can be forced: that of its longest calls.
+    # Only one algorithm per collective can be forced: that of its longest calls.
     longest = {c["collective"]: c for c in sorted(choices, key=lambda c: int(c["bytes"]))}
     force = ";".join(f"{name}:{c['use']}" for name, c in longest.items())
     return {

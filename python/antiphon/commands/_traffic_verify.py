@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon traffic --verify`: tables against interface counters."""
+"""`antiphon traffic --verify`: checks tables against interface counters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measures, prints; exit code 1 if any link is off by more than the tolerance."""
+    """Measures and prints; returns exit code 1 if any link is off by more than the tolerance."""
     from antiphon.bench import verify
     from antiphon.traffic.of_trace import COLLECTIVES
 

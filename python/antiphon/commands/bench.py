@@ -40,7 +40,7 @@ from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.output import tables
 from antiphon.units import size_option
 
-#: The collectives that real programs use most; they are measured unless others are named.
+#: Real programs use these collectives most; they are measured unless others are named.
 USUAL = (
     "barrier",
     "bcast",
@@ -189,7 +189,9 @@ def split_algorithms(text: str) -> list[str]:
 
 
 def _forced(collective: str, asked: list[str]) -> Iterator[str]:
-    """The forced contenders of a collective. Another collective's algorithm is passed over, an unknown name is not."""
+    """Returns the forced contenders of a collective. Another collective's algorithm is skipped; an unknown name is an
+    error.
+    """
     names = [a.name for a in core.algorithms(collective)]
     everywhere = {a.name for a in core.algorithms()} | {"on"}
     for choice in (choice for text in asked for choice in split_algorithms(text)):
@@ -212,7 +214,7 @@ def _measure(
 
 @contextlib.contextmanager
 def _progress(label: str, total: int) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """A bar that moves with every finished cell, on a terminal; nothing in a log."""
+    """Shows a bar that moves with every finished cell on a terminal, and nothing in a log."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = output.stderr()
@@ -269,7 +271,7 @@ def _read_results(file: Path) -> list[dict[str, Any]]:
 
 
 def _predicted(args: argparse.Namespace, measured: list[list[dict[str, Any]]]) -> int:
-    """`measured`: files of results, all of one profile's machine or each of its own."""
+    """`measured` holds files of results, either all of one profile's machine or each of its own."""
     from antiphon.bench import validation
 
     paths: list[Path] = args.predict or []

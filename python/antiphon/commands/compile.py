@@ -72,7 +72,7 @@ def _link_bytes_per_s(text: str) -> int:
 
 
 def _compile(trace: Any, kept: list[repeating.Repeating], link: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The plan, and a line about each pattern. Patterns of ranks that lie differently on nodes are scheduled apart."""
+    """Returns the plan, and a line about each pattern. Ranks that lie differently on nodes are scheduled apart."""
     plan: dict[str, Any] = {"version": 1, "patterns": []}
     rows = []
     for one in kept:

@@ -29,7 +29,7 @@ from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.output import tables
 from antiphon.units import parse_rate, parse_size
 
-#: Antiphon's own, which `antiphon run --compress` uses.
+#: These are Antiphon's own codecs, which `antiphon run --compress` uses.
 OURS = "antiphon"
 
 
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _network(args: argparse.Namespace) -> float | None:
-    """Bytes a second for one rank; None where it was not said."""
+    """Returns the bytes per second for one rank, or None where the options do not say it."""
     try:
         args.message_bytes = parse_size(str(args.message_bytes))
         if args.link_rate:
@@ -97,7 +97,7 @@ def _network(args: argparse.Namespace) -> float | None:
 
 
 def _share_of_profile(path: Path) -> float:
-    """A node's port over the ranks that share it."""
+    """Returns a node's port rate over the ranks that share it."""
     try:
         profile = json.loads(path.read_text(encoding="utf-8"))
         ports = [node["port_bytes_per_s"] for node in profile["topology"]["nodes"]]
@@ -110,7 +110,7 @@ def _share_of_profile(path: Path) -> float:
 
 
 def _message_files(args: argparse.Namespace, folder: Path) -> list[Path]:
-    """Message files as they are; all other data as one more."""
+    """Keeps message files as they are; all other data becomes one more file."""
     captured = [file for file in args.files if messages.is_message_file(file)]
     plain = [file for file in args.files if file not in captured]
     if plain:
@@ -124,7 +124,7 @@ def _message_files(args: argparse.Namespace, folder: Path) -> list[Path]:
 
 
 def gain_of(cell: CodecMeasurement) -> Gain:
-    """The quantities of equations 1 to 4."""
+    """Returns the quantities of equations 1 to 4."""
     return Gain(cell.raw_bytes, cell.frame_bytes, cell.encode_least_s, cell.decode_least_s)
 
 
@@ -171,7 +171,7 @@ def _show(cells: Sequence[CodecMeasurement], bytes_per_s: float | None, args: ar
 
 
 def recommendation(cells: Sequence[CodecMeasurement], bytes_per_s: float | None) -> list[str]:
-    """In words: what to do with these messages."""
+    """Says in words what to do with these messages."""
     ours = next((cell for cell in cells if cell.contender == OURS), None)
     if ours is None:
         return []

@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Runs all and prints the table."""
+    """Runs all examples and prints the table."""
     if args.rounds < 1:
         raise AntiphonError(f"--rounds {args.rounds}: at least 1 is needed")
     found = [mpis.by_name(name) for name in (("openmpi", "mpich") if args.mpi == "both" else (args.mpi,))]
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _open_testbed(args: argparse.Namespace) -> Iterator[tuple[Testbed, int]]:
-    """A lab, which is gone afterwards; or this machine, where there can be none."""
+    """Yields a lab, which is removed afterwards, or this machine where no lab is possible."""
     lab = None if args.here else Lab(load_cluster(args.cluster))
     if lab is not None:
         output.stderr().print(f"emulated cluster {lab.spec.name}: {lab.spec.summary()}")
@@ -101,7 +101,7 @@ def _demonstrate(
 
 @contextlib.contextmanager
 def _progress(label: str, total: int) -> Iterator[Callable[[str], None]]:
-    """A bar on a terminal; lines in a log."""
+    """Shows a bar on a terminal and lines in a log."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = output.stderr()

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show(line: Check) -> None:
-    """One line for people; the words carry the meaning, colours only help."""
+    """Prints one line for people; the words carry the meaning, and colours only help."""
     status = f"{line.status:<4}"
     if output.use_color(sys.stdout):
         status = f"\x1b[{COLORS[line.status]}m{status}\x1b[0m"

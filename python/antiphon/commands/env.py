@@ -61,7 +61,9 @@ def _assignment(shell: str, key: str, value: str) -> str:
 
 
 def _launcher_options(mpi: Mpi, variables: dict[str, str]) -> list[str]:
-    """For $(…), which a shell splits at blanks and does not unquote: nothing can be quoted here."""
+    """Returns the launcher's options for $(…), which a shell splits at blanks and does not unquote: nothing can be
+    quoted here.
+    """
     for key, value in variables.items():
         if len(value.split()) != 1:
             raise AntiphonError(f"{key}={value!r} has blanks, which $(…) would split",

@@ -33,7 +33,7 @@ from antiphon.units import format_rate
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: A plan does not say for which rate it was made: what `antiphon compile` takes unless told.
+#: A plan does not record its rate, so this is the default of `antiphon compile`.
 COMPILED_RATE = "100mbit"
 LABEL_WIDTH = 13
 
@@ -126,7 +126,7 @@ def _heading(call: ExplainedCall, assumed: bool) -> str:
 
 
 def _fact(console: Console, label: str, text: str, width: int, style: str = "") -> None:
-    """A labelled line; long texts go on below themselves."""
+    """Prints a labelled line; long texts continue below themselves."""
     from rich.text import Text
 
     lines = textwrap.wrap(text, width - LABEL_WIDTH - 2, break_on_hyphens=False) or [""]

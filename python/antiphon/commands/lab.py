@@ -171,7 +171,7 @@ def _say(text: str) -> None:
 
 
 def _rank_env(args: argparse.Namespace, mpi: Mpi) -> dict[str, str]:
-    """The variables of the ranks, which the launcher does not get."""
+    """Returns the variables of the ranks, which the launcher does not get."""
     if not args.plain:
         return rank_environment(mpi, _options.settings(args), os.environ)
     given = [name for name in ("profile", "summary", "force", "off") if getattr(args, name)]
@@ -252,7 +252,7 @@ def _only_lab() -> dict[str, Any]:
 
 
 def _spec(args: argparse.Namespace) -> ClusterSpec:
-    """The cluster that the options describe."""
+    """Returns the cluster that the options describe."""
     spec = load_cluster(args.cluster or DEFAULT_CLUSTER)
     loss = spec.loss
     if args.loss is not None:
@@ -294,7 +294,7 @@ def _on_off(text: str) -> bool:
 
 
 def _node_list(text: str) -> tuple[int, ...]:
-    """`1,3-5` as numbers."""
+    """Returns `1,3-5` as numbers."""
     numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_wishes(parser: argparse.ArgumentParser) -> None:
-    """Adds what decides how ranks are placed; `antiphon run --apply` has it too."""
+    """Adds the options that decide how ranks are placed; `antiphon run --apply` has them too."""
     group = parser.add_argument_group("how ranks are placed")
     add = group.add_argument
     add("--pin", action="append", default=[], metavar="RANK:NODE[:CORE]", help="a rank that has its place already")
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def sources_of(args: argparse.Namespace, traffic: Path, machine: Path, hostfile: Path | None) -> Any:
-    """The sources of the placement, from the options."""
+    """Returns the sources of the placement, from the options."""
     from antiphon.mapping.sources import Sources
 
     return Sources(
@@ -117,7 +117,7 @@ def sources_of(args: argparse.Namespace, traffic: Path, machine: Path, hostfile:
 
 
 def wishes_of(args: argparse.Namespace) -> Any:
-    """How ranks are to be placed."""
+    """Returns how ranks are to be placed."""
     from antiphon.mapping import sources
     from antiphon.mapping.scoring import Wishes
 
@@ -132,7 +132,7 @@ def wishes_of(args: argparse.Namespace) -> Any:
 
 
 def _convert(args: argparse.Namespace) -> int:
-    """A placement that is there already, for a launcher."""
+    """Writes an existing placement for a launcher."""
     if args.launcher is None or args.machine is not None:
         raise AntiphonError(
             f"{args.traffic} is a placement already", hint="--launcher L -o FILE writes it for a launcher"

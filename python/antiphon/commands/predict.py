@@ -23,7 +23,7 @@ from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text
 from antiphon.units import parse_rate, parse_size
 
 DEFAULT_RATE = "1gbit"
-#: The ranks that are evaluated for each algorithm, summed over all parameters that are tried.
+#: At most this many ranks are evaluated for each algorithm, summed over all parameters that are tried.
 EVALUATED_RANKS = 16384
 
 
@@ -111,7 +111,7 @@ def _sweep(args: argparse.Namespace, machine: model.ModelledMachine) -> model.Sw
     if not 0 < first <= last:
         raise AntiphonError(f"--sweep {args.sweep}: sizes must grow from above 0")
     sizes = [first]
-    # With very many ranks each size takes its time.
+    # With very many ranks, each size takes long.
     factor = 2 if machine.ranks <= model.MAX_SEARCHED_RANKS else 8
     while sizes[-1] * factor <= last:
         sizes.append(sizes[-1] * factor)
@@ -119,12 +119,14 @@ def _sweep(args: argparse.Namespace, machine: model.ModelledMachine) -> model.Sw
 
 
 def _evaluations(ranks: int) -> int:
-    """How many parameters are tried for each algorithm: fewer where each takes long, so that all end within seconds."""
+    """Returns how many parameters are tried for each algorithm: fewer where each takes long, so that all end within
+    seconds.
+    """
     return min(64, max(4, EVALUATED_RANKS // ranks))
 
 
 def _predict_sizes(args: argparse.Namespace, machine: model.ModelledMachine, sizes: Sequence[int]) -> model.Sweep:
-    """Predictions with little effort for each size, since a sweep has many."""
+    """Predicts with little effort for each size, since a sweep has many sizes."""
     search = not args.defaults and machine.ranks <= model.MAX_SEARCHED_RANKS
     return model.predict(args.collective, sizes, machine, root=args.root, search=search, max_evaluations=12)
 

@@ -92,7 +92,7 @@ def _keep_decisions(path: Path, document: dict[str, Any]) -> None:
     try:
         earlier = profile.load(path)
     except AntiphonError:
-        return  # whatever it is, it is replaced
+        return  # An unreadable file is replaced in any case.
     if "decisions" in earlier and not profile.differences(earlier, document["machine"]["fingerprint"]):
         document["decisions"] = earlier["decisions"]
         if "tune" in earlier.get("measurements", {}):
@@ -127,7 +127,7 @@ def _ranks(args: argparse.Namespace, testbed: Testbed) -> int:
 
 
 def _check_writable(path: Path) -> None:
-    """Before a minute of measuring, not after it."""
+    """Checks this before the minute of measuring, and not after it."""
     folder = path.absolute().parent
     if path.is_dir() or not os.access(folder, os.W_OK):
         raise AntiphonError(f"cannot write {path}", hint="choose another file with -o")
@@ -143,7 +143,7 @@ def _name(args: argparse.Namespace, testbed: Testbed) -> str:
 
 @contextlib.contextmanager
 def _progress(budget_s: float) -> Iterator[Callable[[Event], None]]:
-    """A bar that moves with time, and says what is measured; in a log, a line per experiment."""
+    """Shows a bar that moves with time and names what is measured; in a log, a line per experiment."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = output.stderr()
@@ -165,7 +165,7 @@ def _progress(budget_s: float) -> Iterator[Callable[[Event], None]]:
 
 
 def _tell(document: dict[str, Any], path: Path) -> None:
-    """A few lines of what was found."""
+    """Prints a few lines about what was found."""
     machine, say = document["machine"], output.stdout().print
     mpi = f"{machine['mpi']['name']} {machine['mpi']['version']} ({machine['mpi']['transport']})"
     ranks = f"{machine['nodes']} × {machine['ranks_per_node']} ranks"
@@ -192,7 +192,7 @@ def _tell(document: dict[str, Any], path: Path) -> None:
 
 
 def summary_lines(document: dict[str, Any]) -> list[str]:
-    """Topology and contention in words."""
+    """Describes topology and contention in words."""
     lines = []
     switches = document["topology"]["switches"]
     uplinks = [f"{s['uplink_bytes_per_s'] / 1e6:.4g} MB/s" for s in switches if "parent" in s]

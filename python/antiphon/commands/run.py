@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_launch_options(parser: argparse.ArgumentParser) -> None:
-    """Adds what says where the ranks run."""
+    """Adds the options that say where the ranks run."""
     parser.add_argument("-n", "-np", type=_positive, metavar="N", help="number of ranks (default: one per core; with a "
                         "hostfile all its slots; in a Slurm job its tasks)")  # fmt: skip
     parser.add_argument("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
@@ -52,7 +52,7 @@ def add_launch_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:  # noqa: RET503 (exec does not return)
-    """Becomes the launcher: its exit code and the signals it gets are then exactly those of a plain mpirun."""
+    """Becomes the launcher, so that its exit code and the signals it gets are exactly those of a plain mpirun."""
     start = prepare(args)
     if args.dry_run:
         sys.stdout.write(start.shell_line() + "\n")
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:  # noqa: RET503 (exec does not return)
 
 
 def prepare(args: argparse.Namespace) -> Launch:
-    """The launch that `antiphon run`'s arguments ask for."""
+    """Returns the launch that `antiphon run`'s arguments ask for."""
     mpi = find_mpi(args.program, args.mpi)
     if vars(args).get("apply") is not None:
         _apply(args)
@@ -85,7 +85,7 @@ def prepare(args: argparse.Namespace) -> Launch:
 
 
 def _apply(args: argparse.Namespace) -> None:
-    """Has a placement made from the trace, for the nodes of --hostfile or of the profile."""
+    """Makes a placement from the trace, for the nodes of --hostfile or of the profile."""
     from antiphon.mapping import sources, tables
 
     if args.profile is None or args.placement is not None:
@@ -96,7 +96,7 @@ def _apply(args: argparse.Namespace) -> None:
     )
     for line in tables.verdict(result):
         output.stderr().print(line, soft_wrap=True, markup=False)
-    # Beside the trace, which rank 0 could write wherever it was: there it can also read what it should check.
+    # The file goes beside the trace: where rank 0 could write the trace, it can also read the placement that it checks.
     args.placement, args.hostfile = args.apply.with_name(args.apply.name + ".placement.json"), None
     result.placement.save(args.placement)
     output.stderr().print(f"placement: {args.placement}", soft_wrap=True, markup=False)
@@ -105,7 +105,7 @@ def _apply(args: argparse.Namespace) -> None:
 
 
 def _placed(args: argparse.Namespace, mpi: Mpi, argv: list[str], env: dict[str, str], extra: list[str]) -> Launch:
-    """The launch that puts each rank where the placement wants it."""
+    """Returns the launch that puts each rank where the placement wants it."""
     by_srun = args.n is None and bool(os.environ.get("SLURM_JOB_ID"))
     launcher = "slurm" if by_srun else launchers.of_mpi(mpi)
     told = launching.tell(launcher, Placement.load(args.placement), args.n, args.hostfile)
@@ -118,7 +118,9 @@ def _placed(args: argparse.Namespace, mpi: Mpi, argv: list[str], env: dict[str, 
 
 
 def _check_profile(args: argparse.Namespace) -> None:
-    """An error for what no rank could use, before any is started; a warning where it is another machine's."""
+    """Raises an error for a profile that no rank could use, before any rank starts; warns about another machine's
+    profile.
+    """
     if args.profile is None:
         return
     model.read_profile(args.profile)

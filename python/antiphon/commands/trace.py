@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def record(args: argparse.Namespace) -> int:
-    """Runs the program; its exit code is ours, unless the trace is missing after a good run."""
+    """Runs the program; its exit code is ours, unless the trace is missing after a successful run."""
     path = (args.output or Path(Path(args.program).name + ".trace")).absolute()
     if path.exists() and not args.overwrite:
         raise AntiphonError(f"{path} is there already", hint="--overwrite replaces it, -o FILE writes another")

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def read(args: argparse.Namespace) -> Any:
-    """The traffic that the arguments name: of a trace, or from a file."""
+    """Returns the traffic that the arguments name: of a trace, or from a file."""
     from antiphon.traffic import Traffic
     from antiphon.traffic.of_trace import Window, of_trace, phases_of
 
@@ -115,7 +115,7 @@ def _show(found: Any, path: Path) -> None:
 
 
 def _show_parts(found: Any) -> None:
-    """A row for each kind of call; the phase only where there are several."""
+    """Prints a row for each kind of call; the phase appears only where there are several."""
     table = tables.new_table("")
     phased = len({part.phase for part in found.parts}) > 1
     headings = ("call", "ranks", "calls", "algorithm", "messages", "payload", "share")

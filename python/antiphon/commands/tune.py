@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _decide_by_model(args: argparse.Namespace, request: driver.Request) -> int:
-    """Decisions that rest on the probe's measurements only."""
+    """Writes decisions that rest on the probe's measurements only."""
     from antiphon.tune import modelled
 
     profile = profiles.load(args.profile)
@@ -176,7 +176,7 @@ def make_request(args: argparse.Namespace) -> driver.Request:
 def _tune(
     args: argparse.Namespace, request: driver.Request, testbed: Testbed, mpi: mpis.Mpi
 ) -> driver.TuningResult | None:
-    """One library; None where it was only shown, or interrupted."""
+    """Tunes one library; returns None where it is only shown, or interrupted."""
     elapsed = driver.stopwatch()
     with _progress(mpi.label) as (say, advance):
         say("looking around")
@@ -214,7 +214,7 @@ def _measure(
     elapsed: Callable[[], float],
     advance: Callable[[int, int, str], None],
 ) -> list[tuple[str, int, str, str]] | None:
-    """Measures what the state does not have, and again what is in doubt. What was wrong; None: it was interrupted."""
+    """Measures what the state lacks, and again what is in doubt. Returns what was wrong, or None if interrupted."""
     finished = len(state.finished)
 
     def on_event(event: Mapping[str, Any]) -> None:
@@ -257,7 +257,7 @@ def _profile(args: argparse.Namespace, here: driver.Surroundings) -> dict[str, A
 
 @contextlib.contextmanager
 def _progress(label: str) -> Iterator[tuple[Callable[[str], None], Callable[[int, int, str], None]]]:
-    """A bar on a terminal; nothing in a log."""
+    """Shows a bar on a terminal and nothing in a log."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = output.stderr()
