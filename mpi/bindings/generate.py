@@ -3,8 +3,8 @@
 """Writes the MPI wrappers from calls.txt, calls_p2p.txt and the standard's machine-readable API.
 
 Signatures come from pympistandard, so a wrong one fails against <mpi.h> at compile time. The output is committed; run
-this after changing calls.txt. The only knowledge here is which field of Call a parameter goes to, and the life-cycle
-hooks.
+this after changing calls.txt. This file only decides which field of Call each parameter goes to, and which hooks the
+life cycle has.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pympistandard
 HERE = Path(__file__).resolve().parent
 ROOMS = HERE.parent
 
-# Fields of Call in their order, and the names of the parameters that go there.
+# These are the fields of Call in their order, each with the names of the parameters that go there.
 FIELDS = {
     "comm": ["comm"],
     "sendbuf": ["sendbuf", "buffer"],
@@ -38,12 +38,12 @@ FIELDS = {
     "op": ["op"],
     "root": ["root"],
 }
-# Calls that are an alltoallv with other arguments: values of Form.
+# These calls are an alltoallv with other arguments; they have the names of Form.
 FORMS = [
     "alltoallw",
     *(f"neighbor_{kind}" for kind in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")),
 ]
-# Before and after the library's function, for calls that are not collectives.
+# These run before and after the library's function, for calls that are not collectives.
 HOOKS = {
     "mpi_init": ("", "after_init()"),
     "mpi_init_thread": ("", "after_init()"),
@@ -51,12 +51,12 @@ HOOKS = {
     "mpi_comm_set_info": ("", "apply_info(comm, info)"),
     "mpi_comm_dup_with_info": ("", "apply_info(*newcomm, info)"),
 }
-# Tried first: what returns true has done the call.
+# These are tried first; a function that returns true has done the call.
 INSTEAD = {
     f"mpi_{name}": f"reordering::{name}"
     for name in ("cart_create", "graph_create", "dist_graph_create", "dist_graph_create_adjacent")
 }
-# How a Fortran argument becomes a C one, by the parameter's kind; the default is a number by reference.
+# The parameter's kind says how a Fortran argument becomes a C one; the default is a number by reference.
 FROM_FORTRAN = {
     "BUFFER": "buffer_from_fortran({0})",
     "COMMUNICATOR": "comm_from_fortran(*{0})",
@@ -65,7 +65,7 @@ FROM_FORTRAN = {
     "INFO": "info_from_fortran(*{0})",
     "WEIGHT": "weights_from_fortran({0})",
 }
-# Types of Fortran arguments in C, where they are not MPI_Fint.
+# Fortran arguments of these kinds have these types in C; all others are MPI_Fint.
 FORTRAN_TYPES = {"BUFFER": "void", "DISPLACEMENT": "MPI_Aint"}
 HEADER = """\
 // SPDX-License-Identifier: Apache-2.0
@@ -92,7 +92,7 @@ def calls(path: Path) -> list[pympistandard.Procedure]:
 
 
 def call_fields(procedure: pympistandard.Procedure, names: list[str]) -> Iterator[str]:
-    """Designated initialisers of Call for a collective's parameters."""
+    """Yields the designated initialisers of Call for a collective's parameters."""
     name = procedure.name.removeprefix("mpi_").removesuffix("_init")
     yield f".collective = Collective::{'alltoallv' if name in FORMS else name}"
     if name in FORMS:
@@ -109,7 +109,7 @@ def has(procedure: pympistandard.Procedure, kind: str, array: bool = False) -> b
 
 
 def leaves_work(procedure: pympistandard.Procedure) -> bool:
-    """Nonblocking collectives and one-sided access: the library goes on with them beside the caller."""
+    """Tells whether the library continues beside the caller: nonblocking collectives and one-sided access."""
     return has(procedure, "WINDOW") or (has(procedure, "REQUEST") and not is_persistent(procedure))
 
 
@@ -150,7 +150,7 @@ def c_wrapper(procedure: pympistandard.Procedure, large: bool) -> str:
 
 
 def fortran_argument(p: pympistandard.ISOCParameter) -> tuple[str, str]:
-    """A parameter's declaration, empty where Fortran has none, and the argument for the C function."""
+    """Returns a parameter's declaration, empty if Fortran has none, and the argument for the C function."""
     kind = p.kind.name
     if kind in ("ARGUMENT_COUNT", "ARGUMENT_LIST"):
         return "", "nullptr"
@@ -173,7 +173,7 @@ def is_new_comm(p: pympistandard.ISOCParameter) -> bool:
 
 
 def fortran_wrapper(procedure: pympistandard.Procedure) -> str:
-    """One C function with the Fortran procedure's arguments; macros give it the names that compilers make of it."""
+    """Returns a C function with the Fortran procedure's arguments; macros give it the names that compilers make."""
     given = procedure.express.iso_c.parameters
     parameters = [declaration for p in given if (declaration := fortran_argument(p)[0])]
     arguments = [fortran_argument(p)[1] for p in given]
@@ -200,7 +200,7 @@ def fortran_wrapper(procedure: pympistandard.Procedure) -> str:
 
 
 def is_wrapped_in_fortran(procedure: pympistandard.Procedure) -> bool:
-    """Windows, and types that must outlive the call, are not: it would cost more than the note of them is worth."""
+    """Excludes windows and types that must outlive the call: a wrapper would cost more than noting them is worth."""
     return not leaves_work(procedure) or not (has(procedure, "WINDOW") or has(procedure, "DATATYPE", array=True))
 
 

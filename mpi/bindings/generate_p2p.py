@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wrappers of point-to-point calls, for generate.py.
+"""Writes the wrappers of point-to-point calls, for generate.py.
 
-Each wrapper calls the library at once while nobody watches; otherwise it describes the call (P2pCall) and shows it to
-those that watch.
+Each wrapper calls the library at once unless something watches; otherwise it describes the call (P2pCall) and shows it
+to what watches.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pympistandard import Procedure
 
 OUT, INOUT = pympistandard.Direction.OUT, pympistandard.Direction.INOUT
 
-# Fields of P2pCall in their order, and the parameters that go there.
+# These are the fields of P2pCall in their order, each with the parameters that go there.
 FIELDS = {
     "comm": ["comm"],
     "peer": ["dest", "source"],
@@ -32,14 +32,14 @@ FIELDS = {
     "indices": ["array_of_indices"],
 }
 RECEIVING = {"source", "recv_tag", "recv_buffer", "recv_count", "recv_type"}
-#: After these the library may have something to do for messages that the caller does not wait for.
+#: After these, the library may still have work for messages for which the caller does not wait.
 LEAVING = {
     *("send", "bsend", "rsend", "isend", "ibsend", "issend", "irsend", "irecv", "imrecv"),
     *("sendrecv", "sendrecv_replace", "isendrecv", "isendrecv_replace", "start", "startall"),
 }
-#: Not in every library that the objects serve: bound weakly, so that LD_BIND_NOW does not miss them.
+#: Some libraries that the objects serve lack these, so they are bound weakly and LD_BIND_NOW does not miss them.
 WEAK = {"mpi_isendrecv", "mpi_isendrecv_replace"}
-#: Nor in every library's header.
+#: Some libraries' headers lack these, too.
 RECENT = {"mpi_request_get_status_all", "mpi_request_get_status_any", "mpi_request_get_status_some"}
 
 
@@ -52,7 +52,7 @@ def c_name(express: pympistandard.ISOCSymbol) -> str:
 
 
 def status_of(express: pympistandard.ISOCSymbol) -> tuple[str, str] | None:
-    """The status parameter and how many statuses it has."""
+    """Returns the status parameter and how many statuses it has."""
     for p in express.parameters:
         if p.kind.name == "STATUS":
             return p.name, array_length(express) if p.array else "1"
@@ -60,13 +60,13 @@ def status_of(express: pympistandard.ISOCSymbol) -> tuple[str, str] | None:
 
 
 def array_length(express: pympistandard.ISOCSymbol) -> str:
-    """The parameter that says how many requests there are."""
+    """Returns the parameter that says how many requests there are."""
     names = [p.name for p in express.parameters]
     return "incount" if "incount" in names else "count"
 
 
 def fields(procedure: Procedure, express: pympistandard.ISOCSymbol) -> list[str]:
-    """Designated initialisers of P2pCall."""
+    """Returns the designated initialisers of P2pCall."""
     names = [p.name for p in express.parameters]
     has_type = "datatype" in names or "sendtype" in names
     both = "recvtag" in names
@@ -140,7 +140,7 @@ def c_file(procedures: list[Procedure], header: str) -> str:
 
 
 def fortran_argument(p: pympistandard.ISOCParameter, express: pympistandard.ISOCSymbol) -> tuple[str, str, str]:
-    """A parameter's declaration, what must be set up for it, and the argument for the C function."""
+    """Returns a parameter's declaration, what must be set up for it, and the argument for the C function."""
     kind, name, written = p.kind.name, p.name, p.direction in (OUT, INOUT)
     length = f"*{array_length(express)}"
     declaration = f"MPI_Fint* {name}"

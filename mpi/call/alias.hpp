@@ -10,8 +10,8 @@ namespace antiphon::mpi {
 void ask_about_aliases();
 
 /// Returns true if the library refuses this rank's call for that reason before it sends any message. Such a call goes
-/// to the library, whatever the other ranks do. Use this for no other decision, because only this rank knows the
-/// answer.
+/// to the library, whatever the other ranks do. No other call may differ between ranks in this way, because only
+/// this rank knows the reason.
 bool refused_as_alias(const Description& d);
 
 }  // namespace antiphon::mpi

@@ -114,8 +114,8 @@ int start_tracked(Tracked& t) {
   return result;
 }
 
-/// A cancelled message that is a copy still goes on, because later ones may build on it. The program need not wait for
-/// it, and learns that it was not cancelled.
+/// A cancelled message that is a copy still continues, because later ones may build on it. The program need not wait
+/// for it, and learns that it was not cancelled.
 void give_up(Tracked& t) {
   if (t.inner != MPI_REQUEST_NULL) let_go_on(t.inner, std::move(t.parcel));
   t.given_up = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives are compressed by schedules whose messages are encoded, if that pays; this file also counts the effect.
+// Schedules encode the messages of collectives, if that pays; this file also counts the effect.
 #pragma once
 
 #include <atomic>
@@ -38,9 +38,8 @@ inline bool encodes(const Choice& choice) {
   return !choice.parameters.empty() && choice.parameters.back().name == encode_parameter;
 }
 
-/// Above this share of a link, coding takes longer than it saves: at a compression rate of 1.25, usual for doubles, and
-/// 4 GB/s each way (docs/concepts/compression.md). Both sides of a schedule must decide alike, so trials as with
-/// messages are impossible.
+/// Above this share coding takes longer than it saves, at the usual rate of doubles, 1.25, and 4 GB/s each way
+/// (docs/concepts/compression.md). Both sides of a schedule must decide alike, so it cannot be tried as for messages.
 inline constexpr double most_share_bytes_per_s = 400e6;
 
 /// Makes the choice encode its messages, if compression is on and can pay between these nodes.

@@ -66,7 +66,7 @@ struct Receive {
 Messages* may_bring_frame(const ReceiveArguments& wanted);
 /// Returns a receive that is ready to be posted if a frame may arrive, else null: then call the library.
 std::unique_ptr<Receive> expect(const ReceiveArguments& wanted);
-/// Returns the same for a receive whose message has already been taken out of the library.
+/// Returns the same for a receive if a probe has already taken its message out of the library.
 std::unique_ptr<Receive> expect_extracted(const ReceiveArguments& wanted, Messages& messages);
 
 /// Gives the receive other memory if its buffer is in use; call it under messages.matching, before the receive is
@@ -77,7 +77,7 @@ void keep_apart(Receive& receive);
 void list_receive(Receive& receive);
 void unlist_receive(Receive& receive);
 
-/// This datatype has many bytes, for landings whose bytes an int cannot count. start_framing() makes it.
+/// This datatype has many bytes, for landings with more bytes than an int can count. start_framing() makes it.
 inline constexpr std::int64_t chunk_bytes = 1 << 20;
 extern MPI_Datatype chunk_type;
 

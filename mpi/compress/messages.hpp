@@ -24,8 +24,8 @@ namespace antiphon::mpi {
 
 struct Receive;
 
-/// Is the sending end towards one peer. Its lock covers encoding and handing over to the library, so both have one
-/// order.
+/// An OutLink is the sending end towards one peer. Its lock covers encoding and handing over to the library, so both
+/// have one order.
 struct OutLink {
   Mutex mutex;
   std::unique_ptr<codec::Encoder> encoder;
@@ -38,7 +38,7 @@ struct OutLink {
 
 codec::LinkOptions link_options(std::size_t history_bytes);
 
-/// Is the receiving end from one peer.
+/// An InLink is the receiving end from one peer.
 struct InLink {
   Mutex mutex;
   codec::Decoder decoder;

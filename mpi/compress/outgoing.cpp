@@ -144,7 +144,7 @@ void reap_side_messages(bool wait) {
 
 namespace outgoing {
 
-/// Encodes one message on its link, whose lock is held.
+/// Encodes one message on its link; the caller holds the link's lock.
 class Encoding {
  public:
   Encoding(const SendArguments& m, Messages& messages, OutLink& link, const TypeInfo& info, Parcel& parcel)

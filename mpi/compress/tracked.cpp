@@ -68,7 +68,7 @@ void track(std::unique_ptr<Tracked> tracked) {
   const std::lock_guard lock(table_mutex);
   const MPI_Request handle = tracked->handle;
   const bool alone = tracked->persistent && !tracked->receive && tracked->inner == MPI_REQUEST_NULL;
-  // If something is there, the library has reused a handle whose message the program never asked about.
+  // If something is there, the library has reused the handle of a message that the program never asked about.
   const std::unique_ptr<Tracked> old((alone ? library_alone : table).put(handle, tracked.release()));
   if (!old) (alone ? alone_count : tracked_count).fetch_add(1, std::memory_order_relaxed);
 }

@@ -15,7 +15,7 @@ namespace antiphon::mpi {
 struct Tracked {
   bool persistent = false;
   bool active = true;     ///< of a persistent one: started, not completed, and not the library's alone
-  bool given_up = false;  ///< a cancelled send that goes on by itself
+  bool given_up = false;  ///< a cancelled send that continues by itself
   MPI_Request handle;     ///< the program's
   MPI_Request inner;      ///< waited for in its place: of active persistent ones and of given-up sends
   Parcel parcel;
@@ -42,7 +42,7 @@ void track(std::unique_ptr<Tracked> tracked);
 void track_idle(MPI_Request persistent);
 /// Removes the request from the table; null if it is not there. Until track(), the handle belongs to the caller's call.
 std::unique_ptr<Tracked> take(MPI_Request request);
-/// Does the same, and also finds requests whose message the library can complete alone.
+/// Does the same, and also finds requests that the library can complete alone.
 std::unique_ptr<Tracked> take_to_start(MPI_Request request);
 
 /// Adopts receives and sends that the program has freed; they are completed when there is an opportunity, at the latest

@@ -81,7 +81,7 @@ class CommState : public Staging {
   /// Returns what is known of the pattern of this communicator's Alltoallv.
   PatternHistory& history();
 
-  /// Tells whether nobody has said what to use for Alltoallv; then calls that are known to be short go to the library.
+  /// Tells whether no override applies to Alltoallv; then calls that are known to be short go to the library.
   [[nodiscard]] bool leaves_short_exchanges() const {
     return history_ && decisions_.override_of(Collective::alltoallv).mode == Override::Mode::automatic;
   }

@@ -12,7 +12,7 @@ namespace antiphon::mpi {
 
 /// Says that a call is done, or why the library does it.
 enum class Fate : std::uint8_t {
-  unseen,           ///< nobody looks at calls now
+  unseen,           ///< calls are not looked at now
   done,             ///< done here; the library must not see the call
   foreign,          ///< an intercommunicator, a single rank, or processes of other jobs
   short_exchange,   ///< all ranks know that this alltoallv is short
@@ -27,7 +27,7 @@ struct Outcome {
   Fate fate = Fate::unseen;
   int result = MPI_SUCCESS;  ///< what the MPI function returns, if the call is done
   std::int64_t bytes = 0;    ///< what this rank hands in or gets, as far as it is known
-  double began_s = 0;        ///< now_s(), if somebody counts time
+  double began_s = 0;        ///< now_s(), if time is counted
 
   [[nodiscard]] bool done() const { return fate == Fate::done; }
 };

@@ -20,9 +20,8 @@ struct World {
   /// This is true from MPI_Init to MPI_Finalize while Antiphon is enabled; everything else may be read only while it
   /// is.
   std::atomic<bool> active{false};
-  /// This is true where calls are passed on without a look: all ranks are on one node, the default rules leave every
-  /// collective to the library there, and the user asks for nothing else and for no report. The first override or
-  /// operation ends it.
+  /// Calls pass without a look: all ranks are on one node, where the default rules leave every collective to the
+  /// library, and the user asks for nothing else and no report. The first override or operation ends it.
   std::atomic<bool> idle{false};
   Settings settings;
   Overrides overrides;

@@ -36,7 +36,7 @@ class OpenGroup {
 
 namespace multicast_table {
 int open_count();
-/// Returns the least recently used group that may be closed and whose members are all among these, or null.
+/// Returns the least recently used group that may be closed and has all its members among these, or null.
 OpenGroup* oldest_within(const std::vector<int>& world_members);
 OpenGroup* find(std::uint64_t number);
 void opened(OpenGroup& group);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every point-to-point call goes through this file while somebody wants to see it.
+// Every point-to-point call goes through this file while a reason to watch exists.
 //
-// While nobody does (no compression, no trace, no persistent operation), p2p_watched() is one load, and the generated
+// Without a reason (no compression, no trace, no persistent operation), p2p_watched() is one load, and the generated
 // wrappers call the library. Higher rooms register here what they do with calls; this room knows none of them.
 #pragma once
 

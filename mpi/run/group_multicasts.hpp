@@ -35,7 +35,7 @@ class GroupMulticasts final : public MulticastCarrier {
   /// Counts what is under way of a piece.
   struct UnderWay {
     int steps = 0;                ///< messages, and one for the group
-    bool follower_sends = false;  ///< a relay's only step is the message of the follower whose data it relays
+    bool follower_sends = false;  ///< a relay's only step is the message from the follower that sends the data
   };
 
   [[nodiscard]] int sender_of(const Piece& piece) const;

@@ -12,7 +12,7 @@ namespace antiphon::mpi {
 
 namespace {
 
-/// Makes many elements count as one, for a message whose count does not fit an int.
+/// Makes many elements count as one, for a message with a count that does not fit an int.
 class LongType {
  public:
   LongType(std::int64_t count, MPI_Datatype type) {
