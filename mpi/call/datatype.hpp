@@ -30,7 +30,7 @@ struct TypeInfo {
 
 /// Creates what inspect() needs to keep information on datatypes. Call it once, after MPI_Init.
 void prepare_datatypes();
-/// Frees it. Call it once, before MPI_Finalize.
+/// Frees what prepare_datatypes() creates. Call it once, before MPI_Finalize.
 void release_datatypes();
 
 /// Returns false if messages cannot have the datatype (null, not committed); `info` is meaningless then.

@@ -24,7 +24,7 @@ struct Parts {
   std::vector<MPI_Aint> addresses;
   MPI_Datatype base;
 };
-/// Does not work for types with large counts.
+/// Reads the parts of a type; types with large counts have no such parts.
 bool parts_of(MPI_Datatype type, const Making& making, Parts& parts);
 /// Frees a type from MPI_Type_get_contents, which belongs to the caller unless it is predefined.
 void give_back(MPI_Datatype& part);
