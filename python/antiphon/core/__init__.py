@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The core (libantiphon_core.so) as Python functions: algorithms, choices, schedules, what they send to whom.
+"""Offers the core (libantiphon_core.so) as Python functions: algorithms, choices, schedules, and traffic.
 
 The core answers JSON requests through ctypes, so that one build serves every Python.
 """
@@ -20,7 +20,7 @@ LIBRARY = Path(__file__).parent.parent / "lib" / "libantiphon_core.so"
 
 
 class CoreError(AntiphonError):
-    """The core says that a request makes no sense."""
+    """The core's error for a request that makes no sense."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Parameter:
     default: int
     min: int
     max: int
-    #: One line, with the unit.
+    #: One line of text, with the unit.
     meaning: str
 
 
@@ -54,23 +54,23 @@ class Algorithm:
     name: str
     summary: str
     parameters: tuple[Parameter, ...]
-    #: False: it cannot solve every problem (see `supported`).
+    #: False means that it cannot solve every problem (see `supported`).
     supports_all: bool
     #: Every rank must have the root's counts, which are exchanged first (scatterv, gatherv).
     needs_all_counts: bool
-    #: It is only worth while where multicast works between the nodes.
+    #: It is only worthwhile where multicast works between the nodes.
     multicasts: bool = False
 
 
 @dataclass(frozen=True)
 class Question:
-    """The facts that a choice may depend on: only those that all ranks know to be equal."""
+    """The facts that a choice may depend on: only facts that all ranks know to be equal."""
 
     collective: str
     ranks: int
     nodes: int
     max_ranks_per_node: int
-    #: Bytes of a block; None where ranks cannot know it alike (alltoallv, scatterv, gatherv).
+    #: Bytes of a block; None where not all ranks know it (alltoallv, scatterv, gatherv).
     bytes: int | None = None
     element_bytes: int = 1
     commutative: bool = True
@@ -91,7 +91,7 @@ class Choice:
     #: None: the library's own collective.
     algorithm: str | None
     parameters: Mapping[str, int]
-    #: Why: the rule that matched.
+    #: The reason: the rule that matched.
     reason: str
 
 
@@ -109,7 +109,7 @@ class Case:
     element_bytes: int = 1
     commutative: bool = True
     in_place: bool = False
-    #: Irregular collectives draw their sizes from it; `bytes` is the mean. 0: every block has `bytes`.
+    #: Irregular collectives draw their sizes from the seed, with `bytes` as the mean; 0 gives every block `bytes`.
     seed: int = 0
 
 
@@ -152,7 +152,7 @@ class RoundTraffic(NamedTuple):
 class Replay:
     """All messages of a call on an ideal network (see include/antiphon/replay.hpp)."""
 
-    #: Rounds, or bytes that passed through a port.
+    #: Counts rounds, or bytes that passed through a port.
     end: int
     #: The most that any rank needs.
     scratch_bytes: int
@@ -166,7 +166,7 @@ class Replay:
 
 @dataclass(frozen=True)
 class Matrix:
-    """How much each rank sends to each other: [source][target]."""
+    """Holds how much each rank sends to each other rank: [source][target]."""
 
     messages: tuple[tuple[int, ...], ...]
     bytes: tuple[tuple[int, ...], ...]
@@ -190,27 +190,27 @@ def query(request: str, **fields: Any) -> dict[str, Any]:
 
 
 def version() -> str:
-    """The core's version."""
+    """Returns the core's version."""
     return str(query("version")["version"])
 
 
 @functools.lru_cache(maxsize=1)
 def collectives() -> tuple[Collective, ...]:
-    """All collectives that Antiphon schedules, in the order of the C++ enumeration."""
+    """Returns all collectives that Antiphon schedules, in the order of the C++ enumeration."""
     return tuple(Collective(**c) for c in query("collectives")["collectives"])
 
 
 @functools.lru_cache(maxsize=32)
 def algorithms(collective: str | None = None) -> tuple[Algorithm, ...]:
-    """All algorithms, or those of one collective, sorted by name."""
+    """Returns all algorithms, or those of one collective, sorted by name."""
     listed = query("algorithms", collective=collective)["algorithms"]
     return tuple(Algorithm(**{**a, "parameters": tuple(Parameter(**p) for p in a["parameters"])}) for a in listed)
 
 
 def choose(question: Question, profile: str | None = None, own: bool = False) -> Choice:
-    """What is used for `question` by the default table, or first by the decisions of `profile` (a profile's JSON text).
+    """Returns the choice for `question` by the default table, or first by the decisions of `profile` (JSON text).
 
-    With `own`, the answer "library" is skipped: what Antiphon would use if it must.
+    With `own`, the answer "library" is skipped: the result is what Antiphon would use if it must.
     """
     return Choice(**query("choose", profile=profile, own=own, **_fields(question)))
 
@@ -221,34 +221,34 @@ def parse(collective: str, choice: str) -> Choice:
 
 
 def supported(question: Question) -> tuple[str, ...]:
-    """The algorithms that can solve what `question` asks for."""
+    """Returns the algorithms that can solve what `question` asks for."""
     return tuple(query("supported", **_fields(question))["algorithms"])
 
 
 def build(case: Case) -> dict[str, Any]:
-    """All ranks' schedules, in the form of docs/reference/plan-format.md."""
+    """Returns all ranks' schedules, in the form of docs/reference/plan-format.md."""
     return dict(query("build", **asdict(case))["plan"])
 
 
 def schedule_text(case: Case, rank: int) -> str:
-    """One rank's schedule, one line an operation."""
+    """Returns one rank's schedule, one line per operation."""
     return str(query("build", rank=rank, **asdict(case))["text"])
 
 
 def check(case: Case) -> str | None:
-    """Runs all ranks in this process, on random data and in random order; what is wrong, if anything."""
+    """Runs all ranks in this process, on random data and in random order; returns what is wrong, if anything."""
     wrong = query("check", **asdict(case))["wrong"]
     return None if wrong is None else str(wrong)
 
 
 def matrix(case: Case) -> Matrix:
-    """The messages (pieces and tokens) and bytes that every rank sends to every other."""
+    """Returns the messages (pieces and tokens) and bytes that every rank sends to every other."""
     answer = query("matrix", **asdict(case))
     return Matrix(_rows(answer["messages"], case.size), _rows(answer["bytes"], case.size))
 
 
 def replay(case: Case, clock: Literal["rounds", "bytes"], ranks_per_node: int = 1, transfers: bool = True) -> Replay:
-    """Runs the schedules on an ideal network: when was what under way?"""
+    """Runs the schedules on an ideal network; returns when each message was under way."""
     answer = query("replay", clock=clock, ranks_per_node=ranks_per_node, transfers=transfers, **asdict(case))
     return Replay(
         end=answer["end"],
@@ -261,7 +261,7 @@ def replay(case: Case, clock: Literal["rounds", "bytes"], ranks_per_node: int = 
 
 
 def loaded() -> ctypes.CDLL:
-    """libantiphon_core.so itself: it also holds the codecs (antiphon.codec)."""
+    """Returns libantiphon_core.so itself, which also holds the codecs (antiphon.codec)."""
     return _library()
 
 

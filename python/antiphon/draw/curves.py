@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times over sizes: on a terminal with plotext, as SVG with matplotlib (both in the extra `antiphon[plots]`)."""
+"""Draws times over sizes: on a terminal with plotext, as SVG with matplotlib (both in the extra `antiphon[plots]`)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 from antiphon.errors import AntiphonError
 
-#: A curve: (bytes, seconds), by size.
+#: A curve is a list of (bytes, seconds), by size.
 Curve = Sequence[tuple[int, float]]
 _INSTALL = "pip install 'antiphon[plots]'"
 
 
 @dataclass(frozen=True)
 class CurveChart:
-    """Curves by name, on logarithmic axes."""
+    """A chart of named curves on logarithmic axes."""
 
     title: str
     curves: Mapping[str, Curve]
@@ -26,7 +26,7 @@ class CurveChart:
 
 
 def terminal(chart: CurveChart, width: int) -> str | None:
-    """The chart as text; None where plotext is missing."""
+    """Returns the chart as text, or None where plotext is missing."""
     try:
         import plotext
     except ImportError:
@@ -59,7 +59,7 @@ def svg(chart: CurveChart, path: Path) -> None:
 
 
 def scatter_svg(title: str, groups: Mapping[str, Sequence[tuple[float, float]]], path: Path) -> None:
-    """Predicted over measured seconds, a colour a group, with lines at ±10 % and ±25 %."""
+    """Draws predicted over measured seconds, with one colour per group and lines at ±10 % and ±25 %."""
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(7, 7))
     points = [p for group in groups.values() for p in group]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gantt charts of phases: a row a node's sending link, time to the right; in the terminal and as SVG."""
+"""Draws Gantt charts of phases in the terminal and as SVG: one row per node's sending link, with time to the right."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from antiphon.output.tables import bytes_text, time_text
 from antiphon.patterns.compiled import TimedPart
 
-#: Rows beyond these are left out in the terminal.
+#: More rows than this are left out in the terminal.
 MAX_ROWS = 32
 IDLE = "·"
 LEGEND = f"each row what a rank sends: the receiver's number where a part begins, ─ while it goes on, {IDLE} idle"
 
 
 def lines(parts: Sequence[TimedPart], ranks: int, end_s: float, width: int) -> list[str]:
-    """The chart as text of at most `width` columns."""
+    """Returns the chart as text of at most `width` columns."""
     label = max(len(str(ranks - 1)), 4) + 1
     columns = max(width - label, 10)
     rows: dict[int, list[str]] = {rank: [IDLE] * columns for rank in range(ranks)}
@@ -38,7 +38,7 @@ def _put(row: list[str], part: TimedPart, columns_per_s: float) -> None:
 
 
 def idle_share(parts: Sequence[TimedPart], ranks: int, end_s: float) -> float:
-    """How much of the time sending links idle until the end."""
+    """Returns the share of the time that sending links are idle until the end."""
     busy = sum(part.end_s - part.begin_s for part in parts)
     return 1 - min(busy / (end_s * ranks), 1) if end_s and ranks else 0
 
@@ -48,7 +48,7 @@ _ROW, _LEFT, _TOP, _WIDTH = 18, 56, 46, 1100
 
 
 def svg(parts: Sequence[TimedPart], ranks: int, end_s: float, bound_s: float, title: str) -> str:
-    """The chart as an SVG document: colours by phase, the lower bound as a line, what a part is when pointed at."""
+    """Returns the chart as SVG: colours by phase, the lower bound as a line, and each part's text when pointed at."""
     scale = _WIDTH / max(end_s, bound_s, 1e-12)
     height = _TOP + ranks * _ROW + 30
     out = [

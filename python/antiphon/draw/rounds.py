@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rounds in the terminal: a row a rank, a column a round, in each cell whom the rank sends to or receives from."""
+"""Draws rounds in the terminal: one row per rank, one column per round, each cell with the rank's partner."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 LEGEND = "→ sends to   ← receives from   ↔ both with   ∘ token to   + and more   · nothing"
 
-#: Rows and columns beyond these are left out in the middle.
+#: Rows and columns beyond these numbers are left out in the middle.
 MAX_ROWS = 20
 MAX_BANDS = 2
 GAP = -1
 
-#: The text and style of what happens, by rank and round.
+#: Maps rank and round to the text and style of what happens there.
 Cells = dict[tuple[int, int], tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class RoundsLayout:
-    """What fits: widths in characters, and the rounds of each band (GAP: some left out)."""
+    """The layout that fits: widths in characters, and the rounds of each band (GAP marks rounds that are left out)."""
 
     label: int
     cell: int
     bands: tuple[Sequence[int], ...]
-    #: Rounds or ranks are left out.
+    #: True if rounds or ranks are left out.
     is_elided: bool
 
     @classmethod
@@ -49,9 +49,9 @@ class RoundsLayout:
 
 
 def grid(transfers: Sequence[Transfer], ranks: int, rounds: int, width: int = 80) -> tuple[list[Text], bool]:
-    """Lines of at most `width` columns, and whether something is left out.
+    """Returns lines of at most `width` columns, and whether something is left out.
 
-    Long schedules go on in a second band; of longer ones the middle rounds are left out.
+    Long schedules continue in a second band; still longer ones leave out the middle rounds.
     """
     cells = _cells(transfers)
     layout = RoundsLayout.of(cells, ranks, rounds, width)
@@ -63,7 +63,7 @@ def grid(transfers: Sequence[Transfer], ranks: int, rounds: int, width: int = 80
 
 
 def summary(rounds: Sequence[RoundTraffic]) -> Iterator[str]:
-    """One line for each run of rounds that send alike."""
+    """Returns one line for each run of rounds with equal messages."""
     first = 1
     for traffic, run in itertools.groupby(rounds):
         last = first + len(list(run)) - 1
@@ -92,14 +92,14 @@ def _line(label: str, parts: Sequence[tuple[str, str]], style: str = "") -> Text
 
 
 def _elided(count: int, room: int, tail: int) -> list[int]:
-    """0…count−1, or as many as there is room for with a gap before the last few."""
+    """Returns 0…count−1, or as many as there is room for with a gap before the last few."""
     if count <= room:
         return list(range(count))
     return [*range(room - tail - 1), GAP, *range(count - tail, count)]
 
 
 def _cells(transfers: Sequence[Transfer]) -> Cells:
-    """The text and style of each (rank, round) in which something happens."""
+    """Returns the text and style of each (rank, round) in which something happens."""
     sends: dict[tuple[int, int], list[Transfer]] = defaultdict(list)
     receives: dict[tuple[int, int], list[Transfer]] = defaultdict(list)
     for t in transfers:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers what Antiphon would use for a call, why, and what it would send."""
+"""Explains what Antiphon would use for a call, why, and what it would send."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prediction, measurement and limit of a call's contenders side by side: what a tuned profile knows about it."""
+"""Puts prediction, measurement and limit of a call's contenders side by side, from a tuned profile."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from antiphon.tune import decide, document, predictors
 from antiphon.tune.contenders import TunedMachine
 from antiphon.tune.grid import Point
 
-#: Where prediction and measurement differ by more than this factor, that is said.
+#: A difference between prediction and measurement by more than this factor is reported.
 DISAGREE = 1.25
-#: A measured size this far away still speaks for a call.
+#: A measured size is still evidence for a call if it is within this factor of the call's size.
 _NEAR = 4
 
 
@@ -30,15 +30,15 @@ class Contender:
     measured_s: float
     ci_low_s: float
     ci_high_s: float
-    #: None: the library's own, or nothing to predict from.
+    #: None: the library's own algorithm, or no data to predict from.
     predicted_s: float | None
-    #: How many times faster than the library.
+    #: How many times faster it is than the library.
     faster: float | None
     limit_s: float | None
 
     @property
     def disagrees(self) -> bool:
-        """Whether prediction and measurement tell different stories."""
+        """Returns whether prediction and measurement disagree."""
         if self.predicted_s is None or self.measured_s <= 0 or self.predicted_s <= 0:
             return False
         return not 1 / DISAGREE <= self.predicted_s / self.measured_s <= DISAGREE
@@ -50,7 +50,7 @@ class MeasuredContenders:
 
     library: str
     ranks: int
-    #: The size that was measured; the nearest to the call's.
+    #: The measured size that is nearest to the call's.
     bytes: int
     contenders: Sequence[Contender]
 
@@ -64,7 +64,7 @@ class MeasuredContenders:
 
 
 def measured_contenders(call: ExplainedCall, profile_text: str) -> MeasuredContenders | None:
-    """The contenders that the profile's tuning measured near `call`; None where nothing near it was measured."""
+    """Returns the contenders that the profile's tuning measured near `call`, or None if there are none."""
     profile = json.loads(profile_text)
     if not isinstance(profile, dict):
         return None
@@ -78,7 +78,7 @@ def measured_contenders(call: ExplainedCall, profile_text: str) -> MeasuredConte
 
 
 def _nearest(cells: Sequence[Mapping[str, Any]], call: ExplainedCall) -> list[Mapping[str, Any]]:
-    """The rows at the measured size nearest to the call's, on as many ranks."""
+    """Returns the rows at the measured size nearest to the call's, on as many ranks."""
     rows = [r for r in cells if r["collective"] == call.collective and r["ranks"] == call.ranks]
 
     def distance(size: int) -> float:

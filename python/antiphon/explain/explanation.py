@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The algorithm for a collective call, the reason, and the messages it sends: the content of `antiphon explain`."""
+"""Finds the algorithm for a collective call, the reason, and its messages: the content of `antiphon explain`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from antiphon import core
 from antiphon.errors import AntiphonError
 from antiphon.model import limits
 
-#: Above this, only the choice is explained: replaying all ranks takes too long.
+#: With more ranks, only the choice is explained, because replaying all ranks takes too long.
 MAX_REPLAYED_RANKS = 1024
-#: Up to this, single messages are looked at (drawn) and alternatives are replayed too.
+#: Up to this number of ranks, single messages are kept (to be drawn) and alternatives are replayed too.
 MAX_DRAWN_RANKS = 64
 
 
@@ -30,7 +30,7 @@ class ExplainedCall:
     commutative: bool = True
     #: 0: unknown.
     link_bits_per_s: int = 0
-    #: The library that is the alternative; "" means not named.
+    #: The library that is the alternative; "" means that none is named.
     mpi: str = ""
 
     @property
@@ -38,7 +38,7 @@ class ExplainedCall:
         return -(-self.ranks // self.ranks_per_node)
 
     def question(self) -> core.Question:
-        """The question to the rules, without sizes that not all ranks can know."""
+        """Returns the question to the rules, without sizes that not all ranks can know."""
         unknown = self.collective in ("alltoallv", "scatterv", "gatherv")
         return core.Question(
             self.collective, self.ranks, self.nodes, min(self.ranks_per_node, self.ranks),
@@ -51,19 +51,19 @@ class ExplainedCall:
         )
 
     def limit_bytes(self) -> float:
-        """The bytes that must cross the busiest node's link, for every algorithm."""
+        """Returns the bytes that must cross the busiest node's link with any algorithm."""
         places = [rank // self.ranks_per_node for rank in range(self.ranks)]
         return limits.node_bytes(self.collective, self.bytes, places, self.root)
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The messages of an algorithm's schedules."""
+    """The cost of the messages of an algorithm's schedules."""
 
     algorithm: str
-    #: Rounds of whole messages, each port sending and receiving one at a time.
+    #: Counts rounds of whole messages, with each port sending and receiving one at a time.
     rounds: core.Replay
-    #: The same in pieces, where time is the bytes that pass through a node's port.
+    #: Counts pieces, where time is the bytes that pass through a node's port.
     wire: core.Replay
 
     @property
@@ -75,23 +75,23 @@ class Cost:
         return sum(r.tokens for r in self.rounds.rounds)
 
     def ratio(self, limit_bytes: float) -> float | None:
-        """Time on an ideal wire, times the limit."""
+        """Returns the time on an ideal wire as a multiple of the limit."""
         return self.wire.end / limit_bytes if limit_bytes else None
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The answer."""
+    """The explanation of a call."""
 
     call: ExplainedCall
-    #: The rules' choice, or the algorithm that was asked for.
+    #: The rules' choice, or the algorithm that the user asked for.
     choice: core.Choice
     asked: bool
     #: The algorithm that is shown: the choice, or Antiphon's own where the choice is the library.
     shown: core.Choice
     #: None where there are too many ranks.
     cost: Cost | None
-    #: The other algorithms that could do it, with their default parameters.
+    #: The other algorithms that support the call, with their default parameters.
     alternatives: Sequence[str]
     alternative_costs: Sequence[Cost]
 
@@ -109,7 +109,7 @@ class Explanation:
 
 
 def explain(call: ExplainedCall, algorithm: str | None = None, profile: str | None = None) -> Explanation:
-    """Answers for `call`, with `algorithm` (NAME[:PARAMETER=VALUE,…]) instead of the rules' choice if given."""
+    """Explains `call`, with `algorithm` (NAME[:PARAMETER=VALUE,…]) instead of the rules' choice if it is given."""
     question = call.question()
     if algorithm is not None and algorithm != "library":
         choice = shown = _asked(call, algorithm)
@@ -126,7 +126,7 @@ def explain(call: ExplainedCall, algorithm: str | None = None, profile: str | No
 
 
 def cost_of(call: ExplainedCall, algorithm: str, transfers: bool = True) -> Cost:
-    """Replays the algorithm's schedules, with the single messages if there are few ranks."""
+    """Replays the algorithm's schedules, and keeps single messages if there are few ranks."""
     case = call.case(algorithm)
     wanted = transfers and call.ranks <= MAX_DRAWN_RANKS
     rounds = core.replay(case, "rounds", call.ranks_per_node, wanted)

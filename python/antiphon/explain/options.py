@@ -10,12 +10,12 @@ from antiphon.errors import AntiphonError
 from antiphon.explain.explanation import ExplainedCall
 from antiphon.units import parse_rate, size_option
 
-#: Assumed where --link-rate does not say it: the table of rules needs one.
+#: This rate is assumed where --link-rate is missing, because the table of rules needs one.
 ASSUMED_RATE = "1gbit"
 
 
 def call_of_options(args: argparse.Namespace) -> ExplainedCall:
-    """The call that the options describe."""
+    """Returns the call that the options describe."""
     known = {c.name: c for c in core.collectives()}
     if args.collective is None or args.ranks is None:
         raise AntiphonError("a collective and --ranks, or --pattern, or --plan are needed",
@@ -54,7 +54,7 @@ def _element_bytes(args: argparse.Namespace, collective: core.Collective) -> int
 
 
 def link_rate(text: str) -> int:
-    """Bits per second of --link-rate; 0 where it is unknown."""
+    """Returns the bits per second of --link-rate; 0 where it is unknown."""
     try:
         return 0 if text == "unknown" else parse_rate(f"{text}bit" if text.isdigit() else text)
     except ValueError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A time line as SVG: a row a rank, an arrow a message, from its beginning at the sender to its end at the receiver."""
+"""Draws a time line as SVG: one row per rank, one arrow per message from its begin (sender) to its end (receiver)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from antiphon.output.tables import bytes_text, ratio_text, time_text
 
 WIDTH = 1000
 LEFT, RIGHT, TOP, BOTTOM = 64, 36, 84, 60
-#: With more pieces than this, whole messages are drawn in rounds: single arrows could not be told apart.
+#: With more pieces than this, whole messages are drawn in rounds, because single arrows would be indistinguishable.
 MAX_PIECES = 600
 STYLE = """
   text { font: 12px system-ui, sans-serif; fill: #333 }
@@ -31,13 +31,13 @@ STYLE = """
 
 @dataclass(frozen=True)
 class Scale:
-    """Where ranks and times are on the page."""
+    """The places of ranks and times on the page."""
 
     ranks: int
     end: float
     time_label: Callable[[float], str]
     axis: str
-    #: Time units in one of what the axis counts, so that its ticks are round numbers.
+    #: Time units in one unit of the axis, so that its ticks are round numbers.
     unit: float = 1
 
     @property
@@ -56,7 +56,7 @@ class Scale:
 
 
 def time_line(explanation: Explanation) -> str:
-    """The whole document, for an explanation that has single messages."""
+    """Returns the whole document, for an explanation that has single messages."""
     cost, call = explanation.cost, explanation.call
     assert cost is not None
     in_pieces = cost.wire.end > 0 and len(cost.wire.transfers) <= MAX_PIECES
@@ -130,7 +130,7 @@ def _axes(scale: Scale, limit: float) -> Iterator[str]:
 
 
 def _ticks(scale: Scale) -> list[float]:
-    """Five to ten round numbers; rounds are whole."""
+    """Returns five to ten round numbers; rounds are whole."""
     end = scale.end / scale.unit
     step = 10.0 ** math.floor(math.log10(end / 10))
     step = next(step * factor for factor in (1, 2, 5, 10) if end / (step * factor) <= 10)
@@ -152,13 +152,13 @@ def _arrow(t: Transfer, scale: Scale) -> str:
 
 
 def _color(rank: int) -> str:
-    """Golden-angle hues: neighbouring ranks get colours that can be told apart."""
+    """Returns golden-angle hues, which give neighbouring ranks colours that are easy to tell apart."""
     rgb = colorsys.hls_to_rgb(rank * 137.5 % 360 / 360, 0.42, 0.62)
     return "#" + "".join(f"{round(255 * c):02x}" for c in rgb)
 
 
 def _head(x1: float, y1: float, x2: float, y2: float) -> str:
-    """An arrow's head at (x2, y2)."""
+    """Draws an arrow's head at (x2, y2)."""
     length = math.hypot(x2 - x1, y2 - y1) or 1
     dx, dy = (x2 - x1) / length, (y2 - y1) / length
     back_x, back_y = x2 - 6 * dx, y2 - 6 * dy

@@ -21,27 +21,27 @@ from antiphon.errors import AntiphonError
 
 @dataclass(frozen=True)
 class Options:
-    """The user's options besides the profile."""
+    """The user's options in addition to the profile."""
 
     #: The reader's version, where it is not the measured library's.
     reader_version: str | None = None
-    #: MPICH's library, whose built-in tree is completed.
+    #: The MPICH library with the built-in tree that is completed.
     libmpi: Path | None = None
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A file's text, and what people must know about it."""
+    """A file's text, and what its user must know about it."""
 
     text: str
-    #: How its reader is told to use it.
+    #: The instructions that make its reader use it.
     usage: str
-    #: Decisions that this reader would misread and that are left out, with the reasons.
+    #: Decisions that are left out because this reader would misread them, with the reasons.
     left_out: Sequence[str] = field(default=())
 
 
 def names() -> list[str]:
-    """All formats, as the command line names them."""
+    """Returns all formats, as the command line names them."""
     return sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
 
 
@@ -52,7 +52,7 @@ def load(name: str) -> ModuleType:
 
 
 def version_of(text: str) -> tuple[int, ...]:
-    """The leading numbers of a version: "5.0.11rc1" → (5, 0, 11)."""
+    """Returns the leading numbers of a version: "5.0.11rc1" → (5, 0, 11)."""
     parts = []
     for part in text.split("."):
         digits = "".join(c for c in part if c.isdigit()) if part[:1].isdigit() else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPICH's trees of collective selection: the built-in one of a library, and the reader's own way through a tree.
+"""Reads MPICH's trees of collective selection: the built-in one of a library, and the reader's own way through a tree.
 
 A node is an object of keys that are asked in order (the first that holds is followed, and never gone back on); a
 leaf names an algorithm. The reader is src/mpi/coll/src/csel.c of MPICH 4.2 to 5.0, whose semantics are described in
@@ -19,9 +19,9 @@ from antiphon.errors import AntiphonError
 
 Tree = dict[str, Any]
 
-#: Collectives whose size the reader can tell, and how; it aborts at any other use of these keys.
+#: The reader can tell an average size for these collectives; it aborts at any other use of the key.
 AVERAGE = frozenset({"bcast", "reduce", "allreduce", "alltoall"})
-#: Of gather and scatter the total leaves out the datatype's size, and of alltoallv it differs from rank to rank.
+#: For gather and scatter the total leaves out the datatype's size, and for alltoallv it differs from rank to rank.
 TOTAL = frozenset({"allgather", "allgatherv", "reduce_scatter", "reduce_scatter_block"})
 
 
@@ -45,7 +45,7 @@ class ReaderQuestion:
 
 
 def built_in(libmpi: Path) -> Tree:
-    """The tree compiled into a library: its MPIR level, the one that a file replaces."""
+    """Returns the tree compiled into a library at its MPIR level, which is the one that a file replaces."""
     try:
         data = libmpi.read_bytes()
     except OSError as error:
@@ -64,8 +64,8 @@ def built_in(libmpi: Path) -> Tree:
 
 
 def search(tree: Tree, call: ReaderQuestion) -> tuple[str, Tree] | None:
-    """(algorithm, its parameters) that the reader finds; None: it would abort. ValueError: a key that it does not
-    know.
+    """Returns the (algorithm, its parameters) that the reader finds, or None if it would abort. Raises ValueError for a
+    key that the reader does not know.
     """
     return _follow(
         _pruned(tree[f"collective={call.collective}"], call) if f"collective={call.collective}" in tree else None, call
@@ -82,12 +82,12 @@ def _follow(node: Tree | None, call: ReaderQuestion) -> tuple[str, Tree] | None:
 
 
 def _pruned(node: Tree | None, call: ReaderQuestion) -> Tree | None:
-    """When a communicator is made, what depends on it alone is decided, down to the first key that does not."""
+    """Decides what depends only on the communicator, when it is made, down to the first key that depends on more."""
     while node is not None:
         keys = list(node)
         for i, key in enumerate(keys):
             if not key.startswith(("comm_", "any")) and not key.endswith("=any"):
-                # Sibling keys before this one did not hold: what is left is the rest.
+                # Sibling keys before this one did not hold, so the rest of the keys remain.
                 return {k: node[k] for k in keys[i:]}
             if _holds(key, call, when_called=False):
                 node = node[key]
@@ -104,7 +104,7 @@ def _holds(key: str, call: ReaderQuestion, when_called: bool) -> bool:
     if limit:
         name, relation, number = limit.groups()
         value = _value(name, call)
-        # The reader's slip: comm_size<N means <= once it is asked at the call.
+        # The reader has a bug here: comm_size<N means <= once it is asked at the call.
         inclusive = relation == "<=" or (name == "comm_size" and when_called)
         return value <= int(number) if inclusive else value < int(number)
     flags = {
@@ -149,7 +149,7 @@ def _value(name: str, call: ReaderQuestion) -> int:
 
 
 def at_most(collective: str, ranks: int, size: int) -> str | None:
-    """The key that holds up to this size; None where no key can say it."""
+    """Returns the key that holds up to this size, or None where no key can express it."""
     if collective in AVERAGE:
         return f"avg_msg_size<={_number(size)}"
     if collective in TOTAL:
@@ -162,7 +162,7 @@ def _number(value: int) -> int:
 
 
 def check(tree: Tree) -> None:
-    """Checks what the reader asserts of any tree: only objects, and beside numeric keys a sibling to fall back to."""
+    """Checks what the reader asserts of any tree: only objects, and a sibling to fall back to beside numeric keys."""
     if not isinstance(tree, Mapping):
         raise ValueError("the tree is not an object: MPICH would abort")
     for key, below in tree.items():

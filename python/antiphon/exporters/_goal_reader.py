@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads GOAL as LogGOPSim's txt2bin does, and runs it: does every message find its receive, and does everything end?"""
+"""Reads GOAL as LogGOPSim's txt2bin does and runs it, to check that all messages match and everything ends."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Operation:
 
 @dataclass(frozen=True)
 class MovedBytes:
-    """The messages and bytes that a run moved, by sender and receiver."""
+    """Holds the messages and bytes that a run moved, by sender and receiver."""
 
     messages: list[list[int]]
     bytes: list[list[int]]
 
 
 def parse(text: str) -> list[list[Operation]]:
-    """Every rank's operations; AntiphonError names the line that txt2bin would not take."""
+    """Returns every rank's operations. An AntiphonError names the line that txt2bin would not take."""
     ranks: list[list[Operation]] = []
     count = 0
     current: list[Operation] | None = None
@@ -87,8 +87,7 @@ def _take(line: str, current: list[Operation], labels: dict[str, int], ranks: in
 
 
 def run(text: str) -> MovedBytes:
-    """Runs all ranks: a receive ends when its message has come, a send at once (eager). An error where anything is
-    left over."""
+    """Runs all ranks: a receive ends when its message has come, a send at once (eager). Leftovers are an error."""
     return _Run(parse(text)).outcome()
 
 
@@ -157,7 +156,7 @@ class _Run:
 
 
 def _successors(ranks: list[list[Operation]]) -> tuple[list[list[list[tuple[int, bool]]]], list[list[int]]]:
-    """The operations that wait for each one's end or start, and how many each waits for."""
+    """Returns the operations that wait for each operation's end or start, and how many each one waits for."""
     after: list[list[list[tuple[int, bool]]]] = [[[] for _ in ops] for ops in ranks]
     missing = [[len(op.needs) + len(op.needs_start) for op in ops] for ops in ranks]
     for rank, ops in enumerate(ranks):

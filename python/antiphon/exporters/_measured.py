@@ -25,7 +25,7 @@ class ChosenAlgorithm:
 
     @classmethod
     def parse(cls, text: str) -> ChosenAlgorithm:
-        """NAME[:PARAMETER=VALUE,…]"""
+        """Parses NAME[:PARAMETER=VALUE,…]."""
         name, _, rest = text.partition(":")
         return cls(name, dict(pair.split("=", 1) for pair in rest.split(",") if "=" in pair))
 
@@ -35,19 +35,18 @@ class ChosenAlgorithm:
 
 @dataclass(frozen=True)
 class Decision:
-    """One collective, a span of ranks and of sizes (bytes as Antiphon counts them; `high` None: and above)."""
+    """Decides one collective, a span of ranks and of sizes (bytes as Antiphon counts them; `high` None: and above)."""
 
     collective: str
-    #: Where it was measured, and the span that it speaks for.
+    #: The number of ranks of the measurement, and the span that it decides for.
     ranks: int
     ranks_low: int
     ranks_high: int
     bytes_low: int
     bytes_high: int | None
-    #: None: what the reader would do by itself.
+    #: None: the reader's own default.
     algorithm: ChosenAlgorithm | None
-    #: The sizes in the span that were measured, and how many times faster than the default each was (least of the
-    #: modes).
+    #: The measured sizes in the span, and how many times faster than the default each was (the least of the modes).
     measured: Mapping[int, float]
 
 
@@ -66,7 +65,7 @@ class MeasuredDecisions:
 
 
 def of_library(profile: Mapping[str, Any], family: str) -> MeasuredDecisions:
-    """The library's own algorithms. Each cell's best is taken beyond noise only, as in tuning."""
+    """Returns decisions about the library's own algorithms. A cell's best counts beyond noise only, as in tuning."""
     evidence = _evidence(profile, family, "export")
     if evidence is None:
         raise AntiphonError(
@@ -77,7 +76,7 @@ def of_library(profile: Mapping[str, Any], family: str) -> MeasuredDecisions:
 
 
 def of_antiphon(profile: Mapping[str, Any], known: Mapping[str, Mapping[str, str]]) -> MeasuredDecisions:
-    """Antiphon's schedules of the kinds that a reader has too: {collective: {our algorithm: the reader's}}."""
+    """Returns the decisions about Antiphon's schedules that a reader has too: {collective: {ours: the reader's}}."""
     evidence = _evidence(profile, None, "decisions")
     if evidence is None:
         raise AntiphonError("the profile has no decisions of a tuning", hint="`antiphon tune --profile …` makes them")
@@ -91,7 +90,7 @@ def of_antiphon(profile: Mapping[str, Any], known: Mapping[str, Mapping[str, str
 
 
 def _evidence(profile: Mapping[str, Any], family: str | None, purpose: str) -> Mapping[str, Any] | None:
-    """The last evidence of that kind; Antiphon's own schedules are the same under every library."""
+    """Returns the last evidence of that kind; Antiphon's own schedules are the same under every library."""
     kept = [
         e
         for e in profile.get("measurements", {}).get("tune", [])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The common part of both forms of Open MPI's rules: ids, and the meaning of each collective's message size."""
+"""Holds the common part of both forms of Open MPI's rules: ids, and the meaning of each collective's message size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from antiphon.exporters._measured import ChosenAlgorithm, Decision, MeasuredDecisions
 
-#: Numbers of collectives in rules files.
+#: Maps collectives to their numbers in rules files.
 COLLECTIVES = {
     "allgather": 0,
     "allgatherv": 1,
@@ -26,8 +26,8 @@ COLLECTIVES = {
     "scatter": 15,
 }
 
-#: Algorithms by name; the place in the list, from 1, is the number. (Names as coll_tuned_<collective>_algorithm
-#: lists them.)
+#: Algorithms by name: the place in the list, from 1, is the number. The names are those that
+#: coll_tuned_<collective>_algorithm lists.
 ALGORITHMS = {
     "allgather": ("linear", "bruck", "recursive_doubling", "ring", "neighbor", "two_proc", "sparbit"),
     "allgatherv": ("default", "bruck", "ring", "neighbor", "two_proc", "sparbit"),
@@ -55,14 +55,14 @@ ALGORITHMS = {
     "scatter": ("basic_linear", "binomial", "linear_nb"),
 }
 
-#: Counted with all ranks' blocks.
+#: Open MPI counts the size of these collectives with all ranks' blocks.
 _OF_ALL_RANKS = frozenset({"allgather", "allgatherv", "alltoall", "gather", "reduce_scatter", "reduce_scatter_block"})
-#: Looked up with size 0 whatever is sent.
+#: Open MPI looks these collectives up with size 0, whatever is sent.
 SIZELESS = frozenset({"alltoallv", "barrier"})
 
 
 def message_bytes(collective: str, ranks: int, size: int) -> int:
-    """What Open MPI compares with a rule's message size, for Antiphon's `size` of a block."""
+    """Returns the size that Open MPI compares with a rule's message size, for Antiphon's `size` of a block."""
     if collective in SIZELESS:
         return 0
     if collective in ("scan", "exscan"):
@@ -72,7 +72,7 @@ def message_bytes(collective: str, ranks: int, size: int) -> int:
 
 @dataclass(frozen=True)
 class MessageRule:
-    """From `low` bytes on (as Open MPI counts them); algorithm 0: as if there were no rule."""
+    """Applies from `low` bytes on (as Open MPI counts them); algorithm 0 acts as if there were no rule."""
 
     low: int
     algorithm: int
@@ -91,7 +91,7 @@ class CommRules:
 
 
 def tables(known: MeasuredDecisions, left_out: list[str], with_requests: bool) -> Iterator[tuple[str, list[CommRules]]]:
-    """Each collective's rules, communicators ascending; what cannot be said goes to `left_out`."""
+    """Yields each collective's rules, communicators ascending; decisions that cannot be expressed go to `left_out`."""
     for collective in dict.fromkeys(d.collective for d in known.decisions):
         if collective in ("scan", "exscan"):
             left_out.append(
@@ -155,8 +155,8 @@ def _rule(
 def intended(
     known: MeasuredDecisions, tables_: Sequence[tuple[str, list[CommRules]]]
 ) -> Iterator[tuple[str, int, int, MessageRule | None]]:
-    """(collective, ranks, Open MPI's message size, the rule that must be found) at every measured point and every
-    border.
+    """Yields (collective, ranks, Open MPI's message size, the rule that must be found) at every measured point and
+    every border.
     """
     by_collective = dict(tables_)
     for d in known.decisions:

@@ -25,12 +25,12 @@ txt2bin -i FILE -o schedule.bin && LogGOPSim -f schedule.bin"""
 
 #: The cost of copying and of reducing in memory, in nanoseconds per byte.
 _COPY_NS, _REDUCE_NS = 0.25, 0.5
-#: Larger files than this are of no use to anybody.
+#: Larger files than this are of no use.
 _MOST_PIECES = 4_000_000
 
 
 def export_schedule(args: argparse.Namespace) -> Exported:
-    """The schedule that the options name."""
+    """Returns the schedule that the options name."""
     if args.collective is None or args.ranks is None:
         raise AntiphonError(
             "--to goal needs a collective and --ranks", hint="antiphon export --to goal alltoall --ranks 16 --bytes 64k"
@@ -59,7 +59,7 @@ def export_schedule(args: argparse.Namespace) -> Exported:
 
 
 def with_tokens(sent: Sequence[Sequence[int]], plan: Mapping[str, Any]) -> list[list[int]]:
-    """The bytes that a schedule sends, and one for each message that has none."""
+    """Counts the bytes that a schedule sends, and one for each message without bytes."""
     total = [list(row) for row in sent]
     for rank, schedule in enumerate(plan["schedules"]):
         for op in schedule["ops"]:
@@ -69,7 +69,7 @@ def with_tokens(sent: Sequence[Sequence[int]], plan: Mapping[str, Any]) -> list[
 
 
 def render(plan: Mapping[str, Any]) -> str:
-    """The text of a plan (docs/reference/plan-format.md)."""
+    """Returns the text of a plan (docs/reference/plan-format.md)."""
     size, schedules = plan["size"], plan["schedules"]
     pieces = sum(len(_pieces(op)) for schedule in schedules for op in schedule["ops"])
     if pieces > _MOST_PIECES:
@@ -89,7 +89,7 @@ def render(plan: Mapping[str, Any]) -> str:
 
 
 def _pieces(op: Mapping[str, Any]) -> list[int]:
-    """The bytes of an operation's pieces."""
+    """Returns the bytes of an operation's pieces."""
     if op["op"] in ("multicast", "encode", "decode"):
         raise AntiphonError(f"GOAL has no {op['op']}", hint="choose an algorithm of plain messages")
     total = (op["to"] if op["op"] == "recv" else op["from"])[2]
@@ -103,7 +103,7 @@ Tags = dict[tuple[int, int, int], int]
 
 
 def _tags(schedules: Sequence[Mapping[str, Any]]) -> Tags:
-    """A tag for each piece of a message: (rank, operation, piece) → tag, equal on both sides.
+    """Returns a tag for each piece of a message: (rank, operation, piece) → tag, equal on both sides.
 
     Messages match in posting order within (sender, receiver, tag); builders keep that order in their lists.
     """
@@ -152,7 +152,7 @@ def _operation(op: Mapping[str, Any], size: int, tag: int) -> str:
 
 
 def _requirements(number: int, k: int, after: Sequence[Any], ops: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What piece k waits for. A piece starts after the one before it, so of earlier pieces only what is new is said."""
+    """Yields what piece k waits for. A piece starts after the one before it, so only what is new is listed."""
     for dependency in after:
         other, lag = (dependency, None) if isinstance(dependency, int) else dependency
         count = len(_pieces(ops[other]))
@@ -160,7 +160,7 @@ def _requirements(number: int, k: int, after: Sequence[Any], ops: Sequence[Mappi
             wanted = range(count) if k == 0 else range(0)
         else:
             last = min(k - lag, count - 1)
-            # All of 0…k−lag: for the first piece from the beginning, for others what the piece before did not wait for.
+            # The full range is 0…k−lag: the first piece lists all of it, others what the piece before did not wait for.
             first = 0 if k == 0 else max(0, min(k - 1 - lag, count - 1) + 1)
             wanted = range(first, last + 1)
         for piece in wanted:

@@ -26,7 +26,7 @@ shows what it takes."""
 _PRESETS_SINCE = (2021, 13)
 _MOST = 2**31 - 1
 
-#: {collective: {Antiphon's algorithm: Intel's number}}, where both do the same.
+#: Maps {collective: {Antiphon's algorithm: Intel's number}}, where both do the same.
 KNOWN = {
     "allgather": {"recursive_doubling": "1", "bruck": "2", "ring": "3"},
     "allreduce": {"recursive_doubling": "1", "rabenseifner": "2", "reduce_bcast": "3", "ring": "8"},
@@ -45,7 +45,7 @@ _CONDITION = re.compile(r"(\d+):(\d+)-(\d+)@(\d+)-(\d+)")
 
 
 def export(profile: Mapping[str, Any], options: Options) -> Exported:
-    """Lines for a shell."""
+    """Returns lines for a shell."""
     if options.reader_version and version_of(options.reader_version) >= _PRESETS_SINCE:
         raise AntiphonError(
             f"Intel MPI {options.reader_version} numbers presets, of which there are "
@@ -81,7 +81,7 @@ def _condition(d: Decision) -> str:
 
 
 def lookup(text: str, collective: str, ranks: int, message: int) -> str | None:
-    """The number that Intel MPI takes; None: its own choice. ValueError: it would not understand the variable."""
+    """Returns the number that Intel MPI takes, or None for its own choice. Raises ValueError for a bad variable."""
     for name, value in _LINE.findall(text):
         if name != collective.upper():
             continue

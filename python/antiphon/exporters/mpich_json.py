@@ -28,10 +28,10 @@ mpiexec -genv MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE /absolute/path/of/FILE â
 Algorithms forced by variables (MPIR_CVAR_BCAST_INTRA_ALGORITHM, â€¦) go before it. It is for this version of MPICH
 only."""
 
-#: The file is mapped and read as a text that ends with a zero byte, which it does not have if it fills its pages.
+#: MPICH maps the file and reads it up to a zero byte, which is missing if the file fills its pages exactly.
 _PAGE_BYTES = 4096
 
-#: What an algorithm needs; where it is not so, the library's own tree decides.
+#: Conditions of an algorithm; where they do not hold, the library's own tree decides.
 _NEEDS = {
     ("reduce", "reduce_scatter_gather"): ("built_in", "enough"),
     ("allreduce", "reduce_scatter_allgather"): ("built_in", "enough"),
@@ -48,8 +48,8 @@ _NEEDS = {
     ("allgatherv", "recursive_doubling"): ("power_of_two",),
 }
 
-#: Leaves' parameters: (key, the variable's name in a choice, the value if it does not say). What is absent would be
-#: read from memory that nobody set, so all are written.
+#: Parameters of leaves: (key, the variable's name in a choice, the default value). MPICH would read a missing parameter
+#: from uninitialised memory, so all are written.
 _TOPOLOGY = (
     ("topo_overhead", "", 200),
     ("topo_diff_groups", "", 2800),
@@ -96,7 +96,7 @@ _PARAMETERS: dict[tuple[str, str], tuple[tuple[str, str, int | str], ...]] = {
 
 
 def export(profile: Mapping[str, Any], options: Options) -> Exported:
-    """The completed tree of the library that was measured."""
+    """Returns the completed tree of the library that was measured."""
     known = measured.of_library(profile, "mpich")
     version = version_of(options.reader_version or known.version)
     if not (4, 2) <= version < (5, 1):
@@ -129,7 +129,7 @@ def _installed(version: str) -> Path:
 
 
 def _complete(tree: Tree, collective: str, known: measured.MeasuredDecisions, left_out: list[str]) -> bool:
-    """Puts a collective's decisions into the tree; False where there is nothing to put."""
+    """Puts a collective's decisions into the tree; returns False where there is nothing to put."""
     own = [d for d in known.decisions if d.collective == collective]
     if all(d.algorithm is None for d in own):
         return False
@@ -152,7 +152,7 @@ def _complete(tree: Tree, collective: str, known: measured.MeasuredDecisions, le
         branches[f"comm_size<={spans[0].ranks_high}"] = _by_size(collective, spans, before)
     branches["comm_size=any"] = before
     if collective in ("alltoall", "alltoallv", "alltoallw"):
-        # In place another algorithm is needed; this key is asked at the call, hence below those on the communicator.
+        # In-place calls need another algorithm. This key is asked at the call, hence below those on the communicator.
         branches = {
             k: v if v is before else {"is_sendbuf_inplace=yes": _in_place(before), "is_sendbuf_inplace=no": v}
             for k, v in branches.items()
@@ -178,7 +178,7 @@ def _by_size(collective: str, spans: Sequence[Decision], before: Tree) -> Tree:
 
 
 def _leaf(collective: str, span: Decision, before: Tree) -> Tree:
-    """The algorithm, guarded by what it needs; elsewhere, and where the library was best, the library's own branch."""
+    """Returns the algorithm, guarded by its conditions; else, or where the library was best, the library's branch."""
     if span.algorithm is None:
         return before
     tree = {
@@ -202,12 +202,12 @@ def _parameters(collective: str, algorithm: ChosenAlgorithm) -> Tree:
 
 
 def padded(text: str) -> str:
-    """With a last line that keeps the size off a multiple of a page."""
+    """Adds a last line that keeps the size off a multiple of a page."""
     return text + "\n" if len(text.encode()) % _PAGE_BYTES == 0 else text
 
 
 def _verify(text: str, known: measured.MeasuredDecisions, done: Sequence[str]) -> None:
-    """Reads the text as MPICH does: every measured point and border finds what was meant, whatever the operation."""
+    """Reads the text as MPICH does and checks that every measured point and border finds its decision."""
     if len(text.encode()) % _PAGE_BYTES == 0:
         raise AntiphonError("the file would fill its pages, and MPICH read on behind it", exit_code=1)
     tree = json.loads(text)

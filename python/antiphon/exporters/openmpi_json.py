@@ -28,7 +28,7 @@ _KEYS = {"msg_size_min", "msg_size_max", "alg", "seg_size", "faninout", "reqs"}
 
 
 def export(profile: Mapping[str, Any], options: Options) -> Exported:
-    """The document; refuses Open MPI before 6, which reads nothing of it."""
+    """Returns the document; refuses Open MPI before 6, which reads nothing of it."""
     known = measured.of_library(profile, "openmpi")
     if options.reader_version and version_of(options.reader_version) < (6,):
         raise AntiphonError(f"Open MPI {options.reader_version} cannot read JSON rules", hint="--to openmpi-rules")
@@ -92,7 +92,7 @@ def _verify(text: str, known: measured.MeasuredDecisions, tables: Sequence[tuple
 
 
 def lookup(text: str, collective: str, ranks: int, message: int) -> tuple[int, int, int, int] | None:
-    """(algorithm, fan-out, segment, requests) that Open MPI 6 finds. ValueError: it would ignore the whole file."""
+    """Returns the (algorithm, fan-out, segment, requests) that Open MPI 6 finds. ValueError: the file is ignored."""
     collectives = _typed(_typed(json.loads(text), dict, "the document").get("collectives"), dict, "collectives")
     for name in collectives:
         if name not in openmpi.COLLECTIVES:

@@ -32,7 +32,7 @@ With several ranks on a node `coll/han` comes first and asks it only between nod
 
 
 def export(profile: Mapping[str, Any], options: Options) -> Exported:
-    """The file's text; refuses Open MPI 6."""
+    """Returns the file's text; refuses Open MPI 6."""
     known = measured.of_library(profile, "openmpi")
     version = version_of(options.reader_version or known.version)
     if version >= (6,):
@@ -67,7 +67,7 @@ def _text(known: measured.MeasuredDecisions, tables: Sequence[tuple[str, list[Co
 
 
 def _gaps_filled(comms: Sequence[CommRules]) -> list[CommRules]:
-    """Smaller and larger communicators than were measured get a rule that says: as if there were none."""
+    """Adds rules for communicators below and above the measured sizes that act as if there were no rule."""
     nothing = (MessageRule(0, 0),)
     before = [CommRules(0, comms[0].low - 1, nothing)] if comms[0].low > 0 else []
     return [*before, *comms, CommRules(comms[-1].high + 1, 1 << 30, nothing)]
@@ -96,8 +96,8 @@ def _verify(
 
 
 def lookup(text: str, version: tuple[int, ...], collective: str, ranks: int, message: int) -> MessageRule | None:
-    """The rule that Open MPI of this version finds; None where it finds none. ValueError: it would ignore the whole
-    file.
+    """Returns the rule that Open MPI of this version finds, or None where it finds none. Raises ValueError if it would
+    ignore the whole file.
     """
     comms = parse(text).get(openmpi.COLLECTIVES[collective], [])
     if not comms:
@@ -136,7 +136,7 @@ def parse(text: str) -> dict[int, list[tuple[int, list[MessageRule]]]]:
 
 
 class _Words:
-    """Numbers across lines; a fifth number of a rule counts only on the same line."""
+    """Reads numbers across lines; a fifth number of a rule counts only on the same line."""
 
     def __init__(self, lines: Sequence[Sequence[str]]) -> None:
         self._words = [(word, number) for number, line in enumerate(lines) for word in line]

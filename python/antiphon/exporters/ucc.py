@@ -24,7 +24,7 @@ export UCC_TL_UCP_TUNE='…the line…'; with Open MPI also --mca coll_ucc_enabl
 UCC_LOG_LEVEL=info prints the scores it understood. The algorithms were measured as Antiphon's schedules, not as
 UCC's code."""
 
-#: {collective: {Antiphon's algorithm: UCC's}}, where both do the same.
+#: Maps {collective: {Antiphon's algorithm: UCC's}}, where both do the same.
 KNOWN = {
     "allgather": {"ring": "ring", "bruck": "bruck", "neighbour_exchange": "neighbor", "recursive_doubling": "knomial"},
     "allreduce": {"recursive_doubling": "knomial", "rabenseifner": "sra_knomial", "ring": "ring"},
@@ -39,7 +39,7 @@ _TOKEN = re.compile(r"(\w+):(\d+)-(\d+|inf):host:\[(\d+)-(\d+)\]:(\d+):@(\w+)")
 
 
 def export(profile: Mapping[str, Any], _options: Options) -> Exported:
-    """One line."""
+    """Returns one line."""
     known = measured.of_antiphon(profile, KNOWN)
     decisions = [d for d in known.decisions if d.collective in KNOWN and d.algorithm is not None]
     if not decisions:
@@ -68,12 +68,12 @@ def _token(d: Decision) -> str:
 
 
 def message_bytes(collective: str, ranks: int, size: int) -> int:
-    """The size that UCC compares with a range."""
+    """Returns the size that UCC compares with a range."""
     return ranks * size if collective in _OF_ALL_RANKS else size
 
 
 def lookup(text: str, collective: str, ranks: int, message: int) -> str | None:
-    """The algorithm that UCC chooses; None: by its own scores."""
+    """Returns the algorithm that UCC chooses, or None if its own scores decide."""
     ranges = sorted(
         (low, high, name) for who, low, high, teams, name in _tokens(text) if who == collective and ranks in teams
     )

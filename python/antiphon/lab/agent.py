@@ -5,13 +5,13 @@ import os
 import signal
 import sys
 
-# Variables that a launcher sets for itself and that ssh would not carry over.
+# A launcher sets these variables for itself, and ssh would not carry them over.
 _LAUNCHER_ONLY = ("PMIX_", "PRTE_", "PMI_", "HYDI_", "HYDRA_", "OMPI_COMM_")
 _OPTIONS_WITH_VALUE = ("-o", "-p", "-l", "-i", "-F", "-b", "-c", "-e", "-m")
 
 
 def split_arguments(arguments: list[str]) -> tuple[str, str]:
-    """Host and command line, as ssh would take them."""
+    """Reads host and command line, as ssh would take them."""
     rest = list(arguments)
     while rest and rest[0].startswith("-"):
         del rest[: 2 if rest[0] in _OPTIONS_WITH_VALUE else 1]
@@ -21,7 +21,7 @@ def split_arguments(arguments: list[str]) -> tuple[str, str]:
 
 
 def main() -> int:
-    # A launcher starts many of these at once, and they do none of its node's work.
+    # A launcher starts many of these processes at once, and they do none of its node's work.
     os.sched_setaffinity(0, range(os.cpu_count() or 1))
     # This file runs by its path, so that no package has to be found or loaded; channel.py is beside it.
     import channel  # type: ignore[import-not-found]

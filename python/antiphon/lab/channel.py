@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a process outside a node has a command run inside it: a request and three file descriptors over a Unix socket.
+"""Runs a command inside a node for a process outside: a request and three file descriptors over a Unix socket.
 
-No one enters a node's namespaces; the node's first process starts the command itself. So the same code works with
-root and without, from the host and from another node. This file uses the standard library only: agent.py loads it
-without the package.
+No process enters a node's namespaces; the node's first process starts the command itself. So the same code works with
+root and without, from the host and from another node. This file uses the standard library only, because agent.py loads
+it without the package.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
 
 class ChannelError(Exception):
-    """The node did not answer, or refused."""
+    """The error when a node does not answer, or refuses."""
 
 
 def send(sock: socket.socket, message: dict[str, Any], fds: Sequence[int] = ()) -> None:
@@ -33,7 +33,7 @@ def send(sock: socket.socket, message: dict[str, Any], fds: Sequence[int] = ()) 
 
 
 def receive(sock: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
-    """The next message and its descriptors; None at the end of the stream."""
+    """Returns the next message and its descriptors; None at the end of the stream."""
     header, fds, _, _ = socket.recv_fds(sock, _HEADER.size, 8, socket.MSG_CMSG_CLOEXEC)
     if not header:
         return None, fds
@@ -78,7 +78,7 @@ class Command:
             send(self._sock, {"do": "signal", "signal": int(number)})
 
     def wait(self, timeout_s: float | None = None) -> int | None:
-        """The exit code (128 + n after signal n), or None if it takes longer than the timeout."""
+        """Returns the exit code (128 + n after signal n), or None if it takes longer than the timeout."""
         if self.exit_code is not None:
             return self.exit_code
         self._sock.settimeout(timeout_s)
@@ -102,7 +102,7 @@ class Command:
 
 
 def request(path: str, message: dict[str, Any], timeout_s: float = 10.0) -> dict[str, Any]:
-    """One question, one answer."""
+    """Asks one question and returns the answer."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         sock.settimeout(timeout_s)
         try:

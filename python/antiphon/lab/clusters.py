@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cluster files: finding them and reading them."""
+"""Finds and reads cluster files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LOSS_FIELDS = {"percent": (int, float), "protocol": str, "nodes": list}
 
 
 def cluster_dirs() -> list[Path]:
-    """Where named clusters are: beside this module when installed, lab/clusters in a source tree."""
+    """Returns where named clusters are: beside this module when installed, lab/clusters in a source tree."""
     here = Path(__file__).resolve().parent
     candidates = [here / "clusters", here.parents[2] / "lab" / "clusters"]
     return [path for path in candidates if path.is_dir()]
@@ -146,7 +146,7 @@ def _check_fields(table: Any, fields: dict[str, Any], where: str, prefix: str) -
         if key not in fields:
             raise AntiphonError(f"{where}: unknown field '{prefix}{key}'", hint=f"known fields: {', '.join(fields)}")
         kind = fields[key]
-        # bool is an int in Python; a cluster file must not profit from that.
+        # bool is an int in Python, but a cluster file must not use it as one.
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             names = {str: "a string", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"}
             raise AntiphonError(f"{where}: field '{prefix}{key}' must be {names.get(kind, 'a number')}, not {value!r}")

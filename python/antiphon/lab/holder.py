@@ -29,7 +29,7 @@ SWITCH = "switch"
 
 
 class _Stop(Exception):
-    """Asked to end."""
+    """Raised when the process is asked to end."""
 
 
 def _stop_on_signal(*_: Any) -> NoReturn:
@@ -37,7 +37,7 @@ def _stop_on_signal(*_: Any) -> NoReturn:
 
 
 def enter_namespaces() -> str:
-    """Get the right to make namespaces, and a PID namespace for the next child. Says how: root or user."""
+    """Get the right to make namespaces, and a PID namespace for the next child. Returns how: root or user."""
     try:
         kernel.unshare(kernel.CLONE_NEWPID)
         return "root"
@@ -56,7 +56,7 @@ def enter_namespaces() -> str:
 
 
 def refused(error: OSError) -> AntiphonError:
-    """Say which of the usual locks is closed."""
+    """Say which of the usual restrictions blocks namespaces."""
     reasons = {
         "kernel/unprivileged_userns_clone": ("0", "kernel.unprivileged_userns_clone=1"),
         "kernel/apparmor_restrict_unprivileged_userns": ("1", "kernel.apparmor_restrict_unprivileged_userns=0"),
@@ -81,7 +81,7 @@ def refused(error: OSError) -> AntiphonError:
 
 
 class Guardian:
-    """Outside. Starts init, waits for the end, gives back what the host lent."""
+    """Runs outside the namespaces: starts init, waits for the end, and restores the host's settings."""
 
     def __init__(self, spec: ClusterSpec, state_dir: Path, ready_fd: int, life_fd: int) -> None:
         self.spec = spec
@@ -94,7 +94,7 @@ class Guardian:
         network.check_tools(self.spec)
         real_time = state.borrow_scheduling(self.state_dir.parent, self.identity) if _may_use_real_time() else False
         if real_time:
-            # From here on, or else the ranks of another lab would leave this one hardly any time to start.
+            # Real time begins here. Without it, the ranks of another lab would leave this one hardly any time to start.
             os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
         init_pid = 0
         try:
@@ -119,7 +119,7 @@ class Guardian:
         return 0
 
     def _wait(self, init_pid: int) -> None:
-        """Until init ends, or whoever wanted the lab is gone (the other end of the life pipe closes)."""
+        """Wait until init ends, or until the lab's owner is gone (the other end of the life pipe closes)."""
         poll = select.poll()
         poll.register(os.pidfd_open(init_pid), select.POLLIN)
         if self.life_fd >= 0:
@@ -164,7 +164,7 @@ def _run_init(init: Init) -> NoReturn:
 
 
 class Init:
-    """First process of the lab's PID namespace, in the namespace of its switches."""
+    """Runs the first process of the lab's PID namespace, in the namespace of its switches."""
 
     def __init__(self, guardian: Guardian, mode: str, real_time: bool, watch_fd: int) -> None:
         self.guardian = guardian
@@ -212,7 +212,7 @@ class Init:
         node.temporary_dir(self.state_dir).mkdir()
 
     def _start_nodes(self) -> list[tuple[int, int, int]]:
-        """Fork a first process for each node: its pid, a pipe to say go, a pipe that says ready."""
+        """Fork a first process for each node; returns its pid, a pipe to start it, and a pipe that says ready."""
         own_pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         nodes: list[tuple[int, int, int]] = []
         for number in range(1, self.spec.nodes + 1):
@@ -228,7 +228,7 @@ class Init:
                     os.close(fd)
                 plan = node.NodePlan(self.spec, number, self.state_dir, self.congestion_control, self.real_time)
                 _run_node(plan, go_read, ready_write)
-            # The next node's namespace must be a sibling; until this, it would be made where no process may be born.
+            # The next node's namespace must be a sibling. Until this call it would be made where no process can start.
             kernel.setns(own_pid_namespace, kernel.CLONE_NEWPID)
             os.close(go_read)
             os.close(ready_write)
@@ -236,11 +236,11 @@ class Init:
         for _, _, ready in nodes:
             first = os.read(ready, 1)
             if first != b"1":
-                _node_ready(ready, first)  # raises what the node wrote
+                _node_ready(ready, first)  # This raises what the node wrote.
         return nodes
 
     def _serve_switch(self) -> int:
-        """Let commands run beside the switches as well: how else could one see what a port dropped?"""
+        """Let commands run beside the switches as well, because only there one can see what a port drops."""
         ready_read, ready_write = os.pipe()
         pid = os.fork()
         if pid == 0:
@@ -274,15 +274,15 @@ class Init:
         }
 
     def _watch(self, pids: list[int]) -> None:
-        """Wait for the guardian to go (its end of the pipe closes) or a node to die; then the lab is over."""
+        """Wait for the guardian to go (its end of the pipe closes) or a node to die; the lab is then over."""
         poll = select.poll()
         poll.register(self.watch_fd, select.POLLIN | select.POLLHUP)
         for pid in pids:
             poll.register(os.pidfd_open(pid), select.POLLIN)
         # Orphans become children of this process; the kernel removes them.
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        # The guardian's death comes twice, as the end of the pipe and as a signal; the later one must not stop the
-        # clearing up.
+        # The guardian's death arrives twice, as the end of the pipe and as a signal. The later one must not stop the
+        # clean-up.
         with contextlib.suppress(_Stop):
             poll.poll()
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -315,7 +315,7 @@ def _run_node(plan: node.NodePlan, go: int, ready: int) -> NoReturn:
 
 
 def _node_ready(ready: int, first: bytes = b"") -> list[str]:
-    """The notes that the node made while setting itself up; raises if it failed."""
+    """Returns the notes that the node made while setting itself up; raises an error if it failed."""
     with os.fdopen(ready, "rb") as file:
         text = first + file.read()
     message: dict[str, Any] = json.loads(text) if text else {"error": "a node ended while it was being set up"}
@@ -330,7 +330,7 @@ def main(argv: list[str]) -> int:
     spec = clusters.spec_from_dict(json.load(sys.stdin), "the lab's cluster")
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop_on_signal)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command in front; it takes the lab down itself
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command in front, which takes the lab down itself.
     kernel.set_process_name("lab-guardian")
     try:
         return Guardian(spec, state_dir, ready_fd, life_fd).run()

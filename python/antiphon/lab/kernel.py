@@ -63,7 +63,7 @@ def die_with_parent(number: signal.Signals) -> None:
 
 
 def set_process_name(name: str) -> None:
-    """What `ps` and `top` show for this process (15 bytes)."""
+    """Set the name that `ps` and `top` show for this process (15 bytes)."""
     _libc.prctl(_PR_SET_NAME, name.encode()[:15] + b"\0", 0, 0, 0)
 
 
@@ -72,13 +72,13 @@ def set_time_slice(slice_ns: int) -> bool:
     number = _SYS_SCHED_SETATTR.get(platform.machine())
     if number is None:
         return False
-    # struct sched_attr: size, policy, flags, nice, priority, runtime, deadline, period
+    # The fields of struct sched_attr: size, policy, flags, nice, priority, runtime, deadline, period.
     attributes = struct.pack("=IIQiIQQQ", 48, os.SCHED_OTHER, 0, 0, 0, slice_ns, 0, 0)
     return bool(_libc.syscall(number, 0, attributes, 0) == 0)
 
 
 def set_offloads(interface: str, enabled: bool) -> None:
-    """What `ethtool -K INTERFACE tso X gso X gro X` does, on machines without ethtool."""
+    """Do what `ethtool -K INTERFACE tso X gso X gro X` does, on machines without ethtool."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         for feature, command in _ETHTOOL_OFFLOADS.items():
             value = ctypes.create_string_buffer(struct.pack("=II", command, int(enabled)))
@@ -90,12 +90,12 @@ def set_offloads(interface: str, enabled: bool) -> None:
 
 
 def is_refusal(error: OSError) -> bool:
-    """The kernel said no, as opposed to something being broken."""
+    """Returns whether the kernel refused a request, as opposed to something being broken."""
     return error.errno in (errno.EPERM, errno.EACCES, errno.ENOSPC, errno.EUSERS, errno.EINVAL, errno.ENOSYS)
 
 
 def process_start_time(pid: int) -> int | None:
-    """Clock ticks from boot to the start of a process; with the pid it names a process for good."""
+    """Returns the clock ticks from boot to the start of a process. With the pid, they identify a process for good."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()

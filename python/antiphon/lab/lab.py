@@ -65,7 +65,7 @@ class Lab:
 
     @classmethod
     def attach(cls, name: str) -> Lab:
-        """A lab that `antiphon lab up` keeps. Leaving the context manager leaves it up."""
+        """Opens a lab that `antiphon lab up` keeps. Leaving the context manager leaves it up."""
         labs = state.list_labs()
         for record in labs:
             if record["name"] == name:
@@ -80,7 +80,7 @@ class Lab:
 
     @property
     def limit_bits_per_s(self) -> int:
-        """Payload rate of a node's link."""
+        """Returns the payload rate of a node's link."""
         return self.spec.limit_bits_per_s
 
     @property
@@ -104,7 +104,7 @@ class Lab:
         """Make the lab. With `keep` it outlives this process, until `down`."""
         state_dir = state.create(self.name)
         _write_agent(state_dir)
-        # Opened once: a holder that fails removes the directory, and what it said would be lost.
+        # The log is opened once, because a holder that fails removes the directory, and its message would be lost.
         with open(state_dir / "holder.log", "w+b", buffering=0) as log:
             try:
                 ready_fd = self._start_holder(state_dir, keep, log)
@@ -115,7 +115,7 @@ class Lab:
         self._state_dir = state_dir
 
     def _start_holder(self, state_dir: Path, keep: bool, log: IO[bytes]) -> int:
-        """Start the guardian; what is returned is readable once the lab is up or has failed."""
+        """Start the guardian; the returned descriptor is readable once the lab is up or has failed."""
         ready_read, ready_write = os.pipe()
         life_read, life_write = os.pipe()
         command = [sys.executable, "-m", "antiphon.lab.holder", str(state_dir), str(ready_write)]
@@ -136,7 +136,7 @@ class Lab:
         else:
             self._life = life_write
         assert self._holder.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it failed at once; its answer says why
+        with contextlib.suppress(BrokenPipeError):  # The holder may have failed at once; its answer says why.
             self._holder.stdin.write(json.dumps(self.spec.to_dict()).encode())
             self._holder.stdin.close()
         return ready_read
@@ -156,7 +156,7 @@ class Lab:
             raise AntiphonError(message["error"], hint=message.get("hint"))
 
     def _abandon(self) -> None:
-        """Starting failed: let go of the holder, which then removes what there is."""
+        """Let go of the holder after a failed start; it then removes what there is."""
         self._let_go()
         if self._holder is not None:
             self._holder.terminate()
@@ -174,7 +174,7 @@ class Lab:
             self._life = None
 
     def down(self) -> None:
-        """Remove the lab: its holder by process number and start time, and with it everything."""
+        """Remove the lab: end its holder, identified by process number and start time, and with it everything."""
         state_dir = self.state_dir
         record = state.read_record(state_dir)
         self._let_go()
@@ -186,7 +186,7 @@ class Lab:
         self._state_dir = None
 
     def record(self) -> dict[str, Any]:
-        """The facts that `status` shows."""
+        """Returns the facts that `status` shows."""
         return state.read_record(self.state_dir) or {}
 
     def node_socket(self, node: str | int) -> str:
@@ -272,16 +272,16 @@ class Lab:
         return replace(result, transport=launch.transport, argv=job.argv)
 
     def _end_run(self, run: str) -> None:
-        """Nothing of a run may live on in the nodes, however it ended."""
+        """Kill what is left of a run in the nodes, however it ended."""
         for name in self.spec.node_names():
             try:
                 channel.request(self.node_socket(name), {"do": "end-run", "run": run})
             except (channel.ChannelError, AntiphonError):
-                continue  # a node that does not answer is going down, with all that runs in it
+                continue  # A node that does not answer is going down, with everything that runs in it.
 
 
 def take_down(record: dict[str, Any]) -> None:
-    """End the lab of a record and remove what it wrote down."""
+    """End the lab of a record and remove its files."""
     processes = state.holders(record)
     for process in processes[:1]:
         process.kill(signal.SIGTERM)
@@ -302,7 +302,7 @@ def _gone(processes: list[state.ProcessId], timeout_s: float) -> bool:
 
 
 def _holder_env() -> dict[str, str]:
-    """The holder must find this package wherever the caller found it."""
+    """Returns an environment in which the holder finds this package wherever the caller found it."""
     env = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
     package_parent = str(Path(__file__).resolve().parents[2])
     env["PYTHONPATH"] = ":".join(filter(None, [package_parent, env.get("PYTHONPATH")]))
@@ -310,7 +310,7 @@ def _holder_env() -> dict[str, str]:
 
 
 def _write_agent(state_dir: Path) -> None:
-    """A script that MPI launchers take for ssh."""
+    """Write a script that MPI launchers take for ssh."""
     path = state_dir / "agent"
     words = [sys.executable, "-E", "-s", "-S", str(Path(__file__).with_name("agent.py")), str(state_dir)]
     path.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")

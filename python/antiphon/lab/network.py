@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network of a lab as input for `ip -batch`, `bridge` and `tc -batch`: a few processes instead of hundreds."""
+"""Describes the network of a lab as input for `ip -batch`, `bridge` and `tc -batch`: not hundreds of processes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def address(number: int) -> str:
 
 
 def mac(number: int) -> str:
-    """Locally administered, and the same in every lab."""
+    """Returns a hardware address that is locally administered, and the same in every lab."""
     return f"02:00:0a:4d:00:{number:02x}"
 
 
 def port(number: int) -> str:
-    """The switch's end of the cable to a node."""
+    """Returns the name of the switch's end of the cable to a node."""
     return f"port{number:02d}"
 
 
@@ -55,7 +55,7 @@ def check_tools(spec: ClusterSpec) -> None:
 
 
 def run_batch(tool: str, lines: list[str]) -> None:
-    """Give lines to `ip -batch -` or `tc -batch -`; the first that fails is an error."""
+    """Give lines to `ip -batch -` or `tc -batch -`; the first line that fails is an error."""
     result = subprocess.run(
         [find_tool(tool), "-batch", "-"], input="\n".join(lines) + "\n", text=True, capture_output=True, check=False
     )
@@ -76,11 +76,11 @@ def _explain(stderr: str, lines: list[str]) -> str:
 
 
 def switch_links(spec: ClusterSpec, node_pids: list[int]) -> list[str]:
-    """Bridges, uplinks, and a cable to each node, whose far end is moved into the node's namespace."""
+    """Make bridges, uplinks, and a cable to each node, and move the cable's far end into the node's namespace."""
     lines = ["link set lo up"]
     for index, switch in enumerate(spec.switches):
         name = bridge(switch.name)
-        # IGMPv3: a report of version 2 that a bridge floods, as it does in its first seconds, keeps other members from
+        # IGMPv3 is needed: a version 2 report that a bridge floods in its first seconds keeps other members from
         # reporting themselves, and the switch never learns of them.
         lines.append(
             f"link add {name} address 02:00:0a:4d:ff:{index + 1:02x} type bridge mcast_snooping 1 mcast_querier 1"
@@ -92,7 +92,8 @@ def switch_links(spec: ClusterSpec, node_pids: list[int]) -> list[str]:
         lines.append(f"link add {left} mtu {PORT_MTU} type veth peer name {right} mtu {PORT_MTU}")
         for end, switch_name in zip((left, right), uplink.between, strict=True):
             lines.append(f"link set {end} master {bridge(switch_name)} up")
-            # Membership reports travel towards routers only: without this, a switch would not learn of members beyond.
+            # Membership reports travel towards routers only, so without this a switch would not learn of members behind
+            # it.
             lines.append(f"link set {end} type bridge_slave mcast_router 2")
     for number, pid in enumerate(node_pids, start=1):
         lines.append(f"link add {port(number)} type veth peer name eth0 address {mac(number)} netns {pid}")
@@ -105,7 +106,7 @@ def uplink_ports(index: int) -> tuple[str, str]:
 
 
 def switch_shaping(spec: ClusterSpec) -> list[str]:
-    """The output buffer of each switch port: this is what makes incast hurt."""
+    """Set the output buffer of each switch port, which is the cause of incast."""
     lines = [
         _tbf(port(number), spec.rate_bits_per_s, spec.burst_bytes, spec.port_buffer_bytes)
         for number in range(1, spec.nodes + 1)
@@ -119,7 +120,7 @@ def switch_shaping(spec: ClusterSpec) -> list[str]:
 
 
 def uplink_burst(spec: ClusterSpec, uplink: Uplink) -> int:
-    """As much time as a node's burst, so that a faster uplink reaches its rate."""
+    """Returns a burst of as much time as a node's burst, so that a faster uplink reaches its rate."""
     return max(spec.burst_bytes, spec.burst_bytes * uplink.rate_bits_per_s // spec.rate_bits_per_s)
 
 
@@ -151,12 +152,12 @@ def node_links(spec: ClusterSpec, number: int, congestion_control: str) -> list[
 
 
 def node_shaping(spec: ClusterSpec) -> list[str]:
-    """A node's own end: the same rate, with a queue as deep as a network card's and the kernel's above it."""
+    """Shape a node's own end: the same rate, with a queue as deep as a network card's and the kernel's above it."""
     return [_tbf("eth0", spec.rate_bits_per_s, spec.burst_bytes, spec.node_buffer_bytes)]
 
 
 def apply_loss(loss: Loss) -> None:
-    """Run inside a node: drop a share of what arrives (there may be no netem, so by a firewall rule)."""
+    """Run inside a node: drop a share of what arrives by a firewall rule, because there may be no netem."""
     protocols = "{ tcp, udp }" if loss.protocol == "both" else loss.protocol
     rules = f"""
 table inet antiphon {{
@@ -177,13 +178,13 @@ table inet antiphon {{
 
 
 def choose_congestion_control() -> str:
-    """cubic, as on the clusters this stands for; never bbr, which paces and hides what a switch's buffer does."""
+    """Choose cubic, as on the emulated clusters; never bbr, which paces and hides what a switch's buffer does."""
     try:
         available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii").split()
     except OSError:
         return "reno"
     if "cubic" not in available:
-        # Naming it in a route loads the module where that is allowed; try, on the loopback of this namespace.
+        # A route that names cubic loads the module where that is allowed; this tries it on the namespace's loopback.
         subprocess.run([find_tool("ip"), "link", "set", "lo", "up"], capture_output=True, check=False)
         probe = [find_tool("ip"), "route", "add", f"{SUBNET}.254/32", "dev", "lo", "congctl", "cubic"]
         if subprocess.run(probe, capture_output=True, check=False).returncode != 0:

@@ -22,7 +22,7 @@ TIME_SLICE_NS = 100_000
 
 @dataclass
 class NodePlan:
-    """All that a node needs to know to set itself up."""
+    """Everything that a node needs to set itself up."""
 
     spec: ClusterSpec
     number: int
@@ -37,14 +37,14 @@ class NodePlan:
 
 
 def separate(plan: NodePlan) -> None:
-    """Leave the lab's namespaces for the node's own (the PID namespace is new already)."""
+    """Leave the lab's namespaces for the node's own (the PID namespace is already new)."""
     kernel.unshare(kernel.CLONE_NEWNET | kernel.CLONE_NEWUTS | kernel.CLONE_NEWIPC | kernel.CLONE_NEWNS)
     socket.sethostname(plan.name)
     kernel.set_process_name(f"lab-{plan.name}")
 
 
 def mount_private(plan: NodePlan) -> None:
-    """Own shared memory and temporary files: without them, ranks of different nodes meet in shared memory."""
+    """Mount own shared memory and temporary files. Without them, ranks of different nodes meet in shared memory."""
     temporary = kernel.MS_NOSUID | kernel.MS_NODEV
     kernel.mount("tmpfs", "/dev/shm", "tmpfs", temporary, "mode=1777")
     kernel.mount("tmpfs", str(temporary_dir(plan.state_dir)), "tmpfs", temporary, "mode=1777")
@@ -62,10 +62,10 @@ def temporary_dir(state_dir: Path) -> Path:
 
 
 def set_up_network(plan: NodePlan) -> None:
-    """Run once eth0 is there."""
+    """Set the network up once eth0 is there."""
     write_sysctl("net/ipv6/conf/all/disable_ipv6", "1")
     write_sysctl("net/ipv6/conf/default/disable_ipv6", "1")
-    # For sockets that no route speaks for, such as those of a listener before it has a peer.
+    # This is for sockets without a route, such as those of a listener before it has a peer.
     if not write_sysctl("net/ipv4/tcp_congestion_control", plan.congestion_control):
         write_sysctl("net/ipv4/tcp_congestion_control", "reno")
     network.set_offloads(["eth0"], plan.spec.offloads)
@@ -85,13 +85,14 @@ def write_sysctl(name: str, value: str) -> bool:
 
 
 def set_scheduling(plan: NodePlan) -> None:
-    """For everything started here. A core of its own, or shared with as few as can be: the kernel would leave twelve
-    polling ranks on one core and four on another. Short turns: with long ones, they keep each other from answering.
+    """Set the scheduling of every process started here. It gets a core of its own, or one shared by as few nodes as
+    possible, because the kernel would leave twelve polling ranks on one core and four on another. It gets short turns,
+    because with long turns the ranks keep each other from answering.
     """
     cores = sorted(os.sched_getaffinity(0))
     if plan.spec.nodes >= len(cores):
         os.sched_setaffinity(0, {cores[(plan.number - 1) % len(cores)]})
-    if not plan.real_time:  # else the holder has passed it on
+    if not plan.real_time:  # With real time, the holder has passed it on.
         kernel.set_time_slice(TIME_SLICE_NS)
 
 
@@ -144,7 +145,7 @@ class NodeServer:
             if session is None:
                 continue
             code = os.waitstatus_to_exitcode(status)
-            session.process.returncode = code  # Popen must not wait for it again
+            session.process.returncode = code  # Popen must not wait for it again.
             self._answer(session.sock, {"exit": code if code >= 0 else 128 - code})
             self._forget(session.sock)
 
@@ -227,7 +228,7 @@ class NodeServer:
 
 
 def _processes_of(run: str) -> list[int]:
-    """Processes of this node whose environment names the run, as this PID namespace numbers them."""
+    """Returns processes of this node with the run's name in their environment, as this PID namespace numbers them."""
     mark = b"ANTIPHON_LAB_RUN=" + run.encode()
     own_proc = os.readlink("/proc/self") == str(os.getpid())
     found = []
@@ -246,7 +247,7 @@ def _processes_of(run: str) -> list[int]:
 
 
 def _inner_pid(folder: Path) -> int | None:
-    """Where the host's /proc had to stay: the number that a process of this node has inside it."""
+    """Returns the number that a process has inside this node, where the host's /proc had to stay."""
     if os.readlink(folder / "ns/pid") != os.readlink("/proc/self/ns/pid"):
         return None
     for line in (folder / "status").read_text(encoding="ascii", errors="replace").splitlines():

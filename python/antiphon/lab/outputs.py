@@ -13,7 +13,7 @@ from typing import IO
 
 from antiphon.lab import channel
 
-TIMEOUT_EXIT_CODE = 124  # as coreutils' timeout
+TIMEOUT_EXIT_CODE = 124  # coreutils' timeout uses the same code.
 _GRACE_S = 2.0
 _DRAIN_S = 0.5
 
@@ -30,7 +30,7 @@ class Outputs:
         self._line = bytearray()
 
     def descriptors(self, empty: IO[bytes]) -> list[int]:
-        """stdin, stdout and stderr for the command."""
+        """Returns stdin, stdout and stderr for the command."""
         if not self._capture:
             sys.stdout.flush()
             return [0, 1, 2]
@@ -50,7 +50,7 @@ class Outputs:
         return list(self._near)
 
     def take(self, stream: IO[bytes]) -> bool:
-        """Read what is there; False at the end."""
+        """Read what is there; returns False at the end."""
         data = os.read(stream.fileno(), 65536)
         self._parts[stream] += data
         if self._on_stdout is not None and stream is self._near[0]:
@@ -76,7 +76,7 @@ class Outputs:
 
 
 def supervise(command: channel.Command, outputs: Outputs, deadline: float | None) -> tuple[int, bool]:
-    """Pump output until the command has ended; after the deadline end it, first kindly."""
+    """Pump output until the command has ended. After the deadline, ask it to end before killing it."""
     timed_out = False
     kill_at: float | None = None
     drain_until: float | None = None
@@ -93,7 +93,8 @@ def supervise(command: channel.Command, outputs: Outputs, deadline: float | None
                 if key.fileobj is command:
                     code = command.wait()
                     selector.unregister(command)
-                    # A detached daemon may hold the pipes open; what the command itself wrote is there by now.
+                    # A detached daemon may hold the pipes open, but the output of the command itself has arrived by
+                    # now.
                     deadline, kill_at, drain_until = None, None, time.monotonic() + _DRAIN_S
                 elif not outputs.take(key.fileobj):  # type: ignore[arg-type]
                     selector.unregister(key.fileobj)

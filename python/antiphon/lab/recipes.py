@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How each MPI library is told to start ranks on a lab's nodes over the emulated Ethernet."""
+"""Says how each MPI library starts ranks on a lab's nodes over the emulated Ethernet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from antiphon.placement.document import Placement
 
 MAPPINGS = ("node", "slot")
 TRANSPORTS = {"openmpi": ("tcp",), "mpich": ("ofi", "ucx")}
-# Variables of a job or launcher that this process may itself be part of.
+# These are variables of a job or launcher that this process itself may be part of.
 _FOREIGN = ("PMIX_", "PRTE_", "PMI_", "HYDI_", "HYDRA_", "OMPI_COMM_", "MPI_LOCAL")
 
 
@@ -42,7 +42,7 @@ class Job:
     preload: tuple[str, ...]
     map_by: str
     transport: str
-    #: Where each rank goes; then `map_by` says nothing.
+    #: The place of each rank; if given, `map_by` has no effect.
     placement: Placement | None = None
 
     def __post_init__(self) -> None:
@@ -66,7 +66,7 @@ class LabLaunch:
 
 
 def choose_transport(mpi: MpiLike, transport: str | None) -> str:
-    """The transport asked for, or the first that the library has."""
+    """Returns the requested transport, or the first that the library has."""
     if mpi.family not in TRANSPORTS:
         raise AntiphonError(
             f"the lab cannot launch MPI family {mpi.family!r}", hint=f"it knows {', '.join(TRANSPORTS)}"
@@ -81,18 +81,18 @@ def choose_transport(mpi: MpiLike, transport: str | None) -> str:
 
 
 def _possible_transports(mpi: MpiLike) -> tuple[str, ...]:
-    """MPICH says what it was built with: `ch4:ucx`, `ch4:ucx ofi`; ch3 leaves no choice."""
+    """Reads the transports from what MPICH says it was built with: `ch4:ucx`, `ch4:ucx ofi`; ch3 leaves no choice."""
     said = re.search(r"MPICH Device:\s*([\w:, ]+?)\s+MPICH ", getattr(mpi, "vendor", ""))
     device, _, built = (said.group(1) if said else getattr(mpi, "device", "")).partition(":")
     if device == "ch3":
         return ("ch3",)
     netmods = built.replace(",", " ").split()
-    # The library lists its own default first: measured is what its users get.
+    # The library lists its own default first, so that users' transport is the one that is measured.
     return tuple(name for name in netmods if name in TRANSPORTS[mpi.family]) or tuple(TRANSPORTS[mpi.family])
 
 
 def rank_command(job: Job) -> list[str]:
-    """The program under `env`, so that settings and preloaded objects reach ranks and not the launcher."""
+    """Returns the program under `env`, so that settings and preloaded objects reach ranks and not the launcher."""
     env = dict(job.rank_env)
     if job.preload:
         inherited = env.get("LD_PRELOAD", "")
@@ -102,12 +102,12 @@ def rank_command(job: Job) -> list[str]:
 
 
 def launcher_env(mpi: MpiLike, inherited: Mapping[str, str]) -> dict[str, str]:
-    """The caller's environment with this MPI's programs and libraries first."""
+    """Returns the caller's environment with this MPI's programs and libraries first."""
     env = {key: value for key, value in inherited.items() if not key.startswith(_FOREIGN) and key != "LD_PRELOAD"}
     bin_dir = str(Path(str(mpi.launcher)).parent)
     env["PATH"] = ":".join([bin_dir, env.get("PATH", "/usr/bin:/bin")])
     lib_dir = library_dir(mpi)
-    # Directories the linker searches anyway are left out: first in line, they would displace other libraries.
+    # Directories that the linker searches anyway are left out: in first place they would displace other libraries.
     if lib_dir is not None and not str(lib_dir).startswith(("/usr/lib", "/lib")):
         env["LD_LIBRARY_PATH"] = ":".join(filter(None, [str(lib_dir), env.get("LD_LIBRARY_PATH")]))
     return env
@@ -124,7 +124,7 @@ def library_dir(mpi: MpiLike) -> Path | None:
 def build(
     mpi: MpiLike, job: Job, hosts: Sequence[str], host_file: Path, remote_shell: Path, env: Mapping[str, str]
 ) -> LabLaunch:
-    """The launcher's command line for a job on `hosts`, in this order."""
+    """Returns the launcher's command line for a job on `hosts`, in this order."""
     if mpi.launcher is None:
         raise AntiphonError(
             f"MPI {mpi.family} {mpi.version} has no launcher (mpirun)",
@@ -159,7 +159,7 @@ def _openmpi(
     argv += ["--mca", "pml", "ob1", "--mca", "btl", ",".join(filter(None, ["tcp,self", shared_memory]))]
     argv += ["--mca", "mpi_yield_when_idle", "1"]
     if version_4:
-        # Its daemons would take a second path to the library for a foreign one.
+        # Open MPI 4's daemons would take a second path to the library for a foreign library.
         argv += ["--mca", "btl_tcp_if_include", "eth0", "--mca", "oob_tcp_if_include", "eth0"]
     argv += ["--allow-run-as-root", *rank_command(job)]
     if not version_4 and mpi.prefix is not None and not str(mpi.prefix).startswith("/usr"):
@@ -168,7 +168,7 @@ def _openmpi(
 
 
 def _places(job: Job, host_file: Path, launcher: str) -> tuple[list[str], str]:
-    """A placement for a launcher: its options, and the text of its file."""
+    """Returns a placement's options for a launcher, and the text of its file."""
     if job.placement is None:
         return [], ""
     written = launchers.write(launcher, job.placement)
@@ -192,13 +192,13 @@ def _mpich(
     elif job.transport == "ucx":
         env.setdefault("UCX_NET_DEVICES", "eth0")
     if per_node > 1:
-        # Its shared-memory collectives spin without yielding: with more ranks than cores they may never end.
+        # MPICH's shared-memory collectives spin without yielding: with more ranks than cores they may never end.
         for collective in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE"):
             env.setdefault(f"MPIR_CVAR_{collective}_POSIX_INTRA_ALGORITHM", "mpir")
     where, lines = _places(job, host_file, "hydra")
     argv = [str(mpi.launcher), "-launcher", "ssh", "-launcher-exec", str(remote_shell)]
     argv += [*(where or ["-f", str(host_file)]), "-n", str(job.n_ranks), *rank_command(job)]
-    # Hydra fills a host up to its number and goes around again when the list is used up: 1 each means by node.
+    # Hydra fills a host up to its number and starts again at the end of the list, so 1 for each host means by node.
     width = 1 if job.map_by == "node" else per_node
     lines = lines or "".join(f"{host}:{width}\n" for host in hosts)
     return LabLaunch(argv, env, lines, label)

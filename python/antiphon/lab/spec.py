@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The description of a lab: nodes, switches, links. Data only; nothing here touches the system."""
+"""Describes a lab: nodes, switches, links. It holds data only; nothing here touches the system."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from antiphon.errors import AntiphonError
 from antiphon.model.limits import PAYLOAD_SHARE
 from antiphon.units import format_rate, format_size, parse_rate, parse_size
 
-MAX_NODES = 200  # addresses of one /24, and what one machine can reasonably carry
+MAX_NODES = 200  # This is limited by the addresses of one /24 and by what one machine can reasonably carry.
 MAX_RANKS_PER_NODE = 256
 _FAST_BITS_PER_S = 500_000_000
 LOSS_PROTOCOLS = ("tcp", "udp", "both")
@@ -55,7 +55,7 @@ class LinkDefaults:
 
 
 def link_defaults(rate_bits_per_s: int) -> LinkDefaults:
-    """Below 500 Mb/s packets are real frames; above, one machine needs segmentation offload to keep up."""
+    """Returns defaults: below 500 Mb/s packets are real frames; above, one machine needs segmentation offload."""
     if rate_bits_per_s < _FAST_BITS_PER_S:
         return LinkDefaults(128 * 1024, 8 * 1024, False)
     return LinkDefaults(512 * 1024, 64 * 1024, True)
@@ -90,7 +90,7 @@ class ClusterSpec:
 
     @property
     def limit_bits_per_s(self) -> int:
-        """Payload that TCP can carry over one node's link."""
+        """Returns the payload that TCP can carry over one node's link."""
         return int(self.rate_bits_per_s * PAYLOAD_SHARE)
 
     def node_name(self, number: int) -> str:
@@ -100,7 +100,7 @@ class ClusterSpec:
         return [self.node_name(number) for number in range(1, self.nodes + 1)]
 
     def switch_of(self, number: int) -> int:
-        """Index of the switch that node `number` (from 1) is plugged into."""
+        """Returns the index of the switch that node `number` (from 1) is plugged into."""
         for index, switch in enumerate(self.switches):
             if number <= switch.nodes:
                 return index
@@ -108,7 +108,7 @@ class ClusterSpec:
         raise IndexError(number)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same keys and spellings as a cluster file."""
+        """Returns the same keys and spellings as a cluster file."""
         document: dict[str, Any] = {
             "name": self.name,
             "description": self.description,
@@ -137,7 +137,7 @@ class ClusterSpec:
         return document
 
     def summary(self) -> str:
-        """One line for people."""
+        """Returns one line for people."""
         switches = "1 switch" if len(self.switches) == 1 else f"{len(self.switches)} switches"
         ranks = "" if self.ranks_per_node == 1 else f" × {self.ranks_per_node} ranks"
         loss = f", {self.loss.percent:g}% loss" if self.loss else ""
@@ -160,7 +160,7 @@ class ClusterSpec:
         ranks_per_node: int | None = None,
         loss: Loss | None = None,
     ) -> ClusterSpec:
-        """A copy with options applied. A new rate brings its own defaults for buffer, burst and offloads."""
+        """Returns a copy with options applied. A new rate brings its own defaults for buffer, burst and offloads."""
         change: dict[str, Any] = {}
         if rate is not None:
             change["rate_bits_per_s"] = _option("--rate", parse_rate, rate)
@@ -187,7 +187,7 @@ def _option(option: str, parse: Callable[[str], int], text: str) -> int:
 
 
 def chain(counts: list[int], rate_bits_per_s: int, buffer_bytes: int) -> tuple[tuple[Switch, ...], tuple[Uplink, ...]]:
-    """Switches a, b, c… in a row, each joined to the next by an uplink."""
+    """Returns switches a, b, c… in a row, each joined to the next by an uplink."""
     switches = tuple(Switch(chr(ord("a") + i) if i < 26 else f"s{i}", count) for i, count in enumerate(counts))
     uplinks = tuple(
         Uplink((left.name, right.name), rate_bits_per_s, buffer_bytes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of running labs: one directory each, and the one host setting that labs share."""
+"""Keeps the records of running labs: one directory each, and the one host setting that labs share."""
 
 from __future__ import annotations
 
@@ -21,16 +21,13 @@ from antiphon.errors import AntiphonError
 from antiphon.lab import kernel
 
 RECORD = "lab.json"
-# What the host is set to while labs run; the first is what matters. Ranks that share a core take turns every
-# millisecond.
-# And real-time programs, which ranks are, may use 98.5 % of each second instead of 95: the rest is one pause in which
-# no rank
-# runs, and 50 ms are longer than most collectives that are measured. (From Linux 6.12 on the pause only comes when
-# other programs want to run, and stays 50 ms: measure on a quiet machine.)
+# These are the host's settings while labs run. The first matters most: ranks on one core take turns every millisecond.
 _SETTINGS = {
     "/proc/sys/kernel/sched_rr_timeslice_ms": "1",
-    "/proc/sys/kernel/sched_rt_runtime_us": "985000",
-    "/sys/fs/cgroup/cpu/cpu.rt_runtime_us": "985000",  # where control groups have a share of their own
+    # Ranks are real-time programs and may use 98.5 % of each second, not 95 %: the rest is a pause without ranks, and
+    # 50 ms exceed most measured collectives. From Linux 6.12 on it stays 50 ms where other programs want to run.
+    "/proc/sys/kernel/sched_rt_runtime_us": "985000",  # On Linux 6.12 and later, measure on a quiet machine.
+    "/sys/fs/cgroup/cpu/cpu.rt_runtime_us": "985000",  # This applies where control groups have a share of their own.
 }
 _BORROWED_FILE = "scheduling.json"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
@@ -38,7 +35,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 
 @dataclass(frozen=True)
 class ProcessId:
-    """A process for good: a number may be used again, together with the start time it is not."""
+    """Identifies a process for good: its number may be used again, but not together with its start time."""
 
     pid: int
     start_time: int
@@ -52,7 +49,7 @@ class ProcessId:
         return kernel.process_start_time(self.pid) == self.start_time
 
     def kill(self, number: int) -> None:
-        """Signal this process, and never another one that got its number since."""
+        """Signal this process, and never another process that has since taken its number."""
         try:
             handle = os.pidfd_open(self.pid)
         except OSError:
@@ -67,7 +64,7 @@ class ProcessId:
 
 
 def root_dir() -> Path:
-    """The directory of this user's labs. Short, since Unix socket paths inside it hold 107 bytes."""
+    """Returns the directory of this user's labs. It is short, since Unix socket paths inside it hold 107 bytes."""
     user = os.geteuid()
     run = Path("/run") if user == 0 else Path(f"/run/user/{user}")
     if os.access(run, os.W_OK | os.X_OK) and run.is_dir() and run.stat().st_uid == user:
@@ -93,7 +90,7 @@ def check_name(name: str) -> str:
 
 
 def create(name: str) -> Path:
-    """A new state directory; an error if a lab of that name runs. What a dead one left is removed."""
+    """Make a new state directory; it is an error if a lab of that name runs. The remains of a dead lab are removed."""
     path = root_dir() / check_name(name)
     for _ in range(2):
         try:
@@ -127,7 +124,7 @@ def holders(record: dict[str, Any]) -> list[ProcessId]:
 
 
 def remove_if_stale(state_dir: Path) -> bool:
-    """Remove the directory of a lab whose holder is gone; True if it is not there any more."""
+    """Remove the directory of a lab without a running holder; returns True if the directory is gone."""
     record = read_record(state_dir)
     if record is None:
         # A lab that is starting has no record yet; give it time before calling it dead.
@@ -143,13 +140,13 @@ def remove_if_stale(state_dir: Path) -> bool:
 
 
 def remove(state_dir: Path) -> None:
-    """Delete a lab's directory, and give back what it had borrowed."""
+    """Delete a lab's directory, and restore what it had borrowed."""
     shutil.rmtree(state_dir, ignore_errors=True)
     give_scheduling_back(state_dir.parent)
 
 
 def list_labs() -> list[dict[str, Any]]:
-    """Records of the labs that run. Stale ones are removed on the way."""
+    """Returns records of the labs that run, and removes stale records."""
     labs = []
     for path in sorted(root_dir().iterdir()):
         if path.is_dir() and not remove_if_stale(path):
@@ -167,7 +164,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def borrow_scheduling(root: Path, user: ProcessId) -> bool:
-    """Set the host's real-time scheduling up for labs, for as long as `user` lives or until it gives back."""
+    """Set the host's real-time scheduling up for labs, until `user` ends or gives it back."""
     try:
         with _locked(root / "lock"):
             entry = _read_borrowed(root) or {"original": _current_settings(), "users": []}
@@ -181,7 +178,7 @@ def borrow_scheduling(root: Path, user: ProcessId) -> bool:
 
 
 def give_scheduling_back(root: Path, user: ProcessId | None = None) -> None:
-    """Drop one user and all dead ones; the last one out restores what the host had."""
+    """Drop one user and all dead ones; the last user to go restores what the host had."""
     with _locked(root / "lock"):
         entry = _read_borrowed(root)
         if entry is None:
@@ -190,7 +187,7 @@ def give_scheduling_back(root: Path, user: ProcessId | None = None) -> None:
         if living:
             (root / _BORROWED_FILE).write_text(json.dumps({**entry, "users": living}), encoding="ascii")
             return
-        # In reverse: a group's share is at most the whole's.
+        # The order is reversed because a group's share is at most the whole's.
         for path, value in reversed(entry["original"].items()):
             _write_setting(path, value)
         (root / _BORROWED_FILE).unlink(missing_ok=True)
@@ -225,5 +222,5 @@ def _read_borrowed(root: Path) -> dict[str, Any] | None:
 
 
 def new_id() -> str:
-    """A name for a temporary lab or a run that no other has."""
+    """Returns a name for a temporary lab or a run that no other has."""
     return f"{os.getpid()}-{secrets.token_hex(3)}"

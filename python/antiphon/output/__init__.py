@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data goes to stdout; progress, logs and errors go to stderr; NO_COLOR is honoured (rich does, and so do we)."""
+"""Writes data to stdout and progress, logs and errors to stderr; NO_COLOR is honoured (by rich too)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 def use_color(stream: TextIO) -> bool:
-    """Colour only on a terminal that is not dumb, and only when NO_COLOR is unset or empty."""
+    """Returns whether to colour: only on a terminal that is not dumb, and only when NO_COLOR is unset or empty."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def stdout() -> Console:
-    """A rich console for data."""
+    """Returns a rich console for data."""
     from rich.console import Console
 
     return Console(highlight=False, emoji=False)
 
 
 def stderr() -> Console:
-    """A rich console for progress and logs."""
+    """Returns a rich console for progress and logs."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, emoji=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables for people to read, and how numbers are written in them."""
+"""Prints tables for people to read, and formats the numbers in them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def time_text(seconds: float | None) -> str:
-    """Three digits and a unit: 0.0822 → "82.2 ms"."""
+    """Formats three digits and a unit: 0.0822 → "82.2 ms"."""
     if seconds is None:
         return "–"
     for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
@@ -22,7 +22,7 @@ def time_text(seconds: float | None) -> str:
 
 
 def bytes_text(count: int) -> str:
-    """Powers of two as KiB and MiB: 65536 → "64 KiB"."""
+    """Formats powers of two as KiB and MiB: 65536 → "64 KiB"."""
     for size, unit in ((1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= size:
             return f"{count / size:.4g} {unit}"
@@ -30,7 +30,7 @@ def bytes_text(count: int) -> str:
 
 
 def ratio_text(ratio: float | None) -> str:
-    """A ratio with the sign that says so: 1.7 → "1.70×"."""
+    """Formats a ratio with its sign: 1.7 → "1.70×"."""
     return "–" if ratio is None else f"{ratio:.2f}×"
 
 
@@ -39,7 +39,7 @@ def _three_digits(value: float) -> str:
 
 
 def new_table(title: str | None = None) -> Table:
-    """A table that is readable without colour and in a log file."""
+    """Returns a table that is readable without colour and in a log file."""
     from rich import box
     from rich.table import Table
 
@@ -47,7 +47,7 @@ def new_table(title: str | None = None) -> Table:
 
 
 def print_wide(table: Table) -> None:
-    """To stdout; a file or a pipe has no width that columns must be squeezed into."""
+    """Prints to stdout; a file or a pipe has no width that columns must be squeezed into."""
     console = output.stdout()
     if not console.is_terminal:
         console.width = 200

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patterns of messages: how much each rank sends to each other. Their files, and the benchmark's generators."""
+"""Patterns of messages: how much each rank sends to each other. It also has the benchmark's generators."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Pattern:
         return sum(bytes_ for _, _, bytes_ in self.messages)
 
     def document(self) -> dict[str, Any]:
-        """As a file holds it."""
+        """Returns the pattern as a file holds it."""
         return {"version": VERSION, "size": self.size, "messages": [list(m) for m in self.messages]}
 
     def value(self) -> dict[str, Any]:
-        """As requests to the core hold it."""
+        """Returns the pattern as requests to the core hold it."""
         return {"size": self.size, "messages": [list(m) for m in self.messages]}
 
     @classmethod
     def load(cls, path: Path) -> Pattern:
-        """Reads a file. What is in it is checked by the core when it is used."""
+        """Reads a file. The core checks its content when it is used."""
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
             messages = tuple((int(a), int(b), int(c)) for a, b, c in document["messages"])
@@ -73,24 +73,24 @@ def random_of_paper(size: int, _block: int, seed: int) -> Draw:
 
 
 def uniform(size: int, block: int, _seed: int) -> Draw:
-    """An all-to-all with equal blocks."""
+    """Draws an all-to-all with equal blocks."""
     return ((a, b, block) for a, b in _pairs(size))
 
 
 def hot_spot(size: int, block: int, _seed: int) -> Draw:
-    """Everyone sends a block to two nodes."""
+    """Draws a pattern in which every node sends a block to two nodes."""
     return ((a, b, block) for a, b in _pairs(size) if b < 2)
 
 
 def power_law(size: int, block: int, seed: int) -> Draw:
-    """Sizes follow a power law (Pareto, exponent 1.2) around the block, at most 16 blocks; a few pairs carry most."""
+    """Draws sizes by a power law (Pareto, exponent 1.2) around the block, at most 16 blocks; few pairs carry most."""
     draw = random.Random(seed)
     for a, b in _pairs(size):
         yield a, b, min(int(block / 6 * draw.paretovariate(1.2)), 16 * block)
 
 
 def banded(size: int, block: int, _seed: int) -> Draw:
-    """Neighbours up to distance 3 exchange blocks that shrink with the distance, as a halo of a matrix band."""
+    """Draws blocks for neighbours up to distance 3 that shrink with the distance, as a halo of a matrix band."""
     for a, b in _pairs(size):
         distance = min((a - b) % size, (b - a) % size)
         if distance <= 3:
@@ -99,7 +99,7 @@ def banded(size: int, block: int, _seed: int) -> Draw:
 
 @dataclass(frozen=True)
 class Generator:
-    """A kind of pattern that `--pattern KIND[:BYTES]` names."""
+    """Describes a kind of pattern that `--pattern KIND[:BYTES]` names."""
 
     draw: Callable[[int, int, int], Draw]
     block: int
@@ -115,7 +115,7 @@ GENERATORS = {
 
 
 def named(text: str, size: int, seed: int = SEED) -> Pattern:
-    """A pattern for `size` ranks from KIND[:BYTES], or from a file."""
+    """Returns a pattern for `size` ranks from KIND[:BYTES], or from a file."""
     kind, _, block = text.partition(":")
     generator = GENERATORS.get(kind)
     if generator is None:
@@ -134,7 +134,7 @@ def named(text: str, size: int, seed: int = SEED) -> Pattern:
 
 
 def node_bytes(pattern: Pattern, node_of_rank: Sequence[int]) -> int:
-    """The most bytes into or out of one node."""
+    """Returns the most bytes into or out of one node."""
     loads: dict[tuple[str, int], int] = {}
     for a, b, bytes_ in pattern.messages:
         if node_of_rank[a] != node_of_rank[b]:

@@ -21,7 +21,7 @@ class MessagePart(NamedTuple):
 
 
 class TimedPart(NamedTuple):
-    """When a part is under way, as estimated."""
+    """The estimated interval in which a part is under way."""
 
     source: int
     target: int
@@ -33,7 +33,7 @@ class TimedPart(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """Parts that go at the same time; `together`: small ones that are not synchronised."""
+    """Parts that go at the same time; `together` marks small parts that are not synchronised."""
 
     parts: Sequence[MessagePart]
     together: bool
@@ -68,11 +68,11 @@ class Compiled:
     phases: Sequence[Phase]
     synchronisation: str
     cut: tuple[int, int]
-    #: The estimate for the chosen synchronisation, and for each.
+    #: The estimate for the chosen synchronisation, and the estimate for each.
     expected_s: float
     seconds: Mapping[str, float]
     calls: int = 0
-    #: How long the scheduler thought; None where it was not timed.
+    #: How long the scheduler took; None where it was not timed.
     build_s: float | None = None
     time_line: Sequence[TimedPart] = ()
 
@@ -108,7 +108,7 @@ class Scheduled:
 
 
 def schedulers() -> dict[str, str]:
-    """Names and summaries."""
+    """Returns names and summaries."""
     return {s["name"]: s["summary"] for s in core.query("schedulers")["schedulers"]}
 
 
@@ -126,6 +126,6 @@ def describe_plan(text: str, fabric: Mapping[str, Any]) -> list[tuple[Compiled, 
 
 
 def compile_plan(patterns: Sequence[tuple[Pattern, int]], fabric: Mapping[str, Any]) -> str:
-    """The text of a plan file for patterns and how often each was seen."""
+    """Returns the text of a plan file for patterns and how often each was seen."""
     values = [{"pattern": pattern.value(), "calls": calls} for pattern, calls in patterns]
     return str(core.query("compile_patterns", patterns=values, fabric=dict(fabric))["plan"])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from antiphon.patterns import Pattern
 from antiphon.trace import Call, RankTrace, Trace
 
-#: Calls that a plan is used for: blocking, and started ones of the same name with _init.
+#: A plan is used for these calls: blocking ones, and started ones of the same name with _init.
 NAMES = (
     "Alltoallv",
     "Alltoallw",
@@ -23,7 +23,7 @@ Members = tuple[int | None, ...]
 
 @dataclass(frozen=True)
 class Repeating:
-    """A pattern of a communicator, and how often all its ranks together called for it."""
+    """A pattern of a communicator, and how often all its ranks together called it."""
 
     pattern: Pattern
     members: Members
@@ -33,7 +33,7 @@ class Repeating:
 
 
 def find(trace: Trace) -> list[Repeating]:
-    """All patterns, the most time-consuming first. Calls that some rank lacks (a cut-off trace) are left out."""
+    """Returns all patterns, the most time-consuming first, without calls that some rank lacks (a cut-off trace)."""
     found: dict[tuple[Members, tuple[tuple[int, int, int], ...]], list[float]] = defaultdict(list)
     for members, calls in _calls_together(trace):
         messages = tuple(_messages(calls))
@@ -54,7 +54,7 @@ def _messages(calls: Sequence[Call]) -> Iterator[tuple[int, int, int]]:
 
 
 def _calls_together(trace: Trace) -> Iterator[tuple[Members, list[Call]]]:
-    """Each rank's k-th call on a communicator, for every communicator and k, by rank of the communicator."""
+    """Yields each rank's k-th call on a communicator, for every communicator and k, by rank of the communicator."""
     by_rank = {rank.rank: _calls_of(rank) for rank in trace.ranks}
     groups = {key for calls in by_rank.values() for key in calls}
     for members, ordinal in sorted(groups, key=repr):
@@ -67,7 +67,7 @@ def _calls_together(trace: Trace) -> Iterator[tuple[Members, list[Call]]]:
 
 
 def _calls_of(rank: RankTrace) -> dict[tuple[Members, int], list[Call]]:
-    """A rank's calls by communicator: its members, and which of those with the same members it is."""
+    """Groups a rank's calls by communicator: its members, and its ordinal among communicators with the same members."""
     ordinals: dict[int, int] = {}
     seen: dict[Members, int] = defaultdict(int)
     for comm in sorted(rank.communicators, key=lambda c: c.number):
@@ -82,6 +82,6 @@ def _calls_of(rank: RankTrace) -> dict[tuple[Members, int], list[Call]]:
 
 
 def node_of_members(trace: Trace, members: Members) -> list[int]:
-    """The node of each rank of a communicator, numbered by first appearance."""
+    """Returns the node of each rank of a communicator, numbered by first appearance."""
     numbers: dict[int, int] = {}
     return [numbers.setdefault(trace.nodes[member], len(numbers)) for member in members if member is not None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where each rank goes: computed from traffic and machine, kept in a file, written for launchers."""
+"""Computes where each rank goes from traffic and machine, keeps it in a file, and writes it for launchers."""
 
 from antiphon.placement.document import Node, Placement
 

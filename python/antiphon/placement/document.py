@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The placement file (docs/reference/placement.md): which node, and which core of it, each rank is for."""
+"""Reads and writes the placement file (docs/reference/placement.md): each rank's node, and its core on that node."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Node:
     name: str
     #: Ranks that it may take.
     slots: int
-    #: Processors that a rank can be bound to; 0: unknown, ranks are not to be bound.
+    #: Processors that a rank can be bound to; 0 means unknown, so ranks are not bound.
     cores: int = 0
 
 
@@ -35,35 +35,35 @@ class Placement:
 
     nodes: Sequence[Node]
     node_of_rank: Sequence[int]
-    #: Within the node; where several ranks share a core, equal.
+    #: The core within the node; ranks that share a core have the same one.
     core_of_rank: Sequence[int]
-    #: How it came about: "method", "machine", "program", "library", "predicted", "current", …
+    #: How the placement was made: "method", "machine", "program", "library", "predicted", "current", …
     about: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def ranks(self) -> int:
-        """How many there are."""
+        """Returns how many ranks there are."""
         return len(self.node_of_rank)
 
     @property
     def hosts(self) -> list[str]:
-        """The node of each rank, by name."""
+        """Returns the node of each rank, by name."""
         return [self.nodes[node].name for node in self.node_of_rank]
 
     def used(self) -> list[Node]:
-        """The nodes that have ranks, in the machine's order."""
+        """Returns the nodes that have ranks, in the machine's order."""
         taken = set(self.node_of_rank)
         return [node for index, node in enumerate(self.nodes) if index in taken]
 
     def ranks_on(self) -> list[list[int]]:
-        """The ranks of each node, ascending."""
+        """Returns the ranks of each node, ascending."""
         found: list[list[int]] = [[] for _ in self.nodes]
         for rank, node in enumerate(self.node_of_rank):
             found[node].append(rank)
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """The file's document."""
+        """Returns the file's document."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -76,7 +76,7 @@ class Placement:
         }
 
     def text(self) -> str:
-        """The file's text."""
+        """Returns the file's text."""
         return profile.json_text(self.to_json()) + "\n"
 
     def save(self, path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run with a placement: what its launcher is told."""
+"""Tells a launcher how to run with a placement."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Told:
 
 
 def tell(launcher: str, placement: Placement, ranks: int | None, hostfile: Path | None = None) -> Told:
-    """Writes the launcher's file, and says how it is named to the launcher."""
+    """Writes the launcher's file, and returns how the launcher is told of it."""
     if ranks is not None and ranks != placement.ranks:
         raise AntiphonError(f"-n {ranks}, and the placement is for {placement.ranks} ranks",
                             hint="leave -n away, or have a placement made for that many")  # fmt: skip
@@ -41,8 +41,9 @@ def tell(launcher: str, placement: Placement, ranks: int | None, hostfile: Path 
 
 
 def keep(text: str) -> Path:
-    """A file with that text. Launchers replace this process, so that nobody could remove it afterwards: equal texts are
-    one file."""
+    """Writes a file with that text. Launchers replace this process, which then cannot remove the file, so equal texts
+    share one file.
+    """
     folder = Path(tempfile.gettempdir()) / f"antiphon-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():

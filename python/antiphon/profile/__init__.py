@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles as files: read and checked, written whole or not at all, and compared with the machine they are used on."""
+"""Reads, checks and writes profiles as files, and compares them with the machine they are used on."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MEASURE = "measure the machine again: antiphon probe -o FILE"
 
 @functools.lru_cache(maxsize=1)
 def schema() -> dict[str, Any]:
-    """The JSON schema of the document."""
+    """Returns the JSON schema of the document."""
     return json.loads(SCHEMA.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 def load(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The profile in a file; one line that names the field, if it is not one."""
+    """Reads the profile in a file; an invalid one is an error of one line that names the field."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
@@ -39,7 +39,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def parse(text: str, name: str = "profile") -> dict[str, Any]:
-    """A profile from its text; `name` is what errors call it."""
+    """Reads a profile from its text; `name` is what errors call it."""
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
@@ -74,19 +74,19 @@ def check(document: Any, name: str = "profile") -> None:
 
 
 def _where(path: Sequence[str | int]) -> str:
-    """link_classes[1].g_s[3]"""
+    """Formats a path such as link_classes[1].g_s[3]."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.lstrip(".") or "document"
 
 
 def _what(message: str) -> str:
-    """jsonschema quotes the value it refuses, which may be a whole document."""
+    """Shortens the message, because jsonschema quotes the refused value, which may be a whole document."""
     message = re.sub(r"\s+", " ", message)
     return message if len(message) <= 160 else "… " + message[-150:]
 
 
 def _check_meaning(document: Mapping[str, Any], name: str) -> None:
-    """What a schema cannot say: order, and names that must exist."""
+    """Checks what a schema cannot express: order, and names that must exist."""
 
     def wrong(where: str, what: str) -> AntiphonError:
         return AntiphonError(f"profile {name}: {where}: {what}", hint=MEASURE)
@@ -111,13 +111,13 @@ def _check_meaning(document: Mapping[str, Any], name: str) -> None:
 
 
 def write(path: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
-    """Checks the document and puts it in the file's place in one step: readers see the old or the new one, whole."""
+    """Checks the document and puts it in the file's place in one step, so readers see the old or the new one."""
     check(document, str(path))
     write_atomically(Path(path), (json_text(document) + "\n").encode("utf-8"))
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """The file has its old content or this, whatever happens meanwhile."""
+    """Writes the file in one step: it has its old content or the new one, whatever happens meanwhile."""
     try:
         descriptor, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.", suffix=".new")
         try:
@@ -141,7 +141,7 @@ def _umask() -> int:
 
 
 def json_text(value: Any, indent: int = 0, width: int = 120) -> str:
-    """JSON that people can read and compare: what fits stands on one line, what does not over several."""
+    """Writes JSON that people can read and compare: short values stay on one line, longer ones use several."""
     line = json.dumps(value, ensure_ascii=False)
     if len(line) + indent <= width or not isinstance(value, (dict, list)) or not value:
         return line
@@ -169,16 +169,16 @@ def _filled(items: Sequence[str], inner: str, width: int) -> str:
 
 
 def fingerprint(*, mpi: str, cpu_model: str, cores: int, hosts: Sequence[str]) -> str:
-    """A text that is equal on the machine that was measured: what every node of it can say of itself."""
+    """Returns a text that is equal on the measured machine: facts that every node of it knows of itself."""
     stem = {re.sub(r"\d+", "#", host.partition(".")[0]) for host in hosts}
     return f"mpi={mpi};cpu={cpu_model};cores={cores};hosts={','.join(sorted(stem))}"
 
 
 def here(hosts: Sequence[str] | None = None) -> str:
-    """The fingerprint of the machine this runs on, as far as one process can know it."""
+    """Returns the fingerprint of the machine this runs on, as far as one process can know it."""
     model = re.search(r"^(?:model name|Model|Hardware|CPU implementer)\s*: (.*)$", _cpuinfo(), re.MULTILINE)
     known = [f"cpu={model[1]}"] if model else []
-    # The machine's, not this process's: a node of a lab keeps to one of them, and launchers bind ranks.
+    # These are the machine's cores, not this process's: a node of a lab keeps to one core, and launchers bind ranks.
     known.append(f"cores={os.cpu_count()}")
     full = fingerprint(mpi="", cpu_model="", cores=0, hosts=hosts) if hosts else ""
     return ";".join(known + [part for part in full.split(";") if part.startswith("hosts=")])
@@ -192,7 +192,7 @@ def _cpuinfo() -> str:
 
 
 def warning_for_run(path: Path, hosts: Sequence[str] | None = None) -> str | None:
-    """What to say before a program runs with a profile: whether it is another machine's. Its reader tells errors."""
+    """Returns a warning before a program runs with another machine's profile. The profile's reader reports errors."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         return mismatch_warning(document, here(hosts))
@@ -201,7 +201,7 @@ def warning_for_run(path: Path, hosts: Sequence[str] | None = None) -> str | Non
 
 
 def differences(document: Mapping[str, Any], here: str) -> list[str]:
-    """What differs between the profile's fingerprint and another, in words; nothing if either is unknown."""
+    """Returns the differences between the profile's fingerprint and another in words; none if either is unknown."""
     measured = document["machine"].get("fingerprint", "")
     parts = [dict(part.split("=", 1) for part in text.split(";") if "=" in part) for text in (measured, here)]
     words = {"mpi": "MPI library", "cpu": "processor", "cores": "cores of a node", "hosts": "names of nodes"}
@@ -213,7 +213,7 @@ def differences(document: Mapping[str, Any], here: str) -> list[str]:
 
 
 def mismatch_warning(document: Mapping[str, Any], here: str) -> str | None:
-    """One line for a profile that was taken elsewhere; None where nothing speaks against it."""
+    """Returns one line for a profile that was measured elsewhere, or None where nothing indicates that."""
     found = differences(document, here)
     if not found:
         return None

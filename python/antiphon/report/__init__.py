@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents as one self-contained page of HTML.
+"""Turns documents into one self-contained page of HTML.
 
 What a page shows is decided by a module of antiphon.report.kinds, one for each kind of document: it has
 `accepts(document) -> bool` and `page(document, path) -> Page`. A new kind is one new file there and nothing else.
@@ -24,31 +24,31 @@ from antiphon.report.page import Page
 
 
 def all_kinds() -> Iterator[ModuleType]:
-    """The modules of antiphon.report.kinds."""
+    """Returns the modules of antiphon.report.kinds."""
     for module in sorted(pkgutil.iter_modules(kinds.__path__), key=lambda m: m.name):
         if not module.name.startswith("_"):
             yield importlib.import_module(f"{kinds.__name__}.{module.name}")
 
 
 def summary(kind: ModuleType) -> str:
-    """The purpose of a kind of report, in a few words."""
+    """Returns the purpose of a kind of report, in a few words."""
     return (kind.__doc__ or kind.__name__).partition("\n")[0].rstrip(".")
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A trace, or the traffic of one: binary files that their own readers read, and what they are to be shown with."""
+    """A trace, or the traffic of one (binary files with their own readers), and what they are shown with."""
 
     path: Path
     #: "trace" or "traffic"
     kind: str
-    #: A profile, for the network; a placement, to compare with where the run had its ranks.
+    #: A profile, for the network; a placement, to compare with where the ranks were in the run.
     machine: Path | None = None
     placement: Path | None = None
 
 
 def read(path: Path, machine: Path | None = None, placement: Path | None = None) -> Any:
-    """The JSON document in a file, which may be compressed; a trace or its traffic as what it is."""
+    """Reads the JSON document in a file, which may be compressed; a trace or its traffic stays what it is."""
     try:
         raw = path.read_bytes()
         if raw.startswith((b"\x89ATR", b"PK\x03\x04")):
@@ -64,7 +64,7 @@ def read(path: Path, machine: Path | None = None, placement: Path | None = None)
 
 
 def page_of(path: Path, machine: Path | None = None, placement: Path | None = None) -> Page:
-    """The page for a document, by the first kind that accepts it."""
+    """Returns the page for a document, by the first kind that accepts it."""
     document = read(path, machine, placement)
     if not isinstance(document, Recorded) and (machine or placement):
         raise AntiphonError(f"{path}: --machine and --placement are for traces", hint="name a trace, or its traffic")

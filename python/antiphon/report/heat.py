@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A matrix as coloured squares."""
+"""Draws a matrix as coloured squares."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
 
-#: From little to much; even steps of lightness, readable without colour (after the "viridis" idea).
+#: Colours from little to much: even steps of lightness, readable without colour (after the "viridis" idea).
 STOPS = ((247, 251, 255), (158, 202, 225), (49, 130, 189), (8, 48, 107))
 UNKNOWN = "#e6e6e6"
 
 
 def colour(share: float) -> str:
-    """The colour of a value between 0 (least) and 1 (most)."""
+    """Returns the colour of a value between 0 (least) and 1 (most)."""
     place = min(max(share, 0.0), 1.0) * (len(STOPS) - 1)
     i = min(int(place), len(STOPS) - 2)
     mixed = (round(a + (b - a) * (place - i)) for a, b in zip(STOPS[i], STOPS[i + 1], strict=True))
@@ -20,11 +20,11 @@ def colour(share: float) -> str:
 
 
 def svg(values: Sequence[Sequence[float | None]], labels: Sequence[str], texts: Sequence[Sequence[str]]) -> str:
-    """The drawing; who points at a square reads its text."""
+    """Returns the drawing; pointing at a square shows its text."""
     known = [value for row in values for value in row if value is not None]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     span = (high - low) or 1.0
-    # All alike within a few percent is one colour, not noise blown up.
+    # Values that differ by a few percent get one colour, so that noise is not exaggerated.
     if high > 0 and span < 0.1 * high:
         low, span = high * 0.9, high * 0.1
     n = max(len(values), 1)

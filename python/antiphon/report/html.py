@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page as one HTML file that needs nothing else: styles, scripts and data are inside."""
+"""Writes a page as one HTML file that needs nothing else: styles, scripts and data are inside."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ASSETS = Path(__file__).with_name("assets")
 
 
 def render(page: Page) -> str:
-    """The file's text."""
+    """Returns the file's text."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -45,7 +45,7 @@ def _asset(name: str) -> str:
 
 
 def chart_json(chart: Chart) -> str:
-    """The data that charts.js reads: one list of x, and for each series its values there, null where it has none."""
+    """Returns the data that charts.js reads: one list of x, and each series' values there, null where there is none."""
     columns: list[dict[float, float]] = []
     for series in chart.series:
         column: dict[float, float] = {}
@@ -72,7 +72,7 @@ def chart_json(chart: Chart) -> str:
 
 
 def _numeric(table: Table) -> list[bool]:
-    """Which columns hold numbers only (or nothing): they are set to the right."""
+    """Returns which columns hold numbers only (or nothing): they are aligned to the right."""
     columns = zip(*table.rows, strict=True) if table.rows else ([] for _ in table.headings)
     return [all(not cell or re.match(r"[-+±–−]?\s?\d|–$", cell) for cell in column) for column in columns]
 

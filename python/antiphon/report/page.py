@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a page. Data only: antiphon.report.html turns it into HTML."""
+"""Defines the parts of a page. They are data only: antiphon.report.html turns them into HTML."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """A matrix; None where nothing is known. `texts` are shown when one points at a cell."""
+    """A matrix; None where nothing is known. `texts` appear when one points at a cell."""
 
     title: str
     values: Sequence[Sequence[float | None]]
@@ -45,7 +45,7 @@ class HeatMap:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text; numbers are set to the right."""
+    """Rows of text; numbers are aligned to the right."""
 
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]

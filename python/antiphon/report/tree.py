@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Switches and nodes as a drawing: each switch above its nodes, links between switches with their rates."""
+"""Draws switches and nodes: each switch above its nodes, links between switches with their rates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_DRAWN = 20
 
 
 def svg(topology: Mapping[str, Any], loads: Mapping[str, Mapping[str, Any]] | None = None) -> str:
-    """The drawing of a profile's topology; `loads`: what goes over links, by the core's names for them."""
+    """Returns the drawing of a profile's topology; `loads` says what goes over links, by the core's names for them."""
     switches = topology["switches"]
     names = [switch["name"] for switch in switches]
     depth = _depths(switches)
@@ -54,7 +54,7 @@ def _depths(switches: list[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _shown(nodes: list[Mapping[str, Any]], switch: str) -> list[tuple[str, float]]:
-    """Names and rates of a switch's nodes; many are drawn as the first few and a count."""
+    """Returns names and rates of a switch's nodes; many nodes become the first few and a count."""
     listed = [
         (
             str(node.get("name", "node")) + (f" ×{node['count']}" if node.get("count", 1) > 1 else ""),
@@ -68,14 +68,14 @@ def _shown(nodes: list[Mapping[str, Any]], switch: str) -> list[tuple[str, float
     return [*listed[: MOST_DRAWN - 1], (f"+ {len(listed) - MOST_DRAWN + 1}", listed[-1][1])]
 
 
-#: Text of a link's traffic, and a colour that says how much of the busiest link's time it needs.
+#: The text of a link's traffic, and a colour that says how much of the busiest link's time it needs.
 Load = tuple[str, str]
 
 
 def _loaded(
     loads: Mapping[str, Mapping[str, Any]] | None, name: str, directions: tuple[str, str], most: float
 ) -> Load | None:
-    """The fuller direction of a link; None where no traffic is to be shown."""
+    """Returns the fuller direction of a link, or None where no traffic is to be shown."""
     if loads is None:
         return None
     both = [loads[f"{name} {way}"] for way in directions if f"{name} {way}" in loads]

@@ -19,7 +19,7 @@ MAX_RANKS = MAX_LIST = 1 << 20
 MAX_TEXT = 1 << 24
 END, COMMUNICATOR, SHAPE, RANK_END, RANK_BEGIN, FIRST_CALL = 0, 1, 2, 3, 4, 16
 
-#: Fields of a shape by their kind: name, and how the value is stored.
+#: The fields of a shape by their kind: name, and how the value is stored.
 FIELDS = {
     1: ("root", "signed"),
     2: ("peer", "signed"),
@@ -37,7 +37,7 @@ FIELDS = {
     14: ("bytes_to", "list"),
     15: ("bytes_from", "list"),
 }
-#: Calls with a block for each rank, all of one size.
+#: Calls with one block for each rank, all of the same size.
 EQUAL_BLOCKS = {
     "send": ("MPI_Alltoall", "MPI_Scatter"),
     "receive": ("MPI_Alltoall", "MPI_Allgather", "MPI_Gather"),
@@ -46,7 +46,7 @@ IN_PLACE, AS_SCHEDULE, FAILED, RECEIVE_GAPS, SEND_GAPS = 1, 2, 4, 8, 16
 
 
 class TraceError(AntiphonError):
-    """A file that is no trace, or a damaged one."""
+    """The error for a file that is no trace, or a damaged one."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Communicator:
 
     @property
     def size(self) -> int:
-        """The number of ranks (of an intercommunicator: here)."""
+        """Returns the number of ranks (of an intercommunicator: the local ones)."""
         return len(self.members)
 
 
@@ -88,15 +88,15 @@ class Shape:
 
     @property
     def in_place(self) -> bool:
-        """MPI_IN_PLACE was given."""
+        """Returns whether MPI_IN_PLACE was given."""
         return bool(self.flags & IN_PLACE)
 
     def send_bytes(self) -> list[int] | None:
-        """Bytes of the block for each rank of the communicator, where the call has one for each."""
+        """Returns the bytes of the block for each rank of the communicator, where the call has one for each."""
         return self._blocks(self.bytes_to, self.send_counts, self.send_count, self.send_size, "send")
 
     def receive_bytes(self) -> list[int] | None:
-        """Bytes of the block from each rank of the communicator, where the call has one for each."""
+        """Returns the bytes of the block from each rank of the communicator, where the call has one for each."""
         return self._blocks(self.bytes_from, self.receive_counts, self.receive_count, self.receive_size, "receive")
 
     def _blocks(self, given: Sequence[int] | None, counts: Sequence[int] | None, count: int | None, size: int | None,
@@ -120,12 +120,12 @@ class Call:
 
     @property
     def function(self) -> str:
-        """The MPI function's name."""
+        """Returns the MPI function's name."""
         return self.shape.function
 
     @property
     def comm(self) -> Communicator | None:
-        """The communicator, if the call has one."""
+        """Returns the communicator, if the call has one."""
         return self.shape.comm
 
 
@@ -154,7 +154,7 @@ class Trace:
 
     @property
     def nodes(self) -> list[int]:
-        """The node of each rank; where the trace does not say, each has its own."""
+        """Returns the node of each rank; where the trace does not say, each rank has its own node."""
         nodes = self.header.get("nodes")
         return nodes if isinstance(nodes, list) and len(nodes) == self.size else list(range(self.size))
 
@@ -218,7 +218,7 @@ def read_preamble(data: bytes) -> tuple[dict[str, Any], tuple[str, ...], int]:
 
 
 class Reader:
-    """Numbers from bytes, checked against their end."""
+    """Reads numbers from bytes, checked against their end."""
 
     def __init__(self, data: bytes, at: int = 0, stop: int | None = None) -> None:
         self.data = data
@@ -272,7 +272,7 @@ class Reader:
 
 
 def read_stream(reader: Reader, rank: int, functions: Sequence[str]) -> RankTrace:
-    """A rank's stream, up to its end or where it was cut off; leaves the reader behind the last whole entry."""
+    """Reads a rank's stream to its end or where it was cut off; leaves the reader behind the last whole entry."""
     result = RankTrace(rank)
     start = 0
     while not reader.at_end():
@@ -299,7 +299,7 @@ def read_stream(reader: Reader, rank: int, functions: Sequence[str]) -> RankTrac
         except TraceError:
             if reader.stop == len(reader.data) and reader.at_end():
                 reader.at = entry
-                break  # The stream is cut off within an entry: the process died.
+                break  # The stream is cut off within an entry because the process died.
             raise
     return result
 

@@ -12,7 +12,7 @@ from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
 
 
 def sent_bytes(shape: Shape) -> int:
-    """Bytes that the rank hands in (or, where it hands in none, gets)."""
+    """Returns the bytes that the rank sends or, where it sends none, receives."""
     for blocks in (shape.send_bytes(), shape.receive_bytes()):
         if blocks is not None:
             return sum(blocks)
@@ -23,7 +23,7 @@ def sent_bytes(shape: Shape) -> int:
 
 
 def summarise(path: Path) -> dict[str, Any]:
-    """The trace as data for printing."""
+    """Returns the trace as data for printing."""
     trace = Trace.load(path)
     begun = [r.calls[0].start_ns for r in trace.ranks if r.calls]
     ends = [r.ended_ns if r.ended_ns is not None else _last_ns(r) for r in trace.ranks]
@@ -49,7 +49,7 @@ def _last_ns(rank: RankTrace) -> int:
 
 
 def functions(trace: Trace) -> list[dict[str, Any]]:
-    """One row a function: most calls of any rank, all bytes, mean and greatest time of a rank."""
+    """Makes one row per function: most calls of any rank, all bytes, mean and greatest time of a rank."""
     per_rank: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     shapes: dict[str, set[Any]] = defaultdict(set)
     size_of: dict[int, int] = {}
@@ -87,7 +87,7 @@ def _count(row: list[int], call: Call, size_of: dict[int, int]) -> None:
 
 
 def _communicators(trace: Trace) -> list[dict[str, Any]]:
-    """One row for each set of members under one name."""
+    """Makes one row for each set of members under one name."""
     found: dict[tuple[str, tuple[int | None, ...]], Communicator] = {}
     for rank in trace.ranks:
         for comm in rank.communicators:
@@ -96,7 +96,7 @@ def _communicators(trace: Trace) -> list[dict[str, Any]]:
 
 
 def print_summary(data: dict[str, Any]) -> None:
-    """The table for people."""
+    """Returns the table for people."""
     from rich.table import Table
 
     console = output.stdout()

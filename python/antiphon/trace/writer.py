@@ -13,7 +13,7 @@ from antiphon.trace import Communicator, RankTrace, Reader, Shape, Trace, TraceE
 
 
 def varint(value: int) -> bytes:
-    """A number in the trace's form."""
+    """Encodes a number in the trace's form."""
     out = bytearray()
     while value >= 128:
         out.append(value & 127 | 128)
@@ -22,18 +22,18 @@ def varint(value: int) -> bytes:
 
 
 def signed(value: int) -> bytes:
-    """A number that may be negative."""
+    """Encodes a number that may be negative."""
     return varint(2 * value if value >= 0 else -2 * value - 1)
 
 
 def text(value: str) -> bytes:
-    """A text."""
+    """Encodes a text."""
     data = value.encode()
     return varint(len(data)) + data
 
 
 def numbers(values: Sequence[int]) -> bytes:
-    """A list, equal neighbours taken together."""
+    """Encodes a list, with equal neighbours taken together."""
     out = varint(len(values))
     i = 0
     while i < len(values):
@@ -46,7 +46,7 @@ def numbers(values: Sequence[int]) -> bytes:
 
 
 def encode(trace: Trace) -> bytes:
-    """The file's content for a trace."""
+    """Returns the file's content for a trace."""
     header = trace.header | {"ranks": trace.size, "functions": list(trace.functions)}
     out = [form.MAGIC, varint(form.VERSION), text(json.dumps(header))]
     for rank in trace.ranks:
@@ -94,7 +94,7 @@ def _shape(shape: Shape, number: int, functions: Sequence[str]) -> bytes:
 
 
 def parts_of(path: Path) -> list[Path]:
-    """The parts that ranks left beside a trace that was never written, by rank."""
+    """Returns the parts that ranks left beside a trace that was never written, by rank."""
     found = path.parent.glob(f"{path.name}.rank*")
     numbered = [p for p in found if p.name.removeprefix(f"{path.name}.rank").isdigit()]
     return sorted(numbered, key=lambda p: int(p.name.removeprefix(f"{path.name}.rank")))
@@ -117,7 +117,8 @@ def join_parts(path: Path) -> tuple[int, int]:
         rank = reader.varint() - 1
         reader.varint()
         begin = reader.at
-        # A rank that was killed may have left part of an entry; what was never written reads as zeros, the end.
+        # A rank that was killed may have left part of an entry; what was never written reads as zeros, which mean the
+        # end.
         form.read_stream(reader, rank, functions)
         preamble, size = data[:at], header["ranks"]
         blocks[rank] = data[begin : reader.at] + varint(form.END)

@@ -20,7 +20,7 @@ from antiphon.placement.document import Placement
 
 @dataclass(frozen=True)
 class Written:
-    """A launcher's file, and what else it must be told; FILE stands for the file's path."""
+    """A launcher's file, and what else the launcher must be told; FILE stands for the file's path."""
 
     text: str
     #: Options of the launcher, besides the number of ranks.
@@ -33,39 +33,39 @@ class Written:
     left_out: Sequence[str] = ()
 
     def options_with(self, path: str) -> list[str]:
-        """The options, the file's path put in."""
+        """Returns the options with the file's path filled in."""
         return [option.replace("FILE", path) for option in self.options]
 
     def env_with(self, path: str) -> dict[str, str]:
-        """The variables, the file's path put in."""
+        """Returns the variables with the file's path filled in."""
         return {key: value.replace("FILE", path) for key, value in self.env.items()}
 
     def usage(self, path: str, ranks: int) -> str:
-        """The command line that uses the file."""
+        """Returns the command line that uses the file."""
         env = [f"{key}={value}" for key, value in self.env_with(path).items()]
         return " ".join([*env, self.command, "-n", str(ranks), *self.options_with(path), "./program"])
 
 
 def names() -> list[str]:
-    """All launchers."""
+    """Returns all launchers."""
     return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
 
 
 def load(name: str) -> ModuleType:
-    """One of them."""
+    """Returns one launcher."""
     if name not in names():
         raise AntiphonError(f"--launcher {name}: no such launcher", hint=f"there are {', '.join(names())}")
     return importlib.import_module(f"{__name__}.{name}")
 
 
 def write(name: str, placement: Placement) -> Written:
-    """The placement as that launcher reads it."""
+    """Returns the placement as that launcher reads it."""
     written: Written = load(name).write(placement)
     return written
 
 
 def of_mpi(mpi: Mpi) -> str:
-    """The launcher that comes with an MPI library."""
+    """Returns the launcher that comes with an MPI library."""
     if mpi.family == "openmpi":
         return "openmpi4" if mpi.version.startswith("4.") else "openmpi5"
     return "hydra"

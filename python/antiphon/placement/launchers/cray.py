@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cray MPICH: MPICH_RANK_ORDER, the ranks in the order of slots."""
+"""Writes the order of ranks for Cray MPICH: MPICH_RANK_ORDER, the ranks in the order of slots."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SUMMARY = "Cray MPICH: MPICH_RANK_ORDER"
 
 
 def write(placement: Placement) -> Written:
-    """One line for each node, its ranks by core. Slots are filled node by node: all but the last must be full alike."""
+    """Writes one line for each node, its ranks by core. Slots fill node by node, so all but the last are full alike."""
     by_node = [ranks for ranks in placement.ranks_on() if ranks]
     widths = {len(ranks) for ranks in by_node[:-1]}
     if len(widths) > 1 or (widths and len(by_node[-1]) > max(widths)):

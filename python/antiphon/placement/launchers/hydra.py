@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hydra, the launcher of MPICH, MVAPICH and Intel MPI: a host file in the order of ranks."""
+"""Writes a host file in the order of ranks for Hydra, the launcher of MPICH, MVAPICH and Intel MPI."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SUMMARY = "MPICH, MVAPICH, Intel MPI (Hydra): a host file in the order of ranks"
 
 
 def write(placement: Placement) -> Written:
-    """Consecutive ranks on one node are one line, `node02:3`. Nodes come again as often as needed."""
+    """Writes consecutive ranks on one node as one line, `node02:3`. Nodes come again as often as needed."""
     lines: list[str] = []
     run = 0
     hosts = placement.hosts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open MPI 4: a rankfile, or a list of nodes where processors are not known."""
+"""Writes a rankfile for Open MPI 4, or a list of nodes where processors are not known."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SUMMARY = "Open MPI 4: a rankfile"
 
 
 def write(placement: Placement) -> Written:
-    """`--rankfile`; without processors the mapper `seq`."""
+    """Uses `--rankfile`; without known processors it uses the mapper `seq`."""
     if _rankfile.binds(placement):
         return Written(_rankfile.text(placement), ["--host", _rankfile.hosts(placement), "--rankfile", "FILE"])
     return Written(_rankfile.sequence(placement), ["--hostfile", "FILE", "--mca", "rmaps", "seq", "--bind-to", "none"])

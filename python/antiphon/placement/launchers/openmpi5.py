@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open MPI 5 (PRRTE): a rankfile, or a list of nodes where processors are not known."""
+"""Writes a rankfile for Open MPI 5 (PRRTE), or a list of nodes where processors are not known."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SUMMARY = "Open MPI 5: a rankfile"
 
 
 def write(placement: Placement) -> Written:
-    """`--map-by rankfile:file=…`; without processors `--map-by seq`."""
+    """Uses `--map-by rankfile:file=…`; without known processors it uses `--map-by seq`."""
     if _rankfile.binds(placement):
         options = ["--host", _rankfile.hosts(placement), "--map-by", "rankfile:file=FILE"]
         if any(node.cores < node.slots for node in placement.used()):

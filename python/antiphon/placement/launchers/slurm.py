@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slurm: a list of nodes in the order of tasks, for the distribution `arbitrary`."""
+"""Writes a list of nodes for Slurm in the order of tasks, for the distribution `arbitrary`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SUMMARY = "Slurm: SLURM_HOSTFILE, for --distribution=arbitrary"
 
 
 def write(placement: Placement) -> Written:
-    """One node a line; srun takes as many lines as there are tasks."""
+    """Writes one node per line; srun takes as many lines as there are tasks."""
     left_out = []
     if len(set(placement.core_of_rank)) > 1:
         left_out.append("which core of its node a task is on: Slurm binds tasks of all nodes alike")

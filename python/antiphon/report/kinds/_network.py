@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic on the links of a measured machine: the switch tree, and the model's costs."""
+"""Shows traffic on the links of a measured machine: the switch tree, and the model's costs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_LINKS = 24
 
 
 def section(views: Sequence[tuple[str, Traffic]], machine: Path) -> Section:
-    """The tree with bytes on its links, the links that need longest, and what each call costs."""
+    """Returns the tree with bytes on its links, the links that need longest, and what each call costs."""
     document = profile.load(machine)
     text = machine.read_text(encoding="utf-8")
     nodes = sum(int(node.get("count", 1)) for node in document["topology"]["nodes"])
@@ -41,7 +41,7 @@ def section(views: Sequence[tuple[str, Traffic]], machine: Path) -> Section:
 
 
 def score(traffic: Traffic, machine: str) -> dict[str, Any]:
-    """The core's costs and link loads of ranks where this traffic says that they are."""
+    """Returns the core's costs and link loads of the ranks where this traffic says that they are."""
     with tempfile.TemporaryDirectory(prefix="antiphon-") as folder:
         file = Path(folder) / "traffic"
         traffic.mapping_file(file)
@@ -51,7 +51,7 @@ def score(traffic: Traffic, machine: str) -> dict[str, Any]:
 
 
 def expanded(topology: Mapping[str, Any]) -> dict[str, Any]:
-    """The topology with each node listed by itself, named as the core names them."""
+    """Returns the topology with each node listed by itself, named as the core names them."""
     nodes: list[dict[str, Any]] = []
     for node in topology["nodes"]:
         for i in range(int(node.get("count", 1))):
@@ -96,7 +96,7 @@ def _costs(views: Sequence[tuple[str, Traffic]], scores: Sequence[Mapping[str, A
 
 
 def _contributions(views: Sequence[tuple[str, Traffic]], machine: str) -> Table:
-    """The cost of each kind of call alone."""
+    """Returns the cost of each kind of call alone."""
     totals: dict[str, list[float]] = {}
     for i, (_, traffic) in enumerate(views):
         for name in dict.fromkeys(part.name for part in traffic.parts):

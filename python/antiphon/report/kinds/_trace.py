@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contents of a trace besides its traffic: calls, and time spent in them over the run."""
+"""Shows the contents of a trace besides its traffic: calls, and time spent in them over the run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_FUNCTIONS = 7
 
 
 def sections(trace: Trace) -> list[Section]:
-    """Calls as a table; the share of time in each function as lines."""
+    """Shows calls as a table, and the share of time in each function as lines."""
     rows = [
         [
             row["function"],
@@ -36,7 +36,7 @@ def sections(trace: Trace) -> list[Section]:
 
 
 def over_time(trace: Trace) -> Chart:
-    """Share of the ranks' time in each function, in equal slices of the run."""
+    """Returns the share of the ranks' time in each function, in equal slices of the run."""
     end = max((r.ended_ns or 0 for r in trace.ranks), default=0)
     end = max([end, *(c.start_ns + c.duration_ns for r in trace.ranks for c in r.calls[-1:])], default=1) or 1
     width = end / SLICES

@@ -14,7 +14,7 @@ from antiphon.report.page import Block, Chart, Page, Section, Series, Table
 
 
 def accepts(document: Any) -> bool:
-    """Rows with a contender and its median."""
+    """Keeps the rows with a contender and its median."""
     rows = document.get("results") if isinstance(document, Mapping) else None
     return (
         isinstance(rows, list)
@@ -24,7 +24,7 @@ def accepts(document: Any) -> bool:
 
 
 def page(document: Mapping[str, Any], path: Path) -> Page:
-    """A section for each collective, a chart for each way of measuring it."""
+    """Makes a section for each collective, with a chart for each way of measuring it."""
     rows = document["results"]
     where = sorted({f"{row['mpi']} ({row['transport']}), {row['ranks']} ranks on {row['nodes']} nodes" for row in rows})
     names = list(dict.fromkeys(row["collective"] for row in rows))

@@ -22,12 +22,12 @@ CURVES = (
 
 
 def accepts(document: Any) -> bool:
-    """A profile says so itself; a broken one is accepted, so that its error names the field."""
+    """A profile identifies itself; a broken one is accepted, so that its error names the field."""
     return isinstance(document, Mapping) and document.get("format") == profile.FORMAT
 
 
 def page(document: Mapping[str, Any], path: Path) -> Page:
-    """The whole report."""
+    """Makes the whole report."""
     profile.check(document, str(path))
     machine = document["machine"]
     mpi = machine.get("mpi", {})
@@ -230,7 +230,7 @@ def _decisions(document: Mapping[str, Any]) -> Section:
 
 
 def _fastest(tuned: Mapping[str, Any]) -> list[list[str]]:
-    """Of each cell the contender with the least median, and how much faster than the library's own it is."""
+    """Returns for each cell the contender with the least median, and how much faster than the library's own it is."""
     cells: dict[tuple[str, int, int, str], list[Mapping[str, Any]]] = {}
     for cell in tuned.get("cells", []):
         cells.setdefault((cell["collective"], cell["bytes"], cell["ranks"], cell["mode"]), []).append(cell)
@@ -250,7 +250,7 @@ def _when(rule: Mapping[str, Any]) -> str:
 
 
 def _range(key: str, value: Any) -> str:
-    """[low, high] in words; either end may be open."""
+    """Writes [low, high] in words; either end may be open."""
     if not (isinstance(value, list) and len(value) == 2):
         return str(value)
     text = bytes_text if key.endswith("bytes") else str

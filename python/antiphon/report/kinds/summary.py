@@ -17,7 +17,7 @@ def accepts(document: Any) -> bool:
 
 
 def page(document: Mapping[str, Any], path: Path) -> Page:
-    """The collectives; and, if messages were compressed, what came of it."""
+    """Shows the collectives and, if messages were compressed, the result of compression."""
     sections = [_collectives(document)]
     if rows := document.get("compression"):
         sections.append(_compression(rows, int(document["ranks"])))

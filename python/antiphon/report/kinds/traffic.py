@@ -19,18 +19,18 @@ from antiphon.trace import Trace
 from antiphon.traffic import Edges, Part, Traffic
 from antiphon.traffic.edges import Array
 
-#: More ranks are shown as nodes.
+#: With more ranks than this, nodes are shown instead.
 MOST_RANKS = 96
 MOST_NODES = 128
 
 
 def accepts(document: Any) -> bool:
-    """Files that begin as ours do."""
+    """Accepts files that begin as ours do."""
     return isinstance(document, Recorded)
 
 
 def page(document: Recorded, path: Path) -> Page:
-    """The whole report."""
+    """Makes the whole report."""
     sections: list[Section] = []
     if document.kind == "trace":
         from antiphon.traffic.of_trace import of_trace
@@ -58,7 +58,7 @@ def page(document: Recorded, path: Path) -> Page:
 
 
 def _placed(path: Path, ranks: int) -> list[int]:
-    """The node of each rank in a placement."""
+    """Returns the node of each rank in a placement."""
     try:
         nodes = json.loads(path.read_text(encoding="utf-8"))["node_of_rank"]
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -71,18 +71,18 @@ def _placed(path: Path, ranks: int) -> list[int]:
 
 
 def _views(before: Traffic, after: Traffic | None) -> list[tuple[str, Traffic]]:
-    """What is compared, and what it is called."""
+    """Returns what is compared, and what it is called."""
     return [("", before)] if after is None else [("before", before), ("after", after)]
 
 
 def _crossing(part: Part, places: Array) -> tuple[int, int]:
-    """Bytes that leave their node, and all."""
+    """Returns the bytes that leave their node, and all bytes."""
     _, size = part.between(places, int(places.max()) + 1)
     return int(size.sum() - size.trace()), int(size.sum())
 
 
 def _calls(views: Sequence[tuple[str, Traffic]]) -> Section:
-    """What each kind of call contributes, and which algorithm was assumed for it."""
+    """Shows what each kind of call contributes, and which algorithm was assumed for it."""
     blocks: list[Block] = []
     for name, traffic in views:
         rows = []
@@ -119,7 +119,7 @@ def _calls(views: Sequence[tuple[str, Traffic]]) -> Section:
 
 
 def _heat(views: Sequence[tuple[str, Traffic]]) -> Section:
-    """Between ranks, sorted by node, where there are few; between nodes."""
+    """Shows traffic between ranks, sorted by node, where there are few, and between nodes."""
     blocks: list[Block] = []
     by_rank = views[0][1].ranks <= MOST_RANKS
     shades = [_rank_matrix(traffic) if by_rank else None for _, traffic in views]
@@ -148,7 +148,7 @@ def _rank_matrix(traffic: Traffic) -> Array:
 
 
 def _map(title: str, size: Array, labels: Sequence[str]) -> HeatMap:
-    """Bytes as shades of their logarithm."""
+    """Shows bytes as shades of their logarithm."""
     some = size[size > 0]
     low = float(np.log2(some.min())) if len(some) else 0.0
     shades = [[float(np.log2(v)) - low + 1 if v > 0 else 0.0 for v in row] for row in size]
@@ -160,7 +160,7 @@ def _map(title: str, size: Array, labels: Sequence[str]) -> HeatMap:
 
 
 def _trust(found: Traffic) -> Section:
-    """The parts that are approximations."""
+    """Lists the parts that are approximations."""
     lines = sorted({f"{part.name}: {part.approximation}" for part in found.parts if part.approximation})
     if not found.header.get("complete", True):
         lines.append("The trace is not complete: some ranks' calls are missing.")
