@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 
-#: From the lowest floor to the highest. Rooms on one floor do not know each other.
+#: From the lowest floor to the highest. Rooms on the same floor may not include each other.
 FLOORS = (
     ("job",),
     ("call",),
@@ -56,7 +56,7 @@ def includes(mpi: Path) -> Iterator[Include]:
 
 
 def wrong_direction(include: Include) -> str | None:
-    """What is wrong with an include that leaves its room upwards or sideways, and what to do."""
+    """Returns what is wrong with an include that leaves its room upwards or sideways, and what to do."""
     room, other = include.file.parts[0], include.target.parts[0]
     if room == other or FLOOR_OF.get(room, len(FLOORS)) > FLOOR_OF[other]:
         return None
@@ -68,12 +68,12 @@ def wrong_direction(include: Include) -> str | None:
 
 
 def module_of(file: Path) -> Path:
-    """`entry/pass.gen.hpp` and `entry/pass.cpp` belong to modules of their names without the ending."""
+    """Returns a file's module: `entry/pass.gen.hpp` and `entry/pass.cpp` belong to modules without the endings."""
     return file.with_suffix("")
 
 
 def circles(found: list[Include]) -> list[list[Path]]:
-    """Groups of modules of which each includes, by whatever way, each other."""
+    """Returns groups of modules in which each module includes every other one, directly or indirectly."""
     graph: dict[Path, set[Path]] = {}
     for include in found:
         graph.setdefault(module_of(include.file), set()).add(module_of(include.target))
@@ -93,7 +93,7 @@ def circles(found: list[Include]) -> list[list[Path]]:
 
 
 def check_includes(mpi: Path) -> list[str]:
-    """All complaints about the includes of the sources in `mpi`."""
+    """Returns all complaints about the includes of the sources in `mpi`."""
     found = list(includes(mpi))
     complaints = [text for include in found if (text := wrong_direction(include))]
     complaints += [
@@ -110,7 +110,7 @@ def check_includes(mpi: Path) -> list[str]:
 
 
 def compile_command(build: Path, abi: str) -> list[str]:
-    """The compiler and its flags for sources of one preload object, without input and output."""
+    """Returns the compiler and its flags for sources of one preload object, without input and output."""
     entries = json.loads((build / "compile_commands.json").read_text())
     target = f"antiphon-{abi}.dir/"
     command = next((e["command"] for e in entries if target in e["command"] and "/call/" in e["file"]), None)
@@ -121,7 +121,7 @@ def compile_command(build: Path, abi: str) -> list[str]:
 
 
 def check_headers(mpi: Path, build: Path, abi: str) -> list[str]:
-    """Complaints about headers that do not compile as the only include of a source."""
+    """Returns complaints about headers that do not compile as the only include of a source."""
     command = compile_command(build, abi)
 
     def compile_alone(header: Path) -> str | None:

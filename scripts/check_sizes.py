@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the sizes that the house rules set: files of 400 lines, functions of 40, lines of 120 characters.
 
-Generated files and those of third parties are not checked. EXCEPTIONS holds what may be longer, each with its reason.
+Generated files and third-party files are not checked. EXCEPTIONS holds what may be longer, each with its reason.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".py"}
 FILE_LINES = 400
 FUNCTION_LINES = 40
 LINE_CHARACTERS = 120
-#: "path" or "path:function", and why it may be longer. At most ten entries.
+#: Maps "path" or "path:function" to the reason why it may be longer. There are at most ten entries.
 EXCEPTIONS: dict[str, str] = {}
 MOST_EXCEPTIONS = 10
 
 
 def checked_files() -> list[Path]:
-    """The sources that git tracks, without generated ones and those of third parties."""
+    """Returns the sources that git tracks, without generated and third-party ones."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     paths = [ROOT / name for name in listed.split("\0") if name]
     return [
@@ -36,7 +36,7 @@ def checked_files() -> list[Path]:
 
 
 def too_long(path: Path) -> Iterator[tuple[str, str]]:
-    """What of a file exceeds the rules: the name under which it may be excepted, and a message."""
+    """Yields what exceeds the rules in a file: the name under which it may be excepted, and a message."""
     name = str(path.relative_to(ROOT))
     lines = path.read_text(encoding="utf-8").splitlines()
     if len(lines) > FILE_LINES:

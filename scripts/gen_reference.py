@@ -33,7 +33,7 @@ Besides its own parameters each has `encode`: messages of at least so many bytes
 
 
 def text() -> str:
-    """The whole page."""
+    """Returns the whole page."""
     algorithms = {name: list(group) for name, group in itertools.groupby(core.algorithms(), lambda a: a.collective)}
     lines = [HEADING]
     for collective in core.collectives():
@@ -44,7 +44,7 @@ def text() -> str:
 
 
 def entry(algorithm: core.Algorithm) -> Iterator[str]:
-    """One algorithm's section."""
+    """Returns one algorithm's section."""
     yield f"### {algorithm.collective}:{algorithm.name}"
     yield ""
     yield f"{algorithm.summary[0].upper()}{algorithm.summary[1:]}."

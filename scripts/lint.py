@@ -21,12 +21,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".venv" / "lint"
 PYTHON_TREES = ("python", "scripts", "tests", "bench", "mpi")
-#: Compiled for instruction sets that clang-tidy's own options do not name.
+#: clang-tidy's own options do not name the instruction sets that these files are compiled for.
 NOT_TIDIED = re.compile(r"/kernels/(avx2|avx512)\.cpp$")
 
 
 def requirements() -> list[str]:
-    """The pinned tools of pyproject.toml's `lint` extra."""
+    """Returns the pinned tools of pyproject.toml's `lint` extra."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     found = re.search(r"^lint = \[(.*?)\]$", text, re.MULTILINE | re.DOTALL)
     if found is None:
@@ -47,19 +47,19 @@ def install_tools() -> None:
 
 
 def sources(*patterns: str) -> list[str]:
-    """Files that git tracks, without generated ones and those of third parties."""
+    """Returns files that git tracks, without generated and third-party ones."""
     listed = subprocess.run(["git", "ls-files", "-z", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
     names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
     return [name for name in names if "third_party" not in name and ".gen." not in name]
 
 
 def tool(name: str) -> str:
-    """The path of an installed tool."""
+    """Returns the path of an installed tool."""
     return str(TOOLS / "bin" / name)
 
 
 def checks() -> dict[str, list[str]]:
-    """Every check by its name, with the command that makes it."""
+    """Returns every check by its name, with the command that makes it."""
     c_sources = sources("*.c", "*.h", "*.cpp", "*.hpp")
     return {
         "clang-format": [tool("clang-format"), "--dry-run", "-Werror", *c_sources],
@@ -72,7 +72,7 @@ def checks() -> dict[str, list[str]]:
 
 
 def run(name: str, command: Sequence[str]) -> bool:
-    """Runs one check; what it says is shown if it fails."""
+    """Runs one check and shows its output if it fails."""
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if result.returncode == 0:
         return True
@@ -81,7 +81,7 @@ def run(name: str, command: Sequence[str]) -> bool:
 
 
 def rewrite() -> int:
-    """`make format`."""
+    """Runs `make format`."""
     steps = [
         [tool("clang-format"), "-i", *sources("*.c", "*.h", "*.cpp", "*.hpp")],
         [tool("ruff"), "format", "--quiet", *PYTHON_TREES],
@@ -91,7 +91,7 @@ def rewrite() -> int:
 
 
 def tidy(files: Sequence[str]) -> int:
-    """clang-tidy on files of the core (all of them by default), several at a time."""
+    """Runs clang-tidy on files of the core (all of them by default), several at a time."""
     build = ROOT / "build" / "tidy"
     options = ["-DANTIPHON_BUILD_MPI=OFF", "-DANTIPHON_BUILD_TESTS=OFF", "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON"]
     subprocess.run(["cmake", "-S", ROOT, "-B", build, *options], stdout=subprocess.DEVNULL, check=True)

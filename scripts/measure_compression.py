@@ -31,7 +31,7 @@ from antiphon.lab import Lab, load_cluster
 from antiphon.mpi import launch
 from antiphon.packed import read_text
 
-#: Name: program and its arguments. Sizes are such that a run takes a few seconds on 16 nodes with Fast Ethernet.
+#: Maps a name to a program and its arguments. A run takes a few seconds on 16 nodes with Fast Ethernet.
 CASES = {
     "euler": ("euler3d", "--local 20 --steps 16 --warm-up 2"),
     "euler-long": ("euler3d", "--local 20 --steps 60 --warm-up 4"),
@@ -46,10 +46,10 @@ CASES = {
     "fft-W": ("fft3d", "W 2"),
 }
 MODES = ("plain", "off", "auto")
-#: Of each row of a summary.
+#: These fields of each row of a summary are counted.
 COUNTED = ("bytes", "wire_bytes", "messages", "encoded", "encode_s", "decode_s")
 TIMEOUT_S = 60.0
-#: Each rank keeps to one core: where the kernel happens to put them makes a step up to twice as long.
+#: Each rank keeps to one core, because a placement by the kernel makes a step up to twice as long.
 PINNED = 'exec taskset -c $((${OMPI_COMM_WORLD_RANK:-$PMI_RANK} % $(nproc --all))) "$@"'
 
 
@@ -76,8 +76,9 @@ def parse(mode: str, text: str, summary: Path) -> Run:
 
 
 def coding(summary: Path) -> dict[str, float]:
-    """Bytes of the program by bytes on the wire, how many messages were encoded, and all ranks' time in codecs, from
-    the preload object's summary."""
+    """Returns the program's bytes over bytes on the wire, how many messages were encoded, and all ranks' time in
+    codecs, from the preload object's summary.
+    """
     rows = json.loads(summary.read_text(encoding="utf-8")).get("compression", []) if summary.exists() else []
     total = {key: sum(row[key] for row in rows) for key in COUNTED}
     rate = total["bytes"] / total["wire_bytes"] if rows else 1.0
@@ -93,7 +94,7 @@ class Measurement:
         self._profile = profile
 
     def run(self, case: str, mode: str) -> Run:
-        """One run of a case."""
+        """Makes one run of a case."""
         name, words = CASES[case]
         with tempfile.TemporaryDirectory(prefix="antiphon-compression-") as folder:
             summary = Path(folder) / "summary.json"
@@ -111,7 +112,7 @@ class Measurement:
             return parse(mode, result.stdout, summary)
 
     def case(self, case: str, modes: Sequence[str], rounds: int, deadline: float) -> dict[str, Any]:
-        """All modes by turns, as often as time allows."""
+        """Runs all modes in turn, as often as time allows."""
         runs: list[Run] = []
         longest_s = 0.0
         for number in range(rounds):
@@ -138,13 +139,13 @@ class Measurement:
 
 
 def say(text: str) -> None:
-    """Progress."""
+    """Reports progress."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
 
 def rows_of(files: Sequence[Path]) -> dict[tuple[str, str, str], dict[str, list[float]]]:
-    """Times per step by (cluster, MPI, case) and mode; under "rate", what compression reached."""
+    """Returns times per step by (cluster, MPI, case) and mode; under "rate", what compression reached."""
     table: dict[tuple[str, str, str], dict[str, list[float]]] = {}
     for file in files:
         for line in read_text(file).splitlines():
@@ -158,7 +159,7 @@ def rows_of(files: Sequence[Path]) -> dict[tuple[str, str, str], dict[str, list[
 
 
 def print_table(files: Sequence[Path]) -> None:
-    """Medians, and how many times faster compression made a step."""
+    """Prints medians, and how many times faster compression made a step."""
     columns = [
         "cluster",
         "MPI",
@@ -179,7 +180,7 @@ def print_table(files: Sequence[Path]) -> None:
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """Reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", nargs="+", type=Path, help="JSON lines; measured results are appended to the first")
     parser.add_argument("--table", action="store_true", help="measure nothing, print what the files hold")
@@ -194,7 +195,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Exit code 1: a result differs."""
+    """Returns exit code 1 if a result differs."""
     args = arguments()
     if args.table:
         print_table(args.file)

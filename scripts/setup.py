@@ -24,10 +24,10 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMPS = VENV / "stamps"
-#: What the installed package is made of.
+#: The installed package is made of these.
 SOURCES = ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE", "cmake", "include", "lab", "mpi", "python",
            "src", "third_party", "bench", "examples")  # fmt: skip
-#: Program, Debian package, and what is missing without it.
+#: Lists program, Debian package, and what is missing without it.
 TOOLS = (
     ("ip", "iproute2", "no emulated cluster"),
     ("tc", "iproute2", "no emulated cluster"),
@@ -37,7 +37,7 @@ OLDEST_CMAKE = (3, 22)
 
 
 def say(text: str) -> None:
-    """Progress goes to stderr."""
+    """Writes progress to stderr."""
     print(f"==> {text}", file=sys.stderr, flush=True)
 
 
@@ -47,7 +47,7 @@ def fail(text: str, hint: str) -> None:
 
 
 def call(command: Sequence[str | Path], **options: object) -> None:
-    """Runs a command; its own message is the explanation if it fails."""
+    """Runs a command; if it fails, its own message is the explanation."""
     env = {**os.environ, "PATH": f"{VENV / 'bin'}:{os.environ['PATH']}", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     words = [str(word) for word in command]
     result = subprocess.run(words, env=env, check=False, **options)  # type: ignore[call-overload]
@@ -57,18 +57,18 @@ def call(command: Sequence[str | Path], **options: object) -> None:
 
 @functools.lru_cache(maxsize=1)
 def can_apt() -> bool:
-    """True where system packages may be installed."""
+    """Returns whether system packages may be installed."""
     return os.geteuid() == 0 and shutil.which("apt-get") is not None
 
 
 @functools.lru_cache(maxsize=1)
 def apt_update() -> None:
-    """Once per run, and only if something is to be installed."""
+    """Updates the package lists once per run, and only if something is to be installed."""
     subprocess.run(["apt-get", "update", "-qq"], stdout=subprocess.DEVNULL, check=False)
 
 
 def apt_install(packages: Sequence[str]) -> bool:
-    """Installs Debian packages; False if that failed."""
+    """Installs Debian packages; returns False if that failed."""
     say(f"apt-get install {' '.join(packages)}")
     apt_update()
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
@@ -77,7 +77,7 @@ def apt_install(packages: Sequence[str]) -> bool:
 
 
 def check_python_and_compiler() -> None:
-    """The two things that cannot come from PyPI."""
+    """Checks for the two things that cannot come from PyPI."""
     if sys.version_info < (3, 10):  # noqa: UP036 (this script is what finds out)
         fail(f"Python {sys.version.split()[0]} is older than 3.10", "name a newer one: make setup PYTHON3=python3.11")
     if not choose_compilers() and not (can_apt() and apt_install(["g++"]) and choose_compilers()):
@@ -85,7 +85,7 @@ def check_python_and_compiler() -> None:
 
 
 def choose_compilers() -> bool:
-    """Names the compilers that there are: otherwise the build takes those that Python itself was built with."""
+    """Names the installed compilers; otherwise the build takes those that Python itself was built with."""
     for variable, names in (("CXX", ("c++", "g++", "clang++")), ("CC", ("cc", "gcc", "clang"))):
         found = next((name for name in (os.environ.get(variable), *names) if name and shutil.which(name)), None)
         if found is None:
@@ -95,7 +95,7 @@ def choose_compilers() -> bool:
 
 
 def system_tools() -> None:
-    """The tools of the emulated cluster."""
+    """Installs the tools of the emulated cluster."""
     path = f"{os.environ['PATH']}:/sbin:/usr/sbin"
     missing = [tool for tool in TOOLS if not shutil.which(tool[0], path=path)]
     if missing and can_apt():
@@ -106,7 +106,7 @@ def system_tools() -> None:
 
 
 def make_venv() -> None:
-    """A virtual environment with pip."""
+    """Makes a virtual environment with pip."""
     works = PYTHON.exists() and subprocess.run([PYTHON, "-m", "pip", "--version"], capture_output=True, check=False)
     if works and works.returncode == 0:
         return
@@ -116,13 +116,13 @@ def make_venv() -> None:
         if not (can_apt() and apt_install(["python3-venv", package])):
             fail("this Python makes no virtual environments (no ensurepip)", f"as root: apt-get install {package}")
     say("virtual environment .venv")
-    # What is inside already (an MPI that was fetched, say) stays; only a broken Python is replaced.
+    # Its content (a fetched MPI, for example) stays; only a broken Python is replaced.
     call([sys.executable, "-m", "venv", "--clear", VENV] if PYTHON.is_symlink() and not PYTHON.exists() else
          [sys.executable, "-m", "venv", VENV])  # fmt: skip
 
 
 def mpi_libraries() -> None:
-    """Open MPI and MPICH from PyPI, in prefixes of their own."""
+    """Installs Open MPI and MPICH from PyPI, in prefixes of their own."""
     folder = VENV / "mpi"
     for name, requirement in fetch_mpi_headers.WHEELS.items():
         if not fetch_mpi_headers.is_current(folder / name, requirement):
@@ -134,8 +134,8 @@ def mpi_libraries() -> None:
 
 
 def build_tools() -> list[str]:
-    """What building needs from PyPI: CMake and Ninja only where the system's are missing or too old."""
-    tools = ["pip>=23.1", "scikit-build-core>=0.10"]  # older pips have no -C
+    """Returns what building needs from PyPI: CMake and Ninja only where the system's are missing or too old."""
+    tools = ["pip>=23.1", "scikit-build-core>=0.10"]  # Older versions of pip have no -C.
     path = os.pathsep.join(entry for entry in os.environ["PATH"].split(os.pathsep) if Path(entry) != VENV / "bin")
     cmake = shutil.which("cmake", path=path)
     text = subprocess.run([cmake, "--version"], capture_output=True, text=True, check=False).stdout if cmake else ""
@@ -148,19 +148,19 @@ def build_tools() -> list[str]:
 
 
 def is_done(step: str, key: str) -> bool:
-    """True if `step` was done with the same `key` before."""
+    """Returns whether `step` was done with the same `key` before."""
     stamp = STAMPS / step
     return stamp.is_file() and stamp.read_text() == key
 
 
 def done(step: str, key: str) -> None:
-    """Remembers that `step` was done."""
+    """Records that `step` was done."""
     STAMPS.mkdir(exist_ok=True)
     (STAMPS / step).write_text(key)
 
 
 def digest(paths: Sequence[str]) -> str:
-    """A hash of the contents of files and directories."""
+    """Returns a hash of the contents of files and directories."""
     total = hashlib.sha256()
     for name in paths:
         top = ROOT / name
@@ -171,7 +171,7 @@ def digest(paths: Sequence[str]) -> str:
 
 
 def python_build_tools() -> None:
-    """Build tools live in .venv rather than in an isolated environment per build: rebuilding takes seconds."""
+    """Installs build tools into .venv, not into a new environment per build: rebuilding then takes seconds."""
     tools = build_tools()
     if not is_done("tools", str(tools)):
         say("build tools from PyPI")

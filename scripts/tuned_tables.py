@@ -18,7 +18,7 @@ Cell = dict[str, dict[str, object]]
 Rows = dict[tuple[str, int, str], Cell]
 
 MODES = ("sync", "throughput")
-#: Columns of means: from so many bytes on, and fewer than so many.
+#: Columns of means: the lower bound in bytes, and the upper bound, which is not included.
 GROUPS = {"of 8 B and barriers": (0, 1024), "1 and 8 KiB": (1024, 65536), "from 64 KiB": (65536, 1 << 62)}
 
 
@@ -51,7 +51,7 @@ def chosen(cell: Cell) -> str:
 
 
 def gain(cell: Cell) -> float:
-    """Over the library; where that was chosen, both sides are the library."""
+    """Returns the gain over the library; where the library was chosen, both sides are the library."""
     return 1.0 if chosen(cell) == "library" else columns(cell)[1]
 
 
@@ -70,7 +70,7 @@ def write_means(mpi: str, cells: Rows) -> None:
 
 
 def of_library(cells: Rows, collective: str, size: int) -> list[str]:
-    """Gains in both modes, the throughput's time over the limit, and what was used."""
+    """Prints gains in both modes, the throughput's time over the limit, and what was used."""
     if any((collective, size, mode) not in cells for mode in MODES):
         return ["", "", "", "–"]
     sync, throughput = (cells[collective, size, mode] for mode in MODES)

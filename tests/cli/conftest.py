@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI programs compiled with each MPI of this machine, and a preload object that only says that it was there."""
+"""Compiles MPI programs with each MPI of this machine, and a preload object that only reports that it was loaded."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ int main(int argc, char **argv) {
 }
 """
 
-#: Handles differ between ABIs, but are all passed in a register: one source serves all, without <mpi.h>.
-#: mpi4py calls the large-count form where it finds one: that of Open MPI 4 and 5 must not exist here either.
+#: Handles differ between ABIs, but all are passed in a register, so one source serves all, without <mpi.h>. mpi4py
+#: calls the large-count form where it finds one, so the form that Open MPI 4 and 5 lack must not exist here either.
 OBJECT = r"""
 #include <stdio.h>
 #include <stdint.h>
@@ -57,7 +57,7 @@ INTERCEPT(MPI_Allreduce_c, intptr_t)
 
 
 def mpi_id(mpi: Mpi) -> str:
-    """Readable test names."""
+    """Makes test names readable."""
     return f"{mpi.abi}-{mpi.version}"
 
 
@@ -66,7 +66,7 @@ MPIS = discover()
 
 @pytest.fixture(params=MPIS, ids=mpi_id)
 def mpi(request: pytest.FixtureRequest) -> Mpi:
-    """Each MPI library of this machine."""
+    """Provides each MPI library of this machine."""
     return request.param
 
 
@@ -93,13 +93,13 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Mpi], Path]:
 
 @pytest.fixture
 def program(mpi: Mpi, compiled: Callable[[Mpi], Path]) -> Path:
-    """A program linked to `mpi`."""
+    """Provides a program linked to `mpi`."""
     return compiled(mpi)
 
 
 @pytest.fixture(scope="session")
 def objects(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with a preload object for each ABI."""
+    """Makes a directory with a preload object for each ABI."""
     folder = tmp_path_factory.mktemp("lib")
     source = folder / "object.c"
     source.write_text(OBJECT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The applications that placement is tried with: right on any number of ranks, and with Antiphon's collectives."""
+"""Runs the applications that placement is tried with, on any number of ranks and with Antiphon's collectives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WHEELS = [
 
 
 def run(mpi: Mpi, name: str, ranks: int, *args: str, preload: bool = False) -> tuple[int, str]:
-    """The program's exit code, and all that it says."""
+    """Returns the program's exit code and all its output."""
     env = {"LD_LIBRARY_PATH": str(mpi.libmpi.parent), "OMPI_MCA_mpi_yield_when_idle": "1"}
     if preload:
         env |= launch.rank_environment(mpi, launch.Settings(force="*:on"), {}) | env

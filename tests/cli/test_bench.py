@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon bench` with the real preload objects, on this machine with few ranks: what it says, not how fast it is."""
+"""Checks the output of `antiphon bench`, not its speed, with the real preload objects and few ranks on this machine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FIELDS = {
     "limit_s",
 }
 
-#: Says that it is Antiphon, and spoils the sums.
+#: This object says that it is Antiphon, and spoils the sums.
 SPOILER = r"""
 #include <stdint.h>
 extern int PMPI_Allreduce(const void *, void *, int, uintptr_t, uintptr_t, uintptr_t);
@@ -51,7 +51,7 @@ int MPI_Allreduce(const void *in, void *out, int count, uintptr_t type, uintptr_
 
 @pytest.fixture(params=WHEELS, ids=lambda mpi: f"{mpi.abi}-{mpi.version}")
 def mpi(request: pytest.FixtureRequest) -> Mpi:
-    """Each MPI library that came with this environment."""
+    """Provides each MPI library that came with this environment."""
     return request.param
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demonstration's programs, alone and under Antiphon's own choice at all sizes; and the demonstration itself."""
+"""Runs the demonstration's programs alone and under Antiphon's own choice at all sizes, and the demonstration."""
 
 from __future__ import annotations
 
@@ -71,4 +71,4 @@ def test_the_demonstration_on_this_machine() -> None:
     ]
     for measured in shown["programs"]:
         assert measured["speed_up"] == pytest.approx(measured["plain_s"] / measured["antiphon_s"])
-        assert all(phase["used"] == "library" for phase in measured["phases"] if phase["used"])  # one node: stay out
+        assert all(phase["used"] == "library" for phase in measured["phases"] if phase["used"])  # one node

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--capture`: each rank's messages, as it sent them, whatever calls and datatypes it used."""
+"""`--capture` records each rank's messages as it sent them, for any calls and datatypes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WHEELS = [m for m in discover() if m.prefix.is_relative_to(PREFIX) and m.launche
 
 
 def captured(mpi: Mpi, name: str, folder: Path, *arguments: str, **variables: str) -> list[list[messages.Message]]:
-    """What two ranks of a program sent."""
+    """Returns what two ranks of a program sent."""
     argv = [str(program(f"demo-{name}", mpi.abi)), *arguments]
     env = Settings(capture=folder).variables() | variables
     ended = HostTestbed().run(mpi, 2, argv, preload=True, env=env, on_line=lambda line: None, timeout_s=100)
@@ -32,7 +32,7 @@ def captured(mpi: Mpi, name: str, folder: Path, *arguments: str, **variables: st
 def test_isend(mpi: Mpi, tmp_path: Path) -> None:
     ranks = captured(mpi, "euler3d", tmp_path / "new", "--local", "8", "--steps", "3", "--warm-up", "1")
     for sent in ranks:
-        # a step: both faces in each direction, five variables, four layers
+        # Each step sends both faces in each direction, five variables, four layers.
         assert Counter((m.tag, len(m.payload), m.type, m.operation) for m in sent) == {
             (tag, 8 * 5 * 4 * 64, "f64", 2): 4 for tag in range(6)
         }
@@ -45,10 +45,10 @@ def test_persistent_requests_of_derived_types(mpi: Mpi, tmp_path: Path) -> None:
     size = ["--grid", "12x16x20", "--steps", "1", "--warm-up", "0", "--iterations", "4", "--method", "chebyshev"]
     code_ignored = HostTestbed().run(mpi, 2, [str(program("demo-cg3d", mpi.abi)), *size], preload=True, timeout_s=100,
                               env=Settings(capture=tmp_path).variables(), on_line=lambda line: None)  # fmt: skip
-    assert code_ignored.exit_code in (0, 1)  # four iterations do not solve it
+    assert code_ignored.exit_code in (0, 1)  # Four iterations do not solve it.
     for rank in range(2):
         sent = list(messages.read(tmp_path / f"rank-{rank}.msgs"))
-        # the face towards the other rank: straight from the grid, packed; in each iteration and for the check
+        # The face towards the other rank is packed straight from the grid, in each iteration and for the check.
         assert {(m.destination, m.type, len(m.payload)) for m in sent} == {(1 - rank, "f64", 8 * 16 * 20)}
         assert len(sent) == 5
 

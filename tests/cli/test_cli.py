@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line as a whole: help, errors, exit codes, output that other programs can rely on."""
+"""Checks the command line as a whole: help, errors, exit codes, output that other programs can rely on."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_colour_only_where_it_is_wanted(variables, color, monkeypatch):
 
 
 def test_help_imports_no_command():
-    """Neither a command nor anything heavy; bench/startup measures how long it takes."""
+    """The start imports neither a command nor anything heavy; bench/startup measures how long it takes."""
     code = """
 import sys
 from antiphon.cli import main
@@ -118,7 +118,7 @@ sys.exit(f"loaded: {loaded}" if loaded else 0)
 
 @pytest.mark.parametrize("name", cli.command_names())
 def test_commands_import_quickly(name):
-    """A command's module imports only what its options need; the rest inside run()."""
+    """A command's module imports only what its options need; the rest is imported inside run()."""
     heavy = ("numpy", "rich.progress", "rich.console", "elftools", "jinja2", "matplotlib")
     code = f"import sys, antiphon.commands.{name.replace('-', '_')}; print([m for m in {heavy!r} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True)

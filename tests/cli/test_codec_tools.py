@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon bench codecs` and `antiphon compress-test`: what they say, not how fast anything is."""
+"""Checks what `antiphon bench codecs` and `antiphon compress-test` print, not how fast anything is."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def antiphon(tmp_path: Path) -> Antiphon:
 
 @pytest.fixture
 def stream(tmp_path: Path) -> Path:
-    """Smooth doubles to two neighbours, some short messages, and some that are not doubles."""
+    """Writes smooth doubles to two neighbours, some short messages, and some that are not doubles."""
     path = tmp_path / "wave.msgs"
     with path.open("wb") as file:
         for step in range(6):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon compile`: repeating patterns of a trace become a plan."""
+"""`antiphon compile` turns repeating patterns of a trace into a plan."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
 from antiphon.trace.writer import encode
 
 WORLD = Communicator(1, "MPI_COMM_WORLD", (0, 1, 2))
-#: The same members again, and two of them in another order.
+#: This communicator has the same members again, and the next has two of them in another order.
 AGAIN = Communicator(2, "", (0, 1, 2))
 PAIR = Communicator(3, "", (2, 0))
 
 
 def counts(rank: int, comm: Communicator, kind: int) -> tuple[int, ...]:
-    """What a rank of the communicator sends in a pattern of a kind; something to itself too."""
+    """Returns what a rank of the communicator sends in a pattern of a kind; some of it goes to itself."""
     return tuple(5 if to == rank else (rank + 1) * 1000 * kind + to for to in range(comm.size))
 
 
@@ -33,7 +33,7 @@ def alltoallv(rank: int, comm: Communicator, kind: int, start: int) -> Call:
 
 
 def trace_file(folder: Path, kinds: list[int]) -> Path:
-    """Three ranks that call for patterns of these kinds on WORLD, one on AGAIN; ranks 0 and 2 two on PAIR."""
+    """Traces three ranks: they call patterns of these kinds on WORLD and one on AGAIN, ranks 0 and 2 two on PAIR."""
     ranks = []
     for rank in range(3):
         calls = [alltoallv(rank, WORLD, kind, 10_000 * i) for i, kind in enumerate(kinds)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon doctor`: the lines, their exit code, and that it notices what is broken."""
+"""Checks the lines of `antiphon doctor`, their exit code, and that it notices what is broken."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_json_schema_and_exit_code(antiphon):
         assert (line["hint"] is None) == (line["status"] == "ok"), line
     failed = [line for line in data["checks"] if line["status"] == "fail"]
     assert data["ok"] is (not failed) and result.returncode == (1 if failed else 0)
-    # The objects of these tests come without the core: exactly that must be what is missing.
+    # The objects of these tests come without the core, so exactly the core must be missing.
     assert [line["name"] for line in failed] == ["core"]
     assert {line["group"] for line in data["checks"]} == {"Antiphon", "MPI", "Fortran", "cluster", "multicast", "CPU"}
     assert data["mpi"] and all({"family", "abi", "version", "libmpi", "launcher"} <= set(mpi) for mpi in data["mpi"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon env`: what it prints is given to real shells and real launchers."""
+"""Gives the output of `antiphon env` to real shells and real launchers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_other_shells(name, program, antiphon):
 
 
 def test_mpirun_takes_it(mpi, program, antiphon):
-    """As in the guide: mpirun $(antiphon env --mpirun ./prog) -n 2 ./prog"""
+    """Runs the guide's line: mpirun $(antiphon env --mpirun ./prog) -n 2 ./prog"""
     options = antiphon("env", "--mpirun", program, "--summary").stdout.split()
     root = ["--allow-run-as-root"] if mpi.family == "openmpi" and os.geteuid() == 0 else []
     command = [mpi.launcher, *root, *options, "-n", "2", program, "ANTIPHON_SUMMARY"]

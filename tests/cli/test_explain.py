@@ -131,7 +131,7 @@ def test_svg(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     explain(capsys, "bcast", "--ranks", "5", "--bytes", "64k", "--algorithm", "chain", "--svg", str(file))
     root = ET.parse(file).getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    # Four links, eight segments of 8 KiB each.
+    # There are four links, and eight segments of 8 KiB each.
     tips = [title.text or "" for title in root.iter("{http://www.w3.org/2000/svg}title")]
     assert sum("8 KiB" in tip for tip in tips) == 32
     assert any(tip.startswith("3 → 4: 8 KiB") for tip in tips)

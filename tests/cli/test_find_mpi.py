@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which MPI a program uses, on real programs and with the MPI libraries of this machine."""
+"""Checks which MPI a program uses, on real programs and with the MPI libraries of this machine."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_compiled_program_names_its_own_library(mpi, program):
 
 
 def test_the_search_agrees_with_the_dynamic_linker(mpi, program):
-    """The linker itself is asked for comparison (LD_TRACE_LOADED_OBJECTS loads, but does not run the program)."""
+    """Asks the linker itself for comparison (LD_TRACE_LOADED_OBJECTS loads, but does not run the program)."""
     env = {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}
     result = subprocess.run([program], capture_output=True, text=True, env=env, timeout=30, check=True)
     loaded = {line.split()[0]: line.split()[2] for line in result.stdout.splitlines() if " => /" in line}
@@ -60,7 +60,7 @@ def test_library_path_goes_before_runpath(mpi, program, tmp_path):
 
 
 def test_a_library_in_between_is_followed(mpi, tmp_path):
-    """program → libbetween.so → libmpi, with a path relative to where the program is."""
+    """Tests program → libbetween.so → libmpi, with a path relative to the program's place."""
     source = tmp_path / "between.c"
     source.write_text("int MPI_Finalize(void); int between(void) { return MPI_Finalize(); }")
     library = ["cc", "-shared", "-fPIC", source, "-o", tmp_path / "libbetween.so", mpi.libmpi]
@@ -99,7 +99,7 @@ def test_unknown_mpi_option():
 
 
 def test_a_missing_library_is_searched_among_the_known_ones(mpi, tmp_path):
-    """A program that was built elsewhere: what it is linked to is not where it expects it."""
+    """A program that was built elsewhere does not find its libraries where it expects them."""
     bare = tmp_path / "bare"
     source = tmp_path / "bare.c"
     source.write_text("int MPI_Finalize(void); int main(void) { return MPI_Finalize(); }")
@@ -178,7 +178,7 @@ def test_mpi4py_is_asked(how, tmp_path):
     assert found.late, "mpi4py opens its library at run time"
     ask = "from mpi4py import MPI; print(MPI.Get_library_version())"
     env = {**os.environ}
-    if found.redirect:  # mpi4py finds no library by itself on this machine
+    if found.redirect:  # Without a redirect, mpi4py finds a library by itself on this machine.
         env |= {"LD_PRELOAD": str(found.libmpi), "LD_LIBRARY_PATH": str(found.libmpi.parent)}
     told = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, env=env, timeout=60, check=True)
     assert " ".join(told.stdout.split()).startswith(found.vendor[:100])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The grid programs: their results are right, and the same bit for bit however they are run."""
+"""Checks that the results of the grid programs are right, and bit for bit the same in every kind of run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIZES = {
     "cg3d": ["--grid", "20x17x12", "--steps", "2", "--warm-up", "1", "--iterations", "400"],
     "cg3d chebyshev": ["--grid", "16x12x11", "--steps", "1", "--warm-up", "0", "--method", "chebyshev"],
 }
-#: cg3d sums dot products rank by rank: only runs of as many ranks are alike.
+#: cg3d sums dot products rank by rank, so only runs with equal numbers of ranks are alike.
 SAME_FOR_ALL_RANKS = ("euler3d", "sweep3d", "cg3d chebyshev")
 
 

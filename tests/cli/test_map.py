@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon map`: from a trace and a machine to what launchers read, and its errors."""
+"""Checks `antiphon map`: from a trace and a machine to the files of launchers, and its errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RANKS = 8
 
 
 def recorded(tmp_path: Path, *, hosts: tuple[str, ...] = ("n0", "n1")) -> Path:
-    """Pairs (0, 4), (1, 5), … that talk much, and a barrier; block order, four ranks a node."""
+    """Writes a trace of pairs (0, 4), (1, 5), … with much traffic, and a barrier; block order, four ranks a node."""
     world = Communicator(1, "MPI_COMM_WORLD", tuple(range(RANKS)))
     ranks = []
     for r in range(RANKS):
@@ -37,7 +37,7 @@ def recorded(tmp_path: Path, *, hosts: tuple[str, ...] = ("n0", "n1")) -> Path:
 
 
 def machine(tmp_path: Path, nodes: int = 2, cores: int = 4) -> Path:
-    """Nodes on one switch."""
+    """Makes nodes on one switch."""
     document = {
         "name": "small",
         "nodes": [{"name": f"n{i}", "cores": cores, "port_bytes_per_s": 1e8} for i in range(nodes)],
@@ -51,7 +51,7 @@ def machine(tmp_path: Path, nodes: int = 2, cores: int = 4) -> Path:
 
 
 def antiphon(*arguments: object, fails: bool = False) -> subprocess.CompletedProcess[str]:
-    """The command."""
+    """Runs the command."""
     env = {key: value for key, value in os.environ.items() if not key.startswith(("ANTIPHON", "SLURM"))}
     command = [sys.executable, "-m", "antiphon", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env=env)
@@ -85,7 +85,7 @@ def test_a_phase(tmp_path: Path) -> None:
         told = json.loads(antiphon("map", file, where, *arguments, "--json").stdout)
         return {row["name"]: row["calls"] for row in told["calls"]}
 
-    # The run lasts 100 µs; its 20 messages a rank are gone after 20, the barrier follows.
+    # The run lasts 100 µs; its 20 messages a rank end after 20 µs, and the barrier follows.
     assert calls(trace)["point-to-point"] == 20 * RANKS
     assert calls(trace, "--phase", "1/20")["point-to-point"] == 5 * RANKS
     assert calls(trace, "--between", "0:0.00001") == {"point-to-point": 10 * RANKS}
@@ -136,7 +136,7 @@ def test_a_run_is_told(tmp_path: Path) -> None:
     assert "the placement is for 8 ranks" in wrong.stderr
     applied = antiphon("run", "--dry-run", "--mpi", "openmpi", "--apply", trace, "--profile", where, "/bin/true")
     assert "rankfile:file=" in applied.stdout and "Expected of communication" in applied.stderr
-    # Where all nodes can read it, as they could write the trace.
+    # The placement lies where all nodes can read it, as they could write the trace.
     beside = trace.with_name(trace.name + ".placement.json")
     assert f"ANTIPHON_PLACEMENT={beside}" in applied.stdout and Placement.load(beside).ranks == 8
 

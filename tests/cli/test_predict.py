@@ -37,7 +37,7 @@ def test_every_algorithm_is_predicted_with_its_parameters():
     assert names == {a.name for a in core.algorithms("bcast")} - {"multicast"}
     times = [p["seconds"] for p in said["predictions"]]
     assert times == sorted(times)
-    # No broadcast beats the wire, and the best one comes near it.
+    # No broadcast beats the wire, and the best one comes near its limit.
     wire = 262144 / (100e6 / 8 * 1448 / 1514)
     assert wire < times[0] < 1.3 * wire
     assert {entry["bytes"] for entry in said["sweep"]} == {65536, 131072, 262144}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon probe` on this machine with few ranks: what it writes, and what it leaves alone when it fails."""
+"""Runs `antiphon probe` on this machine with few ranks: checks what it writes, and what it leaves on failure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from antiphon import profile
 from antiphon.mpi import discover
 
 OURS = [mpi for mpi in discover() if mpi.prefix.is_relative_to(Path(sys.prefix).resolve()) and mpi.launcher]
-#: One of each family.
+#: There is one library of each family.
 WHEELS = list({mpi.family: mpi for mpi in reversed(OURS)}.values())
 
 
@@ -98,7 +98,7 @@ def _kill_a_rank_of(ancestor: int) -> None:
     while time.monotonic() < deadline:
         ranks = [pid for pid in _descendants(ancestor) if b"antiphon-probe-" in _command_line(pid).split(b"\0")[0]]
         if len(ranks) == 3 and ranks == seen:
-            with contextlib.suppress(ProcessLookupError):  # that launch has just ended: the next one, then
+            with contextlib.suppress(ProcessLookupError):  # That launch has just ended, so this waits for the next one.
                 os.kill(max(ranks), signal.SIGKILL)
                 return
         seen = ranks

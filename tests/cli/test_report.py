@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon report`: a page that is whole, loads nothing, and is drawn by a real browser where there is one."""
+"""Checks `antiphon report`: a page that is whole, loads nothing, and is drawn by a real browser where there is one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def antiphon(*args: object) -> subprocess.CompletedProcess[str]:
 
 
 class Structure(html.parser.HTMLParser):
-    """What a browser would see: elements that are open, what would be loaded, the data of charts."""
+    """Collects what a browser would see: open elements, what would be loaded, the data of charts."""
 
     VOID = ("meta", "br", "hr", "img", "link", "input", "rect", "line")
 
@@ -109,7 +109,7 @@ def test_a_browser_draws_it(tmp_path: Path, path: Path) -> None:
     assert charts >= 4
     assert f'data-charts="{charts}"' in result.stdout, result.stderr[-2000:]
     assert result.stdout.count("<canvas") == charts
-    # Nothing went wrong in a script; nothing was asked of a network.
+    # No script failed, and nothing was requested from a network.
     assert "Uncaught" not in result.stderr
     assert "ERR_" not in result.stderr
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon run` with real programs, launchers and libraries; the preload object is one that only says it was there."""
+"""Checks `antiphon run` with real programs, launchers and libraries; the preload object only reports its loading."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_profile_of_another_machine_warns(program, antiphon, tmp_path):
 
 
 def test_the_launcher_itself_is_not_preloaded(mpi, program, antiphon):
-    """Only what the ranks need is on the launcher's command line; nothing in its environment."""
+    """The launcher's command line holds only what the ranks need, and its environment nothing."""
     line = antiphon("run", "-n", 2, "--dry-run", program).stdout
     words = shlex.split(line)
     assert words[0] == str(mpi.launcher)
@@ -118,7 +118,7 @@ def test_mpi4py_under_each_library(mpi, antiphon):
 
 
 def test_a_signal_ends_the_run(mpi, objects, tmp_path):
-    """The command has become the launcher: who stops the one stops the other."""
+    """The command has become the launcher, so stopping the command stops the launcher."""
     env = {**os.environ, "ANTIPHON_LIB_DIR": str(objects)}
     sleeper = tmp_path / "sleeper"
     sleeper.write_text("#!/bin/sh\necho started $$\nexec sleep 60\n")
@@ -131,13 +131,13 @@ def test_a_signal_ends_the_run(mpi, objects, tmp_path):
         process.wait(timeout=30)
     status = Path("/proc", started[1], "status")
     deadline = time.monotonic() + 20
-    while status.exists() and "\nState:\tZ" not in status.read_text():  # the rank goes with its launcher
+    while status.exists() and "\nState:\tZ" not in status.read_text():  # The rank ends with its launcher.
         assert time.monotonic() < deadline, "the rank outlives its launcher"
         time.sleep(0.05)
 
 
 def test_slurm_uses_srun(program, antiphon, tmp_path):
-    """A stand-in for srun that shows how it was called: Slurm itself is not needed for that."""
+    """This stand-in for srun shows how it was called, so Slurm itself is not needed."""
     srun = tmp_path / "srun"
     srun.write_text('#!/bin/sh\nprintf "%s\\n" "$@" "force $ANTIPHON_FORCE preload $LD_PRELOAD"\n')
     srun.chmod(0o755)

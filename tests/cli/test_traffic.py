@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon traffic`, and the report of a trace."""
+"""Checks `antiphon traffic`, and the report of a trace."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RANKS = 16
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Path:
-    """A ring, a broadcast and an exchange on 8 nodes."""
+    """Writes a trace of a ring, a broadcast and an exchange on 8 nodes."""
     world = Communicator(1, "MPI_COMM_WORLD", tuple(range(RANKS)))
     ranks = []
     for r in range(RANKS):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon tune` and `antiphon export`: wrong usage and bad input are said in a line.
+"""Checks `antiphon tune` and `antiphon export`: wrong usage and bad input give an error of one line.
 
 What they measure is tested in tests/lab.
 """

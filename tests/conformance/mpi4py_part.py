@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mpi4py's own test suite: the source distribution's tests against the wheel from PyPI."""
+"""Runs mpi4py's own test suite: the source distribution's tests against the wheel from PyPI."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from antiphon.errors import EXIT_FAILURE, AntiphonError
 
 PART = "mpi4py"
 VENV = BUILD / "mpi4py"
-#: A run in which no rank finishes a test for so long has hung.
+#: A run in which no rank finishes a test for this long has hung.
 STALL_S = 300.0
-#: So often a run is continued behind a test in which it hung or died.
+#: A run is continued behind a test in which it hung or died at most this many times.
 MOST_CONTINUATIONS = 12
-#: Each doubtful test is repeated so often, in both modes.
+#: Each doubtful test is repeated this many times, in both modes.
 REPEATS = 2
-#: Which outcome counts if ranks disagree, or a test reports several.
+#: The last of these outcomes counts if ranks disagree, or a test reports several.
 ORDER = ("ok", "skip", "fail", "error")
-#: What fits into a few minutes: collectives, communicators, threads.
+#: These modules fit into a few minutes: collectives, communicators, threads.
 QUICK_MODULES = ("cco_buf", "cco_vec", "cco_obj", "comm.py", "threads", "test_op")
 
 
@@ -72,12 +72,12 @@ def _unpack_source(pip: list[str], version: str) -> None:
 
 @dataclass
 class Progress:
-    """What the ranks' records say so far."""
+    """Holds the content of the ranks' records up to now."""
 
     verdicts: dict[str, Verdict] = field(default_factory=dict)
-    #: Tests begun and not ended, by any rank.
+    #: Tests that any rank began and did not end.
     open: set[str] = field(default_factory=set)
-    #: Modules that every rank has left behind.
+    #: Modules that every rank has finished.
     finished: set[str] = field(default_factory=set)
     #: Ranks that ran to the end.
     ended: int = 0
@@ -94,7 +94,7 @@ def read_records(folder: Path) -> Progress:
         for line in path.read_text(encoding="utf-8").splitlines():
             try:
                 test, event, detail = json.loads(line)
-            except ValueError:  # cut off when the rank died
+            except ValueError:  # The line is cut off because the rank died.
                 continue
             if event == "end":
                 progress.ended += 1
@@ -124,7 +124,7 @@ def _note(verdicts: dict[str, Verdict], opened: set[str], test: str, event: str,
 
 @dataclass
 class Suite:
-    """The suite with one library on n ranks."""
+    """Runs the suite with one library on n ranks."""
 
     tests: Path
     library: Library
@@ -132,7 +132,7 @@ class Suite:
     include: Sequence[str] = ()
 
     def run(self, mode: Mode, comparison: Comparison, include: Sequence[str] | None = None) -> dict[str, Verdict]:
-        """All tests' outcomes; goes on behind tests that hang or kill the program."""
+        """Returns all tests' outcomes; continues behind tests that hang or kill the program."""
         verdicts: dict[str, Verdict] = {}
         done: set[str] = set()
         bad: list[str] = []
@@ -192,7 +192,7 @@ class Suite:
 
 
 def _stalled(folder: Path) -> Callable[[], bool]:
-    """Asked every LOOK_S; counts, as time passes while all of this machine is stopped, too."""
+    """This is asked every LOOK_S, and counts calls, because time also passes while this whole machine is stopped."""
     size = unmoved = -1
 
     def stalled() -> bool:
@@ -206,7 +206,7 @@ def _stalled(folder: Path) -> Callable[[], bool]:
 
 
 def compare(library: Library, n: int, force: str, include: Sequence[str]) -> Comparison:
-    """Runs the suite without and with Antiphon, and what differs again."""
+    """Runs the suite without and with Antiphon, and repeats what differs."""
     suite = Suite(prepare(), library, n, include)
     result = Comparison(PART, library.label, str(n), force)
     began = time.monotonic()

@@ -12,12 +12,12 @@ from pathlib import Path
 
 
 def rank() -> str:
-    """This rank's number, before MPI is initialised."""
+    """Returns this rank's number, before MPI is initialised."""
     return os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ.get("PMI_RANK") or "0"
 
 
 class Record(unittest.TestResult):
-    """One line per event: "start" first, so that the test in which a program hung or died is known."""
+    """Writes one line per event: "start" comes first, so that the test in which a program hung or died is known."""
 
     def __init__(self, file) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class Record(unittest.TestResult):
 
 
 class Runner:
-    """What unittest's main program calls."""
+    """Takes the place of the runner that unittest's main program calls."""
 
     def __init__(self, file) -> None:
         self.file = file
@@ -76,7 +76,7 @@ def run() -> None:
     tests, records, *arguments = sys.argv[1:]
     sys.path.insert(0, tests)
     sys.dont_write_bytecode = True
-    import main  # mpi4py's
+    import main  # This is mpi4py's own module.
 
     with open(Path(records, f"rank-{rank()}.jsonl"), "a", encoding="utf-8") as file:
         main.TestProgram(module=None, argv=[str(Path(tests, "main.py")), *arguments], testRunner=Runner(file))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPICH's test suite: fetched from Debian's source package, built against one MPI library."""
+"""Fetches MPICH's test suite from Debian's source package, and builds it against one MPI library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from work import BUILD, DOWNLOADS, LOGS, step
 
 from antiphon.errors import AntiphonError
 
-#: The parts of the suite that have to do with what Antiphon replaces or must not disturb.
+#: These parts of the suite test what Antiphon replaces or must not disturb.
 FOLDERS = ("coll", "datatype", "comm", "attr", "errors/coll", "threads/comm", "pt2pt", "errors/pt2pt", "threads/pt2pt")
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SOURCES = f"deb-src [signed-by={KEYRING}] http://deb.debian.org/debian bookworm main\n"
@@ -32,7 +32,7 @@ class Test:
     args: tuple[str, ...] = ()
     env: tuple[tuple[str, str], ...] = ()
     limit_s: float = 0
-    #: The program is expected to end with an error code.
+    #: The program must end with an error code.
     aborts: bool = False
 
     @property
@@ -42,7 +42,7 @@ class Test:
 
 
 def archive() -> Path:
-    """The source package, downloaded with lists of its own: the machine's apt settings stay as they are."""
+    """Downloads the source package with lists of its own, so that the machine's apt settings stay as they are."""
     found = sorted(DOWNLOADS.glob("mpich_*.orig.tar.*"))
     if found:
         return found[-1]
@@ -75,7 +75,7 @@ def archive() -> Path:
 
 
 def build(library: Library) -> Path:
-    """The directory of the built suite; what is not built yet is built now."""
+    """Returns the directory of the built suite, and builds what is missing."""
     tree = BUILD / f"mpich-{library.name}"
     ready = tree / "ready"
     env = {"PATH": f"{library.bin}:{os.environ['PATH']}", "CC": str(library.compiler), "MPICC": str(library.compiler)}
@@ -85,7 +85,7 @@ def build(library: Library) -> Path:
         _configure(library, tree, env)
         ready.touch()
     built = ready.read_text(encoding="utf-8").split()
-    # Single programs may fail to build: they use what this library does not have.
+    # Single programs may fail to build, because they use what this library lacks.
     for folder in (f for f in FOLDERS if f not in built):
         make = ["sh", "-c", 'make -k -j2 -C "$0" || true', folder]
         _step(make, library, tree, env, folder)
@@ -95,7 +95,7 @@ def build(library: Library) -> Path:
 
 
 def _configure(library: Library, tree: Path, env: dict[str, str]) -> None:
-    """Everything that all folders need."""
+    """Builds what all folders need."""
     configure = [
         "./configure",
         f"--with-mpi={library.mpi.prefix}",
@@ -108,7 +108,7 @@ def _configure(library: Library, tree: Path, env: dict[str, str]) -> None:
         "--disable-dependency-tracking",
     ]
     _step(configure, library, tree, env, "configure")
-    # These two went with MPI 3.
+    # MPI 3 removed these two.
     custom = tree / "dtpools/src/dtpools_custom.c"
     text = custom.read_text(encoding="utf-8")
     custom.write_text(re.sub(r"MPI_Type_(hvector|hindexed)\(", r"MPI_Type_create_\1(", text), encoding="utf-8")
@@ -131,7 +131,7 @@ def _extract(source: Path, tree: Path) -> None:
 
 
 def tests(tree: Path, max_ranks: int, wanted: Sequence[str]) -> list[Test]:
-    """All tests of the suite, each once, on `max_ranks` ranks at most."""
+    """Returns all tests of the suite, each once, on `max_ranks` ranks at most."""
     found: dict[str, Test] = {}
     for folder in FOLDERS:
         for line in (tree / folder / "testlist").read_text(encoding="utf-8").splitlines():
@@ -147,8 +147,8 @@ def _parse(folder: str, line: str, max_ranks: int) -> Iterator[Test]:
         return
     pairs = [word.partition("=")[::2] for word in words[2:]]
     options = dict(pairs)
-    # Not of the standard (the suite is configured strict); more memory than a small machine has; expected to fail, by
-    # the suite's own word: programs whose ranks disagree about sizes, with which anything may happen.
+    # Skipped are tests outside the standard (the suite is configured strict), tests that need more memory than a small
+    # machine has, and tests that the suite expects to fail: their ranks disagree about sizes, so anything may happen.
     if options.get("strict", "").lower() == "false" or float(options.get("mem", 0)) > 2 or "xfail" in options:
         return
     ranks = min(int(words[1]) if len(words) > 1 else 2, max_ranks)

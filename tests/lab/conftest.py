@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labs for tests. Where the machine refuses namespaces, these tests are skipped and say why."""
+"""Provides labs for tests. Where the machine refuses namespaces, these tests are skipped and say why."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def namespaces() -> None:
 
 @pytest.fixture
 def cluster(namespaces: None) -> Callable[..., ClusterSpec]:
-    """A small Fast Ethernet cluster with the given options."""
+    """Makes a small Fast Ethernet cluster with the given options."""
 
     def make(nodes: int | None = 2, **options: object) -> ClusterSpec:
         return load_cluster("ethernet-16").with_options(nodes=nodes, **options)  # type: ignore[arg-type]
@@ -42,7 +42,7 @@ def lab(cluster: Callable[..., ClusterSpec]) -> Iterator[Lab]:
 
 @pytest.fixture(scope="session")
 def programs() -> ModuleType:
-    """The network programs beside this file (test folders are no packages)."""
+    """Provides the network programs beside this file (test folders are no packages)."""
     spec = importlib.util.spec_from_file_location("lab_programs", Path(__file__).with_name("programs.py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -19,7 +19,7 @@ PATIENCE_S = 30.0
 
 
 def overheard(most: int) -> list[tuple[str, int, bytes]]:
-    """Group, port and payload of multicast packets that pass on this node."""
+    """Yields group, port and payload of multicast packets that pass on this node."""
     found = []
     deadline = time.monotonic() + PATIENCE_S
     with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(ETH_P_IP)) as wire:
@@ -42,7 +42,7 @@ def overheard(most: int) -> list[tuple[str, int, bytes]]:
 
 
 def forgeries(genuine: bytes, chance: random.Random) -> Iterator[bytes]:
-    """What somebody who has heard a packet, and has not the key, can make of it."""
+    """Yields what an attacker who has heard a packet, but lacks the key, can make of it."""
     yield genuine
     for _ in range(4):
         damaged = bytearray(genuine)
@@ -59,7 +59,7 @@ def main() -> None:
     count = int(sys.argv[1])
     chance = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
     heard = overheard(12)
-    # Short ones: a long one takes no longer to throw away, but longer on the wire.
+    # Packets are short: discarding a long one takes no longer, but sending it takes longer.
     forged = [(packet, (group, port)) for group, port, genuine in heard for packet in forgeries(genuine[:300], chance)]
     forged += [(genuine, (group, port)) for group, port, genuine in heard]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:

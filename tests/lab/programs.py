@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small network programs that tests run on nodes, and what starts them."""
+"""Holds small network programs that tests run on nodes, and what starts them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from antiphon.lab import Lab, RunResult
 
-# Bits per second of payload that arrive from `senders` connections, from the first byte to the last of a fixed time.
+# This prints bits per second of payload that arrive from `senders` connections, from the first byte to the end of a
+# fixed time.
 TCP_RECEIVER = """
 import select, socket, sys, time
 senders, seconds = int(sys.argv[1]), float(sys.argv[2])
@@ -87,7 +88,7 @@ def python(text: str, *arguments: object) -> list[str]:
 
 
 def throughput_bits_per_s(lab: Lab, receiver: int, senders: list[int], seconds: float) -> float:
-    """What a node receives when others send to it as fast as they can."""
+    """Returns what a node receives when others send to it as fast as they can."""
     with ThreadPoolExecutor(len(senders) + 1) as pool:
         result = pool.submit(lab.execute, receiver, python(TCP_RECEIVER, len(senders), seconds), timeout_s=20)
         others = [
@@ -101,7 +102,7 @@ def throughput_bits_per_s(lab: Lab, receiver: int, senders: list[int], seconds: 
 
 
 def receive_datagrams(lab: Lab, target: str, receivers: list[int], sender: int, number: int) -> list[int]:
-    """How many of `number` datagrams, sent to a node or a multicast group, each receiver gets."""
+    """Returns how many of `number` datagrams, sent to a node or a multicast group, each receiver gets."""
     group = target if target.startswith("2") else "-"
     with ThreadPoolExecutor(len(receivers)) as pool:
         ready: list[str] = []

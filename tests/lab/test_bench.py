@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon bench --lab`: real links, so nothing can be faster than the limit."""
+"""Checks `antiphon bench --lab`: links are real, so nothing can be faster than the limit."""
 
 from __future__ import annotations
 

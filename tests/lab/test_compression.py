@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compression between nodes: used where it pays, left alone where it does not."""
+"""Checks compression between nodes: it is used where it pays, and not where it does not."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def summary(lab: Lab, mpi: Any, folder: Path, *words: str) -> dict[str, Any]:
 
 
 def encoded_calls(written: dict[str, Any]) -> int:
-    """Of the Alltoall calls, those whose blocks were encoded."""
+    """Returns, of the Alltoall calls, those with encoded blocks."""
     text = next(row["algorithm"] for row in written["collectives"] if row["collective"] == "alltoall")
     found = re.search(r"encode=\d+(?: \((\d+) of \d+\))?", text)
     return 0 if found is None else int(found.group(1) or CALLS)
@@ -81,12 +81,12 @@ def encoded_calls(written: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize("mpi", WHEELS, ids=lambda mpi: mpi.family)
 def test_where_it_pays(mpi: Any, tmp_path: Path) -> None:
-    """GIVEN smooth data THEN all calls are encoded; GIVEN noise THEN now and then one, to see whether it still is."""
+    """GIVEN smooth data THEN all calls are encoded; GIVEN noise THEN a few are, to see whether it still is."""
     with Lab(load_cluster("ethernet-16").with_options(nodes=2)) as lab:
         smooth = summary(lab, mpi, tmp_path, "smooth")
         noise = summary(lab, mpi, tmp_path)
     assert encoded_calls(smooth) == CALLS
-    # Calls 1 and 2, then 8 and 32.
+    # These are calls 1 and 2, then 8 and 32.
     assert encoded_calls(noise) == 4
     assert next(row for row in smooth["compression"] if row["class"] == "between nodes")["rate"] > 1.3
     assert next(row for row in noise["compression"] if row["class"] == "between nodes")["encoded"] == 0

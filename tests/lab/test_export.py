@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exported files under the libraries that read them: the choice changes (who sends how much), and the time with it."""
+"""Checks exported files under the libraries that read them: they change who sends how much, and the time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from antiphon.tune import decide
 BYTES = 1 << 18
 NODES = 6
 
-#: What each library is told to do: segments down a chain, so that the root sends the message once.
+#: Each library is told to send segments down a chain, so that the root sends the message once.
 CHAINS = {
     "openmpi": "library:pipeline:segmentsize=4096",
     "mpich": "library:pipelined_tree:tree_kval=1,tree_pipeline_chunk_size=4096,is_non_blocking=1,recv_pre_post=1",
@@ -32,7 +32,7 @@ VARIABLES = {
 
 
 def profile(family: str, version: str) -> dict[str, Any]:
-    """As `antiphon tune --for-export` would write it."""
+    """Writes a profile as `antiphon tune --for-export` does."""
     common = {"collective": "bcast", "bytes": BYTES, "ranks": NODES, "mode": "sync", "samples": 20, "chosen": ""}
     times = (("library", 2.0), (CHAINS[family], 1.0))
     cells = [
@@ -45,13 +45,13 @@ def profile(family: str, version: str) -> dict[str, Any]:
 
 
 def traffic(lab: Lab, node: int) -> tuple[int, int]:
-    """Bytes that a node has sent and received so far."""
+    """Returns the bytes that a node has sent and received so far."""
     shown = json.loads(lab.execute(node, ["ip", "-s", "-j", "link", "show", "eth0"], timeout_s=20).check().stdout)
     return shown[0]["stats64"]["tx"]["bytes"], shown[0]["stats64"]["rx"]["bytes"]
 
 
 def run(lab: Lab, family: str, variables: dict[str, str]) -> tuple[float, float]:
-    """The library's broadcast: its time, and how many times the message leaves the root."""
+    """Returns the time of the library's broadcast, and how many times the message leaves the root."""
     mpi = by_name(family)
     lines: list[str] = []
     cell = f"bcast;{BYTES};0;sync;library"

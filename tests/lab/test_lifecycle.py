@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labs come, live beside each other, and go without a trace, however they end."""
+"""Checks that labs come, live beside each other, and go without a trace, however they end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIME_SLICE = Path("/proc/sys/kernel/sched_rr_timeslice_ms")
 
 
 def processes_of(lab: Lab) -> list[state.ProcessId]:
-    """The lab's processes as the host sees them: those with its state directory on their command line."""
+    """Returns the lab's processes as the host sees them: those with its state directory on their command line."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -101,9 +101,9 @@ def test_killing_a_holder_leaves_nothing(cluster: Callable[..., ClusterSpec], vi
     lab = Lab(cluster(nodes=3))
     lab.up()
     record, state_dir, processes = lab.record(), lab.state_dir, processes_of(lab)
-    assert len(processes) == 2 + 1 + 3  # guardian and init, the switch, the nodes
+    assert len(processes) == 2 + 1 + 3  # There are guardian and init, the switch, and the nodes.
     state.ProcessId(*record[victim]).kill(signal.SIGKILL)
-    lab._holder.wait(10)  # collect it: as a zombie it would still have its number
+    lab._holder.wait(10)  # The process is collected here, because a zombie would still have its number.
     assert gone(processes)
     assert wait_until(lambda: not state_dir.exists())
     assert wait_until(lambda: other_labs() or TIME_SLICE.read_text() == before[2])
@@ -111,7 +111,7 @@ def test_killing_a_holder_leaves_nothing(cluster: Callable[..., ClusterSpec], vi
 
 
 def other_labs() -> bool:
-    """A lab of somebody else may want the host's time slice to stay short."""
+    """Another user's lab may want the host's time slice to stay short."""
     return bool(state.list_labs())
 
 

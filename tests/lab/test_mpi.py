@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI programs on labs, under every MPI of this machine."""
+"""Runs MPI programs on labs, under every MPI of this machine."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ IDS = [mpi.label.replace(" ", "-") for mpi in LIBRARIES]
 
 
 def compiler(mpi: Mpi) -> str | None:
-    """The compiler wrapper beside the launcher: mpirun.openmpi has mpicc.openmpi, mpiexec.hydra has mpicc."""
+    """Returns the compiler wrapper beside the launcher: mpirun.openmpi has mpicc.openmpi, mpiexec.hydra has mpicc."""
     folder, suffix = mpi.launcher.parent, mpi.launcher.suffix
     names = [f"mpicc{suffix}", f"mpicc.{mpi.family}", "mpicc"]
     return next((path for name in names if (path := shutil.which(name, path=str(folder)))), None)
@@ -53,7 +53,7 @@ def compiler(mpi: Mpi) -> str | None:
 
 @pytest.fixture(params=LIBRARIES, ids=IDS, scope="module")
 def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Mpi, Path]:
-    """An MPI and the test program compiled for it."""
+    """Provides an MPI and the test program compiled for it."""
     mpi: Mpi = request.param
     mpicc = compiler(mpi)
     if mpicc is None:
@@ -80,7 +80,8 @@ def test_one_rank_on_each_node(cluster: Callable[..., ClusterSpec], built: tuple
         assert found == {rank: lab.spec.node_name(rank + 1) for rank in range(nodes)}
         assert result.transport
         barrier_ms = float(re.search(r"barrier_ms (\S+)", result.stdout)[1])
-        # 10 ms and more without short turns; below 1 where nothing else runs, which a test cannot rely on.
+        # It takes 10 ms and more without short turns, and below 1 ms where nothing else runs, which a test cannot rely
+        # on.
         if lab.record()["mode"] == "root" and usable(mpi):
             assert barrier_ms < 5
 
@@ -113,7 +114,7 @@ def test_preloaded_objects_reach_ranks_only(lab: Lab, built: tuple[Mpi, Path], t
     ).check()
     assert result.stdout.count(f"rank preload={library} setting=a;b,c:d=e f") == 2
     others = {line for line in result.stdout.splitlines() if not line.startswith("rank ")}
-    assert others <= {"sh", "grep", "tr", "cat"}  # the script and what it starts; no launcher or daemon
+    assert others <= {"sh", "grep", "tr", "cat"}  # These are the script and what it starts, but no launcher or daemon.
 
 
 def test_a_run_that_takes_too_long_leaves_nothing_on_any_node(lab: Lab, built: tuple[Mpi, Path]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collectives by multicast in an unmodified program, over real links: every byte right, also where packets are lost."""
+"""Checks collectives by multicast in an unmodified program over real links: every byte is right, also with losses."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def run(lab: Lab, built: tuple[Mpi, Path], ranks: int, *argv: str, tmp_path: Path, **env: str) -> dict[str, Any]:
-    """The summary's multicast part, and what was used; every byte was right."""
+    """Returns the summary's multicast part, and what was used; checks that every byte was right."""
     mpi, program = built
     summary = tmp_path / "summary.json"
     env = {"ANTIPHON_SUMMARY": str(summary), **env}
@@ -66,7 +66,7 @@ def test_every_byte_right_with_loss(
     assert found["multicast"]["refused"] == 0
     assert found["multicast"]["data_packets_sent"] > 100
     assert found["multicast"]["repaired_packets"] > 0
-    # The program's own reduction of what was wrong has no multicast in it.
+    # The program's own reduction of its errors has no multicast in it.
     used = {
         row["collective"]: row["algorithm"]
         for row in found["collectives"]
@@ -82,7 +82,7 @@ def test_several_ranks_of_a_node(cluster: Callable[..., ClusterSpec], built: tup
             lab, built, 4, "80", "20000", tmp_path=tmp_path, ANTIPHON_FORCE=f"{FORCE};scatterv:multicast:members=1"
         )
     assert found["multicast"]["opened"] > 0
-    # Of scatterv's groups of some ranks, those whose ranks share a node.
+    # Of scatterv's groups, only those with all ranks on one node may refuse.
     assert found["multicast"].get("refusal", "all ranks are on one node") == "all ranks are on one node"
 
 
@@ -90,7 +90,7 @@ def test_several_ranks_of_a_node(cluster: Callable[..., ClusterSpec], built: tup
 def test_who_waits_for_a_multicast_moves_messages_on(
     cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path, first: str
 ) -> None:
-    """GIVEN a broadcast whose root first needs a message or a collective of ranks that wait for it THEN that comes."""
+    """GIVEN a broadcast root that first needs a message or a collective from ranks that wait for it THEN it comes."""
     with Lab(cluster(nodes=3)) as lab:
         found = run(lab, built, 3, "10", "2000", first, tmp_path=tmp_path, ANTIPHON_FORCE="bcast:multicast")
     assert found["multicast"]["data_packets_sent"] >= 2
@@ -144,7 +144,7 @@ def test_forged_packets(cluster: Callable[..., ClusterSpec], built: tuple[Mpi, P
     assert [int(text) for text in sent] == [count]
     multicast = found["multicast"]
     print({name: multicast[name] for name in ("forged", "replayed", "foreign", "malformed", "socket_overflows")})
-    assert multicast["malformed"] == 0  # nothing wrong ever came past the tag
+    assert multicast["malformed"] == 0  # Nothing wrong ever passed the check of the tag.
     for reason in ("forged", "replayed", "foreign"):
         assert multicast[reason] > count // 50, reason
 
@@ -161,7 +161,7 @@ def test_killed_receiver(cluster: Callable[..., ClusterSpec], built: tuple[Mpi, 
     with Lab(cluster(nodes=3)) as lab:
         preload = [launch.preload_object(mpi.abi)]
         result = lab.mpirun(replace(mpi, launcher=launcher), 3, argv, env=env, preload=preload, timeout_s=60)
-    # Whether such a launcher makes an exit code of it is its own business.
+    # Such a launcher may or may not turn it into an exit code.
     assert not result.timed_out
     assert "has not answered for 1.0 s" in result.stderr, result.stderr
     assert re.search("MPI_ERR_OTHER|Other MPI error", result.stderr), result.stderr
@@ -179,7 +179,7 @@ PROFILE = {
 
 
 def stop_multicast(lab: Lab) -> None:
-    """As in a network where switches snoop, and nobody asks for members."""
+    """Sets up a network where switches snoop, and no querier asks for members."""
     quiet = ["type", "bridge", "mcast_querier", "0"]
     lab.execute("switch", ["ip", "link", "set", network.bridge(lab.spec.switches[0].name), *quiet]).check()
     for number in range(1, lab.spec.nodes + 1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulated wire: its rate, its switch ports, its switches, multicast and loss."""
+"""Checks the emulated wire: its rate, its switch ports, its switches, multicast and loss."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_loss_drops_its_share_where_it_was_asked_for(cluster: Callable[..., Clus
     with Lab(cluster(nodes=3, loss=Loss(20.0, "udp", (2,)))) as lab:
         lossy, clean = programs.receive_datagrams(lab, "239.1.2.3", [2, 3], sender=1, number=1000)
         assert clean == 1000
-        assert 730 < lossy < 870  # five standard deviations
+        assert 730 < lossy < 870  # The bounds are five standard deviations.
 
 
 def test_congestion_control_is_not_the_pacing_kind(lab: Lab) -> None:

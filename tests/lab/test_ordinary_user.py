@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same without root: the tests that run as root start another process with a user id that owns nothing."""
+"""Checks labs without root: the tests that run as root start another process with a user id that owns nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def as_user() -> list[str]:
 
 
 def usable_python(prefix: list[str]) -> str:
-    """A Python that this user may start: root's own may be out of reach."""
+    """Returns a Python that this user may start, because root's own may be out of reach."""
     for path in (sys.executable, "/usr/bin/python3"):
         check = [*prefix, path, "-c", f"import sys; sys.path.insert(0, {str(PACKAGE)!r}); import antiphon.lab"]
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placements on a lab: launchers do what their files say, and a mapped program sends less between nodes."""
+"""Checks placements on a lab: launchers do what their files say, and a mapped program sends less between nodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAY = 'echo "rank ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} on $(hostname)"'
 
 
 def shuffled(cores: int) -> Placement:
-    """Six ranks on three nodes, nowhere two in a row together but once."""
+    """Places six ranks on three nodes, with consecutive ranks on the same node only once."""
     nodes = [Node(f"node0{n}", 2, cores) for n in (1, 2, 3)]
     return Placement(nodes, [2, 0, 1, 1, 0, 2], [0, 1, 0, 1, 0, 1])
 
@@ -58,7 +58,7 @@ def test_the_run_checks_its_placement(cluster: Callable[..., ClusterSpec], famil
 
 
 def sent(lab: Lab) -> int:
-    """Bytes that all nodes have sent so far."""
+    """Returns the bytes that all nodes have sent so far."""
     total = 0
     for name in lab.spec.node_names():
         shown = lab.execute(name, ["ip", "-s", "-j", "link", "show", "eth0"], timeout_s=20).check().stdout
@@ -67,7 +67,7 @@ def sent(lab: Lab) -> int:
 
 
 def antiphon(*arguments: object) -> tuple[str, str]:
-    """What a command says, and what it says beside."""
+    """Returns a command's standard output and standard error."""
     command = [sys.executable, "-m", "antiphon", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, env={**os.environ})
     assert done.returncode == 0, done.stdout + done.stderr
@@ -75,7 +75,7 @@ def antiphon(*arguments: object) -> tuple[str, str]:
 
 
 def machine_of_two_nodes() -> dict[str, Any]:
-    """The machine of the lab below, as `antiphon map` reads it."""
+    """Returns the machine of the lab below, as `antiphon map` reads it."""
     nodes = [{"name": f"node0{n}", "cores": 4, "port_bytes_per_s": 1.19e7} for n in (1, 2)]
     levels = [{"width": 4, "latency_s": 2e-6, "bytes_per_s": 3e9}]
     return {"name": "two nodes", "nodes": nodes, "latency_s": 8e-5, "bytes_per_s": 1.19e7, "levels": levels}

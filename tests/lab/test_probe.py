@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon probe --lab`: what is found is what the lab was built with. ANTIPHON_SLOW=1 takes more and larger labs."""
+"""Checks that `antiphon probe --lab` finds how the lab was built. ANTIPHON_SLOW=1 takes more and larger labs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SLOW = bool(os.environ.get("ANTIPHON_SLOW"))
 
 @dataclass(frozen=True)
 class Case:
-    """A cluster, and what must be found of it."""
+    """Holds a cluster, and what the probe must find of it."""
 
     name: str
     toml: str
@@ -132,13 +132,13 @@ def check_links(document: dict, case: Case) -> None:
     known = [value for row in document["topology"]["pairs"]["bytes_per_s"] for value in row if value is not None]
     assert len(known) >= 0.5 * sum(case.switches) * (sum(case.switches) - 1)
     if case.buffer_kib is not None and case.rate_mbit < 500:
-        # Packets are counted with their heads, and by when they come: that is never exact.
+        # Packets are counted with their headers, and by when they come, so the result is never exact.
         assert 0.7 * case.buffer_kib * 1024 < document["contention"]["credit_bytes"] < 1.5 * case.buffer_kib * 1024
     assert document["multicast"]["works"] is True
     assert document["multicast"]["nodes"] == sum(case.switches)
     if document["machine"]["ranks_per_node"] > 1:
         near, far = document["link_classes"][0], document["link_classes"][1]
         assert near["latency_s"] < far["latency_s"]
-    # Short messages are processor time, which other programs share.
+    # Short messages take processor time, which other programs share.
     held = [abs(row["error"]) for row in document["measurements"]["held_out"] if row["bytes"] > 20000]
     assert sorted(held)[len(held) // 2] < 0.05

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon traffic --verify`: what crosses links is what the tables say, within 5 %."""
+"""Checks with `antiphon traffic --verify` that links carry what the tables say, within 5 %."""
 
 from __future__ import annotations
 

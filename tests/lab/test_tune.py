@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon tune` on real links: decisions that hold, and what an interruption leaves."""
+"""Checks `antiphon tune` on real links: decisions that hold, and what an interruption leaves."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_tuned_profile(namespaces: None, tmp_path: Path) -> None:
 
 def test_an_interrupted_tuning_goes_on(namespaces: None, tmp_path: Path) -> None:
     state = tmp_path / "machine.tune-openmpi.jsonl"
-    # So many sizes that much is left to do when the first is done, however fast that goes.
+    # There are enough sizes that much is left to do when the first is done, however fast that is.
     sizes = ("--bytes", "8,128,1k,8k,64k,256k")
     process = subprocess.Popen(
         command(tmp_path, *sizes, "--budget", "60"),
@@ -64,7 +64,7 @@ def test_an_interrupted_tuning_goes_on(namespaces: None, tmp_path: Path) -> None
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
-        # Whoever runs the tests in the background of a shell has it ignored, and so have all children.
+        # A shell ignores the signal for tests in its background, and their children inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:

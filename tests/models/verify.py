@@ -17,7 +17,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 
-#: (model, definitions, whether it must be found right, whether it is quick). Wrong ones show that the checks can fail.
+#: Lists (model, definitions, whether it must be found right, whether it is quick). Wrong models show that checks can
+#: fail.
 CASES = (
     ("credits.pml", {"N": 2, "MOST": 2, "WINDOW": 2, "CALLS": 2}, True, True),
     ("credits.pml", {"N": 3, "MOST": 1, "WINDOW": 1, "CALLS": 1, "STUBBORN": 1}, False, True),
@@ -36,7 +37,7 @@ CASES = (
 
 
 def check_slices(model: str, definitions: dict[str, int], optimise: str) -> tuple[int, int]:
-    """Errors and states of one model, in as many runs as it says."""
+    """Returns errors and states of one model, in as many runs as it names."""
     errors = states = 0
     for part in range(definitions.get("SLICES", 1)):
         with tempfile.TemporaryDirectory() as folder:
@@ -46,7 +47,7 @@ def check_slices(model: str, definitions: dict[str, int], optimise: str) -> tupl
 
 
 def check(model: str, definitions: dict[str, int], folder: Path, optimise: str) -> tuple[int, int]:
-    """Errors and states of one model."""
+    """Returns errors and states of one model."""
     words = [f"-D{name}={value}" for name, value in definitions.items()]
     subprocess.run(["spin", *words, "-a", str(HERE / model)], cwd=folder, check=True, stdout=subprocess.DEVNULL)
     compiler = os.environ.get("CC", "cc")

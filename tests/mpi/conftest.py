@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs compiled with each MPI of this machine, run with and without the preload objects."""
+"""Compiles programs with each MPI of this machine, and runs them with and without the preload objects."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ WARNINGS = ["-std=gnu11", "-Wall", "-Wextra", "-O1", "-g", "-pthread"]
 
 @dataclass(frozen=True)
 class Result:
-    """What a run of ranks said."""
+    """The output of a run of ranks."""
 
     returncode: int
     text: str
     summary: dict[str, Any]
 
     def calls(self, collective: str) -> list[dict[str, Any]]:
-        """The summary's rows for a collective."""
+        """Returns the summary's rows for a collective."""
         return [row for row in self.summary.get("collectives", []) if row["collective"] == collective]
 
     def used(self, collective: str) -> dict[str, int]:
-        """How many of a collective's calls each algorithm did, or "library"."""
+        """Returns how many of a collective's calls each algorithm, or "library", did."""
         counts: dict[str, int] = {}
         for row in self.calls(collective):
-            # "ring:window=4 (3 of 4), library (1 of 4)", or one name for all calls
+            # This is "ring:window=4 (3 of 4), library (1 of 4)", or one name for all calls.
             for name, calls in re.findall(r"(?:^|\), )([a-z_]+)[^()]*(?:\((\d+) of \d+)?", row["algorithm"]):
                 counts[name] = counts.get(name, 0) + int(calls or row["calls"])
         return counts
 
     def lines(self, start: str) -> list[str]:
-        """The lines that begin so, sorted: ranks speak in any order."""
+        """Returns the lines with this beginning, sorted, because ranks print in any order."""
         return sorted(line for line in self.text.splitlines() if line.startswith(start))
 
 
 def is_from_wheel(mpi: Mpi) -> bool:
-    """True for the libraries that the development environment brings along."""
+    """Returns whether the library came with the development environment."""
     return "site-packages" in str(mpi.prefix) or mpi.prefix.parent.name == "mpi"
 
 
@@ -68,14 +68,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def built() -> None:
-    """These tests need what a build makes."""
+    """Skips these tests if the build has not made what they need."""
     missing = [abi for abi in ABIS if not (launch.lib_dir() / f"libantiphon-{abi}.so").is_file()]
     if missing:
         pytest.skip(f"no preload object for {', '.join(missing)} in {launch.lib_dir()}: `make setup` builds them")
 
 
 def wrapper(mpi: Mpi, language: str = "c") -> str:
-    """The compiler wrapper of an MPI."""
+    """Returns the compiler wrapper of an MPI."""
     base = {"c": "mpicc", "fortran": "mpifort"}[language]
     names = [f"{base}_abi"] if mpi.abi == "mpiabi" else [f"{base}.{mpi.family}", base]
     for name in names:
@@ -113,7 +113,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def run_ranks(tmp_path: Path) -> Run:
-    """Starts a program on n ranks with the preload object, or, with preload=False, as it is."""
+    """Starts a program on n ranks with the preload object or, with preload=False, without it."""
 
     def run(mpi: Mpi, n: int, argv: Sequence[object], *, preload: bool = True, **variables: str) -> Result:
         summary = tmp_path / "summary.json"
@@ -140,7 +140,7 @@ Check = Callable[..., Result]
 
 @pytest.fixture
 def check(compiled: Compile, run_ranks: Run) -> Check:
-    """Runs check_collectives; fails with what it says if it finds anything wrong."""
+    """Runs check_collectives; fails with its output if it finds anything wrong."""
 
     def run(mpi: Mpi, n: int, *arguments: str, **options: Any) -> Result:
         program = compiled(mpi, sorted((HERE / "check").glob("*.c")))

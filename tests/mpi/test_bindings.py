@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every way in which a program can call MPI is seen, and seen once."""
+"""Checks that every way in which a program can call MPI is seen, and seen once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Run = Callable[..., Any]
 
 
 def number_of_calls(result: Any, collective: str) -> int:
-    """How often rank 0's program called a collective, as the preload object saw it."""
+    """Returns how often rank 0's program called a collective, as the preload object saw it."""
     return sum(row["calls"] for row in result.calls(collective))
 
 
@@ -76,7 +76,7 @@ def test_fortran_exchanges(mpi: Mpi, binding: str, compiled: Compile, run_ranks:
 
 def test_fortran_persistent(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
     """GIVEN persistent collectives THEN they run, also in a library that lacks them: Antiphon's own entry points do."""
-    # What the library does not have, the linker finds in the preload object.
+    # The linker finds in the preload object what the library lacks.
     options = ["-DMPIF_H", "-DPERSISTENT", "-fallow-argument-mismatch", str(launch.preload_object(mpi.abi))]
     program = compiled(mpi, [PROGRAMS / "exchanges.F90"], *options)
     result = run_ranks(mpi, 3, [program], ANTIPHON_FORCE="*:on")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every collective on real MPI libraries: left to the library, by Antiphon's choice, and by each algorithm."""
+"""Checks every collective on real MPI libraries: left to the library, by Antiphon's choice, and by each algorithm."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AROUND = ["alltoallw", "neighbours", "intercommunicators", "bottom", "wildcards"
 
 
 def rounds() -> list[list[core.Algorithm]]:
-    """All algorithms in as few runs as possible: the first of each collective, the second of each, …"""
+    """Covers all algorithms in as few runs as possible: the first of each collective, the second of each, …"""
     columns = [core.algorithms(name) for name in COLLECTIVES]
     return [[algorithm for algorithm in row if algorithm] for row in zip_longest(*columns)]
 
@@ -47,7 +47,7 @@ def test_system_libraries(mpi: Mpi, n: int, check: Check) -> None:
 
 @pytest.mark.parametrize("algorithms", rounds()[:2], ids=lambda row: f"{len(row)}-{row[0].name}")
 def test_encoded_messages(wheel: Mpi, algorithms: list[core.Algorithm], check: Check) -> None:
-    """GIVEN algorithms whose messages are all encoded THEN results are right, and it was so."""
+    """GIVEN algorithms with all messages encoded THEN results are right, and messages were really encoded."""
     if wheel.abi == "mpiabi":
         pytest.skip("the same library as mpich")
     rest = [a for a in algorithms if a.collective != "barrier"]

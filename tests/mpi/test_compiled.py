@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled communication on real MPI libraries: levels 1 to 3, persistent collectives, plans."""
+"""Checks compiled communication on real MPI libraries: levels 1 to 3, persistent collectives, plans."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Run = Callable[..., Any]
 
 
 def program(mpi: Mpi, compiled: Run) -> Path:
-    """Compiled with the MPI-4 calls where the library has them."""
+    """Compiles the program with the MPI-4 calls where the library has them."""
     major = int(mpi.version.split(".")[0])
     has_init = major >= (5 if mpi.family == "openmpi" else 4)
     return compiled(mpi, [COMPILED], INCLUDE, "-ldl", *(["-DHAVE_INIT"] if has_init else []))
@@ -57,7 +57,7 @@ def test_without_antiphon(wheel: Mpi, compiled: Run, run_ranks: Run) -> None:
 
 
 def plan_of(size: int, sizes: Callable[[int, int], int]) -> dict[str, Any]:
-    """A plan for one pattern, in rotated phases."""
+    """Returns a plan for one pattern, in rotated phases."""
     phases = []
     for step in range(1, size):
         parts = [[r, (r + step) % size, 0, sizes(r, (r + step) % size)] for r in range(size)]
@@ -75,12 +75,12 @@ def test_plan(wheel: Mpi, n: int, compiled: Run, run_ranks: Run, tmp_path: Path)
     result = run_ranks(wheel, n, [compiled(wheel, [PATTERNS]), 4], ANTIPHON_PLAN=str(plan))
     assert result.returncode == 0, result.text
     assert "fine" in result.text.split()
-    # Kind 1 of patterns.c is the plan's: 4 calls in its turn, one of Alltoallw, 3 in the mixed part; no other kind is.
+    # Kind 1 of patterns.c is the plan's: 4 calls in its turn, one of Alltoallw, 3 in the mixed part. No other kind is.
     assert result.summary["plan"] == {"matched_calls": 8 * n, "other_calls": (9 * 4 + 9 + 27 - 8) * n}
 
 
 def test_plan_on_some_ranks(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
-    """GIVEN calls whose counts are the plan's on some ranks and not on others THEN nobody waits for ever."""
+    """GIVEN calls with the plan's counts on some ranks and not on others THEN no rank waits for ever."""
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps(plan_of(5, lambda _, __: 16384)))
     result = run_ranks(wheel, 5, [compiled(wheel, [PATTERNS]), 4], ANTIPHON_PLAN=str(plan))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The credit protocol on real MPI libraries, and the trace of what runs there."""
+"""Checks the credit protocol on real MPI libraries, and the trace of what runs there."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
 
 
 def test_uneven_patterns(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
-    """GIVEN a pattern whose phases would wait for each other THEN it is right, and scheduled once it is known."""
+    """GIVEN a pattern with phases that would wait for each other THEN it is right, and scheduled once it is known."""
     source = tmp_path / "uneven.c"
     source.write_text(UNEVEN)
     result = run_ranks(wheel, 5, [compiled(wheel, [source])], ANTIPHON_FORCE="alltoallv:on")
@@ -116,7 +116,7 @@ def test_trace_holds_the_calls(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_pa
 
 
 def test_neighbours_are_traced(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
-    """GIVEN a neighbour collective THEN the trace has its bytes by rank, whoever does it."""
+    """GIVEN a neighbour collective THEN the trace has its bytes by rank, whichever side runs it."""
     source = tmp_path / "ring.c"
     source.write_text(
         "#include <mpi.h>\nint main(int c, char** v) { int n, p = 1, x[8] = {0}, y[8]; MPI_Comm ring; MPI_Init(&c, &v);"
@@ -236,14 +236,15 @@ int main(int argc, char** argv) {
 
 
 def cluster(ranks: int) -> dict[str, str]:
-    """What makes Antiphon take each rank for a node of its own."""
+    """Makes Antiphon take each rank for a node of its own."""
     return {"ANTIPHON_NODES": ",".join(f"node{i}" for i in range(ranks)), "ANTIPHON_LINK_BITS_PER_S": "100000000"}
 
 
 @pytest.mark.parametrize(
     ("calls", "used"),
     [
-        # Gathered before calls 1, 4 (known at 5) and 16: all short, hence left to the library until the next gathering.
+        # Calls are gathered before calls 1, 4 (known at 5) and 16: all are short, so the library runs them until the
+        # next gathering.
         ("s" * 17 + "l", {"library": 18}),
         # Call 4 is short, but a long one was seen since call 1; after call 17 all are long.
         ("ssls" + "l" * 16, {"library": 4, "credit": 16}),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the preload objects show to, and want from, the process they are loaded into."""
+"""Checks what the preload objects export to, and need from, the process they are loaded into."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from antiphon.mpi import launch
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "include" / "antiphon.h"
 LIFE_CYCLE = {"Init", "Init_thread", "Finalize", "Comm_set_info", "Comm_dup_with_info"}
-#: Without choice buffers: what MPICH's mpi_f08 does not call by MPI_X.
+#: These have no choice buffers, so MPICH's mpi_f08 does not call them by MPI_X.
 TOPOLOGY = {"Cart_create", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent"}
 NO_BUFFER = LIFE_CYCLE | TOPOLOGY | {"Barrier", "Barrier_init", "Ibarrier", "Win_create_dynamic"}
-#: What is only noted, and not worth its conversions.
+#: These are only recorded, which is not worth their conversions.
 NOT_IN_FORTRAN = {"Ialltoallw", "Ineighbor_alltoallw", "Win_create", "Win_create_dynamic", "Win_allocate"}
 
 pytestmark = pytest.mark.skipif(shutil.which("nm") is None, reason="needs binutils")
 
 
 def names(file: str) -> set[str]:
-    """The calls that a list names."""
+    """Returns the calls that a list names."""
     lines = (ROOT / "mpi" / "bindings" / file).read_text().splitlines()
     return {line.strip() for line in lines if line.strip() and not line.startswith("#")}
 
 
 def calls() -> set[str]:
-    """Collectives and life cycle."""
+    """Returns collectives and life cycle calls."""
     return names("calls.txt")
 
 
 def messages(abi: str) -> set[str]:
-    """Point-to-point calls; the newest are not in Open MPI."""
+    """Returns point-to-point calls; the newest are not in Open MPI."""
     return {name for name in names("calls_p2p.txt") if abi != "openmpi" or not name.startswith("Request_get_status_")}
 
 
 def has_no_buffer(name: str) -> bool:
-    """True for point-to-point calls on requests, messages and statuses alone."""
+    """Returns whether this is a point-to-point call on requests, messages and statuses alone."""
     return name.startswith(("Start", "Wait", "Test", "Request", "Cancel")) or name.endswith("robe")
 
 
 def expected_of_messages(abi: str) -> set[str]:
-    """The symbols of the point-to-point wrappers."""
+    """Returns the symbols of the point-to-point wrappers."""
     symbols = {f"MPI_{name}" for name in messages(abi)}
     if abi != "openmpi":
         symbols |= {f"MPI_{name}_c" for name in messages(abi) if not has_no_buffer(name)}
@@ -65,7 +65,7 @@ def expected_of_messages(abi: str) -> set[str]:
 
 
 def expected(abi: str) -> set[str]:
-    """The symbols that an object must export."""
+    """Returns the symbols that an object must export."""
     symbols = {f"MPI_{name}" for name in calls()} | set(
         re.findall(r'antiphon_find\("(antiphon_impl_\w+)"\)', HEADER.read_text())
     )
@@ -80,7 +80,7 @@ def expected(abi: str) -> set[str]:
 
 
 def dynamic_symbols(abi: str) -> dict[str, str]:
-    """Each symbol's letter, as nm writes it."""
+    """Returns each symbol's letter, as nm writes it."""
     lines = subprocess.check_output(["nm", "-D", launch.preload_object(abi)], text=True).splitlines()
     return {
         line.split()[-1].partition("@")[0] if "GLIBC" not in line else line.split()[-1]: line.split()[-2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Point-to-point calls keep their meaning, whatever binding makes them."""
+"""Checks that point-to-point calls keep their meaning with every binding."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def test_where_no_message_can_pay(wheel: Mpi, compiled: Compile, run_ranks: Run,
 
 
 def test_memory_is_capped(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
-    """GIVEN many communicators whose messages are predicted THEN a rank keeps no more in all than it may."""
+    """GIVEN many communicators with predicted messages THEN a rank keeps no more in all than it may."""
     program = compiled(wheel, [PROGRAMS / "memory.c"])
     cap = 4 << 20
     result = run_ranks(wheel, 2, [program], ANTIPHON_COMPRESS="force", ANTIPHON_COMPRESS_MEMORY_BYTES=str(cap))
     assert result.returncode == 0 and result.text.count("0 wrong") == 2, result.text
     kept = sum(row["kept_bytes"] for row in result.summary["compression"])
-    # Two ranks, each with what it has sent and what it has received.
+    # There are two ranks, each with what it has sent and what it has received.
     assert 0 < kept <= 4 * cap, result.summary
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a recorded run to a run by plan: `antiphon trace`, `antiphon compile`, `antiphon run --plan`, from a shell."""
+"""Goes from a recorded run to a run by plan in a shell: `antiphon trace`, `antiphon compile`, `antiphon run --plan`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMIT_S = 120
 
 
 def antiphon(folder: Path, mpi: Mpi, *words: object, ranks: bool = True) -> str:
-    """What a command of ours prints; it must succeed."""
+    """Returns the output of an Antiphon command, which must succeed."""
     where = ["--mpi", str(mpi.prefix), "-n", str(RANKS)] if ranks else []
     command = [sys.executable, "-m", "antiphon", str(words[0]), *where, *(str(word) for word in words[1:])]
     env = {key: value for key, value in os.environ.items() if not key.startswith("ANTIPHON")}
@@ -35,7 +35,7 @@ def checksum(text: str) -> str:
 
 
 def test_trace_compile_run(wheel: Mpi, compiled: Callable[..., Path], tmp_path: Path) -> None:
-    """GIVEN a recorded run THEN its plan fits the next one, and where a call does not, on some ranks, nobody waits."""
+    """GIVEN a recorded run THEN its plan fits the next one, and no rank waits where a call differs on some ranks."""
     if wheel.abi == "mpiabi":
         pytest.skip("the same library as mpich")
     program = compiled(wheel, [HALO])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI's topology constructors with reorder = true: the new ranks are where their neighbours are, and all else holds."""
+"""Checks MPI's topology constructors with reorder = true: new ranks are near their neighbours, and all else holds."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ TWO_SWITCHES = HERE.parent / "data" / "two-switches.openmpi.json"
 Compile = Callable[..., Path]
 Run = Callable[..., Any]
 
-#: Two ranks on each node, as `--map-by node` would place them: neighbours are never together.
+#: There are two ranks on each node, as `--map-by node` would place them, so neighbours are never together.
 ALTERNATING = "alpha,beta,alpha,beta"
 
 
-#: What does not depend on the library is tried with one that starts fast.
+#: Behaviour that does not depend on the library is tested with one that starts fast.
 ONE = [m for m in discover() if m.abi == "mpich"][:1]
 one = pytest.mark.parametrize("library", ONE, ids=lambda m: m.label)
 
 
 def new_ranks(result: Any, what: str) -> dict[int, int]:
-    """New rank by old rank, those that got one; an error where one was given twice."""
+    """Returns new ranks by old rank, for those that got one; raises an error where one was given twice."""
     pairs = [line.split()[1:] for line in result.text.splitlines() if line.startswith(f"{what} ")]
     given = {int(old): int(new) for old, new in pairs if int(new) >= 0}
     assert sorted(given.values()) == list(range(len(given))), result.text
@@ -37,7 +37,7 @@ def new_ranks(result: Any, what: str) -> dict[int, int]:
 
 
 def crossings(result: Any, what: str, places: Sequence[str], wraps: bool = True) -> int:
-    """How many neighbours in a ring, or in a line, are on different nodes."""
+    """Returns how many neighbours in a ring, or in a line, are on different nodes."""
     place = {new: places[old] for old, new in new_ranks(result, what).items()}
     n = len(place)
     return sum(place[r] != place[(r + 1) % n] for r in range(n if wraps else n - 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's equations: what follows from them by hand."""
+"""Checks the paper's equations by results worked out by hand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from antiphon.codec.break_even import Gain, least_rate, verdict
 
-#: 1 MB that becomes half as long, at 1 GB/s in and 2 GB/s out.
+#: A message of 1 MB becomes half as long, at 1 GB/s in and 2 GB/s out.
 HALF = Gain(1_000_000, 500_000, 1e-3, 0.5e-3)
 
 

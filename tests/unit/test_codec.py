@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""antiphon.codec: round trips of all kinds of buffers, what stays in step, what is refused."""
+"""Checks antiphon.codec: round trips of all kinds of buffers, what stays in step, what is refused."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_numpy_arrays() -> None:
         try:
             message = numpy.arange(3000).astype(kind)
             assert codec.decode(codec.encode(message)) == message.tobytes()
-        except (ValueError, codec.CodecError) as error:  # dates have no buffer
+        except (ValueError, codec.CodecError) as error:  # Dates have no buffer.
             assert kind.startswith("M8"), error
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/reference/codecs is enough to write another decoder: this one was written from those pages alone, and reads what
-the codecs write."""
+"""Checks that docs/reference/codecs is enough to write a decoder: this one follows those pages alone, and reads what
+the codecs write.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ CODECS = ("stored", "spatial", "temporal", "dfcm", "lz4", "zstd")
 
 @dataclass
 class Reader:
-    """Bytes that are used up from the front."""
+    """Bytes that are consumed from the front."""
 
     data: bytes
     at: int = 0
@@ -49,7 +50,7 @@ class Reader:
 
 @dataclass
 class Spec:
-    """How residuals become a message."""
+    """Turns residuals into a message."""
 
     size: int
     kind: int
@@ -81,7 +82,7 @@ class Spec:
     def mapped(self, value: int) -> int:
         if self.kind == 2:
             return (value << 1 | value >> (self.bits - 1)) & ((1 << self.bits) - 1)
-        return self.value(value)  # the others are their own inverse
+        return self.value(value)  # The other transforms are their own inverse.
 
 
 def widths(reader: Reader, blocks: int) -> list[int]:
@@ -104,13 +105,13 @@ def widths(reader: Reader, blocks: int) -> list[int]:
 
 
 def chunk_order(count: int, per_block: int, record: int) -> list[int]:
-    """Which value of a chunk stands where."""
+    """Returns which value of a chunk stands where."""
     regular = count // (per_block * record) * per_block * record if record else 0
     return [*(i for f in range(record) for i in range(f, regular, record)), *range(regular, count)]
 
 
 def segment(reader: Reader, spec: Spec, count: int) -> list[int]:
-    """The residuals of one segment of `count` elements."""
+    """Returns the residuals of one segment of `count` elements."""
     per_block = 64 // spec.size
     per_chunk = 4096 // spec.size
     if spec.record:
@@ -226,7 +227,7 @@ def dfcm(reader: Reader, raw_bytes: int) -> bytes:
 
 
 def lz4(reader: Reader) -> bytes:
-    """A block, as the LZ4 project describes it."""
+    """Decodes a block, as the LZ4 project describes it."""
     out = bytearray()
 
     def length(nibble: int) -> int:
@@ -251,7 +252,7 @@ def lz4(reader: Reader) -> bytes:
 
 @dataclass
 class Link:
-    """What a receiver keeps."""
+    """Holds what a receiver keeps."""
 
     kept: dict[int, bytes] = field(default_factory=dict)
     next: int = 0
@@ -268,7 +269,7 @@ class Link:
             reader.data = frame[: int.from_bytes(frame[-4:], "little")]
         number = self.next + ((head >> 16 & 0xFFFF) - self.next + 0x8000) % 0x10000 - 0x8000 if is_kept else 0
         if is_kept and name != "stored":
-            reader.varint()  # the reach: this receiver forgets nothing
+            reader.varint()  # This is the reach, which a receiver that forgets nothing ignores.
         message = self._body(name, reader, raw_bytes, number)
         assert reader.at == len(reader.data) and len(message) == raw_bytes
         if is_kept:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The headers that come with the wheel: programs in C and C++ that use the codecs without MPI."""
+"""Checks the headers that come with the wheel, by programs in C and C++ that use the codecs without MPI."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ int main() {
 
 
 def compiled(compiler: str, source: str, suffix: str, folder: Path) -> bytes:
-    """What the program says that is compiled with nothing but the headers and the library."""
+    """Returns the output of the program, which is compiled with only the headers and the library."""
     if shutil.which(compiler) is None:
         pytest.skip(f"no {compiler} here")
     (folder / f"program{suffix}").write_text(source)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CONTRIBUTING.md leads to files that are there."""
+"""Checks that CONTRIBUTING.md leads to existing files."""
 
 from __future__ import annotations
 

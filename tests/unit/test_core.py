@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The core through ctypes."""
+"""Checks the core through ctypes."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_every_algorithm_is_right_and_can_be_replayed(name: str) -> None:
     assert sent == [rank.sent_bytes for rank in wire.ranks]
     assert [sum(row) for row in matrix.messages] == [rank.sent_messages for rank in wire.ranks]
     assert wire.end >= max(sum(column) for column in zip(*matrix.bytes, strict=True))
-    if "multicast" not in algorithm:  # which sends one copy to many
+    if "multicast" not in algorithm:  # A multicast sends one copy to many.
         assert wire.end >= max(sent)
     rounds = core.replay(case, "rounds")
     assert len(rounds.rounds) == rounds.end > 0

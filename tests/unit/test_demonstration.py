@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the demonstration reads from its programs, and what it makes of it."""
+"""Checks what the demonstration reads from its programs, and what it computes from that."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `antiphon explain` finds about a call in the evidence of a tuned profile."""
+"""Checks what `antiphon explain` finds about a call in the evidence of a tuned profile."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The readers of what exporters write, on texts that somebody or something has changed: they find something, or say in
-one line what is wrong.
-"""
+"""Gives altered texts to the readers of what exporters write: they find something, or say in one line what is wrong."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from antiphon import core
 from antiphon.errors import AntiphonError
 from antiphon.exporters import Options, _csel, _goal_reader, goal, intel, openmpi_json, openmpi_rules, ucc
 
-#: (collective, bytes, ranks, who was best: None for the library's own choice)
+#: Each entry is (collective, bytes, ranks, the best algorithm: None for the library's own choice).
 Found = tuple[str, int, int, "str | None"]
 
 OPENMPI: list[Found] = [
@@ -33,7 +31,7 @@ OWN: list[Found] = [
 
 
 def profile(family: str, version: str, found: Iterable[Found], purpose: str = "export") -> dict[str, Any]:
-    """As if the library took 2 s, and who was best 1 s."""
+    """Returns a profile in which the library takes 2 s and the best algorithm 1 s."""
     cells = []
     for collective, size, ranks, best in found:
         where = {
@@ -95,7 +93,7 @@ TEXTS: dict[str, tuple[Callable[[], str], Callable[[str], Any]]] = {
     ),
 }
 
-#: Where, how many characters go, and what comes instead; single characters and words that the formats know.
+#: Says where, how many characters go, and what comes instead; single characters and words that the formats know.
 CHANGES = st.lists(
     st.tuples(
         st.floats(0, 1, exclude_max=True),
@@ -133,7 +131,7 @@ def test_changed_texts(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["openmpi-json", "mpich-json"])
 def test_every_part_replaced_by_something_else(name: str) -> None:
-    """Right JSON of a wrong shape."""
+    """Makes valid JSON of a wrong shape."""
     make, read = TEXTS[name]
     document = json.loads(make())
 
@@ -169,7 +167,7 @@ def test_every_part_replaced_by_something_else(name: str) -> None:
     )
 )
 def test_any_measurements_are_exported_as_meant_or_refused(found: list[Found]) -> None:
-    """The exporter reads its own text back; here every order and every gap of what was measured."""
+    """The exporter reads its own text back, here for every order and every gap of measurements."""
     for export, version in ((openmpi_rules.export, "5.0.11"), (openmpi_json.export, "6.0.0")):
         try:
             export(profile("openmpi", version, found), Options())

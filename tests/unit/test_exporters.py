@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exporters: what their readers find in the files, and what is refused because they would misread it."""
+"""Checks what exporters' readers find in the files, and what is refused because they would misread it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def row(collective: str, size: int, contender: str, median_s: float, ranks: int 
 
 
 def cell(collective: str, size: int, best: str | None, ranks: int = 16) -> list[Row]:
-    """The library at 2 seconds, and somebody at 1."""
+    """Measures the library at 2 seconds, and one other algorithm at 1."""
     winner = [row(collective, size, best, 1.0, ranks)] if best else []
     return [row(collective, size, "library", 2.0, ranks), *winner]
 
@@ -93,7 +93,7 @@ class TestOpenMpiRules:
         assert openmpi_rules.lookup(self.text(), (5, 0, 11), collective, ranks, message) == expected
 
     def test_open_mpi_6_would_shift_it(self) -> None:
-        """Why it is refused: 8 ranks, which are 5.0's rules from 9 on, get those of the next size."""
+        """It is refused because 8 ranks, which are 5.0's rules from 9 on, get those of the next size."""
         text = self.text()
         assert openmpi_rules.lookup(text, (5, 0, 11), "bcast", 4, 65536) != openmpi_rules.lookup(
             text, (6,), "bcast", 4, 65536

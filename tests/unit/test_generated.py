@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committed MPI wrappers are what the generator makes of calls.txt, and cover the core's collectives."""
+"""Checks that the committed MPI wrappers are what the generator makes of calls.txt, and cover all collectives."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OUTPUT = [
 
 
 def names() -> list[str]:
-    """The calls in both lists."""
+    """Returns the calls in both lists."""
     lines = [
         line
         for file in ("calls.txt", "calls_p2p.txt")

@@ -16,7 +16,7 @@ MODULES = {
     for file in sorted(ROOT.rglob("*.py"))
 }
 
-#: What a function or a block for type checkers may import, and why it does not stand at the top of the module.
+#: Maps what a function or a block for type checkers may import to the reason why it is not at the top of the module.
 LATE = {
     "elftools": "only the commands that look into programs need it",
     "jinja2": "only reports in HTML need it",
@@ -37,7 +37,7 @@ LATE = {
 
 
 def imports(tree: ast.AST) -> Iterator[str]:
-    """The modules that a tree imports, whether at the top or inside functions."""
+    """Returns the modules that a tree imports, whether at the top or inside functions."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
@@ -47,7 +47,7 @@ def imports(tree: ast.AST) -> Iterator[str]:
 
 
 def package_of(module: str) -> str:
-    """The package right below antiphon that a module belongs to."""
+    """Returns the package right below antiphon that a module belongs to."""
     return module.split(".")[1] if "." in module else module
 
 
@@ -56,7 +56,7 @@ def test_packages_import_one_another_without_cycles() -> None:
     for module, tree in MODULES.items():
         used = {package_of(name) for name in imports(tree) if name in MODULES}
         graph.setdefault(package_of(module), set()).update(used - {package_of(module), "antiphon"})
-    tuple(graphlib.TopologicalSorter(graph).static_order())  # raises CycleError, which names the cycle
+    tuple(graphlib.TopologicalSorter(graph).static_order())  # This raises CycleError, which names the cycle.
 
 
 def test_modules_import_one_another_without_cycles() -> None:
@@ -65,7 +65,7 @@ def test_modules_import_one_another_without_cycles() -> None:
 
 
 def late_imports(tree: ast.Module) -> Iterator[str]:
-    """What is imported inside functions and in blocks for type checkers."""
+    """Returns what is imported inside functions and in blocks for type checkers."""
     for node in tree.body:
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             yield from imports(node)

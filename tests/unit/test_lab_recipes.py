@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How MPI launchers are told about a lab, and what `ip` and `tc` are told about its network."""
+"""Checks what MPI launchers are told about a lab, and what `ip` and `tc` are told about its network."""
 
 from __future__ import annotations
 

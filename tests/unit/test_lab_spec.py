@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptions of labs: units, cluster files, options."""
+"""Checks descriptions of labs: units, cluster files, options."""
 
 from __future__ import annotations
 

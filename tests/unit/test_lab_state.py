@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What labs write down: who holds them, and the time slice that they share."""
+"""Checks what labs write down: who holds them, and the time slice that they share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def time_slice(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stands for the kernel's file: 100 ms, as on most machines."""
+    """Stands for the kernel's file, which says 100 ms on most machines."""
     file = root / "sched_rr_timeslice_ms"
     file.write_text("100")
     monkeypatch.setattr(state, "_SETTINGS", {str(file): "1"})
@@ -33,7 +33,7 @@ def time_slice(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def other() -> Iterator[subprocess.Popen[bytes]]:
-    """Another process that lives for as long as a test needs it."""
+    """Starts another process that lives for as long as a test needs it."""
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     yield process
     process.kill()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits against counts made by hand, and against schedules' own traffic."""
+"""Checks limits against counts made by hand, and against schedules' own traffic."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_one_node_has_no_limit(collective: str) -> None:
 
 
 def test_the_labs_known_figures() -> None:
-    """docs: 16 nodes, 100 Mb/s; milliseconds as measured programs were compared with."""
+    """Checks the figures of docs: 16 nodes, 100 Mb/s; milliseconds as measured programs were compared with."""
     network = Network.blocks(16, 1, 1e8 * PAYLOAD_SHARE)
     known = {
         ("alltoall", 64): 82,

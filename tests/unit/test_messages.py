@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Message files, and messages made from a user's own data; sizes of messages in traces."""
+"""Checks message files, messages made from a user's own data, and sizes of messages in traces."""
 
 from __future__ import annotations
 

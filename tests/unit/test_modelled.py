@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions by the model alone: what is predicted for whom, and the rules that come of it."""
+"""Checks decisions by the model alone: which predictions are made, and the rules that follow from them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The small cases of the model-checked protocols; `make verify-models` has the large ones."""
+"""Checks the small cases of the model-checked protocols; `make verify-models` has the large ones."""
 
 from __future__ import annotations
 

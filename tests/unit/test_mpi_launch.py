@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launch lines, hostfiles and the ranks' environment: pure functions, no MPI needed."""
+"""Checks launch lines, hostfiles and the ranks' environment: pure functions, no MPI needed."""
 
 from __future__ import annotations
 

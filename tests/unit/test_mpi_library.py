@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ABIs by SONAME, versions by what the libraries say, transports by build and environment."""
+"""Checks ABIs by SONAME, versions by what the libraries say, transports by build and environment."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_open_mpi_with_the_name_of_mpich_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_library_that_does_not_load_is_still_described(tmp_path):
-    """As the preload object and the launcher matter more than the version."""
+    """The match of preload object and launcher matters more than the version."""
     assert mpi.library_version(tmp_path / "none.so") == ""
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that may be compressed."""
+"""Checks files that may be compressed."""
 
 from __future__ import annotations
 

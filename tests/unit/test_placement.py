@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placements: their file, the files of launchers, and the machine that a job may use."""
+"""Checks placements: their file, the files of launchers, and the machine that a job may use."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 
 
 def example(cores: int = 2) -> Placement:
-    """Six ranks on two full nodes and a half one."""
+    """Places six ranks on two full nodes and a half-full one."""
     nodes = [Node("n1", 2, cores), Node("n2", 2, cores), Node("n3", 2, cores), Node("unused", 2, cores)]
     return Placement(nodes, [1, 0, 0, 1, 2, 2], [0, 1, 0, 1, 0, 1], {"method": "by hand"})
 
@@ -111,7 +111,7 @@ def test_every_launcher_has_a_summary() -> None:
 
 
 def plain(tmp_path: Path, **more: Any) -> Path:
-    """A machine of four nodes whose pairs share caches."""
+    """Makes a machine of four nodes with pairs that share caches."""
     levels = [{"width": 2, "latency_s": 1e-7, "bytes_per_s": 8e9}, {"width": 4, "latency_s": 3e-7, "bytes_per_s": 5e9}]
     document = {
         "name": "m",
@@ -172,7 +172,7 @@ def test_few_calls_stand_for_all() -> None:
 
 
 def bruck() -> tuple[Part, machine.Machine]:
-    """An alltoall whose ranks can be placed so that all of a rack send over the link between the racks at once."""
+    """Makes an alltoall that can be placed so that a whole rack sends over the link between racks at once."""
     call = CollectiveCall("alltoall", 64, 512)
     done = Decomposer(libraries.load("openmpi-5.0-tuned")).decompose(call)
     assert done.schedule.startswith("bruck")
@@ -196,7 +196,7 @@ def test_timeouts_count() -> None:
 
 
 def test_nothing_is_lost_where_nothing_is_known_of_buffers() -> None:
-    """GIVEN a profile without buffers, or with one switch THEN nobody waits for timeouts."""
+    """GIVEN a profile without buffers, or with one switch THEN no rank waits for timeouts."""
     part, where = bruck()
     document = json.loads(where.profile)
     document["contention"].pop("port_buffer_bytes")
@@ -207,8 +207,9 @@ def test_nothing_is_lost_where_nothing_is_known_of_buffers() -> None:
 
 
 def test_the_order_of_messages_counts() -> None:
-    """GIVEN a gather along a tree, as many bytes at each link in block as in cyclic order THEN the better one is known,
-    and something at least as good is found."""
+    """GIVEN a gather along a tree, with as many bytes at each link in block as in cyclic order THEN the better order is
+    known, and something at least as good is found.
+    """
     call = CollectiveCall("gather", 64, 1024)
     decomposer = Decomposer(libraries.load("openmpi-5.0-tuned"))
     done = decomposer.decompose(call)
@@ -226,8 +227,9 @@ def test_the_order_of_messages_counts() -> None:
     ("collective", "size", "step"), [("gather", 1024, 16), ("gather", 8192, 16), ("reduce", 1024, None)]
 )
 def test_of_block_and_cyclic_the_better_order_counts(collective: str, size: int, step: int | None) -> None:
-    """GIVEN a gather that costs the same in block and in cyclic order THEN it is the one in which the root's port waits
-    for nobody, as measured (docs/measurements/placement.md); a reduce that costs more in one is in the other."""
+    """GIVEN a gather that costs the same in block and in cyclic order THEN the chosen one is where the root's port
+    never waits, as measured (docs/measurements/placement.md); a reduce that costs more in one order is in the other.
+    """
     call = CollectiveCall(collective, 64, size)
     done = Decomposer(libraries.load("openmpi-5.0-tuned")).decompose(call)
     part = Part(collective, done.edges, made=[Made(call, done.schedule, tuple(range(64)), 1)], calls=1)
@@ -245,7 +247,7 @@ def test_the_same_places_twice_are_two_arrangements() -> None:
 
 
 def halos(size: int) -> Part:
-    """Between neighbours in a grid of 4 × 4 × 4 ranks, more along its last axis."""
+    """Makes traffic between neighbours in a grid of 4 × 4 × 4 ranks, more along its last axis."""
     there = [(r, r + step) for r in range(64) for axis, step in ((0, 1), (1, 4), (2, 16)) if r // 4**axis % 4 < 3]
     source, target = np.array([pair for a, b in there for pair in ((a, b), (b, a))]).T
     count = np.where(abs(source - target) == 1, 6, 5)

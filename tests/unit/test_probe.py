@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the probe makes of samples: groups, trees, curves, γ, credit. Samples come from models with known answers."""
+"""Checks what the probe makes of samples: groups, trees, curves, γ, credit. Samples come from known models."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ L_S, OS_S, OR_S, RATE = 20e-6, 4e-6, 6e-6, 1.19e7
 
 
 def g(size: int) -> float:
-    """A link of 11.9 MB/s behind a processor that needs 5 µs a message."""
+    """Models a link of 11.9 MB/s behind a processor that needs 5 µs a message."""
     return max(5e-6, size / RATE)
 
 
 def point(size: int, label: str = "switch", eager: int = 65536) -> dict:
-    """An event as the program prints it, without noise."""
+    """Makes an event as the program prints it, without noise."""
     late = g(size) if size > eager else 0.0
     round_ns = 1e9 * (2 * L_S + g(size) + g(0))
     return {
@@ -73,7 +73,7 @@ def test_nodes_are_found_by_latency(nodes: int, ranks_per_node: int, chance: ran
 @settings(deadline=None, max_examples=100)
 @given(st.integers(2, 6), st.integers(2, 4), st.booleans(), st.randoms(use_true_random=False))
 def test_nodes_are_found_on_busy_machines(nodes: int, ranks_per_node: int, told: bool, chance: random.Random) -> None:
-    """Programs that share the processors hold some pairs up, near ones far more than by their own latency."""
+    """Programs that share the processors delay some pairs, near ones far more than by their own latency."""
     ranks = list(range(nodes * ranks_per_node))
     home = [rank % nodes for rank in ranks]
     pairs = list(itertools.combinations(ranks, 2))
@@ -129,7 +129,7 @@ def test_sockets_are_found_where_all_nodes_have_them() -> None:
     scopes = survey._scopes(found)
     assert scopes == {"socket": [(0, 1), (2, 3), (4, 5), (6, 7)], "node": [(0, 2), (4, 6)], "switch": [(0, 4)]}
     assert found.sockets_per_node == 2
-    least[4, 6] = 3e-7  # one node is not divided like the other
+    least[4, 6] = 3e-7  # One node is not divided like the other.
     assert survey._scopes(found) == {"node": [(0, 1), (4, 5)], "switch": [(0, 4)]}
 
 
@@ -137,9 +137,9 @@ def test_trees_of_switches() -> None:
     assert clusters.switch_tree({}, {0: 0.0}) == [(None, 0.0)]
     assert clusters.switch_tree({(0, 1): 5.0}, {0: 5.0, 1: 5.0}) == [(None, 0.0), (0, 5.0)]
     alike = {(0, 1): 5.0, (0, 2): 5.0, (1, 2): 5.0}
-    # A chain 0 – 1 – 2: the one in the middle takes in from both sides at once.
+    # In a chain 0 – 1 – 2, the middle one takes in from both sides at once.
     assert clusters.switch_tree(alike, {0: 5.0, 1: 9.8, 2: 5.1}) == [(1, 5.0), (None, 0.0), (1, 5.0)]
-    # A star whose middle has no nodes of its own.
+    # The middle of this star has no nodes of its own.
     assert clusters.switch_tree(alike, {0: 5.0, 1: 5.1, 2: 5.0}) == [(3, 5.0), (3, 5.0), (3, 5.0), (None, 0.0)]
 
 
@@ -183,7 +183,7 @@ def test_cores_are_those_of_all_who_share_them() -> None:
 
 
 def test_the_fingerprint_has_the_machine_s_cores() -> None:
-    """Not those that the ranks were bound to, and which a process that checks it may not have."""
+    """The fingerprint has not the cores that ranks were bound to, which a process that checks it may lack."""
     who = {"kernels": ["a", "a"], "allowed_cores": ["0", "1"], "machine_cores": 8}
     assert (survey.Survey(identity=who).cores, survey.Survey(identity=who).machine_cores) == (2, 8)
     del who["machine_cores"]

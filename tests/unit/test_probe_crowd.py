@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the probe makes of samples from ranks that share cores: crowds, turns, and what they cost a message."""
+"""Checks what the probe makes of samples from ranks that share cores: crowds, turns, and the cost of a message."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def test_turns_are_known_for_fewer_ranks_too() -> None:
     assert [1e6 * seconds for _, seconds in held] == [pytest.approx(1.2), pytest.approx(1.5), pytest.approx(2)]
     described = document.processors(found, events)
     assert described["turn_s"] == 2e-6 and described["turns_s"][-1] == [4, 2e-6]
-    # As samples of before have them.
+    # Older samples have this form.
     assert document.turns(found, [{"event": "turns", "label": "", "away_ns": [6000.0]}]) == held[-1:]
 
 
 def test_a_latency_contains_turns_that_who_sleeps_does_not_wait_for() -> None:
-    """GIVEN 4 ranks a core with turns of 2 µs THEN half a round, and a whole one where receives take it, are no way."""
+    """GIVEN 4 ranks a core, turns of 2 µs THEN half a round, or a whole one where receives take it, is not latency."""
     found, events = eight_on_two_cores(), [{"event": "turns", "label": "", "away_ns": [6000.0]}]
     link = {"latency_s": 2e-5, "os_s": [[0, 1e-6]], "or_s": [[0, 2e-6]]}
     assert document.on_the_way_s(found, events, link) == pytest.approx(2e-5 - 4e-6)
@@ -65,7 +65,7 @@ def test_a_latency_contains_turns_that_who_sleeps_does_not_wait_for() -> None:
 
 
 def test_what_a_message_costs_in_a_crowd_is_without_the_looks_in_vain() -> None:
-    """GIVEN 8 ranks, 2 cores, turns of 1 µs, 6 µs a message, 1.5 looks THEN 6 µs; not of what waits for the wire."""
+    """GIVEN 8 ranks, 2 cores, turns of 1 µs, 6 µs a message, 1.5 looks THEN 6 µs, without waits for the wire."""
     found = eight_on_two_cores()
 
     def crowd(size: int, work_ns: float, looks: float) -> dict:
@@ -83,12 +83,12 @@ def test_what_a_message_costs_in_a_crowd_is_without_the_looks_in_vain() -> None:
     events = [turns, crowd(0, 6000, 1.5), crowd(64, 6500, 1.5), crowd(4096, 9000, 14), *full]
     assert document.crowded(found, events, "uplink") == [(0, pytest.approx(6e-6)), (64, pytest.approx(6.5e-6))]
     assert document.crowded(found, events, "node") == []
-    # Half a look in vain is until the message is there, one more until that is said.
+    # Half a vain look passes until the message is there, and one more until it is reported.
     assert document.told_next_turn(found, events, "switch") is True
     assert document.told_next_turn(found, [turns, crowd(0, 6000, 0.6)], "uplink") is False
     assert document.told_next_turn(found, events, "node") is None
     assert document.told_next_turn(found, [], "switch") is None
     assert document.crowded(found, events[1:], "switch") == []
-    # Long messages: a tenth of the time nobody had anything to do; more than half of it, and nothing is said.
+    # With long messages, ranks are idle a tenth of the time; with more than half of it, nothing is said.
     assert document.saturated(found, events, "switch") == [(4096, pytest.approx(50e-6))]
     assert document.saturated(found, events, "node") == []

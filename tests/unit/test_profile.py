@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profile files: one line for what is wrong, naming the field; written whole or not at all; machines compared."""
+"""Checks profile files: one line names the field that is wrong; writing is all or nothing; machines are compared."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_lines_are_short_enough_to_read(tmp_path: Path) -> None:
 
 
 def test_a_process_bound_to_a_core_is_on_the_same_machine() -> None:
-    """As on a node of a lab."""
+    """Sets the processors as on a node of a lab."""
     code = "import os; from antiphon import profile; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); "
     bound = subprocess.run([sys.executable, "-c", code + "print(profile.here())"], capture_output=True, check=True)
     assert bound.stdout.decode().strip() == profile.here()

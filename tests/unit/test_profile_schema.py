@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The profile's schema, the core's reader and the reference page speak of the same document."""
+"""Checks that the profile's schema, the core's reader and the reference page describe the same document."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_page_s_example_can_be_read():
 
 
 def _objects(schema, document, path=()):
-    """(path, schema) of every object in the document that has a fixed set of fields."""
+    """Yields (path, schema) of every object in the document that has a fixed set of fields."""
     if "$ref" in schema:
         return
     if isinstance(document, dict) and schema.get("additionalProperties") is False:

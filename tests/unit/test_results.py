@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The samples in bench/results, their manifest, and the pages that show them: nothing is missing, and nothing is left
-over."""
+"""Checks the samples in bench/results, their manifest, and the pages with them: none is missing or left over."""
 
 from __future__ import annotations
 
@@ -30,14 +29,14 @@ def name_of(path: Path) -> str:
 
 
 def prose(page: Path) -> str:
-    """A page's text without code."""
+    """Returns a page's text without code."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"^ {4}.*$", "", text, flags=re.MULTILINE)
     return re.sub(r"`[^`\n]*`", "", text)
 
 
 def targets(page: Path) -> list[tuple[Path, str]]:
-    """The files in the repository that a page links, each with the anchor."""
+    """Returns the files in the repository that a page links, each with the anchor."""
     found = []
     for link in LINK.findall(prose(page)):
         path, _, anchor = link.partition("#")
@@ -47,7 +46,7 @@ def targets(page: Path) -> list[tuple[Path, str]]:
 
 
 def anchors(page: Path) -> set[str]:
-    """Those of a page's headings, as GitHub makes them."""
+    """Returns the anchors of a page's headings, as GitHub makes them."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     seen: Counter[str] = Counter()
     found = set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rooms of mpi/ depend on each other in one direction (scripts/check_rooms.py)."""
+"""Checks that the rooms of mpi/ depend on each other in one direction (scripts/check_rooms.py)."""
 
 from __future__ import annotations
 

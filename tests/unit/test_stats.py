@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Confidence intervals of medians: against published ranks, and by counting how often they hold the median."""
+"""Checks confidence intervals of medians against published ranks, and by counting how often they hold the median."""
 
 from __future__ import annotations
 

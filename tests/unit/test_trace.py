@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces: what is written is read, and no bytes make the reader do anything but read or refuse."""
+"""Checks that the reader reads what is written, and that it only reads or refuses, whatever the bytes are."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FUNCTIONS = ("MPI_Alltoallv", "MPI_Bcast", "MPI_Isend", "MPI_Waitall")
 
 
 def example(size: int = 3) -> Trace:
-    """A run with several communicators and shapes."""
+    """Makes a run with several communicators and shapes."""
     world = Communicator(1, "MPI_COMM_WORLD", tuple(range(size)))
     part = Communicator(2, "", (2, 0, None), intercommunicator=True)
     shapes = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic: collectives as the messages that libraries make of them, and the graph of a trace."""
+"""Checks collectives as the messages that libraries make of them, and the graph of a trace."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ALL = [
 
 
 def dense(edges: Edges, ranks: int) -> np.ndarray:
-    """Bytes as a matrix."""
+    """Returns bytes as a matrix."""
     matrix = np.zeros((ranks, ranks), np.int64)
     matrix[edges.source, edges.target] = edges.bytes
     return matrix
@@ -89,7 +89,7 @@ def test_tables(key: str, call: Collective, algorithm: str) -> None:
 
 @pytest.mark.parametrize("key", libraries.keys())
 def test_every_table_decomposes_every_call(key: str) -> None:
-    """GIVEN any call THEN what ranks send adds up, whatever the layout: those who need data get it."""
+    """GIVEN any call THEN what ranks send adds up in any layout: all ranks that need data get it."""
     decomposer = Decomposer(libraries.load(key))
     draw = random.Random(1)
     for ranks in (1, 2, 6, 13, 33):
@@ -140,7 +140,7 @@ def test_several_steps_are_no_schedule() -> None:
     assert joined([part, part]).notes == {"approximate"} and joined([part, part]).schedule == ""
 
 
-#: Open MPI's `han` on 16 nodes of 4 ranks.
+#: Open MPI's `han` runs on 16 nodes of 4 ranks.
 IN_NODES_AND_BETWEEN = [("node", "tree:radix=8"), ("leaders", "recursive_doubling"), ("node", "tree:radix=8")]
 
 
@@ -232,7 +232,7 @@ FUNCTIONS = (
 
 
 def example() -> Trace:
-    """Four ranks on two nodes."""
+    """Writes a trace of four ranks on two nodes."""
     reduce = Shape("MPI_Allreduce", WORLD, send_count=100, send_size=8)
     own = Shape("MPI_Allreduce", WORLD, send_count=100, send_size=8, flags=AS_SCHEDULE)
     ranks = []
@@ -381,7 +381,7 @@ def test_calls_at_the_same_time() -> None:
 
 
 def test_placement_and_algorithms_together(tmp_path: Path) -> None:
-    """GIVEN a run whose ranks lie badly THEN both together take no longer than either alone, and less than what ran."""
+    """GIVEN a run with badly placed ranks THEN both together take no longer than either, and less than what ran."""
     profile = (Path(__file__).parent.parent / "data" / "two-switches.openmpi.json").read_text(encoding="utf-8")
     nodes = [r % 4 for r in range(8)]
     world = Communicator(1, "MPI_COMM_WORLD", tuple(range(8)))

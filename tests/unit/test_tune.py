@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tuning without measuring: the grid, who takes part, verdicts, rules, the state file and the profile's document."""
+"""Checks tuning without measuring: the grid, who takes part, verdicts, rules, the state file, the profile."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class TestVerdict:
         assert v.good == [decide.LIBRARY]
 
     def test_of_equals_who_would_not_lose_to_the_library_at_its_best(self) -> None:
-        library = measured("library", 1.25, spread=0.2)  # from 1.0 on
+        library = measured("library", 1.25, spread=0.2)  # The interval begins at 1.0.
         v = verdict_of(library, measured("antiphon:chain", 1.04), measured("antiphon:kary", 1.01))
         assert v.good == ["kary"]
         assert verdict_of(library, measured("antiphon:chain", 1.04)).good == ["chain"]
@@ -235,7 +235,7 @@ class TestState:
         first.add(self.DONE)
         first.close(complete=False)
         with (tmp_path / "s").open("a") as file:
-            file.write('{"event": "result", "coll')  # the machine went down here
+            file.write('{"event": "result", "coll')  # The machine went down here.
         second = self.begun(tmp_path / "s")
         assert [m.contender for m in second.measurements] == ["library"]
         assert second.finished == {("bcast", 8, 16)}
@@ -283,7 +283,7 @@ def test_cells_as_the_program_takes_them() -> None:
 
 
 def test_among_equals_the_rules_own_choice_is_taken() -> None:
-    """It is measured first. Another one that is better only within noise does not displace it."""
+    """The first choice is measured first. Another one that is better only within noise does not displace it."""
     cells = [
         measured("library", 3.0),
         measured("antiphon:chain", 1.05, spread=0.1),
@@ -316,7 +316,7 @@ def test_few_samples_must_say_more() -> None:
 
 
 class TestMeasuredAgain:
-    """Choices that were picked for being fast in some samples are judged by others."""
+    """Choices that were picked for being fast in some samples are judged by other samples."""
 
     FIRST = (
         *(measured("library", 1.5, mode=mode) for mode in ("sync", "throughput")),
@@ -351,7 +351,7 @@ class TestMeasuredAgain:
 
     def test_who_wins_again_stays(self) -> None:
         v = self.judged(self.again(1.47))
-        assert v.good == ["chain"]  # binary was not measured again
+        assert v.good == ["chain"]  # The algorithm binary was not measured again.
         assert v.faster["chain"]["sync"] == pytest.approx(1.5 / 1.47)
 
     def test_who_loses_then_goes_and_what_is_clear_stays(self) -> None:
