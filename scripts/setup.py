@@ -201,7 +201,7 @@ def install_antiphon(extras: str, demo: bool) -> None:
 
 
 def main() -> int:
-    """All steps in turn."""
+    """Runs all steps in turn."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--extras", default="test", help="extras of pyproject.toml to install (default: test)")
     parser.add_argument("--demo", action="store_true", help="build no more than `antiphon demo` needs")

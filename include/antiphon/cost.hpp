@@ -37,11 +37,12 @@ struct Evaluation {
 
 struct EvaluationOptions {
   std::int64_t max_pieces = std::int64_t{1} << 23;  ///< more pieces than this throw InvalidArgument
-  /// Gives up after computing so many rates of flows: many flows that share links, directly or not, take long.
+  /// The evaluation gives up after computing this many flow rates: many flows that share links take long, directly or
+  /// not.
   std::int64_t max_rate_updates = std::numeric_limits<std::int64_t>::max();
   bool transfers = false;
   std::uint32_t order = 0;  ///< turns of ranks that share a core: 0 means by rank, else the seed of a random order
-  /// Each rank's operations without bytes whose times are wanted, in the order of the schedule.
+  /// Each rank's operations without bytes that are timed as marks, in the order of the schedule.
   std::vector<std::vector<OpId>> marks;
 };
 
@@ -50,7 +51,7 @@ struct EvaluationOptions {
 /// together.
 Evaluation evaluate(std::span<const Schedule> schedules, const Cluster& cluster, const EvaluationOptions& options = {});
 
-/// What the time of a collective call depends on. Irregular collectives have equal blocks.
+/// Everything that the time of a collective call depends on. Irregular collectives have equal blocks.
 struct PredictedCall {
   Collective collective = Collective::barrier;
   std::int64_t bytes = 0;

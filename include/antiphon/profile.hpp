@@ -35,7 +35,7 @@ class Curve {
   std::vector<Point> points_;
 };
 
-/// How near two ranks are.
+/// Says how near two ranks are.
 enum class Scope : std::uint8_t {
   core,         ///< processing units that share a core or its caches
   socket,       ///< of one socket

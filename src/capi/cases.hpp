@@ -12,7 +12,7 @@ Collective read_collective(const JsonNode& request);
 /// Reads what a choice may depend on.
 struct Question read_question(const JsonNode& request);
 
-/// What a request names: a call and the algorithm for it, whose parameters are in the case.
+/// The call that a request names, and the algorithm for it; its parameters are in the case.
 struct AlgorithmCase {
   const Algorithm* algorithm = nullptr;
   Case call;

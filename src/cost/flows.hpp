@@ -110,7 +110,7 @@ class FlowNetwork {
   std::vector<Flow> flows_;
   std::vector<FlowId> free_;
   std::vector<ResourceId> dirty_;
-  std::vector<ResourceId> part_;  ///< the resources whose flows' rates are computed together
+  std::vector<ResourceId> part_;  ///< resources with flow rates that are computed together
   std::vector<FlowId> part_flows_;
   std::vector<std::pair<double, std::uint32_t>>
       first_full_;  ///< a heap: the share of each flow, and the resource's place in part_

@@ -16,7 +16,7 @@
 namespace antiphon {
 
 /// Multicasts in model time: one copy leaves the sender, one goes over each link between switches, and one comes into
-/// each node, whose first receiver passes it on to the others.
+/// each node, where the first receiver passes it on to the others.
 class Multicasts {
  public:
   Multicasts(const Cluster& cluster, const Work& work, Messages& messages, Events& events, NetworkPorts& ports,

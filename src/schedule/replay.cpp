@@ -155,7 +155,7 @@ class Simulation {
         {from, to, sent, received, op_of(from, sent.piece).piece_size(sent.piece.index), sent.multicast});
   }
 
-  /// Starts the waiting messages whose ports are free, in the order in which they were sent.
+  /// Starts the waiting messages with free ports, in the order in which they were sent.
   void start_pairs() {
     const auto added = waiting_.begin() + static_cast<std::ptrdiff_t>(ordered_);
     std::sort(added, waiting_.end());

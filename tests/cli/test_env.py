@@ -73,7 +73,7 @@ def test_needs_a_program_or_an_mpi(antiphon):
 
 
 def test_compression(program, antiphon):
-    """GIVEN --compress THEN the ranks are told so; nothing is said without it, as a profile then decides."""
+    """GIVEN --compress THEN the ranks get a variable; without it there is none, because a profile then decides."""
     assert "export ANTIPHON_COMPRESS=on\n" in antiphon("env", "--compress", "on", program).stdout.replace(";", "")
     assert "ANTIPHON_COMPRESS" not in antiphon("env", program).stdout
     assert antiphon("env", "--compress", "force", program).returncode == 2

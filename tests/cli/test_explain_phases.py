@@ -17,7 +17,7 @@ FIGURE_3 = [[0, 1, 1048576], [1, 3, 1048576], [0, 2, 10240], [2, 3, 100], [1, 5,
 
 @pytest.fixture
 def figure_3(tmp_path: Path) -> Path:
-    """Paper 1's worked example."""
+    """Writes paper 1's worked example."""
     file = tmp_path / "figure3.json"
     file.write_text(json.dumps({"version": 1, "size": 6, "messages": FIGURE_3}))
     return file

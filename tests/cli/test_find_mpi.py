@@ -136,7 +136,7 @@ def test_a_statically_linked_mpi(tmp_path):
 
 
 def test_an_mpi_too_old(tmp_path):
-    """Open MPI 2 and 3 had libmpi.so.20."""
+    """Open MPI 2 and 3 have libmpi.so.20."""
     (tmp_path / "lib.c").write_text("int MPI_Init(void) { return 0; }")
     library = ["cc", "-shared", "-fPIC", tmp_path / "lib.c", "-o", tmp_path / "libmpi.so.20"]
     subprocess.run([*library, "-Wl,-soname,libmpi.so.20"], check=True, timeout=60)

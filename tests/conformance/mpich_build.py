@@ -37,7 +37,7 @@ class Test:
 
     @property
     def name(self) -> str:
-        """Unique within the suite."""
+        """Returns a name that is unique within the suite."""
         return " ".join([f"{self.folder}/{self.program} {self.ranks}", *self.args, *(f"{k}={v}" for k, v in self.env)])
 
 

@@ -77,7 +77,7 @@ CORES = len(os.sched_getaffinity(0))
 
 @pytest.mark.skipif(CORES > 8, reason="would take a lab of more nodes than cores")
 def test_nodes_keep_to_their_cores(cluster: Callable[..., ClusterSpec]) -> None:
-    """GIVEN more nodes than cores THEN each node keeps to one, and the cores have as many as can be evenly."""
+    """GIVEN more nodes than cores THEN each node keeps to one core, and the nodes are spread evenly over the cores."""
     nodes = 2 * CORES + 1
     with Lab(cluster(nodes=nodes)) as lab:
         allowed = [lab.execute(n, ["taskset", "-cp", "1"]).check().stdout.split()[-1] for n in range(1, nodes + 1)]

@@ -76,7 +76,7 @@ def test_every_byte_right_with_loss(
 
 
 def test_several_ranks_of_a_node(cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path) -> None:
-    """GIVEN two ranks on each node THEN one of them speaks for both, and all bytes are right."""
+    """GIVEN two ranks on each node THEN one of them sends for both, and all bytes are right."""
     with Lab(cluster(nodes=2, ranks_per_node=2)) as lab:
         found = run(
             lab, built, 4, "80", "20000", tmp_path=tmp_path, ANTIPHON_FORCE=f"{FORCE};scatterv:multicast:members=1"

@@ -58,7 +58,7 @@ MPIS = discover()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`mpi`: each library of this machine; `wheel`: those from PyPI, on which every case is tried."""
+    """`mpi` is each library of this machine; `wheel` is each library from PyPI, on which every case is tried."""
     for name, chosen in (("mpi", MPIS), ("wheel", [m for m in MPIS if is_from_wheel(m)])):
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, chosen, ids=[f"{m.abi}-{m.version}" for m in chosen])

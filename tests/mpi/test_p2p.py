@@ -62,7 +62,7 @@ def test_what_one_call_starts(mpi: Mpi, compiled: Compile, run_ranks: Run) -> No
 
 
 def test_where_no_message_can_pay(wheel: Mpi, compiled: Compile, run_ranks: Run, tmp_path: Path) -> None:
-    """GIVEN a profile whose link is too fast for the cores that ranks share THEN their messages are not looked at."""
+    """GIVEN a profile with a link too fast for the cores that ranks share THEN their messages are not examined."""
     program = compiled(wheel, [PROGRAMS / "repeats.c"])
     profile = json.loads((PROFILES / f"gigabit-8.{wheel.family}.json").read_text(encoding="utf-8"))
     nodes = profile["topology"]["nodes"]

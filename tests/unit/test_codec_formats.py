@@ -72,7 +72,7 @@ class Spec:
         return 8 * self.size
 
     def value(self, u: int) -> int:
-        """Unmaps."""
+        """Reverts the mapping."""
         if self.kind == 1 and u >> (self.bits - 1):
             return u ^ ((1 << (self.bits - 1)) - 1)
         if self.kind == 2:

@@ -168,7 +168,7 @@ MPICH = [
 class TestMpichJson:
     @pytest.fixture
     def libmpi(self, tmp_path: Path) -> Path:
-        """A library with three trees, as the real one has."""
+        """Makes a library with three trees, as the real one has."""
         leaf = {"algorithm=MPIR_X_intra_binomial": {}}
         tree: _csel.Tree = {
             f"collective={name}": {"comm_type=intra": dict(leaf), "comm_type=inter": dict(leaf)}

@@ -44,7 +44,7 @@ def test_versions(text, abi, expected, monkeypatch):
 
 
 def test_open_mpi_with_the_name_of_mpich_is_refused(tmp_path, monkeypatch):
-    """Open MPI 1.10 was libmpi.so.12 as well."""
+    """Open MPI 1.10 has libmpi.so.12 as well."""
     file = tmp_path / "libmpi.so.12"
     file.touch()
     monkeypatch.setattr(elf, "read", lambda path: elf.ElfFile(path, "64/EM_X86_64", "libmpi.so.12", (), (), ()))

@@ -137,7 +137,7 @@ def test_nodes_of_the_job(tmp_path: Path) -> None:
 
 
 def test_processors_of_a_profile() -> None:
-    """GIVEN an emulated cluster, whose nodes share processors THEN ranks are bound to none."""
+    """GIVEN an emulated cluster, where nodes share processors THEN ranks are bound to none."""
     lab = machine.load(DATA / "paper2-16x4.openmpi.json", message_bytes=1000)
     assert lab.places == 64 and lab.nodes[0] == Node("node01", 4, 0)
     one = machine.load(DATA / "ethernet-16.openmpi.json", message_bytes=1000, cores_per_node=1)

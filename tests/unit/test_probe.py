@@ -183,7 +183,7 @@ def test_cores_are_those_of_all_who_share_them() -> None:
 
 
 def test_the_fingerprint_has_the_machine_s_cores() -> None:
-    """The fingerprint has not the cores that ranks were bound to, which a process that checks it may lack."""
+    """The fingerprint omits the cores that ranks were bound to, because a process that checks it may lack them."""
     who = {"kernels": ["a", "a"], "allowed_cores": ["0", "1"], "machine_cores": 8}
     assert (survey.Survey(identity=who).cores, survey.Survey(identity=who).machine_cores) == (2, 8)
     del who["machine_cores"]
@@ -338,7 +338,7 @@ def test_a_multicast_takes_its_time_on_the_wire() -> None:
 
 
 def test_what_a_short_multicast_costs_cores_is_known_from_ranks_that_take_turns() -> None:
-    """GIVEN turns that take a latency and so much a receiver THEN that is found, on shared cores only."""
+    """GIVEN turns that take a latency and a time per receiver THEN both are found, on shared cores only."""
     nodes, latency_s, work_s = 16, 2e-5, 4e-6
     turn_s = latency_s + (nodes - 1) * work_s / 2 + nodes / 2 / 2 * work_s / 2
     row = {"bytes": 8, "chosen": "multicast", "samples": [1e-4]}

@@ -43,7 +43,7 @@ def test_bruck_as_in_paper_2() -> None:
             expected[i, (i + 2**k) % 8] += 40
     assert (dense(edges, 8) == expected).all()
     assert edges.messages.tolist() == [1] * 24
-    # MPICH 1.2.7 uses it for more than 8 ranks only; with 9, the blocks whose bit is set are 4, 4, 4 and 1.
+    # MPICH 1.2.7 uses it for more than 8 ranks only; with 9, the blocks with the bit set are 4, 4, 4 and 1.
     done = Decomposer(libraries.load("mpich-1.2.7")).decompose(Collective("alltoall", 9, 10))
     assert done.algorithm == "Bruck"
     assert dense(done.edges, 9)[0].tolist() == [0, 40, 40, 0, 40, 0, 0, 0, 10]

@@ -57,7 +57,7 @@ Bytes pattern(std::size_t size, int sender) {
   return bytes;
 }
 
-/// Everyone broadcasts in turn, and every result must be right.
+/// Every member broadcasts in turn, and every result must be right.
 void all_send(Members& members, std::size_t bytes, int messages) {
   const int size = static_cast<int>(members.groups.size());
   std::vector<Bytes> data;
@@ -134,7 +134,7 @@ TEST_CASE("multicast: the keeper repairs for a sender that is elsewhere") {
   const Ticket received = members[1].receive(0, buffer);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (!members[1].done(received) && std::chrono::steady_clock::now() < end)
-    members[1].progress(1'000'000);  // nobody calls for member 0
+    members[1].progress(1'000'000);  // no call is made for member 0
   REQUIRE(members[1].done(received));
   CHECK(buffer == data);
   CHECK(members[0].done(sent));

@@ -12,7 +12,7 @@ namespace {
 
 std::string full_name(const Algorithm& a) { return std::string(name(a.collective)) + ":" + std::string(a.name); }
 
-/// Algorithms whose rounds are a parameter (one operation a block) may have two or three operations for each.
+/// Algorithms with a parameter for rounds (one operation per block) may have two or three operations for each.
 std::int64_t rounds_of(const Algorithm& a) {
   for (const Parameter& p : a.parameters) {
     if (p.name == "blocks") return p.default_value;

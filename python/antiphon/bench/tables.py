@@ -54,7 +54,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 def _cells(results: Results[M], key: Callable[[M], K]) -> dict[K, list[M]]:
-    """Measurements whose calls alternated with one another."""
+    """Groups the measurements with calls that alternated with one another."""
     grouped: dict[K, list[M]] = defaultdict(list)
     for m in results.measurements:
         grouped[key(m)].append(m)

@@ -76,7 +76,7 @@ class ModelCheck:
         ]
 
     def by(self, key: str) -> Mapping[Any, list[Compared]]:
-        """Grouped by one of Compared's fields."""
+        """Groups the entries by one of Compared's fields."""
         groups: dict[Any, list[Compared]] = defaultdict(list)
         for entry in self.entries:
             groups[getattr(entry, key)].append(entry)

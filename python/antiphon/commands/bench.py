@@ -178,7 +178,7 @@ def make_benchmark(args: argparse.Namespace) -> CollectiveBenchmark:
 
 
 def split_algorithms(text: str) -> list[str]:
-    """NAME[:PARAMETER=VALUE,…],…: a comma before PARAMETER=VALUE does not begin a new algorithm."""
+    """Splits NAME[:PARAMETER=VALUE,…],…: a comma before PARAMETER=VALUE does not begin a new algorithm."""
     choices: list[str] = []
     for part in filter(None, text.split(",")):
         if "=" in part and ":" not in part and choices:

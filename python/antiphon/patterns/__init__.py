@@ -62,7 +62,7 @@ def _pairs(size: int) -> list[tuple[int, int]]:
 
 
 def random_of_paper(size: int, _block: int, seed: int) -> Draw:
-    """Paper 1, Table 3: of all pairs of 16 nodes, 160 exchange 64 KB, 20 16 KB, 60 100 B; else in proportion."""
+    """Draws Paper 1, Table 3: of all pairs of 16 nodes, 160 exchange 64 KB, 20 16 KB, 60 100 B; else in proportion."""
     pairs = _pairs(size)
     random.Random(seed).shuffle(pairs)
     long, middle = len(pairs) * 160 // 240, len(pairs) * 20 // 240

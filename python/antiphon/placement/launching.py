@@ -27,7 +27,7 @@ class Told:
 
 
 def tell(launcher: str, placement: Placement, ranks: int | None, hostfile: Path | None = None) -> Told:
-    """Writes the launcher's file, and returns how the launcher is told of it."""
+    """Writes the launcher's file, and returns the options that name it."""
     if ranks is not None and ranks != placement.ranks:
         raise AntiphonError(f"-n {ranks}, and the placement is for {placement.ranks} ranks",
                             hint="leave -n away, or have a placement made for that many")  # fmt: skip

@@ -20,7 +20,7 @@ from antiphon.placement.document import Placement
 
 @dataclass(frozen=True)
 class Written:
-    """A launcher's file, and what else the launcher must be told; FILE stands for the file's path."""
+    """A launcher's file, options and variables; FILE stands for the file's path."""
 
     text: str
     #: Options of the launcher, besides the number of ranks.
