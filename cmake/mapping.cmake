@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes mapping_methods.cpp in the build tree from the paths src/mapping/methods/<name>.cpp, as registry.cmake does for algorithms.
+# Writes mapping_methods.cpp in the build tree from the paths src/mapping/methods/<name>.cpp, as registry.cmake does
+# for algorithms.
 file(GLOB mapping_method_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/mapping/methods/*.cpp)
 list(SORT mapping_method_files)
 set(declarations "")

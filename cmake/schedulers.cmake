@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes schedulers.cpp in the build tree from the paths src/phases/schedulers/<name>.cpp, as registry.cmake does for algorithms.
+# Writes schedulers.cpp in the build tree from the paths src/phases/schedulers/<name>.cpp, as registry.cmake does
+# for algorithms.
 file(GLOB scheduler_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/phases/schedulers/*.cpp)
 list(SORT scheduler_files)
 set(declarations "")

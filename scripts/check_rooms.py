@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 
-#: From the lowest floor to the highest. Rooms on the same floor may not include each other.
+#: The floors go from the lowest to the highest. Rooms on the same floor may not include each other.
 FLOORS = (
     ("job",),
     ("call",),

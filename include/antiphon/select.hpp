@@ -46,9 +46,9 @@ Choice parse_choice(Collective collective, std::string_view text);
 /// embedded) is right for Ethernet; a profile's "decisions" have the same form and come first.
 ///
 ///     {"version": 1, "rules": [
-///       {"collective": "alltoall", "bytes": [8192, null], "ranks": [3, null], "ranks_per_node": [1, 1], "nodes": [2,
-///       null],
-///        "link_bits_per_s": [0, 10000000000], "commutative": true, "blocked": true, "mpi": "openmpi",
+///       {"collective": "alltoall", "bytes": [8192, null], "ranks": [3, null], "ranks_per_node": [1, 1],
+///        "nodes": [2, null], "link_bits_per_s": [0, 10000000000], "commutative": true, "blocked": true,
+///        "mpi": "openmpi",
 ///        "use": "rotated:piece_bytes=16384,window=2", "why": "…"}]}
 ///
 /// Every bound is inclusive and may be left out; null means none. "use" may be "library", "collective" may be "*". A

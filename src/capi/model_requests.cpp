@@ -122,7 +122,7 @@ std::vector<std::int64_t> read_sizes(const JsonNode& request) {
 Json read_profile_request(const JsonNode& request) {
   const std::string& text = request.at("text").text();
   const Profile profile = Profile::parse(text);
-  (void)Rules::of_profile(text);  // The profile's decisions are checked too.
+  (void)Rules::of_profile(text);  // This checks the profile's decisions too.
   Json links = Json::array();
   for (const LinkClass& link : profile.link_classes) {
     links.push_back({{"name", link.name}, {"scope", name(link.scope)}, {"latency_s", link.latency_s}});

@@ -17,7 +17,7 @@ from antiphon.model import limits
 from antiphon.mpi import Mpi
 from antiphon.patterns import Pattern, node_bytes
 
-#: In the order of tables; the bench program's --help describes them.
+#: The names are in the order of tables; the bench program's --help describes them.
 CONTENDERS = ("library", "point-to-point", "antiphon", "level1", "level2", "level3", "persistent:library", "persistent")
 
 

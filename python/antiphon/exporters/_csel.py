@@ -2,7 +2,7 @@
 """Reads MPICH's trees of collective selection: the built-in one of a library, and the reader's own way through a tree.
 
 A node is an object of keys that are asked in order (the first that holds is followed, and never gone back on); a
-leaf names an algorithm. The reader is src/mpi/coll/src/csel.c of MPICH 4.2 to 5.0, whose semantics are described in
+leaf names an algorithm. The reader is src/mpi/coll/src/csel.c of MPICH 4.2 to 5.0; its semantics are described in
 docs/guides/export.md; nothing of it is copied here.
 """
 

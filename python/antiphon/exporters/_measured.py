@@ -2,7 +2,7 @@
 """The measured decisions of a profile about algorithms that other software can run, for `antiphon export`.
 
 Two sources: the library's own algorithms (`antiphon tune --for-export`), exact for that library; and Antiphon's
-measured schedules, for readers whose algorithms of the same kind were not measured themselves.
+measured schedules, for readers with algorithms of the same kind that were not measured.
 """
 
 from __future__ import annotations
