@@ -51,10 +51,13 @@ test-python: setup ## Command line, MPI and cluster tests (ARGS="-k name")
 sanitize: setup ## The core's unit tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
 	@$(MAKE) --no-print-directory -j $(JOBS) sanitize-asan sanitize-tsan
 
+# Clang compiles for the sanitizers in half the time, and its checks are stricter; GCC serves where Clang has no runtime of them.
+sanitizing_compiler = $(shell echo 'int main() {}' | clang++ -fsanitize=address,undefined -x c++ -o /dev/null - 2>/dev/null \
+  && echo -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_C_COMPILER=clang)
 sanitize-asan: export ANTIPHON_TEST_MAX_RANKS = 7
 sanitize-tsan: export ANTIPHON_TEST_MAX_RANKS = 4
 sanitize-asan sanitize-tsan: sanitize-%:
-	@cmake --preset $* >/dev/null
+	@cmake --preset $* $(sanitizing_compiler) >/dev/null
 	@cmake --build --preset $* -j $(JOBS) --target antiphon_unit_tests
 	@ctest --test-dir build/$* -j $(JOBS) --output-on-failure
 

@@ -285,7 +285,8 @@ class Simulation {
     std::byte* base = range.space == Space::input    ? memories_[r].input
                       : range.space == Space::output ? memories_[r].output
                                                      : const_cast<std::byte*>(scratch_[r].data());
-    return base + range.offset_bytes;
+    // An empty range may stand in a space without memory.
+    return base == nullptr ? nullptr : base + range.offset_bytes;
   }
 
   [[nodiscard]] static std::string describe(const Active& a) {

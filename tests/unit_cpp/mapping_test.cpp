@@ -144,8 +144,9 @@ TEST_CASE("every method serves every task") {
       {"pins",
        [] { return Task(grid_traffic(5, 5), uneven(), {{{0, 3, -1}, {24, 3, 2}, {7, 0, 0}, {8, 3, -1}}, 1, 0}); }},
   };
-  for (const auto& [what, make] : tasks) {
-    const Task task = make();
+  for (const auto& named : tasks) {
+    const char* const what = named.first;  // Clang 14 captures no structured binding
+    const Task task = named.second();
     const double bound = std::min(objective_value(task, find_method("block")->place(task, {})),
                                   objective_value(task, find_method("cyclic")->place(task, {})));
     for (const Method* method : methods()) {
