@@ -45,8 +45,12 @@ test-cpp: setup ## The core's unit tests (in the tree that setup built, so that 
 	@cmake --build build/wheel -j $(JOBS) --target antiphon_unit_tests
 	@ctest --test-dir build/wheel -j $(JOBS) --output-on-failure
 
+# pytest ends with 5 where ARGS choose none of one half.
+none_chosen = $(if $(ARGS),|| test $$? = 5)
 test-python: setup ## Command line, MPI and cluster tests (ARGS="-k name")
-	@.venv/bin/python -m pytest $(ARGS)
+	@# Tests of MPI and clusters use all cores themselves, and would disturb one another.
+	@.venv/bin/python -m pytest -n $(JOBS) $(ARGS) tests/cli tests/unit $(none_chosen)
+	@.venv/bin/python -m pytest $(ARGS) tests/lab tests/mpi $(none_chosen)
 
 sanitize: setup ## The core's unit tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
 	@$(MAKE) --no-print-directory -j $(JOBS) sanitize-asan sanitize-tsan
