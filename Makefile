@@ -40,9 +40,10 @@ clang: ## The core, compiled by Clang
 
 test: test-cpp test-python ## All tests
 
-test-cpp: setup ## The core's unit tests (in the tree that setup built, so that the core is compiled once)
+test-cpp: setup ## The core's unit tests, and each header of mpi/ by itself (in the tree that setup built)
 	@cmake -S . -B build/wheel -DANTIPHON_BUILD_TESTS=ON >/dev/null
 	@cmake --build build/wheel -j $(JOBS) --target antiphon_unit_tests
+	@.venv/bin/python scripts/check_rooms.py --compile build/wheel
 	@ctest --test-dir build/wheel -j $(JOBS) --output-on-failure
 
 # pytest ends with 5 where ARGS choose none of one half.

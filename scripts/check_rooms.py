@@ -117,7 +117,11 @@ def compile_command(build: Path, abi: str) -> list[str]:
     if command is None:
         raise SystemExit(f"{build} does not build antiphon-{abi} (hint: cmake -DANTIPHON_BUILD_MPI=ON)")
     words = shlex.split(command)
-    return words[: words.index("-o")]
+    words = words[: words.index("-o")]
+    # Precompiled headers would stand in for what a header forgets to include.
+    pairs = zip(words, [*words[1:], ""], strict=True)
+    forced = {i for i, (word, value) in enumerate(pairs) if word == "-include" and "cmake_pch" in value}
+    return [word for i, word in enumerate(words) if i not in forced and i - 1 not in forced and word != "-Winvalid-pch"]
 
 
 def check_headers(mpi: Path, build: Path, abi: str) -> list[str]:
