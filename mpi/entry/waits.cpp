@@ -24,7 +24,48 @@ int poll(Attempt&& attempt) {
 }
 
 int finish_request(MPI_Request& request, MPI_Status* status) {
-  return poll([&](int* through) { return PMPI_Test(&request, through, status); });
+  MPI_Status unwanted;
+  MPI_Status* const to = status == nullptr || status == MPI_STATUS_IGNORE ? &unwanted : status;
+  return poll(
+      [&](int* through) { return framing() ? framed::test(&request, through, to) : PMPI_Test(&request, through, to); });
+}
+
+/// Starts the nonblocking form of a blocking send or receive, framed where messages are. False: it is neither.
+bool start_message(const P2pCall& c, int count, MPI_Request* request, int& result) {
+  auto* const buffer = const_cast<void*>(c.buffer);
+  auto* const message = const_cast<MPI_Message*>(c.message);
+  const auto send = [&](auto framed_send, auto library_send) {
+    result = framing() ? framed_send(buffer, count, c.type, c.peer, c.tag, c.comm, request)
+                       : library_send(buffer, count, c.type, c.peer, c.tag, c.comm, request);
+    return true;
+  };
+  switch (c.call) {
+    case P2p::send: return send(framed::isend, PMPI_Isend);
+    case P2p::ssend: return send(framed::issend, PMPI_Issend);
+    case P2p::rsend: return send(framed::irsend, PMPI_Irsend);
+    case P2p::recv: return send(framed::irecv, PMPI_Irecv);
+    case P2p::mrecv:
+      result = framing() ? framed::imrecv(buffer, count, c.type, message, request)
+                         : PMPI_Imrecv(buffer, count, c.type, message, request);
+      return true;
+    default: return false;
+  }
+}
+
+int exchange_messages(const P2pCall& c, int count, MPI_Status* status) {
+  auto* const to = const_cast<void*>(c.recv_buffer);
+  const auto wanted = static_cast<int>(c.recv_count);
+  MPI_Request received = MPI_REQUEST_NULL;
+  MPI_Request sent = MPI_REQUEST_NULL;
+  int result = framing() ? framed::irecv(to, wanted, c.recv_type, c.source, c.recv_tag, c.comm, &received)
+                         : PMPI_Irecv(to, wanted, c.recv_type, c.source, c.recv_tag, c.comm, &received);
+  if (result == MPI_SUCCESS) {
+    result = framing() ? framed::isend(c.buffer, count, c.type, c.peer, c.tag, c.comm, &sent)
+                       : PMPI_Isend(c.buffer, count, c.type, c.peer, c.tag, c.comm, &sent);
+  }
+  if (result == MPI_SUCCESS) result = finish_request(received, status);
+  if (result == MPI_SUCCESS) result = finish_request(sent, nullptr);
+  return result;
 }
 
 }  // namespace
@@ -67,36 +108,33 @@ bool wait_for_requests(const P2pCall& c, int& result) {
 /// Turns blocking messages into nonblocking ones, and waits for those while schedules advance.
 bool wait_for_message(const P2pCall& c, int& result) {
   auto* const status = const_cast<MPI_Status*>(c.statuses);
-  auto* const buffer = const_cast<void*>(c.buffer);
   auto* const message = const_cast<MPI_Message*>(c.message);
   const auto count = static_cast<int>(c.count);
   if (count != c.count || c.recv_count != static_cast<int>(c.recv_count)) return false;
-  MPI_Request request = MPI_REQUEST_NULL;
   switch (c.call) {
-    case P2p::send: result = PMPI_Isend(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
-    case P2p::ssend: result = PMPI_Issend(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
-    case P2p::rsend: result = PMPI_Irsend(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
-    case P2p::recv: result = PMPI_Irecv(buffer, count, c.type, c.peer, c.tag, c.comm, &request); break;
-    case P2p::mrecv: result = PMPI_Imrecv(buffer, count, c.type, message, &request); break;
-    case P2p::probe: result = poll([&](int* t) { return PMPI_Iprobe(c.peer, c.tag, c.comm, t, status); }); return true;
+    case P2p::probe:
+      result = poll([&](int* t) {
+        return framing() ? framed::iprobe(c.peer, c.tag, c.comm, t, status)
+                         : PMPI_Iprobe(c.peer, c.tag, c.comm, t, status);
+      });
+      return true;
     case P2p::mprobe:
-      result = poll([&](int* t) { return PMPI_Improbe(c.peer, c.tag, c.comm, t, message, status); });
+      result = poll([&](int* t) {
+        return framing() ? framed::improbe(c.peer, c.tag, c.comm, t, message, status)
+                         : PMPI_Improbe(c.peer, c.tag, c.comm, t, message, status);
+      });
       return true;
-    case P2p::sendrecv: {
-      MPI_Request sent = MPI_REQUEST_NULL;
-      result = PMPI_Irecv(const_cast<void*>(c.recv_buffer), static_cast<int>(c.recv_count), c.recv_type, c.source,
-                          c.recv_tag, c.comm, &request);
-      if (result == MPI_SUCCESS) result = PMPI_Isend(buffer, count, c.type, c.peer, c.tag, c.comm, &sent);
-      if (result == MPI_SUCCESS) result = finish_request(request, status);
-      if (result == MPI_SUCCESS) result = finish_request(sent, MPI_STATUS_IGNORE);
-      return true;
-    }
-    default: return false;
+    case P2p::sendrecv: result = exchange_messages(c, count, status); return true;
+    default: break;
   }
-  if (result == MPI_SUCCESS) result = finish_request(request, status == nullptr ? MPI_STATUS_IGNORE : status);
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (!start_message(c, count, &request, result)) return false;
+  if (result == MPI_SUCCESS) result = finish_request(request, status);
   return true;
 }
 
-int wait_for(MPI_Request& request) { return finish_request(request, MPI_STATUS_IGNORE); }
+int wait_for(MPI_Request& request) {
+  return poll([&](int* through) { return PMPI_Test(&request, through, MPI_STATUS_IGNORE); });
+}
 
 }  // namespace antiphon::mpi

@@ -61,6 +61,16 @@ def test_what_one_call_starts(mpi: Mpi, compiled: Compile, run_ranks: Run) -> No
     assert sum(row["encoded"] for row in result.summary["compression"]) > 50, result.summary
 
 
+def test_blocking_calls_beside_a_persistent_collective(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN a persistent collective under way THEN blocking calls encode and decode their messages as always."""
+    program = compiled(wheel, [PROGRAMS / "beside_persistent.c"])
+    for compress in ("off", "force"):
+        result = run_ranks(wheel, 2, [program], ANTIPHON_COMPRESS=compress, ANTIPHON_FORCE="*:on")
+        assert result.returncode == 0, result.text
+        assert result.text.split() == ["verified"], result.text
+    assert sum(row["encoded"] for row in result.summary["compression"]) > 0, result.summary
+
+
 def test_where_no_message_can_pay(wheel: Mpi, compiled: Compile, run_ranks: Run, tmp_path: Path) -> None:
     """GIVEN a profile with a link too fast for the cores that ranks share THEN their messages are not examined."""
     program = compiled(wheel, [PROGRAMS / "repeats.c"])
