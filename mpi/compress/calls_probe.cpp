@@ -4,10 +4,11 @@
 #include <sched.h>
 
 #include <limits>
-#include <map>
+#include <mutex>
 
 #include "compress/framed.hpp"
 #include "compress/mark.hpp"
+#include "compress/numbered.hpp"
 #include "compress/starting.hpp"
 #include "compress/tracked.hpp"
 
@@ -80,16 +81,16 @@ struct Held {
   std::shared_ptr<Messages> messages;
   Extracted message;
 };
+constexpr int most_held = 0xffffff;  // MPICH's handles of a kind have 24 bits for an object's number
 std::mutex held_mutex;
-std::map<int, Held> held;
+Numbered<Held> held(most_held);
 std::atomic<int> held_count{0};
-int next_held = 1;
 
 #if ANTIPHON_ABI_MPICH
 constexpr int handle_base = 0x05000000;  // MPICH has no handle of this kind
 MPI_Message handle_of(int number) { return handle_base + number; }
 int number_of(MPI_Message message) {
-  return message > handle_base && message < handle_base + 0x01000000 ? message - handle_base : 0;
+  return message > handle_base && message <= handle_base + most_held ? message - handle_base : 0;
 }
 #else
 /// These addresses are odd, so no object of a library has them.
@@ -102,12 +103,14 @@ int number_of(MPI_Message message) {
 }
 #endif
 
-MPI_Message hold(Messages& messages, Extracted message) {
+/// Stores the handle of the held message; returns an MPI error code if a program holds 16 million of them.
+int hold(Messages& messages, Extracted message, MPI_Message* handle) {
   const std::lock_guard lock(held_mutex);
-  const int number = next_held++ & 0xffffff;
-  held[number] = {messages.shared_from_this(), std::move(message)};
+  const int number = held.put({messages.shared_from_this(), std::move(message)});
+  if (number == 0) return MPI_ERR_OTHER;
   held_count.store(static_cast<int>(held.size()), std::memory_order_relaxed);
-  return handle_of(number);
+  *handle = handle_of(number);
+  return MPI_SUCCESS;
 }
 
 /// Returns true, and releases the message, if it is one that is held.
@@ -115,10 +118,7 @@ bool let_go(MPI_Message message, Held& out) {
   if (held_count.load(std::memory_order_relaxed) == 0) return false;
   const int number = number_of(message);
   const std::lock_guard lock(held_mutex);
-  const auto found = number != 0 ? held.find(number) : held.end();
-  if (found == held.end()) return false;
-  out = std::move(found->second);
-  held.erase(found);
+  if (!held.take(number, out)) return false;
   held_count.store(static_cast<int>(held.size()), std::memory_order_relaxed);
   return true;
 }
@@ -130,9 +130,8 @@ int match(Messages& messages, int source, int tag, int* flag, MPI_Message* messa
   if (take_extracted(messages, matching, source, tag, extracted)) {
     matching.unlock();
     fill_status(*status, extracted.source, extracted.tag, extracted.bytes);
-    *message = hold(messages, std::move(extracted));
     *flag = 1;
-    return MPI_SUCCESS;
+    return hold(messages, std::move(extracted), message);
   }
   int code = PMPI_Improbe(source, tag, messages.comm(), flag, message, status);
   const std::int64_t bytes = code == MPI_SUCCESS && *flag != 0 ? bytes_in(*status) : 0;
@@ -143,8 +142,8 @@ int match(Messages& messages, int source, int tag, int* flag, MPI_Message* messa
   if (code != MPI_SUCCESS) return code;
   extracted = extract(messages, std::move(wire), bytes, status->MPI_SOURCE, status->MPI_TAG, code);
   fill_status(*status, extracted.source, extracted.tag, extracted.bytes);
-  *message = hold(messages, std::move(extracted));
-  return code;
+  const int held_code = hold(messages, std::move(extracted), message);
+  return code != MPI_SUCCESS ? code : held_code;
 }
 
 Messages* framed_messages(int source, MPI_Comm comm) { return source == MPI_PROC_NULL ? nullptr : Messages::of(comm); }

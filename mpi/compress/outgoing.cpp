@@ -92,9 +92,10 @@ Wire tagged(const std::byte* raw, std::size_t bytes, int world_peer, const std::
   const std::lock_guard lock(side_mutex);
   const std::uint32_t number = side_number++;
   std::memcpy(wire + mark_bytes, &number, sizeof number);
-  PMPI_Isend(side, sizeof *side, MPI_BYTE, world_peer, side_tag(number), framing_state.side, &post.request);
-  side_posts.push_back(std::move(post));
-  return {wire, static_cast<int>(bytes)};
+  const int code =
+      PMPI_Isend(side, sizeof *side, MPI_BYTE, world_peer, side_tag(number), framing_state.side, &post.request);
+  if (code == MPI_SUCCESS) side_posts.push_back(std::move(post));
+  return {wire, static_cast<int>(bytes), false, code};
 }
 
 /// Returns a kept frame's head as that of a stored one, so that the receiver keeps the message under the same number.

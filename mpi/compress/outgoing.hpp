@@ -37,7 +37,8 @@ struct Parcel {
 struct Wire {
   const std::byte* data = nullptr;
   int bytes = 0;
-  bool has_gap = false;  ///< the last gap_bytes lie gap_bytes further on
+  bool has_gap = false;    ///< the last gap_bytes lie gap_bytes further on
+  int code = MPI_SUCCESS;  ///< otherwise why a message that goes with it could not be sent
 };
 inline constexpr int gap_bytes = 16;
 
@@ -67,7 +68,8 @@ template <class Post>
 bool dispatch(const SendArguments& message, Parcel& parcel, int& result, Post&& post) {
   const outgoing::Prepared prepared(message, parcel);
   if (prepared.as_it_is()) return false;
-  result = post(prepared.wire());
+  const Wire& wire = prepared.wire();
+  result = wire.code == MPI_SUCCESS ? post(wire) : wire.code;
   return true;
 }
 

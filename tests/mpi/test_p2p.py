@@ -71,6 +71,16 @@ def test_blocking_calls_beside_a_persistent_collective(wheel: Mpi, compiled: Com
     assert sum(row["encoded"] for row in result.summary["compression"]) > 0, result.summary
 
 
+def test_status_of_several_requests(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
+    """GIVEN finished sends beside a framed receive THEN MPI_Request_get_status_any and _some count them as active."""
+    if wheel.family != "mpich":
+        pytest.skip(f"{wheel.name} has no MPI_Request_get_status_any")
+    program = compiled(wheel, [PROGRAMS / "status_any.c"])
+    for compress in ("off", "force"):
+        result = run_ranks(wheel, 2, [program], ANTIPHON_COMPRESS=compress)
+        assert result.text.split() == ["verified"], result.text
+
+
 def test_where_no_message_can_pay(wheel: Mpi, compiled: Compile, run_ranks: Run, tmp_path: Path) -> None:
     """GIVEN a profile with a link too fast for the cores that ranks share THEN their messages are not examined."""
     program = compiled(wheel, [PROGRAMS / "repeats.c"])
