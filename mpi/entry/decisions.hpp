@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "antiphon/overrides.hpp"
 #include "antiphon/select.hpp"
 #include "compress/trial.hpp"
 #include "entry/comm_shape.hpp"
-#include "job/overrides.hpp"
 
 namespace antiphon::mpi {
 

@@ -6,8 +6,8 @@
 
 #include "antiphon.h"
 #include "antiphon/error.hpp"
+#include "antiphon/overrides.hpp"
 #include "entry/comm_state.hpp"
-#include "job/overrides.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
 

@@ -2,12 +2,14 @@
 #include "job/settings.hpp"
 
 #include <dirent.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 
+#include "antiphon/settings.hpp"
 #include "json/json.hpp"
 
 #include "job/warn.hpp"
@@ -21,47 +23,26 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+/// Returns the variable's number; `check_variables` has found that it is one.
 std::int64_t integer_variable(const char* name, std::int64_t otherwise) {
   const std::string text = variable(name);
-  if (text.empty()) return otherwise;
-  char* end = nullptr;
-  const long long value = std::strtoll(text.c_str(), &end, 10);
-  if (*end == '\0' && value >= 0) return value;
-  warn(std::string(name) + "=" + text + " is not a number; ignored");
-  return otherwise;
+  return text.empty() ? otherwise : std::strtoll(text.c_str(), nullptr, 10);
 }
 
-double share_variable(const char* name) {
+std::string word_variable(const char* name, const char* otherwise) {
   const std::string text = variable(name);
-  if (text.empty()) return 0;
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (*end == '\0' && value >= 0 && value < 1) return value;
-  warn(std::string(name) + "=" + text + " is not a share from 0 to 1; ignored");
-  return 0;
-}
-
-/// Returns the variable's word if it is a known one, else the first known word with a warning.
-std::string word_variable(const char* name, std::initializer_list<const char*> words) {
-  const std::string text = variable(name);
-  std::string known;
-  for (const char* word : words) {
-    if (text == word) return text;
-    known += (known.empty() ? "" : ", ") + std::string(word);
-  }
-  if (!text.empty()) warn(std::string(name) + "=" + text + " is none of " + known + "; taken as " + *words.begin());
-  return *words.begin();
+  return text.empty() ? otherwise : text;
 }
 
 void read_multicast(Settings& s) {
-  s.multicast = word_variable("ANTIPHON_MULTICAST", {"auto", "off"});
+  s.multicast = word_variable("ANTIPHON_MULTICAST", "auto");
   s.multicast_interface = variable("ANTIPHON_MULTICAST_INTERFACE");
   s.multicast_groups = static_cast<int>(integer_variable("ANTIPHON_MULTICAST_GROUPS", s.multicast_groups));
   s.multicast_timeout_ms =
       std::max<std::int64_t>(integer_variable("ANTIPHON_MULTICAST_TIMEOUT_MS", s.multicast_timeout_ms), 100);
-  s.multicast_strategy = word_variable("ANTIPHON_MULTICAST_STRATEGY", {"nack", "ack"});
+  s.multicast_strategy = word_variable("ANTIPHON_MULTICAST_STRATEGY", "nack");
   s.multicast_keeper = integer_variable("ANTIPHON_MULTICAST_KEEPER", 1) != 0;
-  s.multicast_loss = share_variable("ANTIPHON_MULTICAST_LOSS");
+  s.multicast_loss = std::strtod(word_variable("ANTIPHON_MULTICAST_LOSS", "0").c_str(), nullptr);
   s.multicast_seed = static_cast<std::uint64_t>(integer_variable("ANTIPHON_MULTICAST_SEED", 1));
 }
 
@@ -139,11 +120,7 @@ Measured take_profile(Settings& s, std::string text) {
 std::string compress_mode(const Measured& measured) {
   const std::string mode = variable("ANTIPHON_COMPRESS");
   if (mode.empty() || mode == "auto") return measured.codecs && measured.link_bits_per_s > 0 ? "on" : "off";
-  if (mode == "1" || mode == "on") return "on";
-  if (mode == "0" || mode == "off") return "off";
-  if (mode == "force") return mode;
-  warn("ANTIPHON_COMPRESS=" + mode + " is none of auto, on and off; taken as off");
-  return "off";
+  return mode == "1" ? "on" : mode == "0" ? "off" : mode;
 }
 
 /// Returns the speed of the fastest wired interface that is up, in bits per second, or 0 if none reports it. Only
@@ -165,15 +142,20 @@ std::int64_t system_link_bits_per_s() {
   return best;
 }
 
-}  // namespace
-
-Settings read_settings() {
-  Settings s;
-  const std::string mode = variable("ANTIPHON");
-  s.enabled = mode != "off" && mode != "0";
-  if (!mode.empty() && mode != "off" && mode != "on" && mode != "0" && mode != "1") {
-    warn("ANTIPHON=" + mode + " is neither on nor off; taken as on");
+Environment environment() {
+  Environment variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = std::min(text.find('='), text.size());
+    if (text.starts_with("ANTIPHON"))
+      variables.emplace(text.substr(0, equals), text.substr(std::min(equals + 1, text.size())));
   }
+  return variables;
+}
+
+/// Reads an environment in which every setting makes sense.
+Settings read_checked() {
+  Settings s;
   s.verbose = static_cast<int>(integer_variable("ANTIPHON_VERBOSE", 0));
   s.force = variable("ANTIPHON_FORCE");
   s.summary = variable("ANTIPHON_SUMMARY");
@@ -202,6 +184,20 @@ Settings read_settings() {
   read_multicast(s);
   s.compress_threshold_bytes = integer_variable("ANTIPHON_COMPRESS_MIN_BYTES", s.compress == "force" ? 64 : 1024);
   s.compress_memory_bytes = integer_variable("ANTIPHON_COMPRESS_MEMORY_BYTES", s.compress_memory_bytes);
+  return s;
+}
+
+}  // namespace
+
+Settings read_settings() {
+  Settings s;
+  const std::string mode = variable("ANTIPHON");
+  s.enabled = mode != "off" && mode != "0";
+  if (!s.enabled) return s;
+  const auto problems = check_variables(environment());
+  if (problems.empty()) return read_checked();
+  s.enabled = false;
+  warn_left_alone(problems.front().what + " (" + problems.front().hint + ")");
   return s;
 }
 

@@ -73,7 +73,7 @@ struct Settings {
   bool yield = true;
 };
 
-/// Reads this process's environment. It never fails: it warns about values that cannot be used and ignores them.
+/// Reads this process's environment. A setting that does not exist or means nothing disables all, with a warning.
 Settings read_settings();
 
 std::string serialize(const Settings& settings);

@@ -8,4 +8,7 @@ namespace antiphon::mpi {
 /// Prints one line on standard error: "antiphon: …".
 void warn(const std::string& message);
 
+/// Does the same, for a reason why Antiphon stands aside: "antiphon: REASON; every call is left to the library".
+void warn_left_alone(const std::string& reason);
+
 }  // namespace antiphon::mpi

@@ -54,26 +54,21 @@ std::vector<int> assumed_nodes(const std::string& text, int rank, int size) {
   return nodes;
 }
 
-/// Returns the profile's decisions followed by the default table, or nothing if the text is empty or cannot be used.
-std::optional<Rules> parse_profile(const std::string& text, bool speaks) {
-  if (text.empty()) return std::nullopt;
+/// Reads what the settings say in languages of their own. Returns what is wrong with them: the same on every rank, or
+/// an empty text.
+std::string read_languages() {
+  const Settings& s = world.settings;
+  const char* which = "ANTIPHON_FORCE";
   try {
-    return Rules::of_profile(text);
+    world.overrides = parse_force(s.force, s.credit_bytes);
+    which = "the profile";
+    if (!s.profile.empty()) world.profile_rules = Rules::of_profile(s.profile);
+    which = "the plan";
+    if (!s.plan.empty()) world.plan = compiled_plan_from_json(s.plan);
   } catch (const Error& e) {
-    if (speaks) warn(std::string("the profile cannot be used: ") + e.what() + "; running without it");
-    return std::nullopt;
+    return std::string(which) + " cannot be used: " + e.what();
   }
-}
-
-/// Returns the plan's patterns, or none if the plan cannot be used.
-CompiledPlan parse_plan(const std::string& text, bool speaks) {
-  if (text.empty()) return {};
-  try {
-    return compiled_plan_from_json(text);
-  } catch (const Error& e) {
-    if (speaks) warn(std::string("the plan cannot be used: ") + e.what() + "; running without it");
-    return {};
-  }
+  return "";
 }
 
 bool nothing_to_do() {
@@ -94,13 +89,15 @@ void start_world() {
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   world.settings = agree_on_settings(rank);
   if (!world.settings.enabled) return;
+  if (const std::string wrong = read_languages(); !wrong.empty()) {
+    if (rank == 0) warn_left_alone(wrong);
+    world.settings.enabled = false;
+    return;
+  }
   world.mpi = library_name();
   world.restarts_requests = library_restarts_requests();
   world.node_of_rank = assumed_nodes(world.settings.nodes, rank, size);
   if (world.node_of_rank.empty()) world.node_of_rank = find_nodes(rank, size);
-  world.overrides = parse_force(world.settings.force, world.settings.credit_bytes, rank == 0);
-  world.profile_rules = parse_profile(world.settings.profile, rank == 0);
-  world.plan = parse_plan(world.settings.plan, rank == 0);
   world.rules = world.profile_rules ? &*world.profile_rules : &Rules::defaults();
   world.yields = world.settings.yield && !library_yields();
   PMPI_Comm_group(MPI_COMM_WORLD, &world.group);

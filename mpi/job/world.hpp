@@ -8,10 +8,10 @@
 #include <optional>
 #include <vector>
 
+#include "antiphon/overrides.hpp"
 #include "antiphon/phases.hpp"
 #include "antiphon/select.hpp"
 #include "job/assumed_nodes.hpp"
-#include "job/overrides.hpp"
 #include "job/settings.hpp"
 
 namespace antiphon::mpi {

@@ -13,6 +13,7 @@
 #include "capi/mapping_requests.hpp"
 #include "capi/model_requests.hpp"
 #include "capi/phases_requests.hpp"
+#include "capi/settings_requests.hpp"
 #include "schedule/json.hpp"
 
 namespace antiphon {
@@ -245,6 +246,7 @@ constexpr std::array requests{
     Request{"map", map_request},
     Request{"describe_machine", describe_machine_request},
     Request{"score_mapping", score_mapping_request},
+    Request{"check_settings", check_settings_request},
 };
 
 Json handle(const JsonNode& request) {

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from antiphon import cli
+
 RANKS = 3
 PROFILE = Path(__file__).parent.parent / "data" / "ethernet-16.openmpi.json"
 
@@ -60,6 +62,34 @@ def test_no_rank_starts_with_a_broken_profile(program, antiphon, tmp_path):
         result = antiphon("run", "-n", RANKS, "--profile", "p.json", program)
         assert result.returncode == 2 and result.stdout == ""
         assert said in result.stderr.splitlines()[0], result.stderr
+
+
+@pytest.mark.parametrize(("options", "variables", "said"), [
+    (["--force", "alltoall:nosuch"], {}, 'error: --force alltoall:nosuch: alltoall has no algorithm "nosuch"'),
+    (["--force", "alltoal:rotated"], {}, 'there is no collective "alltoal"'),
+    (["--force", "*:rotated"], {}, '"*" takes on, library or auto'),
+    (["--force", "alltoall"], {}, '"alltoall" is not COLLECTIVE:CHOICE'),
+    (["--force", "alltoall:rotated:window=two"], {}, '"two" is not a whole number'),
+    (["--plan", "cut.json"], {}, "error: --plan "),
+    (["--profile", "decided.json"], {}, 'decisions.rules[0].use: bcast has no algorithm "chian"'),
+    ([], {"ANTIPHON_FORCE": "*:"}, "error: ANTIPHON_FORCE=*:"),
+    ([], {"ANTIPHON_PLAN": "/nowhere/plan.json"}, "error: ANTIPHON_PLAN=/nowhere/plan.json cannot be read"),
+    ([], {"ANTIPHON_VERBOSE": "loud"}, "error: ANTIPHON_VERBOSE=loud is not a whole number"),
+    ([], {"ANTIPHON": "maybe"}, "error: ANTIPHON=maybe is none of on, off, 1, 0"),
+    ([], {"ANTIPHON_MULTICAST_LOSS": "1.5"}, "is not a share from 0 to 1"),
+    ([], {"ANTIPHON_SUMARY": "1"}, "hint: did you mean ANTIPHON_SUMMARY?"),
+])  # fmt: skip
+def test_no_rank_starts_with_wrong_settings(options, variables, said, program, objects, tmp_path, monkeypatch, capsys):
+    (tmp_path / "cut.json").write_text('{"version": 1, "patterns": [')
+    profile = json.loads(PROFILE.read_text())
+    profile["decisions"] = {"version": 1, "rules": [{"collective": "bcast", "use": "chian"}]}
+    (tmp_path / "decided.json").write_text(json.dumps(profile))
+    monkeypatch.chdir(tmp_path)
+    for name, value in {"ANTIPHON_LIB_DIR": str(objects), **variables}.items():
+        monkeypatch.setenv(name, value)
+    assert cli.main(["run", "--dry-run", "-n", str(RANKS), *options, str(program)]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and said in err and "\nhint: " in err, err
 
 
 def test_a_profile_of_another_machine_warns(program, antiphon, tmp_path):
@@ -142,10 +172,17 @@ def test_slurm_uses_srun(program, antiphon, tmp_path):
     srun.write_text('#!/bin/sh\nprintf "%s\\n" "$@" "force $ANTIPHON_FORCE preload $LD_PRELOAD"\n')
     srun.chmod(0o755)
     variables = {"SLURM_JOB_ID": "1", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    options = ["--force", "a:b:c=1,d=2", "--launcher-args", "--mpi=pmix -N 2"]
+    options = ["--force", "alltoall:rotated:piece_bytes=8192,window=2", "--launcher-args", "--mpi=pmix -N 2"]
     lines = antiphon("run", *options, program, "x", **variables).stdout.splitlines()
     assert lines[0].startswith("--export=ALL,LD_PRELOAD=/") and lines[0].endswith(".so")
-    assert lines[1:] == ["--mpi=pmix", "-N", "2", str(program), "x", "force a:b:c=1,d=2 preload "]
+    assert lines[1:] == [
+        "--mpi=pmix",
+        "-N",
+        "2",
+        str(program),
+        "x",
+        "force alltoall:rotated:piece_bytes=8192,window=2 preload ",
+    ]
     given = antiphon("run", "-n", 2, "--dry-run", program, **variables).stdout
     assert not given.startswith("srun")
 

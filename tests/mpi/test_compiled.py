@@ -92,7 +92,7 @@ def test_plan_on_some_ranks(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path:
 
 @pytest.mark.parametrize("text", ["{}", "[", '{"version": 1, "patterns": [{"size": -1}]}'])
 def test_broken_plan(wheel: Mpi, text: str, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
-    """GIVEN a plan that cannot be read THEN it is said, and the program runs without it."""
+    """GIVEN a plan that cannot be read THEN it is said, and every call is the library's."""
     if wheel.abi == "mpiabi":
         pytest.skip("the same library as mpich")
     plan = tmp_path / "plan.json"

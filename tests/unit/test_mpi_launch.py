@@ -10,7 +10,7 @@ import pytest
 
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi, launch
-from antiphon.mpi.launch import Settings, launch_command, rank_environment, read_hostfile, srun_command
+from antiphon.mpi.launch import Settings, check_settings, launch_command, rank_environment, read_hostfile, srun_command
 
 OPEN_MPI = Mpi(
     family="openmpi", abi="openmpi", name="Open MPI", version="5.0.11", vendor="", soname="libmpi.so.40",
@@ -129,13 +129,14 @@ def test_settings_become_variables(tmp_path):
                                   "alltoall:rotated:piece_bytes=16384,window=2;bcast:chain"])  # fmt: skip
 def test_force_as_documented(spec):
     assert Settings(force=spec).variables() == {"ANTIPHON_FORCE": spec}
+    check_settings({"ANTIPHON_FORCE": spec})
 
 
 @pytest.mark.parametrize("spec", ["alltoall", "alltoall:rotated:window", "alltoall:rotated:window=2;bcast",
                                   "alltoall rotated"])  # fmt: skip
 def test_force_with_mistakes(spec):
-    with pytest.raises(AntiphonError, match="COLLECTIVE:ALGORITHM"):
-        Settings(force=spec).variables()
+    with pytest.raises(AntiphonError, match="COLLECTIVE:CHOICE|PARAMETER=VALUE"):
+        check_settings({"ANTIPHON_FORCE": spec})
 
 
 def test_missing_profile(tmp_path):

@@ -184,7 +184,8 @@ class LabTestbed:
         on_line: Callable[[str], None],
         timeout_s: float,
     ) -> Exit:
-        settings = {key: value for key, value in os.environ.items() if key == "ANTIPHON" or key.startswith("ANTIPHON_")}
+        settings = launch.own_variables(os.environ)
+        launch.check_settings(settings)
         settings.pop("ANTIPHON_LINK_BITS_PER_S", None)
         result = self.lab.mpirun(
             mpi,

@@ -10,10 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from antiphon import core
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi
 
-FORCE = re.compile(r"^(\*|\w+):\w+(:\w+=[^,;:=]+(,\w+=[^,;:=]+)*)?$")
+#: The options that set these variables: errors name what the user wrote.
+OPTIONS = {"ANTIPHON_FORCE": "--force", "ANTIPHON_PLAN": "--plan", "ANTIPHON_PROFILE": "--profile"}
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,6 @@ class Settings:
                                     hint="`antiphon compile` writes plans from a trace or from patterns")  # fmt: skip
             variables["ANTIPHON_PLAN"] = str(self.plan.absolute())
         if self.force:
-            _check_force(self.force)
             variables["ANTIPHON_FORCE"] = self.force
         if self.summary:
             variables["ANTIPHON_SUMMARY"] = "1" if self.summary == "1" else str(Path(self.summary).absolute())
@@ -80,14 +81,22 @@ class Launch:
         return " ".join([*(f"{key}={shlex.quote(value)}" for key, value in self.env.items()), shlex.join(self.command)])
 
 
-def _check_force(spec: str) -> None:
-    for part in filter(None, spec.split(";")):
-        if not FORCE.match(part.strip()):
-            raise AntiphonError(
-                f"--force: {part!r} is not COLLECTIVE:ALGORITHM or COLLECTIVE:ALGORITHM:NAME=VALUE,…",
-                hint="for example 'alltoall:rotated:piece_bytes=16384,window=2;bcast:chain', or '*:on'; "
-                "`antiphon bench --list` shows the algorithms",
-            )
+def own_variables(env: Mapping[str, str]) -> dict[str, str]:
+    """The settings of Antiphon that are in an environment."""
+    return {key: value for key, value in env.items() if key == "ANTIPHON" or key.startswith("ANTIPHON_")}
+
+
+def check_settings(variables: Mapping[str, str], settings: Settings | None = None) -> None:
+    """Raises an error for a setting that does not exist, means nothing or names a file that cannot be used."""
+    pairs = [[key, value.encode(errors="surrogateescape").decode(errors="replace")] for key, value in variables.items()]
+    problems = core.query("check_settings", variables=pairs)["problems"]
+    if not problems:
+        return
+    what = str(problems[0]["what"])
+    for name in settings.variables() if settings else ():
+        if name in OPTIONS and what.startswith(f"{name}="):
+            what = what.replace(f"{name}=", f"{OPTIONS[name]} ", 1)
+    raise AntiphonError(what, hint=problems[0]["hint"])
 
 
 def lib_dir() -> Path:
@@ -124,9 +133,10 @@ def rank_environment(mpi: Mpi, settings: Settings, env: Mapping[str, str]) -> di
     if mpi.redirect:
         folders = [str(mpi.libmpi.parent), env.get("LD_LIBRARY_PATH", "")]
         variables["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
-    ours = (key for key in env if (key == "ANTIPHON" or key.startswith("ANTIPHON_")) and key != "ANTIPHON_LIB_DIR")
-    variables |= {key: env[key] for key in ours}
-    return variables | settings.variables()
+    ours = own_variables(env) | settings.variables()
+    check_settings(ours, settings)
+    ours.pop("ANTIPHON_LIB_DIR", None)
+    return variables | ours
 
 
 def launch_command(

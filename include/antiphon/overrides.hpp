@@ -9,7 +9,7 @@
 
 #include "antiphon/select.hpp"
 
-namespace antiphon::mpi {
+namespace antiphon {
 
 /// Says what to use for one collective: the normal choice, or what the user asks for.
 struct Override {
@@ -18,11 +18,11 @@ struct Override {
 };
 using Overrides = std::array<Override, collective_count>;
 
-/// Reads the text that antiphon_force() and the MPI_Info keys take. `credit_bytes` has the meaning that it has in
-/// Settings and serves the credit protocol without parameters. Throws InvalidArgument.
+/// Reads the text that antiphon_force() and the MPI_Info keys take. `credit_bytes` is how many bytes may be under way
+/// to one node (0: unknown) and serves the credit protocol without parameters. Throws InvalidArgument.
 Override parse_override(Collective collective, std::string_view text, std::int64_t credit_bytes);
 
-/// Reads ANTIPHON_FORCE. Ignores items that cannot be used, and warns about them if `speaks`.
-Overrides parse_force(const std::string& text, std::int64_t credit_bytes, bool speaks);
+/// Reads ANTIPHON_FORCE: "COLLECTIVE|*:CHOICE;…". Throws InvalidArgument naming the first item that cannot be used.
+Overrides parse_force(std::string_view text, std::int64_t credit_bytes);
 
-}  // namespace antiphon::mpi
+}  // namespace antiphon

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/overrides.hpp"
+#include "antiphon/overrides.hpp"
 
 #include <algorithm>
 
 #include "antiphon/credit.hpp"
 #include "antiphon/error.hpp"
-#include "job/warn.hpp"
 
-namespace antiphon::mpi {
+namespace antiphon {
 
 namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
 
 void set_override(Overrides& overrides, std::string_view item, std::int64_t credit_bytes) {
   const auto colon = item.find(':');
@@ -29,17 +34,12 @@ void set_override(Overrides& overrides, std::string_view item, std::int64_t cred
 
 }  // namespace
 
-Overrides parse_force(const std::string& text, std::int64_t credit_bytes, bool speaks) {
+Overrides parse_force(std::string_view text, std::int64_t credit_bytes) {
   Overrides overrides;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
+  for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(';', begin), text.size());
-    const std::string_view item = std::string_view(text).substr(begin, end - begin);
-    try {
-      if (!item.empty()) set_override(overrides, item, credit_bytes);
-    } catch (const Error& e) {
-      if (speaks) warn(std::string("ANTIPHON_FORCE: ") + e.what() + "; ignored");
-    }
+    const std::string_view item = trimmed(text.substr(begin, end - begin));
+    if (!item.empty()) set_override(overrides, item, credit_bytes);
     begin = end + 1;
   }
   return overrides;
@@ -57,4 +57,4 @@ Override parse_override(Collective collective, std::string_view text, std::int64
   return {Override::Mode::fixed, choice};
 }
 
-}  // namespace antiphon::mpi
+}  // namespace antiphon

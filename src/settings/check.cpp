@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The check of what settings say, before any rank starts.
+#include <fstream>
+#include <iterator>
+
+#include "antiphon/error.hpp"
+#include "antiphon/overrides.hpp"
+#include "antiphon/phases.hpp"
+#include "antiphon/settings.hpp"
+
+namespace antiphon {
+
+namespace {
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A setting whose value has a language of its own: `read` throws an Error for what it cannot use.
+struct Readable {
+  const char* name;
+  void (*read)(const std::string& value);
+  const char* hint;
+};
+
+constexpr Readable readable[] = {
+    {"ANTIPHON_FORCE", [](const std::string& value) { parse_force(value, 0); },
+     "write 'alltoall:rotated:window=2;bcast:chain', or '*:on'; `antiphon bench --list` shows the algorithms"},
+    {"ANTIPHON_PLAN", [](const std::string& value) { compiled_plan_from_json(contents(value)); },
+     "`antiphon compile` writes plans, from a trace or from patterns"},
+    {"ANTIPHON_PROFILE", [](const std::string& value) { Rules::of_profile(contents(value)); },
+     "`antiphon tune` writes a profile's decisions anew"},
+};
+
+}  // namespace
+
+std::vector<SettingProblem> check_settings(const Environment& variables) {
+  std::vector<SettingProblem> problems = check_variables(variables);
+  if (!problems.empty()) return problems;
+  for (const Readable& setting : readable) {
+    const auto given = variables.find(setting.name);
+    if (given == variables.end() || given->second.empty()) continue;
+    try {
+      setting.read(given->second);
+    } catch (const Error& error) {
+      problems.push_back({std::string(setting.name) + "=" + given->second + ": " + error.what(), setting.hint});
+    }
+  }
+  return problems;
+}
+
+}  // namespace antiphon

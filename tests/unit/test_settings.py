@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the table of settings with the code that reads them and with the page that describes them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from antiphon import core
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = re.compile(r'"(ANTIPHON(?:_[A-Z_]+)?)"')
+
+
+def known() -> set[str]:
+    return set(core.query("check_settings", variables=[])["names"])
+
+
+def test_every_variable_that_is_read_is_known():
+    """GIVEN a variable that an object reads THEN the table has it, or else runs that set it would be refused."""
+    read = {
+        name
+        for source in [*(ROOT / "mpi").glob("*/*.cpp"), *(ROOT / "python" / "antiphon").rglob("*.py")]
+        for name in NAME.findall(source.read_text(encoding="utf-8"))
+    }
+    assert len(read) > 25 and read <= known()
+
+
+def test_settings_for_users_are_described():
+    page = (ROOT / "docs" / "guides" / "run.md").read_text(encoding="utf-8")
+    pages = page + (ROOT / "docs" / "guides" / "multicast.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"ANTIPHON(?:_[A-Z_]+)?\b", pages))
+    for_tests = {"ANTIPHON_CONFORMANCE_RUN", "ANTIPHON_LAB_RUN", "ANTIPHON_SLOW", "ANTIPHON_TEST_MAX_RANKS"}
+    assert known() - for_tests <= described
+    assert {name for name in described if not name.endswith("_")} <= known()
