@@ -127,9 +127,10 @@ bool FlowNetwork::advance(FlowId& ended) {
     in.erase(std::find(in.begin(), in.end(), event.id));
     touch(flow.route.resources[i]);
   }
+  // A multicast's copy may wait for a link between switches, which is in the middle of other flows' routes.
   const Route route = flow.route;
-  admit_waiting(route.resources[0], most_from_port);
-  admit_waiting(route.resources[route.count - 1], most_into_port);
+  for (std::size_t i = 0; i < route.count; ++i)
+    admit_waiting(route.resources[i], i + 1 == route.count ? most_into_port : most_from_port);
   free_.push_back(event.id);
   ended = event.id;
   return true;
