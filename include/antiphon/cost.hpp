@@ -105,6 +105,13 @@ struct RankedChoice {
   std::optional<double> closed_form_s;  ///< of the paper's closed form, where there is one
 };
 
+/// A candidate that the model cannot evaluate.
+struct LeftOut {
+  const Algorithm* algorithm = nullptr;
+  Parameters parameters;
+  std::string why;
+};
+
 struct SearchOptions {
   bool parameters = true;    ///< search them; false: defaults only
   int max_evaluations = 64;  ///< for each algorithm
@@ -112,13 +119,15 @@ struct SearchOptions {
 
 /// Returns one algorithm's best parameters by the model: it tries piece sizes m/2^i, then climbs hills (paper 5,
 /// Section 3), and then tries the other parameters in turn. Returns nothing where the algorithm does not support the
-/// call.
+/// call. Parameters with which an evaluation fails are passed over; an algorithm that fails with its defaults comes
+/// into `left_out`.
 std::optional<RankedChoice> best_parameters(const PredictedCall& call, const Algorithm& algorithm,
-                                            const Cluster& cluster, const SearchOptions& options = {});
+                                            const Cluster& cluster, const SearchOptions& options = {},
+                                            std::vector<LeftOut>* left_out = nullptr);
 
 /// Returns all algorithms of the collective, fastest first.
 std::vector<RankedChoice> rank_candidates(const PredictedCall& call, const Cluster& cluster,
-                                          const SearchOptions& options = {});
+                                          const SearchOptions& options = {}, std::vector<LeftOut>* left_out = nullptr);
 
 /// Returns the model's answer to a question, or nothing where the size is unknown.
 std::optional<Choice> choose_by_model(const Question& question, const Profile& profile);

@@ -87,16 +87,34 @@ std::optional<Barrier> read_barrier(const JsonNode& request) {
   return barrier;
 }
 
-/// Predicts the choices that a request names, with their parameters as they are.
+Json json_of(const std::vector<LeftOut>& left_out) {
+  Json list = Json::array();
+  for (const LeftOut& one : left_out)
+    list.push_back({{"choice", Choice{one.algorithm, one.parameters, ""}.to_string()}, {"why", one.why}});
+  return list;
+}
+
+/// Predicts a choice with its parameters as they are; nothing where the model cannot.
+std::optional<Prediction> predict_one(const PredictedCall& call, const Choice& choice, const Cluster& cluster,
+                                      const Barrier* barrier, std::vector<LeftOut>& left_out) {
+  try {
+    return predict(call, *choice.algorithm, choice.parameters, cluster, barrier);
+  } catch (const Error& error) {
+    left_out.push_back({choice.algorithm, choice.parameters, error.what()});
+    return std::nullopt;
+  }
+}
+
+/// Predicts the choices that a request names.
 std::vector<RankedChoice> predict_named(const JsonNode& choices, const PredictedCall& call, const Cluster& cluster,
-                                        const Barrier* barrier) {
+                                        const Barrier* barrier, std::vector<LeftOut>& left_out) {
   std::vector<RankedChoice> candidates;
   const std::size_t count = choices.array_size(4096);
   for (std::size_t i = 0; i < count; ++i) {
     const JsonNode node = choices.element(i);
     const Choice choice = parse_choice(call.collective, node.text());
     if (choice.algorithm == nullptr) continue;
-    const auto prediction = predict(call, *choice.algorithm, choice.parameters, cluster, barrier);
+    const auto prediction = predict_one(call, choice, cluster, barrier, left_out);
     if (!prediction) continue;
     const LinkClass& link = cluster.link(0, cluster.ranks() - 1);
     candidates.push_back({choice.algorithm, choice.parameters, prediction->seconds, prediction->method,
@@ -148,11 +166,13 @@ Json predict_request(const JsonNode& request) {
   for (const std::int64_t bytes : read_sizes(request)) {
     call.bytes = bytes;
     Json candidates = Json::array();
-    for (const RankedChoice& c : choices ? predict_named(*choices, call, cluster, barrier ? &*barrier : nullptr)
-                                         : rank_candidates(call, cluster, options)) {
+    std::vector<LeftOut> left_out;
+    for (const RankedChoice& c : choices
+                                     ? predict_named(*choices, call, cluster, barrier ? &*barrier : nullptr, left_out)
+                                     : rank_candidates(call, cluster, options, &left_out)) {
       candidates.push_back(json_of(c));
     }
-    sizes.push_back({{"bytes", bytes}, {"candidates", candidates}});
+    sizes.push_back({{"bytes", bytes}, {"candidates", candidates}, {"left_out", json_of(left_out)}});
   }
   return {
       {"first_guess", cluster.profile().first_guess}, {"machine", cluster.profile().machine.name}, {"sizes", sizes}};

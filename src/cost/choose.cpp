@@ -5,6 +5,7 @@
 
 #include "antiphon/closed_forms.hpp"
 #include "antiphon/cost.hpp"
+#include "antiphon/error.hpp"
 
 namespace antiphon {
 
@@ -49,6 +50,7 @@ class Search {
                                          cluster_.link(0, cluster_.ranks() - 1));
     return best_;
   }
+  [[nodiscard]] const std::optional<LeftOut>& left_out() const { return left_out_; }
 
  private:
   /// Returns whether the bytes under way to one rank stay within what the network was seen to hold.
@@ -69,7 +71,7 @@ class Search {
     if (const auto known = known_.find(key(parameters)); known != known_.end()) return known->second >= 0;
     if (left_ <= 0) return false;
     --left_;
-    const auto prediction = predict(call_, algorithm_, parameters, cluster_);
+    const auto prediction = predicted(parameters);
     known_[key(parameters)] = prediction ? prediction->seconds : -1;
     if (!prediction) return false;
     // A gain below a thousandth is rounding, so the default, which is tried first, stays.
@@ -78,6 +80,15 @@ class Search {
     best_.seconds = prediction->seconds;
     best_.method = prediction->method;
     return true;
+  }
+
+  std::optional<Prediction> predicted(const Parameters& parameters) {
+    try {
+      return predict(call_, algorithm_, parameters, cluster_);
+    } catch (const Error& error) {
+      if (!left_out_) left_out_ = {&algorithm_, parameters, error.what()};
+      return std::nullopt;
+    }
   }
 
   void improve(std::size_t i) {
@@ -112,21 +123,27 @@ class Search {
   const Cluster& cluster_;
   int left_;
   RankedChoice best_;
+  std::optional<LeftOut> left_out_;
   std::map<std::vector<std::int64_t>, double> known_;
 };
 
 }  // namespace
 
 std::optional<RankedChoice> best_parameters(const PredictedCall& call, const Algorithm& algorithm,
-                                            const Cluster& cluster, const SearchOptions& options) {
-  return Search(call, algorithm, cluster, options).run(options.parameters);
+                                            const Cluster& cluster, const SearchOptions& options,
+                                            std::vector<LeftOut>* left_out) {
+  Search search(call, algorithm, cluster, options);
+  auto best = search.run(options.parameters);
+  if (left_out != nullptr && !best && search.left_out()) left_out->push_back(*search.left_out());
+  return best;
 }
 
 std::vector<RankedChoice> rank_candidates(const PredictedCall& call, const Cluster& cluster,
-                                          const SearchOptions& options) {
+                                          const SearchOptions& options, std::vector<LeftOut>* left_out) {
   std::vector<RankedChoice> candidates;
   for (const Algorithm* algorithm : algorithms_for(call.collective)) {
-    if (auto best = best_parameters(call, *algorithm, cluster, options)) candidates.push_back(std::move(*best));
+    if (auto best = best_parameters(call, *algorithm, cluster, options, left_out))
+      candidates.push_back(std::move(*best));
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const RankedChoice& a, const RankedChoice& b) { return a.seconds < b.seconds; });

@@ -12,7 +12,7 @@ import pytest
 from antiphon import core
 from antiphon.cli import main
 from antiphon.errors import AntiphonError
-from antiphon.tune import decide, modelled
+from antiphon.tune import contenders, decide, modelled, predictors
 from antiphon.tune.grid import Point
 
 PROFILE = Path(__file__).parents[1] / "data" / "ethernet-16-predicted.openmpi.json"
@@ -64,3 +64,51 @@ def test_the_command_writes_rules_that_are_used(
     written = json.loads(file.read_text())
     assert written["decisions"]["rules"] == shown["rules"]
     assert written["link_classes"] == profile["link_classes"]
+
+
+def chain_of_switches(count: int) -> dict[str, Any]:
+    """Makes a profile whose farthest nodes are too many switches apart for the model: chains work, stars do not."""
+    switches = [{"name": f"s{i}", **({"parent": f"s{i - 1}", "uplink_bytes_per_s": 1.2e7} if i else {})}
+                for i in range(count)]  # fmt: skip
+    link = {"name": "a", "scope": "switch", "latency_s": 4e-5, "os_s": [[0, 1e-6]], "or_s": [[0, 1e-6]]}
+    return {
+        "format": "antiphon-profile",
+        "version": 1,
+        "machine": {"name": "x", "nodes": count, "mpi": {"name": "openmpi", "version": "5.0.11"}},
+        "link_classes": [{**link, "g_s": [[0, 2e-5], [65536, 5.5e-3]]}],
+        "topology": {
+            "switches": switches,
+            "nodes": [{"switch": s["name"], "port_bytes_per_s": 1.2e7} for s in switches],
+        },
+    }
+
+
+def test_a_candidate_that_cannot_be_evaluated_is_said_and_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """GIVEN a machine on which the model fails on some algorithms THEN predictions and tunings go on without them."""
+    file = tmp_path / "machine.json"
+    file.write_text(json.dumps(chain_of_switches(16)))
+    assert main(["predict", "bcast", "--ranks", "16", "--profile", str(file), "--no-sweep", "--json"]) == 0
+    said = capsys.readouterr()
+    answer = json.loads(said.out)
+    assert "chain" in {p["algorithm"] for p in answer["predictions"]}
+    assert "flat" in {one["choice"].partition(":")[0] for one in answer["left_out"]}
+    assert "warning: bcast: left out, as the model cannot evaluate it (switches are nested too deeply" in said.err
+    assert main(["tune", "--model", "barrier", "-n", "16", "--profile", str(file), "--json"]) == 0
+    said = capsys.readouterr()
+    assert "warning: barrier: left out" in said.err
+    assert any("dissemination" in line for line in json.loads(said.out)["left_out"])
+    assert json.loads(file.read_text())["decisions"]["rules"]
+
+
+def test_a_tuning_leaves_out_what_the_model_fails_on() -> None:
+    machine = contenders.TunedMachine(16, 1, 100_000_000, "openmpi")
+    left_out: list[str] = []
+    predictor = predictors.of(
+        json.dumps(chain_of_switches(16)), machine, lambda _at, choice, _why: left_out.append(choice)
+    )
+    chosen = contenders.choices(Point("bcast", 65536, 16), machine, predictor, 20)
+    assert "circulant" in {choice.partition(":")[0] for choice in left_out}
+    assert any(c.startswith("chain") for c in chosen)
+    assert not set(left_out) & set(chosen[1:]), "the first is the rules' own"

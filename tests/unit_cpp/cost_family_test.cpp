@@ -36,15 +36,17 @@ class Draw {
 Profile drawn_profile(Draw& draw, int nodes) {
   Profile profile = simple_profile(nodes, rate);
   profile.link_classes[0].eager_bytes = draw.of<2>({4096, 65536});
-  profile.link_classes.insert(profile.link_classes.begin(),
-                              {"node", Scope::node, 1e-6, Curve({{0, 1e-7}}), Curve({{0, 1e-7}}), Curve::line(1e-6, 1e9)});
+  profile.link_classes.insert(profile.link_classes.begin(), {"node", Scope::node, 1e-6, Curve({{0, 1e-7}}),
+                                                             Curve({{0, 1e-7}}), Curve::line(1e-6, 1e9)});
   profile.multicast = {true, 40e-6, Curve::line(20e-6, rate), 100e-6};
   const auto switches = 1 + draw.below(3);
   const bool bare_root = draw.below(2) == 0;
-  for (std::size_t s = 1; s < switches; ++s) profile.topology.switches.push_back({"", bare_root ? 0 : static_cast<int>(s) - 1, rate});
+  for (std::size_t s = 1; s < switches; ++s)
+    profile.topology.switches.push_back({"", bare_root ? 0 : static_cast<int>(s) - 1, rate});
   const std::size_t first = bare_root && switches > 1 ? 1 : 0;
   for (std::size_t n = 0; n < profile.topology.nodes.size(); ++n) {
-    profile.topology.nodes[n].switch_index = static_cast<int>(first + n * (switches - first) / profile.topology.nodes.size());
+    profile.topology.nodes[n].switch_index =
+        static_cast<int>(first + n * (switches - first) / profile.topology.nodes.size());
     if (draw.below(2) == 0) profile.topology.nodes[n].burst_bytes = 8192;
   }
   if (draw.below(3) == 0) profile.processors = {2, nodes, 1e-6};

@@ -64,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
         search=not args.defaults,
         max_evaluations=_evaluations(machine.ranks),
     )
+    _complain(args, one, size)
     sweep = None if args.no_sweep else _sweep(args, machine)
     crossings = _crossings(args, machine, sweep) if sweep else []
     if args.svg:
@@ -74,6 +75,17 @@ def run(args: argparse.Namespace) -> int:
         _show(args, machine, size, one)
         _show_sweep(args, sweep, crossings)
     return 0
+
+
+def _complain(args: argparse.Namespace, one: model.Sweep, size: int) -> None:
+    """Says which algorithms the model cannot evaluate; if it can evaluate none, that is an error."""
+    for line in one.complaints():
+        output.print_warning(f"{args.collective}: {line}")
+    if not one.sizes[size]:
+        raise AntiphonError(
+            f"{args.collective}: no algorithm of it can be predicted for {args.ranks} ranks on this machine",
+            hint="`antiphon explain` shows what would be used all the same",
+        )
 
 
 def _machine(args: argparse.Namespace) -> model.ModelledMachine:
@@ -135,7 +147,7 @@ def _crossings(
     args: argparse.Namespace, machine: model.ModelledMachine, sweep: model.Sweep
 ) -> list[tuple[int, str, str]]:
     def winner(size: int) -> str:
-        return _predict_sizes(args, machine, [size]).sizes[size][0].algorithm
+        return next((p.algorithm for p in _predict_sizes(args, machine, [size]).sizes[size]), "")
 
     return model.crossovers(sweep, winner, steps=6 if machine.ranks <= model.MAX_SEARCHED_RANKS else 0)
 
@@ -158,6 +170,7 @@ def _json(one: model.Sweep, sweep: model.Sweep | None, crossings: list[tuple[int
         "machine": one.machine,
         "first_guess": one.first_guess,
         "predictions": rows(one)[0]["predictions"],
+        "left_out": [dataclasses.asdict(left) for failed in one.left_out.values() for left in failed],
         "sweep": rows(sweep) if sweep else [],
         "crossovers": [{"bytes": size, "below": below, "from": above} for size, below, above in crossings],
     }
@@ -188,7 +201,9 @@ def _show_sweep(args: argparse.Namespace, sweep: model.Sweep | None, crossings: 
     if sweep is None:
         return
     console = output.stdout()
-    first = min(sweep.sizes)
+    first = min((size for size, found in sweep.sizes.items() if found), default=None)
+    if first is None:
+        return
     console.print(f"fastest from {bytes_text(first)}: {sweep.sizes[first][0].algorithm}", soft_wrap=True)
     for size, _, after in crossings:
         console.print(f"        from {bytes_text(size)}: {after}", soft_wrap=True)

@@ -16,12 +16,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from antiphon import core, output
+from antiphon import core, model, output
 from antiphon import mpi as mpis
 from antiphon import profile as profiles
 from antiphon.bench.collectives import RaceCell
@@ -117,11 +117,14 @@ def _decide_by_model(args: argparse.Namespace, request: driver.Request) -> int:
         wanted = modelled.points(request.collectives, subject.machine)
         decided = modelled.decide_all(wanted, subject, lambda done, total: advance(done, total, "predicting"))
     rules = modelled.rules(decided, subject)
+    complaints = list(dict.fromkeys(f"{d.point.collective}: {line}" for d in decided for line in d.complaints))
+    _warn(complaints)
     document.put_rules(profile, rules, subject.family, subject.machine.ranks_per_node)
     if not args.dry_run:
         document.write(args.profile, profile)
     if args.json:
-        output.print_json({"library": subject.library.name, "rules": rules, "predicted": [d.row() for d in decided]})
+        rows = [d.row() for d in decided]
+        output.print_json({"library": subject.library.name, "rules": rules, "predicted": rows, "left_out": complaints})
         return 0
     _show_decided(decided, f"{subject.library.name}, {subject.machine.ranks} ranks, by the model")
     left_out = sorted(set(request.collectives) & grid.UNSIZED)
@@ -130,6 +133,11 @@ def _decide_by_model(args: argparse.Namespace, request: driver.Request) -> int:
     if left_out:
         output.stdout().print(f"not covered: {', '.join(left_out)}: the built-in rules", soft_wrap=True)
     return 0
+
+
+def _warn(lines: Iterable[str]) -> None:
+    for line in lines:
+        output.print_warning(line)
 
 
 def _show_decided(decided: Sequence[modelled.Decided], title: str) -> None:
@@ -187,8 +195,15 @@ def _tune(
                 hint="name the nodes with --hostfile, or try --lab",
             )
         profile = _profile(args, here)
-        predictor = predictors.of(document.model_text(profile), here.machine)
+        left_out: dict[str, list[tuple[str, str]]] = {}
+        predictor = predictors.of(
+            document.model_text(profile),
+            here.machine,
+            lambda point, choice, why: left_out.setdefault(point.collective, []).append((choice, why)),
+        )
         planned = driver.plan_cells(request, here, predictor, lambda done, total: advance(done, total, "planning"))
+        for collective, failed in left_out.items():
+            _warn(f"{collective}: {line}" for line in model.complaints(failed))
         if args.dry_run:
             _show_plan(*planned, args.json)
             return None

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,26 @@ class Prediction:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """A choice that the model cannot evaluate on this machine, and the reason."""
+
+    choice: str
+    why: str
+
+
+def complaints(left_out: Iterable[tuple[str, str]]) -> list[str]:
+    """Returns a line for each reason, from choices and the reasons why the model cannot evaluate them."""
+    names: dict[str, Counter[str]] = {}
+    for choice, why in left_out:
+        names.setdefault(why, Counter())[choice.partition(":")[0]] += 1
+    return [
+        f"left out, as the model cannot evaluate it ({why}): "
+        + ", ".join(name + (f" ({count} choices)" if count > 1 else "") for name, count in of.items())
+        for why, of in names.items()
+    ]
+
+
+@dataclass(frozen=True)
 class Sweep:
     """Predictions for several sizes, fastest first each."""
 
@@ -62,11 +83,18 @@ class Sweep:
     #: The profile is a guess.
     first_guess: bool
     sizes: Mapping[int, Sequence[Prediction]]
+    left_out: Mapping[int, Sequence[LeftOut]] = field(default_factory=dict)
+
+    def complaints(self) -> list[str]:
+        """Returns a line for each reason, with the algorithms that are left out for it."""
+        return complaints((one.choice, one.why) for _, failed in sorted(self.left_out.items()) for one in failed)
 
     def winners(self) -> list[tuple[int, int, str]]:
         """Runs of sizes with the same fastest algorithm: (from, to, algorithm)."""
         runs: list[tuple[int, int, str]] = []
         for size, predictions in sorted(self.sizes.items()):
+            if not predictions:
+                continue
             best = predictions[0].algorithm
             if runs and runs[-1][2] == best:
                 runs[-1] = (runs[-1][0], size, best)
@@ -131,7 +159,8 @@ def predict(
         entry["bytes"]: tuple(sorted((Prediction(**c) for c in entry["candidates"]), key=lambda p: p.seconds))
         for entry in answer["sizes"]
     }
-    return Sweep(answer["machine"], answer["first_guess"], found)
+    left_out = {entry["bytes"]: tuple(LeftOut(**one) for one in entry["left_out"]) for entry in answer["sizes"]}
+    return Sweep(answer["machine"], answer["first_guess"], found, left_out)
 
 
 def choose(question: core.Question, machine: ModelledMachine) -> core.Choice | None:
@@ -157,7 +186,7 @@ def closed_forms(
 def crossovers(sweep: Sweep, winner: Callable[[int], str], steps: int = 6) -> list[tuple[int, str, str]]:
     """Between which sizes one algorithm overtakes another: (size, before, after), narrowed down by halving."""
     found = []
-    ordered = sorted(sweep.sizes)
+    ordered = sorted(size for size, predictions in sweep.sizes.items() if predictions)
     for low, high in zip(ordered, ordered[1:], strict=False):
         before, after = sweep.sizes[low][0].algorithm, sweep.sizes[high][0].algorithm
         if before == after:

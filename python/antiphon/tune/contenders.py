@@ -32,7 +32,8 @@ _RADIX = (0, 1, 2, 3, 4, 8, 16)
 #: Radixes down a tree where its messages are longer one way than the other.
 _DOWN_RADIX = (0, 4)
 
-#: Predicts the seconds of choices at a point; it leaves out the choices that it cannot predict.
+#: Predicts the seconds of choices at a point; it leaves out the choices that it knows nothing of, and says infinity for
+#: those that must not take part.
 Predictor = Callable[[Point, Sequence[str]], Mapping[str, float]]
 
 
@@ -77,7 +78,8 @@ def choices(point: Point, machine: TunedMachine, predictor: Predictor, most: int
     first = [own.choice] if own.algorithm else []
     candidates = list(dict.fromkeys([*first, *_candidates(at, question)]))
     predicted = predictor(at, candidates)
-    ranked = [(time, choice) for choice, time in sorted(predicted.items(), key=_by_time)]
+    possible = {choice: time for choice, time in predicted.items() if math.isfinite(time)}
+    ranked = [(time, choice) for choice, time in sorted(possible.items(), key=_by_time)]
     best = ranked[0][0] if ranked else 0.0
     reach = REACH if at.bytes > _SHORT_BYTES else REACH_WHEN_SHORT
     near = _varied([choice for time, choice in ranked if time <= reach * best], most, at.bytes <= _SHORT_BYTES)

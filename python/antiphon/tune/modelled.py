@@ -42,6 +42,8 @@ class Decided:
     point: Point
     library_s: float | None
     own: Mapping[str, float]
+    #: Says what the model could not evaluate, and why.
+    complaints: Sequence[str] = ()
 
     def verdict(self) -> decide.Verdict:
         """In the form of a measured one."""
@@ -100,15 +102,19 @@ def decide_one(point: Point, subject: Subject) -> Decided:
     machine = model.ModelledMachine(
         point.ranks, min(subject.machine.ranks_per_node, point.ranks), subject.machine.profile
     )
-    found = model.predict(point.collective, [point.bytes], machine).sizes[point.bytes]
-    own = _timed(point, machine, subject, [p.choice for p in found])
-    return Decided(point, _library_s(point, machine, subject), own)
+    found = model.predict(point.collective, [point.bytes], machine)
+    timed = _timed(point, machine, subject, [p.choice for p in found.sizes[point.bytes]])
+    complaints = [*found.complaints(), *timed.complaints()]
+    return Decided(point, _library_s(point, machine, subject), _seconds(timed, point), complaints)
 
 
-def _timed(point: Point, machine: model.ModelledMachine, subject: Subject, choices: Sequence[str]) -> dict[str, float]:
+def _timed(point: Point, machine: model.ModelledMachine, subject: Subject, choices: Sequence[str]) -> model.Sweep:
     barrier = libraries.barrier(subject.library.key, point.ranks, machine.ranks_per_node)
-    sweep = model.predict(point.collective, [point.bytes], machine, choices=choices, barrier=barrier)
-    return {p.choice: p.seconds for p in sweep.sizes[point.bytes]}
+    return model.predict(point.collective, [point.bytes], machine, choices=choices, barrier=barrier)
+
+
+def _seconds(timed: model.Sweep, point: Point) -> dict[str, float]:
+    return {p.choice: p.seconds for p in timed.sizes[point.bytes]}
 
 
 def _library_s(point: Point, machine: model.ModelledMachine, subject: Subject) -> float | None:
@@ -119,7 +125,7 @@ def _library_s(point: Point, machine: model.ModelledMachine, subject: Subject) -
         )
         if not chosen.schedule:
             return None
-        timed = _timed(point, machine, subject, [chosen.schedule])
+        timed = _seconds(_timed(point, machine, subject, [chosen.schedule]), point)
     except (AntiphonError, CoreError):
         return None
     return next(iter(timed.values()), None)
@@ -127,5 +133,5 @@ def _library_s(point: Point, machine: model.ModelledMachine, subject: Subject) -
 
 def rules(decided: Sequence[Decided], subject: Subject) -> list[dict[str, Any]]:
     """Rules as tuning writes them, whose reasons say that a model decided."""
-    verdicts = [d.verdict() for d in decided]
+    verdicts = [d.verdict() for d in decided if d.own]
     return decide.rules(verdicts, subject.family, subject.machine.ranks_per_node, basis="by the model")

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 from antiphon import core
 from antiphon.core import CoreError
@@ -22,7 +23,13 @@ def element_bytes(point: Point) -> int:
     return 8 if point.bytes % 8 == 0 and point.bytes else 1
 
 
-def from_model(profile: str, machine: TunedMachine, sync: bool = False) -> Predictor:
+#: Is told the point, the choice, and why the model cannot evaluate it.
+OnLeftOut = Callable[[Point, str, str], None]
+
+
+def from_model(
+    profile: str, machine: TunedMachine, sync: bool = False, on_left_out: OnLeftOut = lambda *_: None
+) -> Predictor:
     """The model's predictions from a profile's text. `sync`: with a barrier before each call, else back to back."""
     from antiphon.traffic import libraries
 
@@ -40,7 +47,10 @@ def from_model(profile: str, machine: TunedMachine, sync: bool = False) -> Predi
             barrier=libraries.barrier(machine.mpi, point.ranks, per_node) if sync else None,
         )
         given = {core.parse(point.collective, choice).choice: choice for choice in choices}
-        return {given[c["choice"]]: c["seconds"] for c in answer["sizes"][0]["candidates"] if c["choice"] in given}
+        size = answer["sizes"][0]
+        for one in size["left_out"]:
+            on_left_out(point, given.get(one["choice"], one["choice"]), one["why"])
+        return {given[c["choice"]]: c["seconds"] for c in size["candidates"] if c["choice"] in given}
 
     return predict
 
@@ -69,13 +79,21 @@ def from_links(machine: TunedMachine) -> Predictor:
     return predict
 
 
-def of(profile: str, machine: TunedMachine) -> Predictor:
-    """Predictions by the profile's model, or from the links' rate where the model has none."""
-    model, links = from_model(profile, machine), from_links(machine)
+def of(profile: str, machine: TunedMachine, on_left_out: OnLeftOut = lambda *_: None) -> Predictor:
+    """Predictions by the profile's model, or from the links' rate where the model has none. What the model fails on
+    takes forever.
+    """
+    links = from_links(machine)
 
     def predict(point: Point, choices: Sequence[str]) -> Mapping[str, float]:
+        failed: dict[str, float] = {}
+
+        def take(where: Point, choice: str, why: str) -> None:
+            failed[choice] = math.inf
+            on_left_out(where, choice, why)
+
         try:
-            return model(point, choices)
+            return {**from_model(profile, machine, on_left_out=take)(point, choices), **failed}
         except CoreError:
             return links(point, choices)
 
