@@ -169,3 +169,34 @@ def test_what_is_wrong_is_said(capsys: pytest.CaptureFixture[str], args: list[st
     assert err.startswith("error: ")
     assert error in err
     assert hint in err.partition("hint:")[2]
+
+
+@pytest.mark.parametrize(
+    ("collective", "size", "options"),
+    [
+        ("alltoall", "64k", ["--mpi", "openmpi"]),
+        ("bcast", "8", ["--link-rate", "100mbit"]),
+        ("allgather", "16k", ["--profile", str(DATA / "gigabit-8.mpich.json")]),
+        ("bcast", "256k", ["--profile", str(DATA / "ethernet-16-predicted.openmpi.json")]),
+    ],
+)
+def test_explain_and_predict_have_one_answer(
+    capsys: pytest.CaptureFixture[str], collective: str, size: str, options: list[str]
+) -> None:
+    """GIVEN one call THEN both commands show what a run uses first, and say the same of the model."""
+    call = [collective, "--ranks", "8", "--bytes", size, *options]
+    shown = explain(capsys, *call)
+    assert cli.main(["predict", *call, "--no-sweep"]) == 0
+    predicted = capsys.readouterr().out
+    lines = [
+        re.findall(rf"^{label} +\S.*(?:\n {{14}}.*)*", shown, re.M)[0] for label in ("used", "because", "the model")
+    ]
+    assert all(line in predicted for line in lines)
+    said = json.loads(explain(capsys, *call, "--json"))
+    assert cli.main(["predict", *call, "--no-sweep", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert {key: answer[key] for key in said["expected"]} == said["expected"]
+    assert answer["used"]["choice"] == said["choice"]["choice"]
+    table = predicted[predicted.index("───") :].splitlines()[1]
+    assert table.split()[:2] == ["used:", said["choice"]["choice"]]
+    assert answer["fastest_by_model"]["seconds"] == answer["predictions"][0]["seconds"]

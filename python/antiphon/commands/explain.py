@@ -13,7 +13,6 @@ time the bytes need on such a network when messages are cut into pieces, over th
 from __future__ import annotations
 
 import argparse
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,10 +22,12 @@ from antiphon.commands import _explain_phases
 from antiphon.draw import rounds
 from antiphon.errors import AntiphonError
 from antiphon.explain import svg
+from antiphon.explain.answer import Answer, answer
 from antiphon.explain.evidence import DISAGREE, MeasuredContenders, measured_contenders
 from antiphon.explain.explanation import MAX_DRAWN_RANKS, MAX_REPLAYED_RANKS, Cost, ExplainedCall, Explanation, explain
 from antiphon.explain.options import ASSUMED_RATE, call_of_options, link_rate
 from antiphon.model import limits
+from antiphon.output.facts import LABEL_WIDTH, print_fact, width_of
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 from antiphon.units import format_rate
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 #: A plan does not record its rate, so this is the default of `antiphon compile`.
 COMPILED_RATE = "100mbit"
-LABEL_WIDTH = 13
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,17 +68,20 @@ def run(args: argparse.Namespace) -> int:
     if args.pattern or args.plan:
         assumed = COMPILED_RATE if args.plan else ASSUMED_RATE
         return _explain_phases.run(args, link_rate(args.link_rate or assumed))
-    call = call_of_options(args)
     profile = model.read_profile(args.profile)
+    call = call_of_options(args, profile)
     explanation = explain(call, args.algorithm, profile)
+    expected = answer(call, profile) if not args.algorithm and call.ranks <= MAX_DRAWN_RANKS else None
     comparison = measured_contenders(call, profile) if profile else None
     if args.svg:
         _write_svg(explanation, args.svg)
     if args.json:
         extra = {"comparison": comparison.to_json() if comparison else None} if profile else {}
+        extra |= {"expected": expected.to_json() if expected else None}
         output.print_json(explanation.to_json() | extra)
     else:
-        _show(explanation, assumed=args.link_rate is None)
+        source = "" if args.link_rate else "by the profile" if profile else "assumed"
+        _show(explanation, expected, source)
         if profile:
             _show_comparison(output.stdout(), call, comparison)
         if args.svg:
@@ -97,48 +100,40 @@ def _write_svg(explanation: Explanation, path: Path) -> None:
         raise AntiphonError(f"cannot write {path}: {error}") from None
 
 
-def _show(explanation: Explanation, assumed: bool) -> None:
+def _show(explanation: Explanation, expected: Answer | None, rate_from: str) -> None:
     console = output.stdout()
-    width = min(console.width, 120) if console.is_terminal else 80
+    width = width_of(console)
     call, shown = explanation.call, explanation.shown
-    console.print(_heading(call, assumed), style="bold", soft_wrap=True)
+    console.print(_heading(call, rate_from), style="bold", soft_wrap=True)
     console.print()
-    _fact(console, "used", explanation.choice.choice, width, style="bold green")
-    _fact(console, "because", explanation.choice.reason, width)
+    print_fact(console, "used", explanation.choice.choice, width, style="bold green")
+    print_fact(console, "because", explanation.choice.reason, width)
+    if expected:
+        print_fact(console, "the model", expected.verdict(), width)
     if explanation.choice.algorithm is None and shown.algorithm:
-        _fact(console, "if forced", f"{shown.choice} ({shown.reason}); shown below", width)
+        print_fact(console, "if forced", f"{shown.choice} ({shown.reason}); shown below", width)
     summary = next((a.summary for a in core.algorithms(call.collective) if a.name == shown.algorithm), None)
     if summary:
-        _fact(console, f"{shown.algorithm}"[:LABEL_WIDTH], summary, width)
+        print_fact(console, f"{shown.algorithm}"[:LABEL_WIDTH], summary, width)
     if explanation.cost:
         _show_cost(console, call, explanation.cost, width)
     elif shown.algorithm:
-        _fact(console, "rounds", f"not counted for more than {MAX_REPLAYED_RANKS} ranks", width)
+        print_fact(console, "rounds", f"not counted for more than {MAX_REPLAYED_RANKS} ranks", width)
     _show_alternatives(console, explanation, width)
 
 
-def _heading(call: ExplainedCall, assumed: bool) -> str:
+def _heading(call: ExplainedCall, rate_from: str) -> str:
     size = "" if call.collective == "barrier" else f" of {bytes_text(call.bytes)}"
     rate = f"{format_rate(call.link_bits_per_s)} links" if call.link_bits_per_s else "links of unknown rate"
     root = next((f", root {call.root}" for c in core.collectives() if c.name == call.collective and c.has_root), "")
     return (f"{call.collective}{size}{root}; {call.ranks} ranks on {call.nodes} node{'s' * (call.nodes != 1)}, "
-            f"{rate}{' (assumed)' if assumed else ''}")  # fmt: skip
-
-
-def _fact(console: Console, label: str, text: str, width: int, style: str = "") -> None:
-    """Prints a labelled line; long texts continue below themselves."""
-    from rich.text import Text
-
-    lines = textwrap.wrap(text, width - LABEL_WIDTH - 2, break_on_hyphens=False) or [""]
-    for i, line in enumerate(lines):
-        head = (label if i == 0 else "").ljust(LABEL_WIDTH + 1)
-        console.print(Text.assemble((head, "dim"), (line, style)), soft_wrap=True)
+            f"{rate}{f' ({rate_from})' if rate_from else ''}")  # fmt: skip
 
 
 def _show_cost(console: Console, call: ExplainedCall, cost: Cost, width: int) -> None:
-    _fact(console, "rounds", _rounds_text(cost), width)
+    print_fact(console, "rounds", _rounds_text(cost), width)
     for label, text in _traffic(call, cost):
-        _fact(console, label, text, width)
+        print_fact(console, label, text, width)
     console.print()
     elided = True
     if cost.rounds.transfers:
@@ -223,7 +218,7 @@ def _show_comparison(console: Console, call: ExplainedCall, comparison: Measured
 def _show_alternatives(console: Console, explanation: Explanation, width: int) -> None:
     limit = explanation.call.limit_bytes()
     if not explanation.alternative_costs:
-        _fact(console, "others", ", ".join([*explanation.alternatives, "library"]), width)
+        print_fact(console, "others", ", ".join([*explanation.alternatives, "library"]), width)
         return
     console.print("The other algorithms, with their default parameters", style="bold")
     table = new_table()

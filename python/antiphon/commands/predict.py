@@ -18,13 +18,13 @@ from pathlib import Path
 from antiphon import core, model, output
 from antiphon.draw import curves
 from antiphon.errors import AntiphonError
+from antiphon.explain.answer import Answer, answer
+from antiphon.explain.explanation import ExplainedCall
+from antiphon.explain.options import ASSUMED_RATE, library_of, rate_of
 from antiphon.model import limits
+from antiphon.output.facts import print_fact, width_of
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
-from antiphon.units import parse_rate, parse_size
-
-DEFAULT_RATE = "1gbit"
-#: At most this many ranks are evaluated for each algorithm, summed over all parameters that are tried.
-EVALUATED_RANKS = 16384
+from antiphon.units import parse_size
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="bytes of a block (bcast, reduce, allreduce, scan: of the whole message; default: %(default)s)",
     )
     add("--profile", type=Path, metavar="FILE", help="profile of the machine (default: a first guess from --link-rate)")
-    add("--link-rate", metavar="RATE", help=f"of a node's link, without a profile (default: {DEFAULT_RATE})")
+    add("--link-rate", metavar="RATE", help=f"of a node's link, without a profile (default: {ASSUMED_RATE})")
+    add("--mpi", choices=("openmpi", "mpich"), help="the library that rules are for (default: the profile's)")
     add("--root", type=int, default=0, metavar="R", help="root of a rooted collective (default: 0)")
     add("--defaults", action="store_true", help="with the algorithms' default parameters, not searched ones")
     add("--sweep", metavar="A-B", default="1k-1m", help="sizes for crossovers and chart (default: %(default)s)")
@@ -53,26 +54,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Predicts and prints."""
     machine = _machine(args)
-    size = _size(args.bytes, "--bytes")
+    size = 0 if args.collective == "barrier" else _size(args.bytes, "--bytes")
     if args.svg and args.svg.exists() and not args.force:
         raise AntiphonError(f"{args.svg} exists", hint="--force overwrites it")
-    one = model.predict(
-        args.collective,
-        [size],
-        machine,
-        root=args.root,
-        search=not args.defaults,
-        max_evaluations=_evaluations(machine.ranks),
-    )
+    found = answer(_call(args, machine, size), machine.profile, search=not args.defaults)
+    one = found.ranking
+    assert one is not None
     _complain(args, one, size)
     sweep = None if args.no_sweep else _sweep(args, machine)
     crossings = _crossings(args, machine, sweep) if sweep else []
     if args.svg:
         curves.svg(_chart(args, sweep or one), args.svg)
     if args.json:
-        output.print_json(_json(one, sweep, crossings))
+        output.print_json(found.to_json() | _json(one, sweep, crossings))
     else:
-        _show(args, machine, size, one)
+        _show(args, machine, size, found, one)
         _show_sweep(args, sweep, crossings)
     return 0
 
@@ -98,11 +94,10 @@ def _machine(args: argparse.Namespace) -> model.ModelledMachine:
         raise AntiphonError("--link-rate is for predictions without a profile", hint="leave one of them away")
     if not 0 <= args.root < args.ranks:
         raise AntiphonError(f"--root {args.root}: not one of the {args.ranks} ranks")
-    try:
-        rate = parse_rate(args.link_rate or DEFAULT_RATE)
-    except ValueError as error:
-        raise AntiphonError(f"--link-rate: {error}") from None
     profile = model.read_profile(args.profile, packed_too=True)
+    rate = rate_of(args.link_rate, profile)
+    if rate == 0:
+        raise AntiphonError("--link-rate: a prediction needs a rate", hint="as 1gbit, or measure it: `antiphon probe`")
     return model.ModelledMachine(args.ranks, max(1, args.ranks_per_node), profile, rate)
 
 
@@ -111,6 +106,20 @@ def _size(text: str, option: str) -> int:
         return 0 if text.strip() == "0" else parse_size(text)
     except ValueError as error:
         raise AntiphonError(f"{option}: {error}") from None
+
+
+def _call(args: argparse.Namespace, machine: model.ModelledMachine, size: int) -> ExplainedCall:
+    element = model.element_bytes(args.collective, size)
+    return ExplainedCall(
+        args.collective,
+        args.ranks,
+        machine.ranks_per_node,
+        size,
+        args.root,
+        element,
+        link_bits_per_s=int(machine.link_bits_per_s),
+        mpi=library_of(args.mpi, machine.profile),
+    )
 
 
 def _sweep(args: argparse.Namespace, machine: model.ModelledMachine) -> model.Sweep | None:
@@ -128,13 +137,6 @@ def _sweep(args: argparse.Namespace, machine: model.ModelledMachine) -> model.Sw
     while sizes[-1] * factor <= last:
         sizes.append(sizes[-1] * factor)
     return _predict_sizes(args, machine, sizes)
-
-
-def _evaluations(ranks: int) -> int:
-    """Returns how many parameters are tried for each algorithm: fewer where each takes long, so that all end within
-    seconds.
-    """
-    return min(64, max(4, EVALUATED_RANKS // ranks))
 
 
 def _predict_sizes(args: argparse.Namespace, machine: model.ModelledMachine, sizes: Sequence[int]) -> model.Sweep:
@@ -176,7 +178,7 @@ def _json(one: model.Sweep, sweep: model.Sweep | None, crossings: list[tuple[int
     }
 
 
-def _show(args: argparse.Namespace, machine: model.ModelledMachine, size: int, one: model.Sweep) -> None:
+def _show(args: argparse.Namespace, machine: model.ModelledMachine, size: int, found: Answer, one: model.Sweep) -> None:
     network = None
     if machine.profile is None:
         rate = machine.link_bits_per_s * limits.PAYLOAD_SHARE
@@ -184,17 +186,32 @@ def _show(args: argparse.Namespace, machine: model.ModelledMachine, size: int, o
         output.stdout().print(f"{one.machine}: a first guess; `antiphon probe` measures this machine", soft_wrap=True)
     limit = limits.limit_s(args.collective, size, network, args.root) if network else None
     what = "" if args.collective == "barrier" else f" of {bytes_text(size)}"
+    _show_answer(found)
     table = new_table(f"{args.collective}{what}, {args.ranks} ranks, {machine.ranks_per_node} a node; {one.machine}")
     table.add_column("algorithm", overflow="fold")
     headings = ["predicted", "× best", *(["× limit"] if limit else []), "closed form"]
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("how")
-    best = one.sizes[size][0].seconds if one.sizes[size] else 0
+    best = one.sizes[size][0].seconds
+
+    def add(choice: str, seconds: float | None, closed_form_s: float | None, how: str) -> None:
+        of_limit = [ratio_text(seconds / limit if seconds else None)] if limit else []
+        ratio = seconds / best if seconds and best else None
+        table.add_row(choice, time_text(seconds), ratio_text(ratio), *of_limit, time_text(closed_form_s), how)
+
+    add(f"used: {found.used.choice}", found.used_s, None, "by the rules" if found.used.algorithm else "not Antiphon's")
     for p in one.sizes[size]:
-        ratios = [ratio_text(p.seconds / best if best else None), *([ratio_text(p.seconds / limit)] if limit else [])]
-        table.add_row(p.choice, time_text(p.seconds), *ratios, time_text(p.closed_form_s), p.method)
+        add(p.choice, p.seconds, p.closed_form_s, p.method)
     print_wide(table)
+
+
+def _show_answer(found: Answer) -> None:
+    """The same lines as `antiphon explain`."""
+    console = output.stdout()
+    facts = (("used", found.used.choice), ("because", found.used.reason), ("the model", found.verdict()))
+    for label, text in facts:
+        print_fact(console, label, text, width_of(console), "bold green" if label == "used" else "")
 
 
 def _show_sweep(args: argparse.Namespace, sweep: model.Sweep | None, crossings: list[tuple[int, str, str]]) -> None:
@@ -204,9 +221,11 @@ def _show_sweep(args: argparse.Namespace, sweep: model.Sweep | None, crossings: 
     first = min((size for size, found in sweep.sizes.items() if found), default=None)
     if first is None:
         return
-    console.print(f"fastest from {bytes_text(first)}: {sweep.sizes[first][0].algorithm}", soft_wrap=True)
+    console.print(
+        f"by the model the fastest from {bytes_text(first)}: {sweep.sizes[first][0].algorithm}", soft_wrap=True
+    )
     for size, _, after in crossings:
-        console.print(f"        from {bytes_text(size)}: {after}", soft_wrap=True)
+        console.print(f"                         from {bytes_text(size)}: {after}", soft_wrap=True)
     chart = curves.terminal(_chart(args, sweep), console.width) if console.is_terminal else None
     if chart:
         console.print(chart, markup=False, highlight=False)

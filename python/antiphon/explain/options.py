@@ -8,14 +8,15 @@ import argparse
 from antiphon import core
 from antiphon.errors import AntiphonError
 from antiphon.explain.explanation import ExplainedCall
+from antiphon.model import limits
 from antiphon.units import parse_rate, size_option
 
 #: This rate is assumed where --link-rate is missing, because the table of rules needs one.
 ASSUMED_RATE = "1gbit"
 
 
-def call_of_options(args: argparse.Namespace) -> ExplainedCall:
-    """Returns the call that the options describe."""
+def call_of_options(args: argparse.Namespace, profile: str | None = None) -> ExplainedCall:
+    """Returns the call that the options describe; `profile`, its text, says what they leave out."""
     known = {c.name: c for c in core.collectives()}
     if args.collective is None or args.ranks is None:
         raise AntiphonError("a collective and --ranks, or --pattern, or --plan are needed",
@@ -38,7 +39,23 @@ def call_of_options(args: argparse.Namespace) -> ExplainedCall:
         raise AntiphonError(f"--bytes {size}: not a multiple of the element's {element_bytes} bytes",
                             hint="name the element's size with --element-bytes")  # fmt: skip
     return ExplainedCall(args.collective, args.ranks, args.ranks_per_node, size, args.root, element_bytes,
-                not args.ordered, link_rate(args.link_rate or ASSUMED_RATE), args.mpi)  # fmt: skip
+                not args.ordered, rate_of(args.link_rate, profile), library_of(args.mpi, profile))  # fmt: skip
+
+
+def rate_of(option: str | None, profile: str | None) -> int:
+    """Returns the bits per second of a node's link: by --link-rate, else by the profile, else what is assumed."""
+    if option is not None or profile is None:
+        return link_rate(option or ASSUMED_RATE)
+    port_bytes_per_s = core.query("profile", text=profile)["port_bytes_per_s"]
+    return int(float(f"{8 * port_bytes_per_s / limits.PAYLOAD_SHARE:.2g}"))
+
+
+def library_of(option: str | None, profile: str | None) -> str:
+    """Returns the library that rules are asked for: by --mpi, else the one that the profile was measured with."""
+    if option or profile is None:
+        return option or ""
+    measured = core.query("profile", text=profile)["mpi"]
+    return measured if measured in ("openmpi", "mpich") else ""
 
 
 def _element_bytes(args: argparse.Namespace, collective: core.Collective) -> int:
