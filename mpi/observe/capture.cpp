@@ -17,6 +17,7 @@
 #include "call/type_contents.hpp"
 #include "job/warn.hpp"
 #include "observe/watch.hpp"
+#include "observe/written.hpp"
 
 namespace antiphon::mpi {
 
@@ -115,7 +116,12 @@ struct Prepared {
 class Capture : public P2pRecorder {
  public:
   Capture(std::FILE* file, std::int64_t limit_bytes) : file_(file), left_bytes_(limit_bytes) {}
-  ~Capture() override { std::fclose(file_); }
+  ~Capture() override {
+    const bool whole = std::ferror(file_) == 0;
+    if (std::fclose(file_) == 0 && whole) return;
+    warn("not all captured messages could be written");
+    end_with_failure();
+  }
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
 
@@ -226,6 +232,7 @@ void start_capture() {
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) {
     warn("messages are not captured: " + path + ": " + std::strerror(errno));
+    end_with_failure();
     return;
   }
   capture = std::make_unique<Capture>(file, limit << 20);

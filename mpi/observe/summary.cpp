@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "observe/summary.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <vector>
 
-#include "job/warn.hpp"
 #include "job/world.hpp"
+#include "observe/written.hpp"
 
 namespace antiphon::mpi::summary {
 
@@ -125,33 +122,22 @@ void print(std::FILE* out, const Json& list, const std::vector<Collected>& parts
   for (const Collected& part : parts) part.section.print(out, part.data);
 }
 
-void write_json(const std::string& path, const Json& all) {
-  // The file appears at once, by renaming, because spawned processes have a rank 0 of their own that writes the same
-  // file.
-  const std::string part = path + '.' + std::to_string(getpid());
-  std::ofstream file(part);
-  file << all.sorted().dump(2) << '\n';
-  file.close();
-  if (file && std::rename(part.c_str(), path.c_str()) == 0) return;
-  static_cast<void>(std::remove(part.c_str()));
-  warn("cannot write the summary to " + path);
-}
-
 /// Writes to the place that the settings name, on rank 0.
 void put(const Json& list, const std::vector<Collected>& parts, int ranks) {
   const std::string& where = world.settings.summary;
   if (where == "1") return print(stderr, list, parts);
-  if (where.size() > 5 && where.substr(where.size() - 5) == ".json") {
+  OutputFile file(where);
+  if (where.ends_with(".json")) {
     auto all = document(list, ranks);
     for (const Collected& part : parts) {
       if (!part.data.is_null()) all[part.section.key] = part.data;
     }
-    return write_json(where, all);
+    const std::string text = all.sorted().dump(2) + '\n';
+    file.write(text.data(), text.size());
+  } else if (file.stream() != nullptr) {
+    print(file.stream(), list, parts);
   }
-  std::FILE* file = std::fopen(where.c_str(), "w");
-  if (file == nullptr) return warn("cannot write the summary to " + where);
-  print(file, list, parts);
-  std::fclose(file);
+  finish_output(file, "summary", where);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "observe/trace_encoder.hpp"
 #include "observe/trace_recorder.hpp"
 #include "observe/trace_shape.hpp"
+#include "observe/written.hpp"
 
 namespace antiphon::mpi::trace {
 
@@ -129,35 +130,32 @@ void send_stream(std::span<const std::byte> content) {
   }
 }
 
-bool receive_stream(int from, std::FILE* file) {
+void receive_stream(int from, OutputFile& file) {
   std::uint64_t length = 0;
   PMPI_Recv(&length, 1, MPI_UINT64_T, from, length_tag, own, MPI_STATUS_IGNORE);
   const std::string begin = block_begin(from, length);
-  bool good = file != nullptr && std::fwrite(begin.data(), 1, begin.size(), file) == begin.size();
+  file.write(begin.data(), begin.size());
   const char go = 1;
   PMPI_Send(&go, 1, MPI_CHAR, from, data_tag, own);
   std::vector<std::byte> piece(std::min(piece_bytes, length));
   for (std::uint64_t at = 0; at < length; at += piece_bytes) {
     const std::size_t bytes = std::min(piece_bytes, length - at);
     PMPI_Recv(piece.data(), static_cast<int>(bytes), MPI_BYTE, from, data_tag, own, MPI_STATUS_IGNORE);
-    good = good && std::fwrite(piece.data(), 1, bytes, file) == bytes;
+    file.write(piece.data(), bytes);
   }
-  return good;
 }
 
 /// Writes rank 0's own block and those of all other ranks, on rank 0. Returns false if the file is not complete.
 bool gather(const std::string& start) {
-  std::FILE* file = std::fopen(world.settings.trace.c_str(), "wb");
-  const auto write = [&](const void* data, std::size_t bytes) {
-    return file != nullptr && std::fwrite(data, 1, bytes, file) == bytes;
-  };
+  OutputFile file(world.settings.trace);
   const auto content = recorder->buffer().content();
   const std::string begin = block_begin(0, content.size());
-  bool good =
-      write(start.data(), start.size()) && write(begin.data(), begin.size()) && write(content.data(), content.size());
-  for (int from = 1; from < size; ++from) good = receive_stream(from, file) && good;
-  good = write("", 1) && good;
-  return file != nullptr && std::fclose(file) == 0 && good;
+  file.write(start.data(), start.size());
+  file.write(begin.data(), begin.size());
+  file.write(content.data(), content.size());
+  for (int from = 1; from < size; ++from) receive_stream(from, file);
+  file.write("", 1);
+  return finish_output(file, "trace", world.settings.trace);
 }
 
 std::string preamble_text;
@@ -194,8 +192,7 @@ void finish() {
   PMPI_Bcast(&good, 1, MPI_INT, 0, own);
   if (good != 0) recorder->buffer().remove_file();
   else if (rank == 0) {
-    warn("trace: " + world.settings.trace +
-         " cannot be written; each rank's part is beside it (hint: antiphon trace --recover FILE)");
+    warn("each rank's part of the trace is beside it, where there was room (hint: antiphon trace --recover FILE)");
   }
   unsigned long long dropped = recorder->dropped();
   unsigned long long all = 0;

@@ -3,28 +3,30 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 
+#include "antiphon/output_file.hpp"
 #include "antiphon/settings.hpp"
 
 namespace antiphon {
 
 namespace {
 
-enum class Takes : std::uint8_t { text, whole_number, share, word, file };
+enum class Takes : std::uint8_t { text, whole_number, share, word, file, output, folder };
 
 struct Variable {
   std::string_view name;
   Takes takes = Takes::text;
-  std::string_view words;  ///< for `word`: all that may be said, as "on, off"
+  std::string_view words;  ///< for `word`: all that may be said, as "on, off"; for `output`: what is no file
   std::int64_t max = INT64_MAX;
 };
 
 /// The preload object reads these (mpi/job/settings.hpp says what each means), the tools and tests read the last five.
 constexpr std::array variables{
     Variable{"ANTIPHON", Takes::word, "on, off, 1, 0"},
-    Variable{"ANTIPHON_CAPTURE"},
+    Variable{"ANTIPHON_CAPTURE", Takes::folder},
     Variable{"ANTIPHON_CAPTURE_MBYTES", Takes::whole_number, "", INT32_MAX},
     Variable{"ANTIPHON_COMPRESS", Takes::word, "auto, on, off, force, 1, 0"},
     Variable{"ANTIPHON_COMPRESS_MEMORY_BYTES", Takes::whole_number},
@@ -46,8 +48,8 @@ constexpr std::array variables{
     Variable{"ANTIPHON_PLAN", Takes::file},
     Variable{"ANTIPHON_PROFILE", Takes::file},
     Variable{"ANTIPHON_REORDER", Takes::word, "0, 1"},
-    Variable{"ANTIPHON_SUMMARY"},
-    Variable{"ANTIPHON_TRACE"},
+    Variable{"ANTIPHON_SUMMARY", Takes::output, "0, 1"},
+    Variable{"ANTIPHON_TRACE", Takes::output},
     Variable{"ANTIPHON_TRACE_BYTES", Takes::whole_number},
     Variable{"ANTIPHON_VERBOSE", Takes::whole_number, "", INT32_MAX},
     Variable{"ANTIPHON_YIELD", Takes::word, "0, 1"},
@@ -81,6 +83,13 @@ bool is_one_of(std::string_view word, std::string_view words) {
   return false;
 }
 
+/// Returns why a file, or files in a folder that is made when it is missing, cannot be written.
+std::string wrong_output(Takes takes, const std::string& path) {
+  const bool is_there = takes == Takes::folder && std::filesystem::is_directory(path);
+  const std::string why = why_not_writable(is_there ? path + "/rank-0.msgs" : path);
+  return why.empty() ? "" : "cannot be written: " + why;
+}
+
 /// Returns what is wrong with a value, as "is not a whole number"; an empty text if nothing is.
 std::string wrong(const Variable& variable, const std::string& value) {
   switch (variable.takes) {
@@ -88,6 +97,8 @@ std::string wrong(const Variable& variable, const std::string& value) {
     case Takes::share: return is_share(value) ? "" : "is not a share from 0 to 1";
     case Takes::word: return is_one_of(value, variable.words) ? "" : "is none of " + std::string(variable.words);
     case Takes::file: return std::ifstream(value).good() ? "" : "cannot be read";
+    case Takes::output:
+    case Takes::folder: return is_one_of(value, variable.words) ? "" : wrong_output(variable.takes, value);
     case Takes::text: break;
   }
   return "";

@@ -60,7 +60,7 @@ def test_a_misspelt_command_gets_a_suggestion(antiphon):
 def test_wrong_usage_is_an_error_with_a_hint(antiphon):
     result = antiphon("run", "-n", "none", "prog")
     assert result.returncode == 2
-    assert result.stderr.startswith("error: argument -n/-np: 'none' is not a number of ranks\nhint: ")
+    assert result.stderr.startswith("error: argument -n/-np/--ranks: 'none' is not a number of ranks\nhint: ")
 
 
 def test_errors_of_commands_become_messages(monkeypatch, capsys):

@@ -146,7 +146,7 @@ def test_compress_test_on_steps(antiphon: Antiphon, tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert "6 files: 12 messages" in result.stdout
     assert "Compress: `antiphon run --compress auto`" in result.stdout
-    rows = json.loads(antiphon("compress-test", *files, *options, "--bits-per-s", "10mbit", "--json").stdout)["results"]
+    rows = json.loads(antiphon("compress-test", *files, *options, "--link-rate", "10mbit", "--json").stdout)["results"]
     ours = next(row for row in rows if row["contender"] == "antiphon")
     assert ours["rate"] > 1.5  # each step is predicted from the one before
     assert ours["verdict"] == "on"

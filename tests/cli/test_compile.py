@@ -74,7 +74,7 @@ def test_a_plan_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert sum(part[3] for part in parts if part[0] == 0) == 4 * (1001 + 1002)
     assert cli.main(["explain", "--plan", str(plan)]) == 0
     assert cli.main(["compile", str(trace), "-o", str(plan)]) == 2  # it is there already
-    assert cli.main(["compile", str(trace), "-o", str(plan), "--force", "--min-calls", "1"]) == 0
+    assert cli.main(["compile", str(trace), "-o", str(plan), "--overwrite", "--min-calls", "1"]) == 0
     assert len(json.loads(plan.read_text())["patterns"]) == 4
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`antiphon predict` and `antiphon bench --predict`."""
+"""`antiphon predict` and `antiphon bench --profile`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_chart_is_an_svg(tmp_path):
     assert "</svg>" in target.read_text()
     again = antiphon("predict", "scatter", "--ranks", 8, "--bytes", "4k", "--svg", target)
     assert again.returncode == 2
-    assert "--force" in again.stderr
+    assert "--overwrite" in again.stderr
 
 
 @pytest.mark.parametrize(

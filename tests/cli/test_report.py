@@ -157,7 +157,7 @@ def test_the_summary_of_a_run(tmp_path: Path) -> None:
     for wanted in ("rotated:encode=1", "grid", "3 MiB travelled as 2 MiB, 1.50 times shorter", "−250 ms", "−500 ms"):
         assert wanted in text, wanted
     (tmp_path / "run.json").write_text(json.dumps({**run, "collectives": []}))
-    again = antiphon("report", tmp_path / "run.json", "--json", "--force")
+    again = antiphon("report", tmp_path / "run.json", "--json", "--overwrite")
     assert json.loads(again.stdout)["sections"] == ["Collectives"], again.stderr
 
 
@@ -165,9 +165,9 @@ def test_a_page_is_not_replaced_unasked(tmp_path: Path) -> None:
     (tmp_path / "x.html").write_text("mine")
     result = antiphon("report", PROFILES[0], "-o", tmp_path / "x.html")
     assert result.returncode == 2
-    assert "--force" in result.stderr
+    assert "--overwrite" in result.stderr
     assert (tmp_path / "x.html").read_text() == "mine"
-    assert antiphon("report", PROFILES[0], "-o", tmp_path / "x.html", "--force").returncode == 0
+    assert antiphon("report", PROFILES[0], "-o", tmp_path / "x.html", "--overwrite").returncode == 0
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"a": 1}', "[1, 2]", "nonsense"])

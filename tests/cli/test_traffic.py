@@ -80,11 +80,11 @@ def test_the_report_of_a_trace(trace: Path, tmp_path: Path) -> None:
     assert len(heats) == 4 and heats[0].endswith("before") and heats[-1].endswith("after")
     drawings = [block.svg for section in page.sections for block in section.blocks if block.kind == "drawing"]
     assert len(drawings) == 2 and drawings[0] != drawings[1]
-    result = antiphon("report", trace, "-o", tmp_path / "t.html", "--machine", machine)
+    result = antiphon("report", trace, "-o", tmp_path / "t.html", "--profile", machine)
     assert result.returncode == 0, result.stderr
     text = (tmp_path / "t.html").read_text(encoding="utf-8")
     assert "brucks" in text and "algorithm assumed" in text and "solver</script>" not in text
-    wrong = antiphon("report", DATA / "ethernet-16.openmpi.json", "--machine", machine)
+    wrong = antiphon("report", DATA / "ethernet-16.openmpi.json", "--profile", machine)
     assert wrong.returncode == 2 and "traces" in wrong.stderr
 
 

@@ -179,7 +179,7 @@ def test_the_command_keeps_a_lab_until_down(namespaces: None, tmp_path: Path) ->
         return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=30)
 
     name = f"test-{os.getpid()}"
-    record = json.loads(lab_command("up", "--name", name, "--nodes", "2", "--rate", "10mbit", "--json").stdout)
+    record = json.loads(lab_command("up", "--name", name, "--nodes", "2", "--link-rate", "10mbit", "--json").stdout)
     try:
         assert record["cluster"]["rate"] == "10mbit"
         assert name in lab_command("status").stdout

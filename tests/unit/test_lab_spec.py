@@ -77,7 +77,7 @@ def test_switches_from_options_stand_in_a_row() -> None:
     [
         ({"nodes": 0}, "no nodes"),
         ({"nodes": 201}, "too many nodes: 201"),
-        ({"rate": "quick"}, "--rate: 'quick' is not a rate"),
+        ({"rate": "quick"}, "--link-rate: 'quick' is not a rate"),
         ({"port_buffer": "1kb"}, "at least one frame"),
         ({"ranks_per_node": 0}, "ranks per node"),
         ({"uplink_rate": "1gbit"}, "need several switches"),

@@ -12,6 +12,7 @@ from antiphon import output, patterns
 from antiphon.draw import gantt
 from antiphon.errors import AntiphonError
 from antiphon.model.limits import PAYLOAD_SHARE
+from antiphon.output import files
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 from antiphon.patterns import compiled
 from antiphon.patterns.compiled import Bound, Compiled
@@ -174,7 +175,4 @@ def _write_svg(path: Path, shown: Sequence[tuple[Compiled, Bound]]) -> None:
     one, bound = shown[0]
     end_s = max(part.end_s for part in one.time_line)
     title = f"{one.scheduler}, {len(one.phases)} phases, {one.synchronisation}"
-    try:
-        path.write_text(gantt.svg(one.time_line, one.size, end_s, bound.seconds, title), encoding="utf-8")
-    except OSError as error:
-        raise AntiphonError(f"cannot write {path}: {error.strerror}") from None
+    files.write(path, gantt.svg(one.time_line, one.size, end_s, bound.seconds, title))

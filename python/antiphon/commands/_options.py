@@ -6,7 +6,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from antiphon import output
 from antiphon.mpi.launch import Settings
+
+#: The names of the number of ranks, wherever ranks are started.
+RANKS = ("-n", "-np", "--ranks")
 
 
 def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rate: str | None) -> None:
@@ -15,7 +19,13 @@ def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rat
     `several` allows several libraries, with commas. `link_rate` says what that option is for; None adds no such option.
     """
     add = parser.add_argument_group("where").add_argument
-    add("-n", "-np", type=int, metavar="RANKS", help="number of ranks (default: one per core, slot or node)")
+    add(
+        *RANKS,
+        dest="n",
+        type=int,
+        metavar="RANKS",
+        help="number of ranks (default: one per core, slot or node)",
+    )
     which = "openmpi, mpich, or a path" + ("; several with commas" if several else "")
     add("--mpi", metavar="MPI", help=f"{which} (default: the first that is found)")
     add("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
@@ -75,3 +85,32 @@ def settings(args: argparse.Namespace) -> Settings:
         placement=given.get("placement"),
         placement_strict=given.get("strict_placement", False),
     )
+
+
+def add_overwrite(parser: argparse.ArgumentParser, what: str, *, old: str | None = None) -> None:
+    """Adds the option that allows to replace a file; `old` is a former name of it."""
+    parser.add_argument("--overwrite", action="store_true", help=f"replace {what} if it is there")
+    if old is not None:
+        add_old_name(parser, old, "--overwrite")
+
+
+def add_old_name(parser: argparse.ArgumentParser, old: str, new: str) -> None:
+    """Lets an option's former name work for a while: it is not in the help, and says the new name on stderr."""
+    option = next(action for action in parser._actions if new in action.option_strings)
+
+    class Renamed(argparse.Action):
+        def __call__(self, parser, namespace, values, option_string=None):  # type: ignore[no-untyped-def]
+            output.print_hint(f"{old} is called {new} now; the old name goes away some day")
+            option(parser, namespace, values, option_string)
+
+    renamed = Renamed(
+        [old],
+        dest=option.dest,
+        nargs=option.nargs,
+        const=option.const,
+        default=option.default,
+        type=option.type,  # type: ignore[arg-type]
+        choices=option.choices,
+        help=argparse.SUPPRESS,
+    )
+    parser._add_action(renamed)

@@ -14,12 +14,13 @@ from antiphon.trace import Trace
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares --joint."""
+    """Declares --joint. It took the profile once, and so it still may have a value."""
     parser.add_argument(
         "--joint",
-        type=Path,
-        metavar="PROFILE",
-        help="with Antiphon's collectives on this machine: placement and algorithms optimised together",
+        nargs="?",
+        const="",
+        metavar="",
+        help="with Antiphon's collectives on the machine of --profile: placement and algorithms optimised together",
     )
 
 
@@ -27,12 +28,19 @@ def run(args: argparse.Namespace) -> int:
     """Optimises and prints."""
     from antiphon.traffic.joint import Optimiser
 
+    if args.joint and args.profile is None:
+        output.print_hint("--joint PROFILE is written --joint --profile PROFILE now; the old form goes away some day")
+        args.profile = Path(args.joint)
+    elif args.joint and args.file is None:
+        args.file = Path(args.joint)
+    if args.profile is None:
+        raise AntiphonError("--joint needs --profile FILE", hint="`antiphon probe` writes profiles")
     if args.file is None:
         raise AntiphonError("no TRACE is named", hint="`antiphon trace -n 4 ./solver` records one")
     try:
-        profile = args.joint.read_text(encoding="utf-8")
+        profile = args.profile.read_text(encoding="utf-8")
     except OSError as error:
-        raise AntiphonError(f"{args.joint}: {error.strerror}", hint="`antiphon probe` writes profiles") from None
+        raise AntiphonError(f"{args.profile}: {error.strerror}", hint="`antiphon probe` writes profiles") from None
     outcome = Optimiser(Trace.load(args.file), profile, args.library).run()
     document = described(outcome)
     if args.json:

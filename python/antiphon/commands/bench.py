@@ -37,7 +37,7 @@ from antiphon.bench.testbed import Testbed, failure, program
 from antiphon.commands import _bench_patterns, _options
 from antiphon.commands._testbed import open_testbed
 from antiphon.errors import EXIT_FAILURE, AntiphonError
-from antiphon.output import tables
+from antiphon.output import files, tables
 from antiphon.units import size_option
 
 #: Real programs use these collectives most; they are measured unless others are named.
@@ -89,12 +89,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_prediction(parser: argparse.ArgumentParser) -> None:
     """Declares the options that compare with the model."""
     add = parser.add_argument
-    add("--predict", type=Path, action="append", metavar="PROFILE", help="compare with what the model of this profile "
+    add("--profile", type=Path, action="append", metavar="FILE", help="compare with what the model of this profile "
         "predicts")  # fmt: skip
-    add("--results", type=Path, action="append", metavar="FILE", help="with --predict: compare these results (of "
+    _options.add_old_name(parser, "--predict", "--profile")
+    add("--results", type=Path, action="append", metavar="FILE", help="with --profile: compare these results (of "
         "--json) instead of measuring; several are compared with one profile, or each with its own, in that order, and "
         "what was measured twice counts as in the last file")  # fmt: skip
-    add("--svg", type=Path, metavar="FILE", help="with --predict: predicted over measured times, as a chart")
+    add("--svg", type=Path, metavar="FILE", help="with --profile: predicted over measured times, as a chart")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -125,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
             all_results.append(results)
             if args.json != "-":
                 _show(results, testbed)
-    if args.predict:
+    if args.profile:
         _predicted(args, [[row for results in all_results for row in results.rows()]])
     elif args.json:
         _write_json(args.json, {"results": [row for results in all_results for row in results.rows()]})
@@ -274,10 +275,10 @@ def _predicted(args: argparse.Namespace, measured: list[list[dict[str, Any]]]) -
     """`measured` holds files of results, either all of one profile's machine or each of its own."""
     from antiphon.bench import validation
 
-    paths: list[Path] = args.predict or []
+    paths: list[Path] = args.profile or []
     if not paths or not any(measured):
         raise AntiphonError(
-            "--results and --svg need --predict PROFILE and results", hint="`antiphon probe` writes a profile"
+            "--results and --svg need --profile FILE and results", hint="`antiphon probe` writes a profile"
         )
     if len(paths) not in (1, len(measured)):
         raise AntiphonError(
@@ -308,7 +309,4 @@ def _write_json(target: str, document: dict[str, Any]) -> None:
     if target == "-":
         output.print_json(document)
         return
-    try:
-        Path(target).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise AntiphonError(f"--json {target}: {error.strerror}") from error
+    files.write(Path(target), json.dumps(document, indent=1) + "\n")

@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import output
+from antiphon.commands import _options
 from antiphon.errors import AntiphonError
 from antiphon.model.limits import PAYLOAD_SHARE
+from antiphon.output import files
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 from antiphon.patterns import compiled, repeating
 from antiphon.trace import Trace
@@ -33,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=Path, metavar="FILE", default=Path("plan.json"), help="the plan (default: %(default)s)")
     add("--min-calls", type=int, default=2, metavar="N", help="patterns seen less often are left out (default: 2)")
     add("--link-rate", metavar="RATE", help="of a node's link, as 100mbit: for the estimates (default: 100mbit)")
-    add("--force", action="store_true", help="overwrite FILE")
+    _options.add_overwrite(parser, "the plan", old="--force")
     add("--json", action="store_true", help="print what was found as JSON")
 
 
@@ -41,8 +43,7 @@ def run(args: argparse.Namespace) -> int:
     """Compiles a trace."""
     if args.min_calls < 1:
         raise AntiphonError(f"--min-calls {args.min_calls}: must be at least 1")
-    if args.output.exists() and not args.force:
-        raise AntiphonError(f"{args.output} exists", hint="--force overwrites it, -o names another")
+    files.check(args.output, overwrite=args.overwrite)
     link = _link_bytes_per_s(args.link_rate or "100mbit")
     trace = Trace.load(args.trace)
     found = repeating.find(trace)
@@ -51,12 +52,9 @@ def run(args: argparse.Namespace) -> int:
         what = (
             f"{len(found)} patterns of MPI_Alltoallv, none seen {args.min_calls} times" if found else "no MPI_Alltoallv"
         )
-        raise AntiphonError(f"{args.trace}: {what}", hint="`antiphon trace --summary` shows what is in it", exit_code=1)
+        raise AntiphonError(f"{args.trace}: {what}", hint="`antiphon trace --show` shows what is in it", exit_code=1)
     plan, rows = _compile(trace, kept, link)
-    try:
-        args.output.write_text(json.dumps(plan) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise AntiphonError(f"cannot write {args.output}: {error.strerror}") from None
+    files.write(args.output, json.dumps(plan) + "\n")
     if args.json:
         output.print_json({"plan": str(args.output), "patterns": rows, "left_out": len(found) - len(kept)})
     else:

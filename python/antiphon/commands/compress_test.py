@@ -25,6 +25,7 @@ from antiphon.bench import codecs, trace_sizes
 from antiphon.bench.codecs import CodecMeasurement
 from antiphon.codec import break_even, messages
 from antiphon.codec.break_even import Gain
+from antiphon.commands import _options
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.output import tables
 from antiphon.units import parse_rate, parse_size
@@ -50,10 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="plain data and arrays are cut into messages of so many (default: 64k)",
     )
     network = parser.add_mutually_exclusive_group()
+    network.add_argument("--link-rate", metavar="RATE", help="what one rank's messages share of the wire, as 1gbit")
     network.add_argument(
-        "--link-rate", "--bits-per-s", metavar="RATE", help="what one rank's messages share of the wire, as 1gbit"
+        "--profile", type=Path, metavar="FILE", help="profile of the machine: a node's port, shared by its ranks"
     )
-    network.add_argument("--profile", type=Path, metavar="FILE", help="the machine: a node's port, shared by its ranks")
+    _options.add_old_name(parser, "--bits-per-s", "--link-rate")
     add("--codecs", default="", metavar="NAME,…", help="what to compare (default: all that are here)")
     add("--budget", type=float, default=0.5, metavar="SECONDS", help="for measuring a file (default: 0.5)")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")

@@ -23,7 +23,7 @@ COLORS = {"ok": "32", "warn": "33", "fail": "31"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon doctor`."""
-    parser.add_argument("--profile", type=Path, metavar="FILE", help="what `antiphon probe` wrote of the cluster")
+    parser.add_argument("--profile", type=Path, metavar="FILE", help="profile of the machine")
     parser.add_argument("--json", action="store_true", help="as JSON: {ok, mpi: […], checks: [{group, name, status…}]}")
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from antiphon import core, model, output
-from antiphon.commands import _explain_phases
+from antiphon.commands import _explain_phases, _options
 from antiphon.draw import rounds
 from antiphon.errors import AntiphonError
 from antiphon.explain import svg
@@ -27,6 +27,7 @@ from antiphon.explain.evidence import DISAGREE, MeasuredContenders, measured_con
 from antiphon.explain.explanation import MAX_DRAWN_RANKS, MAX_REPLAYED_RANKS, Cost, ExplainedCall, Explanation, explain
 from antiphon.explain.options import ASSUMED_RATE, call_of_options, link_rate
 from antiphon.model import limits
+from antiphon.output import files
 from antiphon.output.facts import LABEL_WIDTH, print_fact, width_of
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 from antiphon.units import format_rate
@@ -41,7 +42,7 @@ COMPILED_RATE = "100mbit"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon explain`."""
     parser.add_argument("collective", nargs="?", metavar="COLLECTIVE", help="bcast, alltoall, allreduce, …")
-    parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks")
+    parser.add_argument("-n", "--ranks", type=int, metavar="P", help="number of ranks")
     parser.add_argument("--ranks-per-node", type=int, default=1, metavar="K",
                         help="consecutive ranks on each node (default: 1)")  # fmt: skip
     parser.add_argument("--bytes", metavar="M", help="bytes of a block (bcast, reduce, allreduce, scan: of the whole "
@@ -56,15 +57,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the library the program has; a few rules differ")  # fmt: skip
     parser.add_argument("--profile", type=Path, metavar="FILE", help="profile of the machine: its decisions come first")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="write a time line of all messages")
-    parser.add_argument("--force", action="store_true", help="overwrite FILE of --svg")
+    _options.add_overwrite(parser, "FILE of --svg", old="--force")
     parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
     _explain_phases.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Explains one call, a pattern or a plan."""
-    if args.svg and args.svg.exists() and not args.force:
-        raise AntiphonError(f"{args.svg} exists", hint="--force overwrites it")
+    if args.svg:
+        files.check(args.svg, overwrite=args.overwrite)
     if args.pattern or args.plan:
         assumed = COMPILED_RATE if args.plan else ASSUMED_RATE
         return _explain_phases.run(args, link_rate(args.link_rate or assumed))
@@ -94,10 +95,7 @@ def _write_svg(explanation: Explanation, path: Path) -> None:
     if cost is None or not cost.wire.transfers:
         why = f"more than {MAX_DRAWN_RANKS} ranks" if explanation.call.ranks > MAX_DRAWN_RANKS else "no messages"
         raise AntiphonError(f"--svg: there is nothing to draw ({why})")
-    try:
-        path.write_text(svg.time_line(explanation), encoding="utf-8")
-    except OSError as error:
-        raise AntiphonError(f"cannot write {path}: {error}") from None
+    files.write(path, svg.time_line(explanation))
 
 
 def _show(explanation: Explanation, expected: Answer | None, rate_from: str) -> None:

@@ -17,8 +17,10 @@ from pathlib import Path
 
 from antiphon import exporters, output
 from antiphon import profile as profiles
+from antiphon.commands import _options
 from antiphon.errors import AntiphonError
 from antiphon.exporters import Exported, Options
+from antiphon.output import files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,11 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--to", metavar="FORMAT", help=", ".join(exporters.names()))
     add("--list", action="store_true", help="show the formats")
     add("-o", "--output", type=Path, metavar="FILE", help="write it there (default: to stdout)")
-    add("--force", action="store_true", help="overwrite FILE")
+    _options.add_overwrite(parser, "FILE", old="--force")
     add("--json", action="store_true", help="print the text, its usage and what was left out as JSON")
     tuned = parser.add_argument_group("decisions of a profile")
     add = tuned.add_argument
-    add("--profile", type=Path, default=Path("machine.json"), metavar="FILE", help="default: %(default)s")
+    add("--profile", type=Path, default=Path("machine.json"), metavar="FILE", help="profile of the machine "
+        "(default: %(default)s)")  # fmt: skip
     add(
         "--reader-version",
         metavar="VERSION",
@@ -41,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--libmpi", type=Path, metavar="FILE", help="mpich-json: the library whose tree is completed (default: found)")
     schedule = parser.add_argument_group("a schedule (goal)")
     add = schedule.add_argument
-    add("--ranks", type=int, metavar="P", help="number of ranks")
+    add("-n", "--ranks", type=int, metavar="P", help="number of ranks")
     add("--bytes", metavar="M", help="bytes of a block, or of the message, as 65536 or 64k")
     add("--root", type=int, default=0, metavar="R", help="root of a rooted collective (default: 0)")
     add("--algorithm", metavar="A[:P=V,…]", help="default: what Antiphon would use")
@@ -53,8 +56,8 @@ def run(args: argparse.Namespace) -> int:
         return _list(args.json)
     if args.to is None:
         raise AntiphonError("--to is missing", hint=f"one of {', '.join(exporters.names())}")
-    if args.output and args.output.exists() and not args.force:
-        raise AntiphonError(f"{args.output} exists", hint="--force overwrites it")
+    if args.output:
+        files.check(args.output, overwrite=args.overwrite)
     module = exporters.load(args.to)
     if hasattr(module, "export_schedule"):
         exported = module.export_schedule(args)
@@ -67,10 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _write(args: argparse.Namespace, exported: Exported) -> int:
     if args.output:
-        try:
-            args.output.write_text(exported.text, encoding="utf-8")
-        except OSError as error:
-            raise AntiphonError(f"cannot write {args.output}: {error.strerror}") from None
+        files.write(args.output, exported.text)
     if args.json:
         output.print_json(
             {"format": args.to, "text": exported.text, "usage": exported.usage, "left_out": list(exported.left_out)}

@@ -60,7 +60,11 @@ def _add_up(parser: argparse.ArgumentParser) -> None:
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", help="run on this lab, which is up (default: on a temporary one)")
     parser.add_argument(
-        "-n", "-np", type=_positive, metavar="RANKS", help="number of ranks (default: all the cluster has)"
+        *_options.RANKS,
+        dest="n",
+        type=_positive,
+        metavar="RANKS",
+        help="number of ranks (default: all the cluster has)",
     )
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--plain", action="store_true", help="run without Antiphon")
@@ -102,10 +106,12 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
     add("--nodes", type=_positive, metavar="N", help="number of nodes, on one switch")
     add("--switches", type=_counts, metavar="N,N…", help="several switches in a row, with so many nodes each")
     add(
-        "--rate",
+        "--link-rate",
+        dest="rate",
         metavar="RATE",
         help="rate of a node's link: 100mbit, 1gbit; brings its own buffer, burst and offloads",
     )
+    _options.add_old_name(parser, "--rate", "--link-rate")
     add("--buffer", metavar="SIZE", help="output buffer of a switch's port: 128kb")
     add("--burst", metavar="SIZE", help="bytes that a link may send at once: 8kb")
     add("--offloads", type=_on_off, metavar="on|off", help="segmentation offload; off means real frames")

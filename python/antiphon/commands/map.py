@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import core, output
+from antiphon.commands import _options
 from antiphon.errors import AntiphonError
+from antiphon.output import files
 from antiphon.placement import Placement, launchers
-from antiphon.profile import write_atomically
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--hostfile", type=Path, metavar="FILE", help="the job's nodes, as `node slots=4` or `node:4`, of those the "
         "machine has")  # fmt: skip
     add("--launcher", metavar="L", help=f"write it for {', '.join(launchers.names())}; FILE.json is then the placement")
-    add("--overwrite", action="store_true", help="replace files that are there")
+    _options.add_overwrite(parser, "what is written")
     add("--list", action="store_true", help="show the methods and the launchers")
     add("--json", action="store_true", help="print the result as JSON")
     add_wishes(parser)
@@ -46,8 +47,9 @@ def add_wishes(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how ranks are placed")
     add = group.add_argument
     add("--pin", action="append", default=[], metavar="RANK:NODE[:CORE]", help="a rank that has its place already")
-    add("--method", default="antiphon", metavar="M", help="default: %(default)s; --list shows all")
-    add("--seconds", type=float, metavar="S", help="processor time of a method that searches")
+    add("--method", default="antiphon", metavar="M", help="default: %(default)s; `antiphon map --list` shows all")
+    add("--budget", type=float, metavar="SECONDS", help="processor time of a method that searches")
+    _options.add_old_name(parser, "--seconds", "--budget")
     add(
         "--objective",
         choices=("automatic", "time", "messages"),
@@ -82,8 +84,12 @@ def run(args: argparse.Namespace) -> int:
         launchers.load(args.launcher)
         if args.output is None:
             raise AntiphonError("--launcher needs -o FILE")
+    if args.output is not None:
+        files.check(args.output, overwrite=args.overwrite)
     if sources.kind_of(args.traffic) == "placement":
         return _convert(args)
+    if args.launcher is not None:
+        files.check(_beside(args.output), overwrite=args.overwrite)
     result = sources.place(
         sources_of(args, args.traffic, args.machine or Path("machine.json"), args.hostfile), wishes_of(args)
     )
@@ -127,7 +133,7 @@ def wishes_of(args: argparse.Namespace) -> Any:
     if known[args.method]:
         raise AntiphonError(f"--method {args.method} cannot be used here: {known[args.method]}")
     return Wishes(
-        args.method, args.seconds, sources.pins(args.pin), args.oversubscribe, max(0, args.max_per_node), args.objective
+        args.method, args.budget, sources.pins(args.pin), args.oversubscribe, max(0, args.max_per_node), args.objective
     )
 
 
@@ -144,30 +150,25 @@ def _convert(args: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_overwriting(path: Path, args: argparse.Namespace) -> None:
-    if path.exists() and not args.overwrite:
-        raise AntiphonError(f"{path} is there already", hint="--overwrite replaces it")
+def _beside(path: Path) -> Path:
+    return path.with_name(path.name + ".json")
 
 
 def _write(args: argparse.Namespace, placement: Placement) -> None:
     if args.launcher is None:
-        _refuse_overwriting(args.output, args)
         placement.save(args.output)
         output.stderr().print(
             f"{args.output}: use it by `antiphon run --placement {args.output} …`", soft_wrap=True, markup=False
         )
         return
-    beside = args.output.with_name(args.output.name + ".json")
-    for path in (args.output, beside):
-        _refuse_overwriting(path, args)
+    beside = _beside(args.output)
     _write_for_launcher(args, placement, beside)
     placement.save(beside)
 
 
 def _write_for_launcher(args: argparse.Namespace, placement: Placement, beside: Path) -> None:
     written = launchers.write(args.launcher, placement)
-    _refuse_overwriting(args.output, args)
-    write_atomically(args.output, written.text.encode())
+    files.write(args.output, written.text)
     for note in written.left_out:
         output.print_warning(f"{args.launcher} is not told {note}")
     say = output.stderr()

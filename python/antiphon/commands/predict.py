@@ -16,12 +16,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from antiphon import core, model, output
+from antiphon.commands import _options
 from antiphon.draw import curves
 from antiphon.errors import AntiphonError
 from antiphon.explain.answer import Answer, answer
 from antiphon.explain.explanation import ExplainedCall
 from antiphon.explain.options import ASSUMED_RATE, library_of, rate_of
 from antiphon.model import limits
+from antiphon.output import files
 from antiphon.output.facts import print_fact, width_of
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 from antiphon.units import parse_size
@@ -31,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon predict`."""
     add = parser.add_argument
     add("collective", metavar="COLLECTIVE", help="bcast, alltoall, allreduce, …")
-    add("--ranks", type=int, required=True, metavar="P", help="number of ranks")
+    add("-n", "--ranks", type=int, required=True, metavar="P", help="number of ranks")
     add("--ranks-per-node", type=int, default=1, metavar="K", help="consecutive ranks on each node (default: 1)")
     add(
         "--bytes",
@@ -47,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--sweep", metavar="A-B", default="1k-1m", help="sizes for crossovers and chart (default: %(default)s)")
     add("--no-sweep", action="store_true", help="the one size only")
     add("--svg", type=Path, metavar="FILE", help="write the chart of times over sizes")
-    add("--force", action="store_true", help="overwrite FILE of --svg")
+    _options.add_overwrite(parser, "FILE of --svg", old="--force")
     add("--json", action="store_true", help="print predictions as JSON")
 
 
@@ -55,8 +57,8 @@ def run(args: argparse.Namespace) -> int:
     """Predicts and prints."""
     machine = _machine(args)
     size = 0 if args.collective == "barrier" else _size(args.bytes, "--bytes")
-    if args.svg and args.svg.exists() and not args.force:
-        raise AntiphonError(f"{args.svg} exists", hint="--force overwrites it")
+    if args.svg:
+        files.check(args.svg, overwrite=args.overwrite)
     found = answer(_call(args, machine, size), machine.profile, search=not args.defaults)
     one = found.ranking
     assert one is not None

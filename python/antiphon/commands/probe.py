@@ -25,7 +25,7 @@ from antiphon.commands import _options
 from antiphon.commands._testbed import open_testbed
 from antiphon.errors import AntiphonError
 from antiphon.mpi import launch
-from antiphon.output import tables
+from antiphon.output import files, tables
 from antiphon.probe import recording
 from antiphon.probe.curves import at
 from antiphon.probe.session import Event, Session
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         raise AntiphonError(f"--budget {args.budget:g}: in less than 5 seconds nothing can be measured")
     if args.n is not None and args.n < 2:
         raise AntiphonError(f"-n {args.n}: a network has at least 2 ranks")
-    _check_writable(args.output)
+    files.check(args.output)
     samples = args.again or args.output.with_suffix(".samples.json.gz")
     if args.again:
         recorded = recording.read(args.again)
@@ -124,13 +124,6 @@ def _ranks(args: argparse.Namespace, testbed: Testbed) -> int:
         if args.hostfile
         else len(os.sched_getaffinity(0))
     )
-
-
-def _check_writable(path: Path) -> None:
-    """Checks this before the minute of measuring, and not after it."""
-    folder = path.absolute().parent
-    if path.is_dir() or not os.access(folder, os.W_OK):
-        raise AntiphonError(f"cannot write {path}", hint="choose another file with -o")
 
 
 def _name(args: argparse.Namespace, testbed: Testbed) -> str:

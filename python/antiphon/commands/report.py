@@ -7,7 +7,7 @@ The page is one file that loads nothing: it can be opened without a network, mai
   antiphon report results.json -o results.html    what `antiphon bench --json` wrote
   antiphon report run.json                        what `antiphon run --summary=run.json` wrote
   antiphon report run.trace                       who sends how much to whom, collectives by the library's algorithms
-  antiphon report run.trace --machine machine.json --placement run.placement
+  antiphon report run.trace --profile machine.json --placement run.placement
                                                   the same on that network, before and after
 """
 
@@ -16,8 +16,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from antiphon import output, profile, report
+from antiphon import output, report
+from antiphon.commands import _options
 from antiphon.errors import AntiphonError
+from antiphon.output import files
 from antiphon.report import html
 
 
@@ -26,11 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("document", nargs="?", type=Path, metavar="FILE", help="a file that Antiphon wrote")
     add("-o", "--output", type=Path, metavar="FILE", help="the page (default: the document's name with .html)")
-    add("--machine", type=Path, metavar="FILE", help="for a trace: a profile of the machine, for its links")
+    add("--profile", type=Path, metavar="FILE", help="for a trace: a profile of the machine, for its links")
+    _options.add_old_name(parser, "--machine", "--profile")
     add(
         "--placement", type=Path, metavar="FILE", help="for a trace: what `antiphon map` wrote, to compare with the run"
     )
-    add("--force", action="store_true", help="replace a page that is there already")
+    _options.add_overwrite(parser, "the page", old="--force")
     add("--list", action="store_true", help="show what kinds of documents there is a report for")
     add("--json", action="store_true", help="with --list: as JSON; else the page's sections and where it was written")
 
@@ -41,11 +44,10 @@ def run(args: argparse.Namespace) -> int:
         return _list(args)
     if args.document is None:
         raise AntiphonError("no document is named", hint="for example: antiphon report machine.json")
-    page = report.page_of(args.document, args.machine, args.placement)
     target = args.output or args.document.with_name(args.document.name.removesuffix(".gz")).with_suffix(".html")
-    if target.exists() and not args.force:
-        raise AntiphonError(f"{target} is there already", hint="replace it with --force, or name another with -o")
-    profile.write_atomically(target, html.render(page).encode("utf-8"))
+    files.check(target, overwrite=args.overwrite)
+    page = report.page_of(args.document, args.profile, args.placement)
+    files.write(target, html.render(page))
     if args.json:
         output.print_json(
             {"page": str(target), "title": page.title, "sections": [section.title for section in page.sections]}

@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_launch_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options that say where the ranks run."""
-    parser.add_argument("-n", "-np", type=_positive, metavar="N", help="number of ranks (default: one per core; with a "
-                        "hostfile all its slots; in a Slurm job its tasks)")  # fmt: skip
+    parser.add_argument(*_options.RANKS, dest="n", type=_positive, metavar="N", help="number of ranks (default: one "
+                        "per core; with a hostfile all its slots; in a Slurm job its tasks)")  # fmt: skip
     parser.add_argument("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
     parser.add_argument("--launcher-args", default="", metavar="ARGS", help="more options for mpirun, mpiexec or srun")
 

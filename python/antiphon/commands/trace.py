@@ -6,7 +6,7 @@ counts, sizes and times (docs/reference/trace.md). `antiphon compile` and proces
 
   antiphon trace -n 16 ./solver input.dat              writes solver.trace
   antiphon trace -o run.trace -n 64 --hostfile nodes ./solver
-  antiphon trace --summary run.trace                   what was called, how often, how much, how long
+  antiphon trace --show run.trace                      what was called, how often, how much, how long
   antiphon trace --recover run.trace                   joins what the ranks of a run that died have left
 """
 
@@ -19,8 +19,10 @@ import subprocess
 from pathlib import Path
 
 from antiphon import output
+from antiphon.commands import _options
 from antiphon.commands import run as run_command
 from antiphon.errors import AntiphonError
+from antiphon.output import files
 from antiphon.trace import summary as trace_summary
 from antiphon.trace.writer import join_parts, parts_of
 
@@ -28,7 +30,7 @@ from antiphon.trace.writer import join_parts, parts_of
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon trace`."""
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="the trace (default: PROGRAM.trace, here)")
-    parser.add_argument("--overwrite", action="store_true", help="replace the file if it is there")
+    _options.add_overwrite(parser, "the file")
     parser.add_argument("--memory", type=int, metavar="MIB", help="memory a rank may use for its calls (default: 64)")
     parser.add_argument("--off", action="store_true", help="leave every collective to the library while recording")
     parser.add_argument("--mpi", metavar="MPI", help="as of `antiphon run`")
@@ -36,9 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plan", type=Path, metavar="FILE", help="as of `antiphon run`")
     parser.add_argument("--force", metavar="SPEC", help="as of `antiphon run`")
     run_command.add_launch_options(parser)
-    parser.add_argument("--summary", dest="show", type=Path, metavar="FILE", help="print what a trace holds")
+    parser.add_argument("--show", type=Path, metavar="FILE", help="print what a trace holds")
+    _options.add_old_name(parser, "--summary", "--show")
     parser.add_argument("--recover", type=Path, metavar="FILE", help="write FILE from the parts that ranks left")
-    parser.add_argument("--json", action="store_true", help="with --summary: as JSON")
+    parser.add_argument("--json", action="store_true", help="with --show: as JSON")
     parser.add_argument("program", metavar="PROGRAM", nargs="?", help="the MPI program")
     parser.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
 
@@ -52,18 +55,14 @@ def run(args: argparse.Namespace) -> int:
         output.print_json(rows) if args.json else trace_summary.print_summary(rows)
         return 0
     if args.program is None:
-        raise AntiphonError("no PROGRAM to record", hint="antiphon trace -n 4 ./solver, or --summary FILE")
+        raise AntiphonError("no PROGRAM to record", hint="antiphon trace -n 4 ./solver, or --show FILE")
     return record(args)
 
 
 def record(args: argparse.Namespace) -> int:
     """Runs the program; its exit code is ours, unless the trace is missing after a successful run."""
     path = (args.output or Path(Path(args.program).name + ".trace")).absolute()
-    if path.exists() and not args.overwrite:
-        raise AntiphonError(f"{path} is there already", hint="--overwrite replaces it, -o FILE writes another")
-    if not path.parent.is_dir():
-        raise AntiphonError(f"{path.parent} is no directory", hint="make it first: ranks on all nodes write there")
-    path.unlink(missing_ok=True)
+    files.check(path, overwrite=args.overwrite)
     args.summary = args.capture = args.compress = None
     if args.off:  # The recorder is in the wrappers, so these must be active.
         args.off, args.force = False, "*:library"
@@ -74,14 +73,22 @@ def record(args: argparse.Namespace) -> int:
     start = run_command.prepare(args)
     if shutil.which(start.command[0]) is None:
         raise AntiphonError(f"{start.command[0]} was not found", hint="give -n N to use the MPI's own launcher")
+    before = _version(path)
     code = subprocess.run(start.command, env={**os.environ, **start.env}, check=False).returncode
-    return after(path, code)
+    return after(path, 128 - code if code < 0 else code, before)
 
 
-def after(path: Path, code: int) -> int:
-    """Says what became of the trace."""
-    code = 128 - code if code < 0 else code
-    if path.is_file():
+def _version(path: Path) -> tuple[int, int] | None:
+    """Returns what changes when a file is written: it tells an older trace from the new one."""
+    found = path.stat() if path.exists() else None
+    return (found.st_ino, found.st_mtime_ns) if found else None
+
+
+def after(path: Path, code: int, before: tuple[int, int] | None) -> int:
+    """Says what became of the trace; `before` is the version of the file before the run."""
+    if path.exists() and not path.is_file():
+        return code  # A pipe or a device has taken it, or else a rank has ended with an error.
+    if path.is_file() and _version(path) != before:
         output.stderr().print(f"trace: {path} ({path.stat().st_size} bytes)", soft_wrap=True)
         return code
     if not parts_of(path):

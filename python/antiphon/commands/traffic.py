@@ -7,9 +7,10 @@ Each collective is decomposed by a table that says which algorithm the MPI libra
   antiphon traffic run.trace                       a table: what each kind of call adds, by which algorithm
   antiphon traffic run.trace -o run.traffic        the same, and the messages between all ranks in a file
   antiphon traffic run.trace --library mpich-5     as another library would send them
-  antiphon traffic run.trace --antiphon --profile machine.json
+  antiphon traffic run.trace --own --profile machine.json
   antiphon traffic run.trace --phases 4            four equally long phases, each for itself
-  antiphon traffic run.trace --joint machine.json  placement and Antiphon's algorithms, optimised together
+  antiphon traffic run.trace --joint --profile machine.json
+                                                   placement and Antiphon's algorithms, optimised together
   antiphon traffic --verify --lab --mpi mpich      is the table right? Against the counters of each node's interface
 """
 
@@ -20,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import output
-from antiphon.commands import _traffic_joint, _traffic_verify
+from antiphon.commands import _options, _traffic_joint, _traffic_verify
 from antiphon.errors import AntiphonError
-from antiphon.output import tables
+from antiphon.output import files, tables
 from antiphon.trace import MAGIC, Trace
 
 
@@ -33,8 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=Path, metavar="FILE", help="write the messages between ranks")
     add("--library", default="", metavar="NAME", help="whose algorithms (default: the library of the recorded run)")
     add("--libraries", action="store_true", help="list the libraries that there are tables for")
-    add("--antiphon", action="store_true", help="as Antiphon's collectives, where its rules choose them")
-    add("--profile", type=Path, metavar="FILE", help="whose decisions count for Antiphon's collectives")
+    add("--own", action="store_true", help="as Antiphon's own collectives, where its rules choose them")
+    _options.add_old_name(parser, "--antiphon", "--own")
+    add("--profile", type=Path, metavar="FILE", help="profile of the machine: its decisions count "
+        "for Antiphon's collectives")  # fmt: skip
     add("--phases", type=int, default=1, metavar="N", help="cut the run into N equally long phases")
     add("--between", metavar="A:B", help="only what began between these seconds of the run")
     add("--json", action="store_true", help="all of it as JSON")
@@ -50,6 +53,8 @@ def run(args: argparse.Namespace) -> int:
         return _traffic_verify.run(args)
     if args.joint is not None:
         return _traffic_joint.run(args)
+    if args.output is not None:
+        files.check(args.output)
     if args.file is None:
         raise AntiphonError("no TRACE is named", hint="`antiphon trace -n 4 ./solver` records one")
     found = read(args)
@@ -82,7 +87,7 @@ def read(args: argparse.Namespace) -> Any:
     elif args.phases > 1:
         windows = phases_of(trace, args.phases)
     profile = args.profile.read_text(encoding="utf-8") if args.profile is not None else None
-    return of_trace(trace, args.library, profile=profile, own=args.antiphon, windows=windows)
+    return of_trace(trace, args.library, profile=profile, own=args.own, windows=windows)
 
 
 def _libraries(as_json: bool) -> int:

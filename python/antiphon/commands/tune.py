@@ -30,7 +30,7 @@ from antiphon.bench.testbed import Testbed
 from antiphon.commands import _options
 from antiphon.commands._testbed import open_testbed
 from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, AntiphonError
-from antiphon.output import tables
+from antiphon.output import files, tables
 from antiphon.tune import document, driver, grid, predictors
 from antiphon.tune.state import TuningState
 from antiphon.units import size_option
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=Path("machine.json"),
         metavar="FILE",
-        help="gets the decisions; begun from the links' rate if there is none (default: %(default)s)",
+        help="profile that gets the decisions; begun from the links' rate if there is none (default: %(default)s)",
     )
     add(
         "--budget",
@@ -83,6 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Tunes for each library in turn."""
+    files.check(args.profile)
     request = make_request(args)
     if args.model:
         return _decide_by_model(args, request)

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from antiphon.errors import AntiphonError
+from antiphon.output import files
 
 #: A curve is a list of (bytes, seconds), by size.
 Curve = Sequence[tuple[int, float]]
@@ -92,9 +94,7 @@ def _pyplot() -> Any:
 
 
 def _save(figure: Any, path: Path) -> None:
-    try:
-        figure.savefig(path, format="svg", bbox_inches="tight", metadata={"Date": None})
-    except OSError as error:
-        raise AntiphonError(f"{path}: {error.strerror}") from error
-    finally:
-        _pyplot().close(figure)
+    content = io.BytesIO()
+    figure.savefig(content, format="svg", bbox_inches="tight", metadata={"Date": None})
+    _pyplot().close(figure)
+    files.write(path, content.getvalue())

@@ -163,7 +163,7 @@ class ClusterSpec:
         """Returns a copy with options applied. A new rate brings its own defaults for buffer, burst and offloads."""
         change: dict[str, Any] = {}
         if rate is not None:
-            change["rate_bits_per_s"] = _option("--rate", parse_rate, rate)
+            change["rate_bits_per_s"] = _option("--link-rate", parse_rate, rate)
             change.update(dataclasses.asdict(link_defaults(change["rate_bits_per_s"])))
         if port_buffer is not None:
             change["port_buffer_bytes"] = _option("--buffer", parse_size, port_buffer)

@@ -15,7 +15,8 @@ from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi
 
 #: The options that set these variables: errors name what the user wrote.
-OPTIONS = {"ANTIPHON_FORCE": "--force", "ANTIPHON_PLAN": "--plan", "ANTIPHON_PROFILE": "--profile"}
+OPTIONS = {"ANTIPHON_CAPTURE": "--capture ", "ANTIPHON_FORCE": "--force ", "ANTIPHON_PLAN": "--plan ",
+           "ANTIPHON_PROFILE": "--profile ", "ANTIPHON_SUMMARY": "--summary=", "ANTIPHON_TRACE": "-o "}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def check_settings(variables: Mapping[str, str], settings: Settings | None = Non
     what = str(problems[0]["what"])
     for name in settings.variables() if settings else ():
         if name in OPTIONS and what.startswith(f"{name}="):
-            what = what.replace(f"{name}=", f"{OPTIONS[name]} ", 1)
+            what = what.replace(f"{name}=", OPTIONS[name], 1)
     raise AntiphonError(what, hint=problems[0]["hint"])
 
 

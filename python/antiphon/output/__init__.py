@@ -40,7 +40,12 @@ def print_error(message: str, hint: str | None = None) -> None:
     """Writes `error: …` and, if there is one, `hint: …` to stderr."""
     _labelled("error", "31", message)
     if hint:
-        _labelled("hint", "36", hint)
+        print_hint(hint)
+
+
+def print_hint(hint: str) -> None:
+    """Writes `hint: …` to stderr."""
+    _labelled("hint", "36", hint)
 
 
 def print_warning(message: str) -> None:

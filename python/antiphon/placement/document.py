@@ -11,6 +11,7 @@ from typing import Any
 
 from antiphon import __version__, profile
 from antiphon.errors import AntiphonError
+from antiphon.output import files
 
 FORMAT = "antiphon-placement"
 VERSION = 1
@@ -81,7 +82,7 @@ class Placement:
 
     def save(self, path: Path) -> None:
         """Writes the file, in one step."""
-        profile.write_atomically(path, self.text().encode())
+        files.write(path, self.text())
 
     @classmethod
     def load(cls, path: Path) -> Placement:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from antiphon import output
 from antiphon.errors import AntiphonError
+from antiphon.output import files
 from antiphon.placement import launchers
 from antiphon.placement.document import Placement
-from antiphon.profile import write_atomically
 
 
 @dataclass(frozen=True)
@@ -49,5 +49,5 @@ def keep(text: str) -> Path:
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
         raise AntiphonError(f"{folder} is somebody else's", hint="set TMPDIR to a directory of yours")
     path = folder / f"placement-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    write_atomically(path, text.encode())
+    files.write(path, text)
     return path

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from antiphon import profile
 from antiphon.errors import AntiphonError
+from antiphon.output import files
 from antiphon.probe import codecs, document, multicast, survey
 from antiphon.probe.session import Event, RecordedSession, Session
 
@@ -37,7 +37,7 @@ class Recording:
         """Writes compressed JSON."""
         content = {"format": FORMAT, "version": VERSION, "source": self.source, "launches": self.launches}
         text = json.dumps(content, separators=(",", ":"))
-        profile.write_atomically(path, gzip.compress(text.encode(), mtime=0))
+        files.write(path, gzip.compress(text.encode(), mtime=0))
 
 
 def measured(session: Session, name: str) -> Recording:

@@ -7,12 +7,12 @@ import functools
 import json
 import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from antiphon.errors import AntiphonError
+from antiphon.output import files
 
 FORMAT, VERSION = "antiphon-profile", 1
 SCHEMA = Path(__file__).parent.parent / "schemas" / "profile.schema.json"
@@ -113,31 +113,7 @@ def _check_meaning(document: Mapping[str, Any], name: str) -> None:
 def write(path: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
     """Checks the document and puts it in the file's place in one step, so readers see the old or the new one."""
     check(document, str(path))
-    write_atomically(Path(path), (json_text(document) + "\n").encode("utf-8"))
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Writes the file in one step: it has its old content or the new one, whatever happens meanwhile."""
-    try:
-        descriptor, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.", suffix=".new")
-        try:
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise AntiphonError(f"cannot write {path}: {error.strerror}", hint="choose another file with -o") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    files.write(Path(path), json_text(document) + "\n")
 
 
 def json_text(value: Any, indent: int = 0, width: int = 120) -> str:

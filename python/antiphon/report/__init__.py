@@ -67,7 +67,7 @@ def page_of(path: Path, machine: Path | None = None, placement: Path | None = No
     """Returns the page for a document, by the first kind that accepts it."""
     document = read(path, machine, placement)
     if not isinstance(document, Recorded) and (machine or placement):
-        raise AntiphonError(f"{path}: --machine and --placement are for traces", hint="name a trace, or its traffic")
+        raise AntiphonError(f"{path}: --profile and --placement are for traces", hint="name a trace, or its traffic")
     for kind in all_kinds():
         if kind.accepts(document):
             return kind.page(document, path)  # type: ignore[no-any-return]

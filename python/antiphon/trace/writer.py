@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import trace as form
+from antiphon.output import files
 from antiphon.trace import Communicator, RankTrace, Reader, Shape, Trace, TraceError
 
 
@@ -125,7 +126,7 @@ def join_parts(path: Path) -> tuple[int, int]:
     if not blocks:
         raise TraceError(f"{path}.rank*: the parts are empty")
     written = [varint(1 + rank) + varint(len(stream)) + stream for rank, stream in sorted(blocks.items())]
-    path.write_bytes(b"".join([preamble, *written, varint(0)]))
+    files.write(path, b"".join([preamble, *written, varint(0)]))
     for part in parts:
         part.unlink()
     return len(blocks), size

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from antiphon.errors import AntiphonError
+from antiphon.output import files
 from antiphon.traffic.edges import Array, Edges, Uniform
 from antiphon.traffic.libraries import CollectiveCall
 
@@ -150,12 +151,7 @@ class Traffic:
         buffer = io.BytesIO()
         header = np.frombuffer(json.dumps(document).encode(), np.uint8)
         np.savez_compressed(buffer, header=header, **arrays)  # type: ignore[arg-type]
-        try:
-            path.write_bytes(buffer.getvalue())
-        except OSError as error:
-            raise AntiphonError(
-                f"{path}: {error.strerror}", hint="is the folder there, and may you write to it?"
-            ) from error
+        files.write(path, buffer.getvalue())
 
     @classmethod
     def load(cls, path: Path) -> Traffic:

@@ -11,6 +11,7 @@ from typing import Any
 
 from antiphon import __version__, profile
 from antiphon.model import limits
+from antiphon.output import files
 
 RULES_VERSION = 1
 
@@ -71,7 +72,7 @@ def put_evidence(document: dict[str, Any], evidence: Mapping[str, Any]) -> None:
 def write(path: Path, document: Mapping[str, Any]) -> None:
     """Checks the document, then writes it whole or not at all."""
     profile.check(document, str(path))
-    profile.write_atomically(path, (render(document) + "\n").encode())
+    files.write(path, render(document) + "\n")
 
 
 def render(value: Any, depth: int = 0) -> str:

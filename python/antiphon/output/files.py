@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the files that users ask for: whole or not at all, and checked before the work that fills them.
+
+A link stays a link and its target is written; devices, pipes and what is under /dev or /proc are written directly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from antiphon.errors import EXIT_FAILURE, AntiphonError
+
+ANOTHER = "name another file, or make room for this one"
+
+
+def check(path: Path, *, overwrite: bool = True) -> None:
+    """Raises the error that writing `path` would end with, as far as it can be known before there is anything to write.
+
+    Without `overwrite` a file that is there is such an error.
+    """
+    try:
+        target = _replaced(path)
+        if path.is_dir():
+            raise AntiphonError(f"{path} is a directory", hint="name a file in it")
+        if target is None:
+            if not os.access(path, os.W_OK):
+                raise PermissionError(13, "Permission denied")
+            return
+        if target.exists() and not overwrite:
+            raise AntiphonError(f"{path} is there already", hint="replace it with --overwrite, or name another file")
+        if target.exists() and not os.access(target, os.W_OK):
+            raise PermissionError(13, "it is write-protected")
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    except (OSError, ValueError) as error:
+        raise _refused(path, error) from None
+
+
+def write(path: Path, content: bytes | str) -> None:
+    """Writes the file in one step: it has its old content or the new one, whatever happens meanwhile."""
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        target = _replaced(path)
+        if target is None:
+            with path.open("wb", buffering=0) as stream:
+                _write_all(stream.fileno(), data)
+        else:
+            _replace(target, data)
+    except (OSError, ValueError) as error:
+        raise _refused(path, error) from None
+
+
+def _replaced(path: Path) -> Path | None:
+    """Returns the file to replace, with all links followed; None for what has to be written directly."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+            return None
+    target = path.absolute()
+    for _ in range(40):  # More links than this are a circle, as for the system.
+        if target.parts[1:2] in (("dev",), ("proc",)):
+            return None
+        if not target.is_symlink():
+            break
+        target = target.parent / os.readlink(target)
+    return target
+
+
+def _replace(target: Path, data: bytes) -> None:
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
+    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".new")
+    try:
+        try:
+            _write_all(descriptor, data)
+            os.fsync(descriptor)
+            os.fchmod(descriptor, mode)
+        finally:
+            os.close(descriptor)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _refused(path: Path, error: OSError | ValueError) -> AntiphonError:
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    missing = isinstance(error, FileNotFoundError)
+    hint = f"make the directory {path.absolute().parent} first" if missing else ANOTHER
+    return AntiphonError(f"cannot write {path}: {reason}", hint=hint, exit_code=EXIT_FAILURE)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

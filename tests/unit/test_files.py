@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that files are written whole or not at all, through links, pipes and devices, by every command that has -o."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from antiphon import cli
+from antiphon.errors import AntiphonError
+from antiphon.output import files
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+PROFILE = str(DATA / "ethernet-16.openmpi.json")
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real").mkdir()
+    target = tmp_path / "real" / "page"
+    target.write_text("old")
+    target.chmod(0o640)
+    (tmp_path / "near").symlink_to("real/page")
+    (tmp_path / "far").symlink_to(tmp_path / "near")
+    files.write(tmp_path / "far", "new")
+    assert target.read_text() == "new" and stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert (tmp_path / "far").is_symlink() and (tmp_path / "near").is_symlink()
+    (tmp_path / "dangling").symlink_to("made")
+    files.write(tmp_path / "dangling", b"\0")
+    assert (tmp_path / "made").read_bytes() == b"\0" and (tmp_path / "dangling").is_symlink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dangling", "far", "made", "near", "real"]
+
+
+def test_a_pipe_gets_the_content(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
+    reader.start()
+    files.check(pipe, overwrite=False)
+    files.write(pipe, b"x" * 200_000)
+    reader.join(10)
+    assert got == [b"x" * 200_000] and stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_text("old")
+    room = [3]
+
+    def write(descriptor: int, data: memoryview) -> int:
+        room[0] -= 1
+        if not room[0]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return os.pwrite(descriptor, data[:1], 3 - room[0])
+
+    monkeypatch.setattr(files.os, "write", write)
+    with pytest.raises(AntiphonError, match="No space left") as caught:
+        files.write(path, "new and longer")
+    assert caught.value.exit_code != 0
+    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+
+
+def commands(tmp_path: Path) -> dict[str, list[str]]:
+    """Returns the commands that write one file, whose name is missing at the end."""
+    results = tmp_path / "results.json"
+    results.write_text(json.dumps({"results": []}))
+    return {
+        "report": ["report", PROFILE, "-o"],
+        "export": ["export", "--to", "goal", "bcast", "--ranks", "4", "--bytes", "1k", "-o"],
+        "explain": ["explain", "bcast", "--ranks", "4", "--bytes", "1k", "--svg"],
+        "predict": ["predict", "barrier", "--ranks", "2", "--no-sweep", "--svg"],
+        "traffic": ["traffic", str(tmp_path / "run.trace"), "-o"],
+        "compile": ["compile", str(tmp_path / "run.trace"), "-o"],
+        "map": ["map", str(tmp_path / "run.trace"), PROFILE, "-o"],
+        "trace": ["trace", "-o"],
+        "probe": ["probe", "--again", str(tmp_path / "no.samples"), "-o"],
+        "tune": ["tune", "--mpi", "none", "--profile"],
+    }
+
+
+@pytest.mark.parametrize("name", ["report", "export", "explain", "predict", "traffic", "compile", "map", "trace",
+                                  "probe", "tune"])  # fmt: skip
+def test_nothing_is_done_for_a_file_that_cannot_be_written(name, tmp_path, capsys):
+    """GIVEN a directory, a missing directory or a file in a file THEN the error comes before all others."""
+    words = commands(tmp_path)[name]
+    for where, said in ((tmp_path, "is a directory"), (tmp_path / "no" / "x", "No such file or directory"),
+                        (tmp_path / "results.json" / "x", "Not a directory")):  # fmt: skip
+        assert cli.main([*words, str(where), *(["/bin/true"] if name == "trace" else [])]) in (1, 2)
+        out, err = capsys.readouterr()
+        assert out == "" and said in err and str(where) in err, err
+
+
+@pytest.mark.parametrize("name", ["report", "export", "explain"])
+def test_a_full_device_is_an_error(name, tmp_path, capsys):
+    (tmp_path / "link").symlink_to("/dev/full")
+    for path in ("/dev/full", str(tmp_path / "link")):
+        assert cli.main([*commands(tmp_path)[name], path]) == 1
+        assert "No space left on device" in capsys.readouterr().err
+    assert stat.S_ISCHR(os.stat("/dev/full").st_mode) and (tmp_path / "link").is_symlink()
+
+
+def test_only_overwrite_replaces(tmp_path, capsys):
+    path = tmp_path / "page"
+    words = commands(tmp_path)["report"]
+    assert cli.main([*words, str(path)]) == 0
+    assert cli.main([*words, str(path)]) == 2 and "--overwrite" in capsys.readouterr().err
+    assert cli.main([*words, str(path), "--overwrite"]) == 0
