@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that what the package installs loads on old systems, and that it carries the licences of what is inside."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection
+
+from antiphon.mpi import elf, launch
+
+ROOT = Path(__file__).resolve().parents[2]
+#: RHEL 8 and its kin have this one; Ubuntu 20.04 and Debian 11 have newer ones.
+OLDEST_GLIBC = (2, 28)
+#: The C++ runtime is linked statically, because RHEL 8's own lacks what C++20 needs.
+HAVE_GLIBC = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux-[\w-]+)\.so\.\d")
+HAVE_MPI = re.compile(r"libmpi(_abi)?\.so\.\d+")
+
+
+def shipped() -> list[Path]:
+    """Returns the compiled files of the installed package."""
+    return sorted(path for path in launch.lib_dir().iterdir() if elf.is_elf(path))
+
+
+def versions(path: Path) -> set[str]:
+    """Returns the versions of symbols that a file needs, as GLIBC_2.17 or GLIBCXX_3.4."""
+    with path.open("rb") as file:
+        sections = [s for s in ELFFile(file).iter_sections() if isinstance(s, GNUVerNeedSection)]
+        return {entry.name for section in sections for _, entries in section.iter_versions() for entry in entries}
+
+
+def test_glibc_is_old_enough() -> None:
+    """GIVEN the installed package THEN no object or program of it needs a glibc newer than RHEL 8's."""
+    assert len(shipped()) > 3, f"make setup: nothing is compiled in {launch.lib_dir()}"
+    newer = {
+        f"{path.name}: {name}"
+        for path in shipped()
+        for name in versions(path)
+        if not re.fullmatch(r"GLIBC_[\d.]+", name)
+        or tuple(int(part) for part in name.removeprefix("GLIBC_").split(".")) > OLDEST_GLIBC
+    }
+    assert not newer, "see src/glibc/oldest.c; `objdump -T FILE` shows the functions"
+
+
+def test_runtimes_are_inside() -> None:
+    """GIVEN the installed package THEN it needs no shared library but glibc's and, for programs, MPI."""
+    for path in shipped():
+        file = elf.read(path)
+        assert file is not None
+        strange = [name for name in file.needed if not HAVE_GLIBC.match(name) and not HAVE_MPI.match(name)]
+        assert not strange, path.name
+
+
+@pytest.mark.parametrize("library", sorted(p.name for p in (ROOT / "third_party").iterdir()))
+def test_licences_are_in_tree_and_wheel(library: str) -> None:
+    """GIVEN a library in third_party THEN its licence is beside it and in the installed package."""
+    licence = ROOT / "third_party" / library / "LICENSE"
+    text = licence.read_text()
+    assert "Permission is hereby granted" in text or "Apache License" in text
+    installed = importlib.metadata.files("antiphon") or []
+    assert any(file.read_text() == text for file in installed if "LICENSE" in file.name and library in str(file))
