@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "library.hpp"
 #include "workload.hpp"
 
 namespace bench {
@@ -53,13 +54,13 @@ class Stopwatch {
   static int calls_per_sample(Mode mode, int calls);
 
  private:
-  void barrier() { PMPI_Barrier(library_); }
+  void barrier() { LIBRARY(PMPI_Barrier)(library_); }
   std::vector<double> slowest(std::vector<double> durations_s);
   double timed_run(const TimedFunction& call, int calls);
   void interlude();
 
   MPI_Comm library_ =
-      MPI_COMM_NULL;  ///< for barriers and results; used only with PMPI calls, so it is always the library's own
+      MPI_COMM_NULL;  ///< for barriers and results; its calls are always the library's own
   int rank_ = 0;
   std::mt19937 random_{20240229};  ///< the same on all ranks
   std::vector<char> traffic_;

@@ -9,6 +9,7 @@
 
 #include "antiphon.h"
 #include "json/json.hpp"
+#include "library.hpp"
 #include "report.hpp"
 
 namespace bench {
@@ -53,7 +54,7 @@ void point_to_point(MPI_Comm comm) {
   MPI_Request requests[2];
   compare(
       "sendrecv", [&] { MPI_Sendrecv(&in, 1, MPI_DOUBLE, 0, 0, &out, 1, MPI_DOUBLE, 0, 0, comm, &status); },
-      [&] { PMPI_Sendrecv(&in, 1, MPI_DOUBLE, 0, 0, &out, 1, MPI_DOUBLE, 0, 0, comm, &status); });
+      [&] { LIBRARY(PMPI_Sendrecv)(&in, 1, MPI_DOUBLE, 0, 0, &out, 1, MPI_DOUBLE, 0, 0, comm, &status); });
   compare(
       "irecv, isend, waitall",
       [&] {
@@ -62,9 +63,9 @@ void point_to_point(MPI_Comm comm) {
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
       },
       [&] {
-        PMPI_Irecv(&out, 1, MPI_DOUBLE, 0, 0, comm, &requests[0]);
-        PMPI_Isend(&in, 1, MPI_DOUBLE, 0, 0, comm, &requests[1]);
-        PMPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        LIBRARY(PMPI_Irecv)(&out, 1, MPI_DOUBLE, 0, 0, comm, &requests[0]);
+        LIBRARY(PMPI_Isend)(&in, 1, MPI_DOUBLE, 0, 0, comm, &requests[1]);
+        LIBRARY(PMPI_Waitall)(2, requests, MPI_STATUSES_IGNORE);
       });
 }
 
@@ -77,14 +78,14 @@ int measure_overhead(int rank) {
   for (const char* collective : {"barrier", "bcast", "allreduce", "alltoall"})
     antiphon_force(comm, collective, "library");
   double in = 1, out = 0;
-  compare("barrier", [&] { MPI_Barrier(comm); }, [&] { PMPI_Barrier(comm); });
-  compare("bcast", [&] { MPI_Bcast(&in, 1, MPI_DOUBLE, 0, comm); }, [&] { PMPI_Bcast(&in, 1, MPI_DOUBLE, 0, comm); });
+  compare("barrier", [&] { MPI_Barrier(comm); }, [&] { LIBRARY(PMPI_Barrier)(comm); });
+  compare("bcast", [&] { MPI_Bcast(&in, 1, MPI_DOUBLE, 0, comm); }, [&] { LIBRARY(PMPI_Bcast)(&in, 1, MPI_DOUBLE, 0, comm); });
   compare(
       "allreduce", [&] { MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm); },
-      [&] { PMPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm); });
+      [&] { LIBRARY(PMPI_Allreduce)(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm); });
   compare(
       "alltoall", [&] { MPI_Alltoall(&in, 1, MPI_DOUBLE, &out, 1, MPI_DOUBLE, comm); },
-      [&] { PMPI_Alltoall(&in, 1, MPI_DOUBLE, &out, 1, MPI_DOUBLE, comm); });
+      [&] { LIBRARY(PMPI_Alltoall)(&in, 1, MPI_DOUBLE, &out, 1, MPI_DOUBLE, comm); });
   point_to_point(comm);
   PMPI_Comm_free(&comm);
   return 0;

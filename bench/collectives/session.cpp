@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "antiphon.h"
+#include "library.hpp"
 #include "library_algorithms.hpp"
 #include "nodes.hpp"
 #include "report.hpp"
@@ -72,7 +73,7 @@ int Session::run() {
                   {"ranks", cell.ranks == 0 ? size_ : cell.ranks}});
     }
   }
-  PMPI_Allreduce(MPI_IN_PLACE, &all_right_, 1, MPI_C_BOOL, MPI_LAND, library_);
+  LIBRARY(PMPI_Allreduce)(MPI_IN_PLACE, &all_right_, 1, MPI_C_BOOL, MPI_LAND, library_);
   return all_right_ ? 0 : 1;
 }
 
@@ -80,7 +81,7 @@ int Session::run() {
 bool Session::time_is_up() const {
   if (options_.deadline_s <= 0) return false;
   int up = PMPI_Wtime() - start_s_ > options_.deadline_s ? 1 : 0;
-  PMPI_Bcast(&up, 1, MPI_INT, 0, library_);
+  LIBRARY(PMPI_Bcast)(&up, 1, MPI_INT, 0, library_);
   return up != 0;
 }
 
@@ -118,7 +119,7 @@ bool Session::enter(const Contender& contender, std::size_t slot, Workload& work
   work.prepare();
   entrant.estimate_s = stage_->stopwatch().estimate(work, entrant.way);
   std::int64_t wrong = work.wrong_elements();
-  PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, stage_->library());
+  LIBRARY(PMPI_Allreduce)(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, stage_->library());
   char chosen[256] = "library";
   if (forced == ANTIPHON_OK && !of_library)
     antiphon_chosen(entrant.way.comm, contender.collective.c_str(), chosen, sizeof chosen);
@@ -223,7 +224,7 @@ bool Session::another_round(int rounds, double start_s, const Entrants& entrants
     more = !known && round_fits(rounds, PMPI_Wtime() - start_s, options_.budget_s);
     if (options_.race && left < 2 && rounds >= min_rounds_to_trust) more = 0;
   }
-  PMPI_Bcast(&more, 1, MPI_INT, 0, stage_->library());
+  LIBRARY(PMPI_Bcast)(&more, 1, MPI_INT, 0, stage_->library());
   return more != 0;
 }
 

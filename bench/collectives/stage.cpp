@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "library.hpp"
 #include "library_algorithms.hpp"
 
 namespace bench {
@@ -49,13 +50,13 @@ Way Stage::way_of(const Contender& contender, std::size_t slot) {
 
 void Stage::meet(MPI_Comm world) const {
   MPI_Request all_here = MPI_REQUEST_NULL;
-  PMPI_Ibarrier(world, &all_here);
+  LIBRARY(PMPI_Ibarrier)(world, &all_here);
   if (member()) {
-    PMPI_Wait(&all_here, MPI_STATUS_IGNORE);
+    LIBRARY(PMPI_Wait)(&all_here, MPI_STATUS_IGNORE);
     return;
   }
   for (int done = 0; done == 0;) {
-    PMPI_Test(&all_here, &done, MPI_STATUS_IGNORE);
+    LIBRARY(PMPI_Test)(&all_here, &done, MPI_STATUS_IGNORE);
     if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
 }

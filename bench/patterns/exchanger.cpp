@@ -6,6 +6,7 @@
 #include <array>
 #include <sstream>
 
+#include "../collectives/library.hpp"
 #include "../collectives/options.hpp"
 #include "antiphon.h"
 #include "antiphon/error.hpp"
@@ -38,7 +39,7 @@ class Library : public Exchanger {
  public:
   Library(Exchange& exchange, MPI_Comm comm) : e_(exchange), comm_(comm) {}
   void call() override {
-    PMPI_Alltoallv(e_.input.data(), e_.send_counts.data(), e_.send_offsets.data(), MPI_BYTE, e_.output.data(),
+    LIBRARY(PMPI_Alltoallv)(e_.input.data(), e_.send_counts.data(), e_.send_offsets.data(), MPI_BYTE, e_.output.data(),
                    e_.recv_counts.data(), e_.recv_offsets.data(), MPI_BYTE, comm_);
   }
   [[nodiscard]] std::string chosen() const override { return "library"; }
@@ -75,15 +76,15 @@ class PointToPoint : public Exchanger {
     const auto size = e_.send_counts.size();
     for (std::size_t i = 0; i < size; ++i) {
       if (e_.recv_counts[i] > 0)
-        PMPI_Irecv(e_.output.data() + e_.recv_offsets[i], e_.recv_counts[i], MPI_BYTE, static_cast<int>(i), 0, comm_,
+        LIBRARY(PMPI_Irecv)(e_.output.data() + e_.recv_offsets[i], e_.recv_counts[i], MPI_BYTE, static_cast<int>(i), 0, comm_,
                    add());
     }
     for (std::size_t i = 0; i < size; ++i) {
       if (e_.send_counts[i] > 0)
-        PMPI_Isend(e_.input.data() + e_.send_offsets[i], e_.send_counts[i], MPI_BYTE, static_cast<int>(i), 0, comm_,
+        LIBRARY(PMPI_Isend)(e_.input.data() + e_.send_offsets[i], e_.send_counts[i], MPI_BYTE, static_cast<int>(i), 0, comm_,
                    add());
     }
-    PMPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+    LIBRARY(PMPI_Waitall)(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   }
   [[nodiscard]] std::string chosen() const override { return "point-to-point"; }
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "../collectives/library.hpp"
 #include "../collectives/program.hpp"
 #include "antiphon/error.hpp"
 #include "json/json.hpp"
@@ -36,10 +37,10 @@ std::string read_everywhere(const std::string& path, int rank) {
     text.assign(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
   auto size = static_cast<int>(text.size());
-  PMPI_Bcast(&size, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  LIBRARY(PMPI_Bcast)(&size, 1, MPI_INT, 0, MPI_COMM_WORLD);
   if (size == 0) throw UsageError("--patterns " + path + ": cannot be read, or is empty");
   text.resize(static_cast<std::size_t>(size));
-  PMPI_Bcast(text.data(), size, MPI_BYTE, 0, MPI_COMM_WORLD);
+  LIBRARY(PMPI_Bcast)(text.data(), size, MPI_BYTE, 0, MPI_COMM_WORLD);
   return text;
 }
 

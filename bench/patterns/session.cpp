@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "../collectives/library.hpp"
 #include "../collectives/nodes.hpp"
 #include "../collectives/options.hpp"
 #include "../collectives/report.hpp"
@@ -41,7 +42,7 @@ int PatternSession::run() {
                 {"node_of_rank", nodes}});
   }
   for (const NamedPattern& named : options_.patterns) run_pattern(named);
-  PMPI_Allreduce(MPI_IN_PLACE, &all_right_, 1, MPI_C_BOOL, MPI_LAND, library_);
+  LIBRARY(PMPI_Allreduce)(MPI_IN_PLACE, &all_right_, 1, MPI_C_BOOL, MPI_LAND, library_);
   return all_right_ ? 0 : 1;
 }
 
@@ -68,7 +69,7 @@ bool PatternSession::enter(Exchange& exchange, const NamedPattern& named, Entran
   const TimedFunction call = [&entrant] { entrant.way->call(); };
   stopwatch_.estimate(call);
   std::int64_t wrong = exchange.wrong_bytes();
-  PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, library_);
+  LIBRARY(PMPI_Allreduce)(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, library_);
   if (wrong != 0) {
     all_right_ = false;
     leave_out(named, entrant.label, "wrong", std::to_string(wrong) + " wrong bytes in its result");
@@ -115,7 +116,7 @@ bool PatternSession::another_round(int rounds, double start_s, const Entrants& e
                                    [](const Entrant& entrant) { return median_is_known(entrant.samples, tolerance); });
     more = !known && round_fits(rounds, PMPI_Wtime() - start_s, options_.budget_s);
   }
-  PMPI_Bcast(&more, 1, MPI_INT, 0, library_);
+  LIBRARY(PMPI_Bcast)(&more, 1, MPI_INT, 0, library_);
   return more != 0;
 }
 

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "../collectives/library.hpp"
 #include "../collectives/measure.hpp"
 #include "../collectives/report.hpp"
 #include "antiphon.h"
@@ -50,10 +51,10 @@ std::vector<T> list_of(const Json& array) {
 /// Waits without using the processor.
 void sleep_until_all_are_here(MPI_Comm comm, std::chrono::milliseconds interval) {
   MPI_Request all_here = MPI_REQUEST_NULL;
-  PMPI_Ibarrier(comm, &all_here);
+  LIBRARY(PMPI_Ibarrier)(comm, &all_here);
   for (int done = 0; done == 0;) {
     std::this_thread::sleep_for(interval);
-    PMPI_Test(&all_here, &done, MPI_STATUS_IGNORE);
+    LIBRARY(PMPI_Test)(&all_here, &done, MPI_STATUS_IGNORE);
   }
 }
 
@@ -84,7 +85,7 @@ class Arrangement {
     std::vector<double> samples;
     for (int i = 0; i <= calls; ++i) {
       sleep_until_all_are_here(comm_, rests);
-      PMPI_Barrier(comm_);
+      LIBRARY(PMPI_Barrier)(comm_);
       const double start_s = PMPI_Wtime();
       call();
       samples.push_back(PMPI_Wtime() - start_s);
@@ -172,7 +173,7 @@ class Session {
   /// Returns rank 0's value on all ranks.
   bool agreed(bool mine) {
     int value = mine ? 1 : 0;
-    PMPI_Bcast(&value, 1, MPI_INT, 0, world_);
+    LIBRARY(PMPI_Bcast)(&value, 1, MPI_INT, 0, world_);
     return value != 0;
   }
 
@@ -183,8 +184,8 @@ class Session {
       return;
     }
     MPI_Request all_here = MPI_REQUEST_NULL;
-    PMPI_Ibarrier(world_, &all_here);
-    PMPI_Wait(&all_here, MPI_STATUS_IGNORE);
+    LIBRARY(PMPI_Ibarrier)(world_, &all_here);
+    LIBRARY(PMPI_Wait)(&all_here, MPI_STATUS_IGNORE);
   }
 
   Arrangement& arrangement(const Json& way) {
@@ -216,7 +217,7 @@ class Session {
       meet(entrant.where->member());
       entrants.push_back(std::move(entrant));
     }
-    PMPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, world_);
+    LIBRARY(PMPI_Allreduce)(MPI_IN_PLACE, &wrong, 1, MPI_INT64_T, MPI_SUM, world_);
     if (wrong != 0) {
       if (rank_ == 0)
         std::fprintf(stderr, "error: %s: %lld wrong elements\n", cell.at("name").get<std::string>().c_str(),
@@ -251,7 +252,7 @@ class Session {
       samples = entrant.where->stopwatch().turn(bench::Mode::sync, call, calls_a_turn);
     }
     meet(entrant.where->member());
-    PMPI_Allreduce(MPI_IN_PLACE, samples.data(), calls_a_turn, MPI_DOUBLE, MPI_MAX, world_);
+    LIBRARY(PMPI_Allreduce)(MPI_IN_PLACE, samples.data(), calls_a_turn, MPI_DOUBLE, MPI_MAX, world_);
     entrant.samples.insert(entrant.samples.end(), samples.begin(), samples.end());
   }
 

@@ -7,10 +7,10 @@ to what watches.
 
 from __future__ import annotations
 
+import generate_entries
 import pympistandard
+from generate_entries import RECENT, c_name
 from pympistandard import Procedure
-
-OUT, INOUT = pympistandard.Direction.OUT, pympistandard.Direction.INOUT
 
 # These are the fields of P2pCall in their order, each with the parameters that go there.
 FIELDS = {
@@ -37,18 +37,9 @@ LEAVING = {
     *("send", "bsend", "rsend", "isend", "ibsend", "issend", "irsend", "irecv", "imrecv"),
     *("sendrecv", "sendrecv_replace", "isendrecv", "isendrecv_replace", "start", "startall"),
 }
-#: Some libraries that the objects serve lack these, so they are bound weakly and LD_BIND_NOW does not miss them.
-WEAK = {"mpi_isendrecv", "mpi_isendrecv_replace"}
-#: Some libraries' headers lack these, too.
-RECENT = {"mpi_request_get_status_all", "mpi_request_get_status_any", "mpi_request_get_status_some"}
-
 
 def short_name(procedure: Procedure) -> str:
     return procedure.name.removeprefix("mpi_")
-
-
-def c_name(express: pympistandard.ISOCSymbol) -> str:
-    return str(express).split("(")[0].removeprefix("int ")
 
 
 def status_of(express: pympistandard.ISOCSymbol) -> tuple[str, str] | None:
@@ -85,14 +76,10 @@ def fields(procedure: Procedure, express: pympistandard.ISOCSymbol) -> list[str]
 
 def c_wrapper(procedure: Procedure, large: bool) -> str:
     express = procedure.express.embiggen.iso_c if large else procedure.express.iso_c
-    name = c_name(express)
-    parameters = ", ".join(str(p) for p in express.parameters)
     names = [p.name for p in express.parameters]
     initialisers = fields(procedure, express)
-    lines = [f"ANTIPHON_EXPORT int {name}({parameters}) {{", "  find_library();"]
-    if short_name(procedure) in LEAVING:
-        lines += ["  note_messages();"]
-    lines += [f"  if (!p2p_watched()) return P{name}({', '.join(names)});"]
+    lines = ["  note_messages();"] if short_name(procedure) in LEAVING else []
+    lines += [f"  if (!p2p_watched()) return next({', '.join(names)});"]
     if status := status_of(express):
         lines += [f"  StatusRoom room({status[0]}, {status[1]});"]
         initialisers += [".statuses = room.get()"]
@@ -103,10 +90,9 @@ def c_wrapper(procedure: Procedure, large: bool) -> str:
     framed = f"framed::{short_name(procedure)}({arguments})"
     lines += [
         f"               [&] {{ return framing() ? {framed}",
-        f"                                       : P{name}({arguments}); }});",
-        "}",
+        f"                                       : next({arguments}); }});",
     ]
-    return "\n".join(lines)
+    return generate_entries.entries(express, lines)
 
 
 def enumeration(procedures: list[Procedure], header: str) -> str:
@@ -121,79 +107,13 @@ def enumeration(procedures: list[Procedure], header: str) -> str:
 
 
 def c_file(procedures: list[Procedure], header: str) -> str:
-    weak = "\n".join(f"#pragma weak P{c_name(p.express.iso_c)}" for p in procedures if p.name in WEAK)
-    newer = "\n".join(
-        f"#pragma weak P{c_name(e)}"
-        for p in procedures
-        for e in ([p.express.iso_c] if p.name in RECENT else [p.express.embiggen.iso_c] if p.name in WEAK else [])
-    )
     always = [p for p in procedures if p.name not in RECENT]
     recent = [p for p in procedures if p.name in RECENT]
     small = "\n\n".join(c_wrapper(p, large=False) for p in always)
     large = "\n\n".join(
         [c_wrapper(p, large=False) for p in recent] + [c_wrapper(p, large=True) for p in always if p.has_embiggenment()]
     )
-    headers = ("compress/framed.hpp", "job/library.hpp", "job/progress.hpp", "observe/watch.hpp")
+    headers = ("compress/framed.hpp", "job/entry_points.hpp", "job/progress.hpp", "observe/watch.hpp")
     included = "".join(f'#include "{name}"\n' for name in headers)
-    body = f"{weak}\n\n{small}\n\n#if ANTIPHON_HAS_LARGE_COUNT\n\n{newer}\n\n{large}\n\n#endif"
-    return f'{header}{included}\nusing namespace antiphon::mpi;\n\nextern "C" {{\n\n{body}\n\n}}  // extern "C"\n'
-
-
-def fortran_argument(p: pympistandard.ISOCParameter, express: pympistandard.ISOCSymbol) -> tuple[str, str, str]:
-    """Returns a parameter's declaration, what must be set up for it, and the argument for the C function."""
-    kind, name, written = p.kind.name, p.name, p.direction in (OUT, INOUT)
-    length = f"*{array_length(express)}"
-    declaration = f"MPI_Fint* {name}"
-    if kind == "BUFFER":
-        return f"void* {name}", "", f"buffer_from_fortran({name})"
-    if kind == "COMMUNICATOR":
-        return declaration, "", f"comm_from_fortran(*{name})"
-    if kind == "DATATYPE":
-        return declaration, "", f"datatype_from_fortran(*{name})"
-    if kind == "STATUS":
-        call = f"statuses_from_fortran({name})" if p.array else f"status_from_fortran({name})"
-        return declaration, "", call
-    if kind == "REQUEST" and p.array:
-        return declaration, f"FortranRequests c_{name}({name}, {length});", f"c_{name}.get()"
-    if kind == "REQUEST":
-        reads = "false" if p.direction is OUT else "true"
-        by_value = p.direction is pympistandard.Direction.IN and "*" not in str(p)
-        return declaration, f"FortranRequest c_{name}({name}, {reads});", f"{'*' if by_value else ''}c_{name}.get()"
-    if kind == "MESSAGE":
-        reads = "false" if p.direction is OUT else "true"
-        return declaration, f"FortranMessage c_{name}({name}, {reads});", f"c_{name}.get()"
-    if kind == "LOGICAL" and written:
-        return declaration, f"FortranLogical c_{name}({name});", f"c_{name}.get()"
-    if kind == "INDEX" and p.array:
-        return declaration, f"FortranIndices c_{name}({name}, outcount);", f"c_{name}.get()"
-    if kind == "INDEX":
-        return declaration, f"FortranIndex c_{name}({name});", f"c_{name}.get()"
-    return declaration, "", name if written else f"*{name}"
-
-
-def fortran_wrapper(procedure: Procedure) -> str:
-    express = procedure.express.iso_c
-    made = [fortran_argument(p, express) for p in express.parameters]
-    name = short_name(procedure)
-    parameter_list = ", ".join([*(m[0] for m in made), "MPI_Fint* ierror"])
-    lines = [f"static void {name}_from_fortran({parameter_list}) {{", "  find_library();"]
-    lines += [f"  {m[1]}" for m in made if m[1]]
-    lines += [f"  const int result = {c_name(express)}({', '.join(m[2] for m in made)});"]
-    lines += ["  if (ierror != nullptr) *ierror = result;", "}"]
-    lines += [f"ANTIPHON_FORTRAN_NAMES({name}, {name.upper()}, ({parameter_list}))"]
-    return "\n".join(lines)
-
-
-def has_buffer(procedure: Procedure) -> bool:
-    return any(p.kind.name == "BUFFER" for p in procedure.express.iso_c.parameters)
-
-
-def fortran_file(procedures: list[Procedure], header: str) -> str:
-    known = [p for p in procedures if p.name not in RECENT]
-    bare = "\n\n".join(fortran_wrapper(p) for p in known if not has_buffer(p))
-    buffered = "\n\n".join(fortran_wrapper(p) for p in known if has_buffer(p))
-    body = f"{bare}\n\n#if ANTIPHON_ABI_OPENMPI\n\n{buffered}\n\n#endif"
-    return (
-        f'{header}#include "bindings/fortran_p2p.hpp"\n\n#if ANTIPHON_ABI_OPENMPI || ANTIPHON_ABI_MPICH\n\n'
-        f'using namespace antiphon::mpi;\n\nextern "C" {{\n\n{body}\n\n}}  // extern "C"\n\n#endif\n'
-    )
+    body = f"{small}\n\n#if ANTIPHON_HAS_LARGE_COUNT\n\n{large}\n\n#endif"
+    return f"{header}{included}\nusing namespace antiphon::mpi;\n\n{body}\n"

@@ -6,28 +6,25 @@
 #include "entry/lifecycle.hpp"
 #include "entry/overriding.hpp"
 #include "entry/persistent.hpp"
-#include "job/library.hpp"
+#include "job/entry_points.hpp"
 #include "job/progress.hpp"
 #include "topology/reorder.hpp"
 
 using namespace antiphon;
 using namespace antiphon::mpi;
 
-extern "C" {
-
-ANTIPHON_EXPORT int MPI_Barrier(MPI_Comm comm) {
-  find_library();
+static int do_Barrier(decltype(library.Barrier) next, MPI_Comm comm) {
   const Call call{.collective = Collective::barrier,
                   .comm = comm};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Barrier(comm);
+  const int result = next(comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Barrier, (MPI_Comm comm), comm)
 
-ANTIPHON_EXPORT int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  find_library();
+static int do_Bcast(decltype(library.Bcast) next, void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::bcast,
                   .comm = comm,
                   .sendbuf = buffer,
@@ -37,13 +34,13 @@ ANTIPHON_EXPORT int MPI_Bcast(void* buffer, int count, MPI_Datatype datatype, in
                   .root = root};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Bcast(buffer, count, datatype, root, comm);
+  const int result = next(buffer, count, datatype, root, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Bcast, (void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm), buffer, count, datatype, root, comm)
 
-ANTIPHON_EXPORT int MPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  find_library();
+static int do_Scatter(decltype(library.Scatter) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::scatter,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -55,13 +52,13 @@ ANTIPHON_EXPORT int MPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype
                   .root = root};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Scatter, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
 
-ANTIPHON_EXPORT int MPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  find_library();
+static int do_Scatterv(decltype(library.Scatterv) next, const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::scatterv,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -74,13 +71,13 @@ ANTIPHON_EXPORT int MPI_Scatterv(const void* sendbuf, const int sendcounts[], co
                   .root = root};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  const int result = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Scatterv, (const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
 
-ANTIPHON_EXPORT int MPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  find_library();
+static int do_Gather(decltype(library.Gather) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::gather,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -92,13 +89,13 @@ ANTIPHON_EXPORT int MPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype 
                   .root = root};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Gather, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
 
-ANTIPHON_EXPORT int MPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  find_library();
+static int do_Gatherv(decltype(library.Gatherv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::gatherv,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -111,13 +108,13 @@ ANTIPHON_EXPORT int MPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype
                   .root = root};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Gatherv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
 
-ANTIPHON_EXPORT int MPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  find_library();
+static int do_Allgather(decltype(library.Allgather) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::allgather,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -128,13 +125,13 @@ ANTIPHON_EXPORT int MPI_Allgather(const void* sendbuf, int sendcount, MPI_Dataty
                   .recvtype = recvtype};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Allgather, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
-ANTIPHON_EXPORT int MPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  find_library();
+static int do_Allgatherv(decltype(library.Allgatherv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::allgatherv,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -146,13 +143,13 @@ ANTIPHON_EXPORT int MPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datat
                   .recvdispls = displs};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Allgatherv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
 
-ANTIPHON_EXPORT int MPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  find_library();
+static int do_Alltoall(decltype(library.Alltoall) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoall,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -163,13 +160,13 @@ ANTIPHON_EXPORT int MPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatyp
                   .recvtype = recvtype};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Alltoall, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
-ANTIPHON_EXPORT int MPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  find_library();
+static int do_Alltoallv(decltype(library.Alltoallv) next, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -182,13 +179,13 @@ ANTIPHON_EXPORT int MPI_Alltoallv(const void* sendbuf, const int sendcounts[], c
                   .recvdispls = rdispls};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  const int result = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Alltoallv, (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
 
-ANTIPHON_EXPORT int MPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
-  find_library();
+static int do_Reduce(decltype(library.Reduce) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::reduce,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -199,13 +196,13 @@ ANTIPHON_EXPORT int MPI_Reduce(const void* sendbuf, void* recvbuf, int count, MP
                   .root = root};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
+  const int result = next(sendbuf, recvbuf, count, datatype, op, root, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Reduce, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm), sendbuf, recvbuf, count, datatype, op, root, comm)
 
-ANTIPHON_EXPORT int MPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  find_library();
+static int do_Allreduce(decltype(library.Allreduce) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::allreduce,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -215,13 +212,13 @@ ANTIPHON_EXPORT int MPI_Allreduce(const void* sendbuf, void* recvbuf, int count,
                   .op = op};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
+  const int result = next(sendbuf, recvbuf, count, datatype, op, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Allreduce, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, count, datatype, op, comm)
 
-ANTIPHON_EXPORT int MPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  find_library();
+static int do_Reduce_scatter(decltype(library.Reduce_scatter) next, const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::reduce_scatter,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -231,13 +228,13 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const
                   .op = op};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm);
+  const int result = next(sendbuf, recvbuf, recvcounts, datatype, op, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Reduce_scatter, (const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, recvcounts, datatype, op, comm)
 
-ANTIPHON_EXPORT int MPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  find_library();
+static int do_Reduce_scatter_block(decltype(library.Reduce_scatter_block) next, const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::reduce_scatter_block,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -247,13 +244,13 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf,
                   .op = op};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm);
+  const int result = next(sendbuf, recvbuf, recvcount, datatype, op, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Reduce_scatter_block, (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, recvcount, datatype, op, comm)
 
-ANTIPHON_EXPORT int MPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  find_library();
+static int do_Scan(decltype(library.Scan) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::scan,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -263,13 +260,13 @@ ANTIPHON_EXPORT int MPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_
                   .op = op};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Scan(sendbuf, recvbuf, count, datatype, op, comm);
+  const int result = next(sendbuf, recvbuf, count, datatype, op, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Scan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, count, datatype, op, comm)
 
-ANTIPHON_EXPORT int MPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  find_library();
+static int do_Exscan(decltype(library.Exscan) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::exscan,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -279,13 +276,13 @@ ANTIPHON_EXPORT int MPI_Exscan(const void* sendbuf, void* recvbuf, int count, MP
                   .op = op};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Exscan(sendbuf, recvbuf, count, datatype, op, comm);
+  const int result = next(sendbuf, recvbuf, count, datatype, op, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Exscan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, count, datatype, op, comm)
 
-ANTIPHON_EXPORT int MPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  find_library();
+static int do_Alltoallw(decltype(library.Alltoallw) next, const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::alltoallw,
                   .comm = comm,
@@ -299,13 +296,13 @@ ANTIPHON_EXPORT int MPI_Alltoallw(const void* sendbuf, const int sendcounts[], c
                   .recvtypes = recvtypes};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  const int result = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Alltoallw, (const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
 
-ANTIPHON_EXPORT int MPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  find_library();
+static int do_Neighbor_allgather(decltype(library.Neighbor_allgather) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_allgather,
                   .comm = comm,
@@ -317,13 +314,13 @@ ANTIPHON_EXPORT int MPI_Neighbor_allgather(const void* sendbuf, int sendcount, M
                   .recvtype = recvtype};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_allgather, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
-ANTIPHON_EXPORT int MPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  find_library();
+static int do_Neighbor_allgatherv(decltype(library.Neighbor_allgatherv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_allgatherv,
                   .comm = comm,
@@ -336,13 +333,13 @@ ANTIPHON_EXPORT int MPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, 
                   .recvdispls = displs};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_allgatherv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  find_library();
+static int do_Neighbor_alltoall(decltype(library.Neighbor_alltoall) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoall,
                   .comm = comm,
@@ -354,13 +351,13 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MP
                   .recvtype = recvtype};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoall, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  find_library();
+static int do_Neighbor_alltoallv(decltype(library.Neighbor_alltoallv) next, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoallv,
                   .comm = comm,
@@ -374,13 +371,13 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoallv(const void* sendbuf, const int sendco
                   .recvdispls = rdispls};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  const int result = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoallv, (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  find_library();
+static int do_Neighbor_alltoallw(decltype(library.Neighbor_alltoallw) next, const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoallw,
                   .comm = comm,
@@ -394,23 +391,23 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoallw(const void* sendbuf, const int sendco
                   .recvtypes = recvtypes};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  const int result = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoallw, (const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
 
-ANTIPHON_EXPORT int MPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Barrier_init(decltype(library.Barrier_init) next, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::barrier,
                   .comm = comm};
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Barrier_init(comm, info, request);
+  return next(comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Barrier_init, (MPI_Comm comm, MPI_Info info, MPI_Request* request), comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Bcast_init(decltype(library.Bcast_init) next, void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::bcast,
                   .comm = comm,
                   .sendbuf = buffer,
@@ -421,11 +418,11 @@ ANTIPHON_EXPORT int MPI_Bcast_init(void* buffer, int count, MPI_Datatype datatyp
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Bcast_init(buffer, count, datatype, root, comm, info, request);
+  return next(buffer, count, datatype, root, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Bcast_init, (void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), buffer, count, datatype, root, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Scatter_init(decltype(library.Scatter_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::scatter,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -438,11 +435,11 @@ ANTIPHON_EXPORT int MPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Dat
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Scatter_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Scatterv_init(decltype(library.Scatterv_init) next, const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::scatterv,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -456,11 +453,11 @@ ANTIPHON_EXPORT int MPI_Scatterv_init(const void* sendbuf, const int sendcounts[
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+  return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Scatterv_init, (const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Gather_init(decltype(library.Gather_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::gather,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -473,11 +470,11 @@ ANTIPHON_EXPORT int MPI_Gather_init(const void* sendbuf, int sendcount, MPI_Data
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Gather_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Gatherv_init(decltype(library.Gatherv_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::gatherv,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -491,11 +488,11 @@ ANTIPHON_EXPORT int MPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Dat
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Gatherv_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Allgather_init(decltype(library.Allgather_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::allgather,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -507,11 +504,11 @@ ANTIPHON_EXPORT int MPI_Allgather_init(const void* sendbuf, int sendcount, MPI_D
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Allgather_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Allgatherv_init(decltype(library.Allgatherv_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::allgatherv,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -524,11 +521,11 @@ ANTIPHON_EXPORT int MPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Allgatherv_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Alltoall_init(decltype(library.Alltoall_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoall,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -540,11 +537,11 @@ ANTIPHON_EXPORT int MPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Da
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Alltoall_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Alltoallv_init(decltype(library.Alltoallv_init) next, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -558,11 +555,11 @@ ANTIPHON_EXPORT int MPI_Alltoallv_init(const void* sendbuf, const int sendcounts
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+  return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Alltoallv_init, (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Reduce_init(decltype(library.Reduce_init) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::reduce,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -574,11 +571,11 @@ ANTIPHON_EXPORT int MPI_Reduce_init(const void* sendbuf, void* recvbuf, int coun
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
+  return next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Reduce_init, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, root, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Allreduce_init(decltype(library.Allreduce_init) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::allreduce,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -589,11 +586,11 @@ ANTIPHON_EXPORT int MPI_Allreduce_init(const void* sendbuf, void* recvbuf, int c
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+  return next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Allreduce_init, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Reduce_scatter_init(decltype(library.Reduce_scatter_init) next, const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::reduce_scatter,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -604,11 +601,11 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, 
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
+  return next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Reduce_scatter_init, (const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Reduce_scatter_block_init(decltype(library.Reduce_scatter_block_init) next, const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::reduce_scatter_block,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -619,11 +616,11 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_block_init(const void* sendbuf, void* rec
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
+  return next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Reduce_scatter_block_init, (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, recvcount, datatype, op, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Scan_init(decltype(library.Scan_init) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::scan,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -634,11 +631,11 @@ ANTIPHON_EXPORT int MPI_Scan_init(const void* sendbuf, void* recvbuf, int count,
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+  return next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Scan_init, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Exscan_init(decltype(library.Exscan_init) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::exscan,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -649,11 +646,11 @@ ANTIPHON_EXPORT int MPI_Exscan_init(const void* sendbuf, void* recvbuf, int coun
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+  return next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Exscan_init, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Alltoallw_init(decltype(library.Alltoallw_init) next, const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::alltoallw,
                   .comm = comm,
@@ -668,11 +665,11 @@ ANTIPHON_EXPORT int MPI_Alltoallw_init(const void* sendbuf, const int sendcounts
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+  return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Alltoallw_init, (const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Neighbor_allgather_init(decltype(library.Neighbor_allgather_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_allgather,
                   .comm = comm,
@@ -685,11 +682,11 @@ ANTIPHON_EXPORT int MPI_Neighbor_allgather_init(const void* sendbuf, int sendcou
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_allgather_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Neighbor_allgatherv_init(decltype(library.Neighbor_allgatherv_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_allgatherv,
                   .comm = comm,
@@ -703,11 +700,11 @@ ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_init(const void* sendbuf, int sendco
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_allgatherv_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Neighbor_alltoall_init(decltype(library.Neighbor_alltoall_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoall,
                   .comm = comm,
@@ -720,11 +717,11 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoall_init(const void* sendbuf, int sendcoun
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoall_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Neighbor_alltoallv_init(decltype(library.Neighbor_alltoallv_init) next, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoallv,
                   .comm = comm,
@@ -739,11 +736,11 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_init(const void* sendbuf, const int s
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+  return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoallv_init, (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Neighbor_alltoallw_init(decltype(library.Neighbor_alltoallw_init) next, const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoallw,
                   .comm = comm,
@@ -758,251 +755,251 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_init(const void* sendbuf, const int s
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+  return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoallw_init, (const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
-  find_library();
+static int do_Cart_create(decltype(library.Cart_create) next, MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
   int result = MPI_SUCCESS;
   if (reordering::cart_create(comm_old, ndims, dims, periods, reorder, comm_cart, result)) return result;
-  return PMPI_Cart_create(comm_old, ndims, dims, periods, reorder, comm_cart);
+  return next(comm_old, ndims, dims, periods, reorder, comm_cart);
 }
+ANTIPHON_ENTRY_POINTS(Cart_create, (MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart), comm_old, ndims, dims, periods, reorder, comm_cart)
 
-ANTIPHON_EXPORT int MPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* comm_graph) {
-  find_library();
+static int do_Graph_create(decltype(library.Graph_create) next, MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* comm_graph) {
   int result = MPI_SUCCESS;
   if (reordering::graph_create(comm_old, nnodes, index, edges, reorder, comm_graph, result)) return result;
-  return PMPI_Graph_create(comm_old, nnodes, index, edges, reorder, comm_graph);
+  return next(comm_old, nnodes, index, edges, reorder, comm_graph);
 }
+ANTIPHON_ENTRY_POINTS(Graph_create, (MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* comm_graph), comm_old, nnodes, index, edges, reorder, comm_graph)
 
-ANTIPHON_EXPORT int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
-  find_library();
+static int do_Dist_graph_create(decltype(library.Dist_graph_create) next, MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   int result = MPI_SUCCESS;
   if (reordering::dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, result)) return result;
-  return PMPI_Dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph);
+  return next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph);
 }
+ANTIPHON_ENTRY_POINTS(Dist_graph_create, (MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph), comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph)
 
-ANTIPHON_EXPORT int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
-  find_library();
+static int do_Dist_graph_create_adjacent(decltype(library.Dist_graph_create_adjacent) next, MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   int result = MPI_SUCCESS;
   if (reordering::dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph, result)) return result;
-  return PMPI_Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph);
+  return next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph);
 }
+ANTIPHON_ENTRY_POINTS(Dist_graph_create_adjacent, (MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph), comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph)
 
-ANTIPHON_EXPORT int MPI_Init(int* argc, char*** argv) {
-  find_library();
-  const int result = PMPI_Init(argc, argv);
+static int do_Init(decltype(library.Init) next, int* argc, char*** argv) {
+  const int result = next(argc, argv);
   if (result == MPI_SUCCESS) after_init();
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Init, (int* argc, char*** argv), argc, argv)
 
-ANTIPHON_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  find_library();
-  const int result = PMPI_Init_thread(argc, argv, required, provided);
+static int do_Init_thread(decltype(library.Init_thread) next, int* argc, char*** argv, int required, int* provided) {
+  const int result = next(argc, argv, required, provided);
   if (result == MPI_SUCCESS) after_init();
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Init_thread, (int* argc, char*** argv, int required, int* provided), argc, argv, required, provided)
 
-ANTIPHON_EXPORT int MPI_Finalize() {
-  find_library();
+static int do_Finalize(decltype(library.Finalize) next) {
   before_finalize();
-  const int result = PMPI_Finalize();
+  const int result = next();
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Finalize, ())
 
-ANTIPHON_EXPORT int MPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
-  find_library();
-  const int result = PMPI_Comm_set_info(comm, info);
+static int do_Comm_set_info(decltype(library.Comm_set_info) next, MPI_Comm comm, MPI_Info info) {
+  const int result = next(comm, info);
   if (result == MPI_SUCCESS) apply_info(comm, info);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Comm_set_info, (MPI_Comm comm, MPI_Info info), comm, info)
 
-ANTIPHON_EXPORT int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
-  find_library();
-  const int result = PMPI_Comm_dup_with_info(comm, info, newcomm);
+static int do_Comm_dup_with_info(decltype(library.Comm_dup_with_info) next, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
+  const int result = next(comm, info, newcomm);
   if (result == MPI_SUCCESS) apply_info(*newcomm, info);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm), comm, info, newcomm)
 
-ANTIPHON_EXPORT int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ibarrier(decltype(library.Ibarrier) next, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ibarrier(comm, request);
+  const int result = next(comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ibarrier, (MPI_Comm comm, MPI_Request* request), comm, request)
 
-ANTIPHON_EXPORT int MPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ibcast(decltype(library.Ibcast) next, void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ibcast(buffer, count, datatype, root, comm, request);
+  const int result = next(buffer, count, datatype, root, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ibcast, (void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request), buffer, count, datatype, root, comm, request)
 
-ANTIPHON_EXPORT int MPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Iscatter(decltype(library.Iscatter) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Iscatter, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
-ANTIPHON_EXPORT int MPI_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Iscatterv(decltype(library.Iscatterv) next, const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  const int result = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Iscatterv, (const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
-ANTIPHON_EXPORT int MPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Igather(decltype(library.Igather) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Igather, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
-ANTIPHON_EXPORT int MPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Igatherv(decltype(library.Igatherv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Igatherv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request)
 
-ANTIPHON_EXPORT int MPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Iallgather(decltype(library.Iallgather) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Iallgather, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
-ANTIPHON_EXPORT int MPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Iallgatherv(decltype(library.Iallgatherv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Iallgatherv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ialltoall(decltype(library.Ialltoall) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ialltoall, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ialltoallv(decltype(library.Ialltoallv) next, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+  const int result = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ialltoallv, (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ialltoallw(decltype(library.Ialltoallw) next, const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+  const int result = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ialltoallw, (const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ireduce(decltype(library.Ireduce) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request);
+  const int result = next(sendbuf, recvbuf, count, datatype, op, root, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ireduce, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, root, comm, request)
 
-ANTIPHON_EXPORT int MPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Iallreduce(decltype(library.Iallreduce) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request);
+  const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Iallreduce, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ireduce_scatter(decltype(library.Ireduce_scatter) next, const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
+  const int result = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ireduce_scatter, (const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ireduce_scatter_block(decltype(library.Ireduce_scatter_block) next, const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
+  const int result = next(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ireduce_scatter_block, (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, recvcount, datatype, op, comm, request)
 
-ANTIPHON_EXPORT int MPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Iscan(decltype(library.Iscan) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Iscan(sendbuf, recvbuf, count, datatype, op, comm, request);
+  const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Iscan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
-ANTIPHON_EXPORT int MPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Iexscan(decltype(library.Iexscan) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Iexscan(sendbuf, recvbuf, count, datatype, op, comm, request);
+  const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Iexscan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ineighbor_allgather(decltype(library.Ineighbor_allgather) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ineighbor_allgather, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ineighbor_allgatherv(decltype(library.Ineighbor_allgatherv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ineighbor_allgatherv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ineighbor_alltoall(decltype(library.Ineighbor_alltoall) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ineighbor_alltoall, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ineighbor_alltoallv(decltype(library.Ineighbor_alltoallv) next, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+  const int result = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ineighbor_alltoallv, (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ineighbor_alltoallw(decltype(library.Ineighbor_alltoallw) next, const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+  const int result = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ineighbor_alltoallw, (const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
 
-ANTIPHON_EXPORT int MPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-  find_library();
+static int do_Win_create(decltype(library.Win_create) next, void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   note_messages();
-  const int result = PMPI_Win_create(base, size, disp_unit, info, comm, win);
+  const int result = next(base, size, disp_unit, info, comm, win);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Win_create, (void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win), base, size, disp_unit, info, comm, win)
 
-ANTIPHON_EXPORT int MPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-  find_library();
+static int do_Win_create_dynamic(decltype(library.Win_create_dynamic) next, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   note_messages();
-  const int result = PMPI_Win_create_dynamic(info, comm, win);
+  const int result = next(info, comm, win);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win* win), info, comm, win)
 
-ANTIPHON_EXPORT int MPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  find_library();
+static int do_Win_allocate(decltype(library.Win_allocate) next, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
   note_messages();
-  const int result = PMPI_Win_allocate(size, disp_unit, info, comm, baseptr, win);
+  const int result = next(size, disp_unit, info, comm, baseptr, win);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Win_allocate, (MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win), size, disp_unit, info, comm, baseptr, win)
 
 #if ANTIPHON_HAS_LARGE_COUNT
 
-ANTIPHON_EXPORT int MPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  find_library();
+static int do_Bcast_c(decltype(library.Bcast_c) next, void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::bcast,
                   .comm = comm,
                   .sendbuf = buffer,
@@ -1012,13 +1009,13 @@ ANTIPHON_EXPORT int MPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype data
                   .root = root};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Bcast_c(buffer, count, datatype, root, comm);
+  const int result = next(buffer, count, datatype, root, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Bcast_c, (void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm), buffer, count, datatype, root, comm)
 
-ANTIPHON_EXPORT int MPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  find_library();
+static int do_Scatter_c(decltype(library.Scatter_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::scatter,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1030,13 +1027,13 @@ ANTIPHON_EXPORT int MPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_
                   .root = root};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Scatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Scatter_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
 
-ANTIPHON_EXPORT int MPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  find_library();
+static int do_Scatterv_c(decltype(library.Scatterv_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::scatterv,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1049,13 +1046,13 @@ ANTIPHON_EXPORT int MPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcoun
                   .root = root};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Scatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  const int result = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Scatterv_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
 
-ANTIPHON_EXPORT int MPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  find_library();
+static int do_Gather_c(decltype(library.Gather_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::gather,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1067,13 +1064,13 @@ ANTIPHON_EXPORT int MPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_D
                   .root = root};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Gather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Gather_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
 
-ANTIPHON_EXPORT int MPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  find_library();
+static int do_Gatherv_c(decltype(library.Gatherv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::gatherv,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1086,13 +1083,13 @@ ANTIPHON_EXPORT int MPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_
                   .root = root};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Gatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Gatherv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
 
-ANTIPHON_EXPORT int MPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  find_library();
+static int do_Allgather_c(decltype(library.Allgather_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::allgather,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1103,13 +1100,13 @@ ANTIPHON_EXPORT int MPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MP
                   .recvtype = recvtype};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Allgather_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
-ANTIPHON_EXPORT int MPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  find_library();
+static int do_Allgatherv_c(decltype(library.Allgatherv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::allgatherv,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1121,13 +1118,13 @@ ANTIPHON_EXPORT int MPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, M
                   .recvdispls = displs};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Allgatherv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
 
-ANTIPHON_EXPORT int MPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  find_library();
+static int do_Alltoall_c(decltype(library.Alltoall_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoall,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1138,13 +1135,13 @@ ANTIPHON_EXPORT int MPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI
                   .recvtype = recvtype};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Alltoall_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
-ANTIPHON_EXPORT int MPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  find_library();
+static int do_Alltoallv_c(decltype(library.Alltoallv_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1157,13 +1154,13 @@ ANTIPHON_EXPORT int MPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcou
                   .recvdispls = rdispls};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  const int result = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Alltoallv_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
 
-ANTIPHON_EXPORT int MPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
-  find_library();
+static int do_Reduce_c(decltype(library.Reduce_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::reduce,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1174,13 +1171,13 @@ ANTIPHON_EXPORT int MPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count c
                   .root = root};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm);
+  const int result = next(sendbuf, recvbuf, count, datatype, op, root, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Reduce_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm), sendbuf, recvbuf, count, datatype, op, root, comm)
 
-ANTIPHON_EXPORT int MPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  find_library();
+static int do_Allreduce_c(decltype(library.Allreduce_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::allreduce,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1190,13 +1187,13 @@ ANTIPHON_EXPORT int MPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Coun
                   .op = op};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm);
+  const int result = next(sendbuf, recvbuf, count, datatype, op, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Allreduce_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, count, datatype, op, comm)
 
-ANTIPHON_EXPORT int MPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  find_library();
+static int do_Reduce_scatter_c(decltype(library.Reduce_scatter_c) next, const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::reduce_scatter,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1206,13 +1203,13 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, con
                   .op = op};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm);
+  const int result = next(sendbuf, recvbuf, recvcounts, datatype, op, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Reduce_scatter_c, (const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, recvcounts, datatype, op, comm)
 
-ANTIPHON_EXPORT int MPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  find_library();
+static int do_Reduce_scatter_block_c(decltype(library.Reduce_scatter_block_c) next, const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::reduce_scatter_block,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1222,13 +1219,13 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbu
                   .op = op};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm);
+  const int result = next(sendbuf, recvbuf, recvcount, datatype, op, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Reduce_scatter_block_c, (const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, recvcount, datatype, op, comm)
 
-ANTIPHON_EXPORT int MPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  find_library();
+static int do_Scan_c(decltype(library.Scan_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::scan,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1238,13 +1235,13 @@ ANTIPHON_EXPORT int MPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count cou
                   .op = op};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Scan_c(sendbuf, recvbuf, count, datatype, op, comm);
+  const int result = next(sendbuf, recvbuf, count, datatype, op, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Scan_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, count, datatype, op, comm)
 
-ANTIPHON_EXPORT int MPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  find_library();
+static int do_Exscan_c(decltype(library.Exscan_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::exscan,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1254,13 +1251,13 @@ ANTIPHON_EXPORT int MPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count c
                   .op = op};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Exscan_c(sendbuf, recvbuf, count, datatype, op, comm);
+  const int result = next(sendbuf, recvbuf, count, datatype, op, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Exscan_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, count, datatype, op, comm)
 
-ANTIPHON_EXPORT int MPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  find_library();
+static int do_Alltoallw_c(decltype(library.Alltoallw_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::alltoallw,
                   .comm = comm,
@@ -1274,13 +1271,13 @@ ANTIPHON_EXPORT int MPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcou
                   .recvtypes = recvtypes};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  const int result = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Alltoallw_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
 
-ANTIPHON_EXPORT int MPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  find_library();
+static int do_Neighbor_allgather_c(decltype(library.Neighbor_allgather_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_allgather,
                   .comm = comm,
@@ -1292,13 +1289,13 @@ ANTIPHON_EXPORT int MPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count send
                   .recvtype = recvtype};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Neighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_allgather_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
-ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  find_library();
+static int do_Neighbor_allgatherv_c(decltype(library.Neighbor_allgatherv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_allgatherv,
                   .comm = comm,
@@ -1311,13 +1308,13 @@ ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sen
                   .recvdispls = displs};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Neighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_allgatherv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  find_library();
+static int do_Neighbor_alltoall_c(decltype(library.Neighbor_alltoall_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoall,
                   .comm = comm,
@@ -1329,13 +1326,13 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendc
                   .recvtype = recvtype};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Neighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoall_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  find_library();
+static int do_Neighbor_alltoallv_c(decltype(library.Neighbor_alltoallv_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoallv,
                   .comm = comm,
@@ -1349,13 +1346,13 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Coun
                   .recvdispls = rdispls};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Neighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+  const int result = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoallv_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  find_library();
+static int do_Neighbor_alltoallw_c(decltype(library.Neighbor_alltoallw_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoallw,
                   .comm = comm,
@@ -1369,13 +1366,13 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Coun
                   .recvtypes = recvtypes};
   const Outcome outcome = accelerate(call);
   if (outcome.done()) return outcome.result;
-  const int result = PMPI_Neighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+  const int result = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
   passed_on(call, outcome);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoallw_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
 
-ANTIPHON_EXPORT int MPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Bcast_init_c(decltype(library.Bcast_init_c) next, void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::bcast,
                   .comm = comm,
                   .sendbuf = buffer,
@@ -1386,11 +1383,11 @@ ANTIPHON_EXPORT int MPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Bcast_init_c(buffer, count, datatype, root, comm, info, request);
+  return next(buffer, count, datatype, root, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Bcast_init_c, (void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), buffer, count, datatype, root, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Scatter_init_c(decltype(library.Scatter_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::scatter,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1403,11 +1400,11 @@ ANTIPHON_EXPORT int MPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount,
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Scatter_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Scatter_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Scatterv_init_c(decltype(library.Scatterv_init_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::scatterv,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1421,11 +1418,11 @@ ANTIPHON_EXPORT int MPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sen
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Scatterv_init_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+  return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Scatterv_init_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Gather_init_c(decltype(library.Gather_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::gather,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1438,11 +1435,11 @@ ANTIPHON_EXPORT int MPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, 
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Gather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Gather_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Gatherv_init_c(decltype(library.Gatherv_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::gatherv,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1456,11 +1453,11 @@ ANTIPHON_EXPORT int MPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount,
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Gatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Gatherv_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Allgather_init_c(decltype(library.Allgather_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::allgather,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1472,11 +1469,11 @@ ANTIPHON_EXPORT int MPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcoun
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Allgather_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Allgatherv_init_c(decltype(library.Allgatherv_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::allgatherv,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1489,11 +1486,11 @@ ANTIPHON_EXPORT int MPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcou
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Allgatherv_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Alltoall_init_c(decltype(library.Alltoall_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoall,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1505,11 +1502,11 @@ ANTIPHON_EXPORT int MPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Alltoall_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Alltoallv_init_c(decltype(library.Alltoallv_init_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1523,11 +1520,11 @@ ANTIPHON_EXPORT int MPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count se
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+  return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Alltoallv_init_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Reduce_init_c(decltype(library.Reduce_init_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::reduce,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1539,11 +1536,11 @@ ANTIPHON_EXPORT int MPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Co
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Reduce_init_c(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
+  return next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Reduce_init_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, root, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Allreduce_init_c(decltype(library.Allreduce_init_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::allreduce,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1554,11 +1551,11 @@ ANTIPHON_EXPORT int MPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Allreduce_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+  return next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Allreduce_init_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Reduce_scatter_init_c(decltype(library.Reduce_scatter_init_c) next, const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::reduce_scatter,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1569,11 +1566,11 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Reduce_scatter_init_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
+  return next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Reduce_scatter_init_c, (const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Reduce_scatter_block_init_c(decltype(library.Reduce_scatter_block_init_c) next, const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::reduce_scatter_block,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1584,11 +1581,11 @@ ANTIPHON_EXPORT int MPI_Reduce_scatter_block_init_c(const void* sendbuf, void* r
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Reduce_scatter_block_init_c(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
+  return next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Reduce_scatter_block_init_c, (const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, recvcount, datatype, op, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Scan_init_c(decltype(library.Scan_init_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::scan,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1599,11 +1596,11 @@ ANTIPHON_EXPORT int MPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Coun
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Scan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+  return next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Scan_init_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Exscan_init_c(decltype(library.Exscan_init_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::exscan,
                   .comm = comm,
                   .sendbuf = sendbuf,
@@ -1614,11 +1611,11 @@ ANTIPHON_EXPORT int MPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Co
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Exscan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+  return next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Exscan_init_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Alltoallw_init_c(decltype(library.Alltoallw_init_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::alltoallw,
                   .comm = comm,
@@ -1633,11 +1630,11 @@ ANTIPHON_EXPORT int MPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count se
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+  return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Alltoallw_init_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Neighbor_allgather_init_c(decltype(library.Neighbor_allgather_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_allgather,
                   .comm = comm,
@@ -1650,11 +1647,11 @@ ANTIPHON_EXPORT int MPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_allgather_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Neighbor_allgatherv_init_c(decltype(library.Neighbor_allgatherv_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_allgatherv,
                   .comm = comm,
@@ -1668,11 +1665,11 @@ ANTIPHON_EXPORT int MPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Coun
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_allgatherv_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Neighbor_alltoall_init_c(decltype(library.Neighbor_alltoall_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoall,
                   .comm = comm,
@@ -1685,11 +1682,11 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count 
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+  return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoall_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Neighbor_alltoallv_init_c(decltype(library.Neighbor_alltoallv_init_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoallv,
                   .comm = comm,
@@ -1704,11 +1701,11 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+  return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoallv_init_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  find_library();
+static int do_Neighbor_alltoallw_init_c(decltype(library.Neighbor_alltoallw_init_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
                   .form = Form::neighbor_alltoallw,
                   .comm = comm,
@@ -1723,170 +1720,169 @@ ANTIPHON_EXPORT int MPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI
   int result = MPI_SUCCESS;
   static_cast<void>(info);
   if (persistent::init(call, request, result)) return result;
-  return PMPI_Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+  return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
 }
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoallw_init_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request)
 
-ANTIPHON_EXPORT int MPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ibcast_c(decltype(library.Ibcast_c) next, void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ibcast_c(buffer, count, datatype, root, comm, request);
+  const int result = next(buffer, count, datatype, root, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ibcast_c, (void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request), buffer, count, datatype, root, comm, request)
 
-ANTIPHON_EXPORT int MPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Iscatter_c(decltype(library.Iscatter_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Iscatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Iscatter_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
-ANTIPHON_EXPORT int MPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Iscatterv_c(decltype(library.Iscatterv_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Iscatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  const int result = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Iscatterv_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
-ANTIPHON_EXPORT int MPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Igather_c(decltype(library.Igather_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Igather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Igather_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
-ANTIPHON_EXPORT int MPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Igatherv_c(decltype(library.Igatherv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Igatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Igatherv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request)
 
-ANTIPHON_EXPORT int MPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Iallgather_c(decltype(library.Iallgather_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Iallgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Iallgather_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
-ANTIPHON_EXPORT int MPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Iallgatherv_c(decltype(library.Iallgatherv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Iallgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Iallgatherv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ialltoall_c(decltype(library.Ialltoall_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ialltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ialltoall_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ialltoallv_c(decltype(library.Ialltoallv_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+  const int result = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ialltoallv_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ialltoallw_c(decltype(library.Ialltoallw_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+  const int result = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ialltoallw_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ireduce_c(decltype(library.Ireduce_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ireduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, request);
+  const int result = next(sendbuf, recvbuf, count, datatype, op, root, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ireduce_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, root, comm, request)
 
-ANTIPHON_EXPORT int MPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Iallreduce_c(decltype(library.Iallreduce_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Iallreduce_c(sendbuf, recvbuf, count, datatype, op, comm, request);
+  const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Iallreduce_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ireduce_scatter_c(decltype(library.Ireduce_scatter_c) next, const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ireduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
+  const int result = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ireduce_scatter_c, (const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ireduce_scatter_block_c(decltype(library.Ireduce_scatter_block_c) next, const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ireduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
+  const int result = next(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ireduce_scatter_block_c, (const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, recvcount, datatype, op, comm, request)
 
-ANTIPHON_EXPORT int MPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Iscan_c(decltype(library.Iscan_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Iscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
+  const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Iscan_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
-ANTIPHON_EXPORT int MPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Iexscan_c(decltype(library.Iexscan_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Iexscan_c(sendbuf, recvbuf, count, datatype, op, comm, request);
+  const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Iexscan_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ineighbor_allgather_c(decltype(library.Ineighbor_allgather_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ineighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ineighbor_allgather_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ineighbor_allgatherv_c(decltype(library.Ineighbor_allgatherv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ineighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ineighbor_allgatherv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ineighbor_alltoall_c(decltype(library.Ineighbor_alltoall_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ineighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ineighbor_alltoall_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ineighbor_alltoallv_c(decltype(library.Ineighbor_alltoallv_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ineighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+  const int result = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ineighbor_alltoallv_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
 
-ANTIPHON_EXPORT int MPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  find_library();
+static int do_Ineighbor_alltoallw_c(decltype(library.Ineighbor_alltoallw_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
   note_messages();
-  const int result = PMPI_Ineighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+  const int result = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Ineighbor_alltoallw_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
 
-ANTIPHON_EXPORT int MPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-  find_library();
+static int do_Win_create_c(decltype(library.Win_create_c) next, void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   note_messages();
-  const int result = PMPI_Win_create_c(base, size, disp_unit, info, comm, win);
+  const int result = next(base, size, disp_unit, info, comm, win);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Win_create_c, (void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win), base, size, disp_unit, info, comm, win)
 
-ANTIPHON_EXPORT int MPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  find_library();
+static int do_Win_allocate_c(decltype(library.Win_allocate_c) next, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
   note_messages();
-  const int result = PMPI_Win_allocate_c(size, disp_unit, info, comm, baseptr, win);
+  const int result = next(size, disp_unit, info, comm, baseptr, win);
   return result;
 }
+ANTIPHON_ENTRY_POINTS(Win_allocate_c, (MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win), size, disp_unit, info, comm, baseptr, win)
 
 #endif
-
-}  // extern "C"

@@ -18,14 +18,17 @@
 #include "observe/capture.hpp"
 #include "observe/summary.hpp"
 #include "observe/trace.hpp"
+#include "observe/unseen.hpp"
 #include "topology/placement.hpp"
 
 namespace antiphon::mpi {
 
 void after_init() {
+  note_start();
   try {
     start_world();
     if (!world.settings.enabled) return;
+    report_tools();
     ask_about_aliases();
     check_placement();
     prepare_datatypes();

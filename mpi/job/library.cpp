@@ -4,15 +4,35 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <algorithm>
+#include <mutex>
 #include <string>
 #include <vector>
+
+#include "job/entry_points.hpp"
+#include "job/tools.hpp"
+#include "job/warn.hpp"
 
 namespace antiphon::mpi {
 
 std::atomic<bool> library_found = false;
+AddressRange library_code;
+LibraryCalls library;
+LibraryCalls tools_behind;
+LibraryCalls next_in_line;
 
 namespace {
+
+static_assert(sizeof(LibraryCalls) == library_call_names.size() * sizeof(void*), "a table of functions, nothing else");
+
+void** slots(LibraryCalls& calls) { return reinterpret_cast<void**>(&calls); }
+
+/// Returns the file that holds an address, and null for this object itself.
+const char* foreign_file_of(void* address) {
+  Dl_info there{};
+  Dl_info here{};
+  if (address == nullptr || dladdr(address, &there) == 0 || dladdr(&library, &here) == 0) return nullptr;
+  return there.dli_fbase == here.dli_fbase ? nullptr : there.dli_fname;
+}
 
 /// Returns the paths of all loaded objects except the program. They are collected first because dlopen is not allowed
 /// while the list is locked.
@@ -29,33 +49,76 @@ std::vector<std::string> loaded_objects() {
   return names;
 }
 
-}  // namespace
-
-int find_symbol(const char* symbol, void** addresses, int capacity) {
-  int found = 0;
-  const auto add = [&](void* address) {
-    if (address == nullptr || found == capacity) return;
-    if (std::find(addresses, addresses + found, address) == addresses + found) addresses[found++] = address;
-  };
-  add(dlsym(RTLD_DEFAULT, symbol));
+/// Returns the library's file: the one in the global scope, or else one that was loaded privately.
+std::string library_file() {
+  if (const char* const file = foreign_file_of(dlsym(RTLD_NEXT, "PMPI_Init"))) return file;
   for (const auto& name : loaded_objects()) {
-    void* handle = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    void* const handle = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     if (handle == nullptr) continue;
-    add(dlsym(handle, symbol));
+    const char* const file = foreign_file_of(dlsym(handle, "PMPI_Init"));
+    const std::string found = file != nullptr ? file : "";
     dlclose(handle);
+    if (!found.empty()) return found;
   }
-  return found;
+  return {};
 }
 
-void load_library_globally() noexcept {
-  if (dlsym(RTLD_DEFAULT, "PMPI_Init") == nullptr) {
-    void* init = nullptr;
-    Dl_info library{};
-    if (find_symbol("PMPI_Init", &init, 1) == 0 || dladdr(init, &library) == 0) return;
-    // The handle stays open because this object's references are bound to the library from here on.
-    if (dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL) == nullptr) return;
-  }
-  library_found.store(true, std::memory_order_relaxed);
+/// Stands for a function that the library lacks. Any arguments may be handed to it.
+int missing_in_library() {
+  warn("the program calls an MPI function that this MPI library does not have");
+  return MPI_ERR_OTHER;
+}
+
+AddressRange code_of(void* function) {
+  struct Search {
+    std::uintptr_t address;
+    AddressRange found;
+  } search{reinterpret_cast<std::uintptr_t>(function), {}};
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* data) {
+        auto& wanted = *static_cast<Search*>(data);
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const auto& part = info->dlpi_phdr[i];
+          const AddressRange range{info->dlpi_addr + part.p_vaddr, part.p_memsz};
+          if (part.p_type != PT_LOAD || wanted.address - range.start >= range.bytes) continue;
+          wanted.found = range;
+          return 1;
+        }
+        return 0;
+      },
+      &search);
+  return search.found;
+}
+
+/// Fills in one call's row of the three tables.
+void find_call(void* handle, std::size_t i) {
+  const std::string name = std::string("MPI_") + library_call_names[i];
+  const std::string profiling_name = 'P' + name;
+  void* const own = dlsym(handle, profiling_name.c_str());
+  slots(library)[i] = own != nullptr ? own : reinterpret_cast<void*>(&missing_in_library);
+  slots(next_in_line)[i] = slots(library)[i];
+  void* const by_library = dlsym(handle, name.c_str());
+  note_tool_before(dlsym(RTLD_DEFAULT, name.c_str()), by_library);
+  void* const behind = dlsym(RTLD_NEXT, name.c_str());
+  if (behind == nullptr || behind == by_library || foreign_file_of(behind) == nullptr) return;
+  const bool comes_back = imports(behind, profiling_name.c_str());
+  note_tool_behind(behind, comes_back);
+  slots(comes_back ? tools_behind : next_in_line)[i] = behind;
+}
+
+}  // namespace
+
+void load_library() noexcept {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (library_found.load(std::memory_order_relaxed)) return;
+  const std::string file = library_file();
+  // The handle stays open because this object's references are bound to the library from here on.
+  void* const handle = file.empty() ? nullptr : dlopen(file.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+  if (handle == nullptr) return;
+  for (std::size_t i = 0; i < library_call_names.size(); ++i) find_call(handle, i);
+  library_code = code_of(reinterpret_cast<void*>(library.Init));
+  library_found.store(true, std::memory_order_release);
 }
 
 void* predefined_object(const char* symbol) noexcept {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A preload object is not linked to the MPI library; these functions find the library.
+// A preload object is not linked to the MPI library; these functions find the library, and the tools around it.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #define ANTIPHON_EXPORT __attribute__((visibility("default")))
 
@@ -10,19 +11,27 @@ namespace antiphon::mpi {
 
 extern std::atomic<bool> library_found;
 
-/// Puts the MPI library into the global scope if the program loaded it privately (Python extensions do), because a
-/// preloaded object resolves its symbols in the global scope. Does nothing if there is no MPI library.
-void load_library_globally() noexcept;
+/// Finds the library's functions, and puts the library into the global scope if the program loaded it privately (Python
+/// extensions do), because a preloaded object resolves its symbols in the global scope. Does nothing if there is no MPI
+/// library.
+void load_library() noexcept;
 
 /// Must be called before any MPI function is used.
 inline void find_library() {
-  if (!library_found.load(std::memory_order_relaxed)) [[unlikely]]
-    load_library_globally();
+  if (!library_found.load(std::memory_order_acquire)) [[unlikely]]
+    load_library();
 }
 
-/// Finds where `symbol` is defined in this process's objects; the place that the dynamic linker prefers comes first.
-/// Fills at most `capacity` addresses and returns their number.
-int find_symbol(const char* symbol, void** addresses, int capacity);
+/// The memory that the library's code lies in.
+struct AddressRange {
+  std::uintptr_t start = 0;
+  std::uintptr_t bytes = 0;
+
+  [[nodiscard]] bool holds(const void* address) const {
+    return reinterpret_cast<std::uintptr_t>(address) - start < bytes;
+  }
+};
+extern AddressRange library_code;
 
 /// Returns the address of one of Open MPI's predefined objects (MPI_COMM_WORLD and the like stand for them), or null
 /// without Open MPI.

@@ -60,10 +60,14 @@ namespace watching {
 inline std::atomic<P2pRecorder*> recorder{nullptr};
 inline std::atomic<P2pHandler> handler{nullptr};
 inline std::atomic<std::uint8_t> reasons{0};  ///< one bit for each WatchReason
+/// True inside a watched call: what the library then calls by itself (Open MPI's Sendrecv_replace does) is its own.
+inline constinit thread_local bool inside [[gnu::tls_model("initial-exec")]] = false;
 }  // namespace watching
 
 /// Tells whether wrappers must do more than call the library.
-inline bool p2p_watched() { return watching::reasons.load(std::memory_order_relaxed) != 0; }
+inline bool p2p_watched() {
+  return watching::reasons.load(std::memory_order_relaxed) != 0 && !watching::inside;
+}
 
 /// Sets or clears one reason to watch.
 void watch_for(WatchReason reason, bool wanted);
@@ -94,9 +98,19 @@ class StatusRoom {
   std::vector<MPI_Status> many_;
 };
 
+/// Marks that the thread is inside a watched call.
+class InsideWatch {
+ public:
+  InsideWatch() { watching::inside = true; }
+  ~InsideWatch() { watching::inside = false; }
+  InsideWatch(const InsideWatch&) = delete;
+  InsideWatch& operator=(const InsideWatch&) = delete;
+};
+
 /// Runs a call, and shows it to the handler and the recorder if they exist.
 template <class Run>
 int watch(const P2pCall& call, Run&& run) {
+  const InsideWatch inside;
   P2pRecorder* const recorder = watching::recorder.load(std::memory_order_acquire);
   if (recorder != nullptr) recorder->before(call);
   int result = MPI_SUCCESS;

@@ -25,12 +25,6 @@ constexpr double mean_edge_bytes = 8192;
 /// An order must be better by more than this share to be worth a change.
 constexpr double least_gain = 0.02;
 
-int size_of(MPI_Comm comm) {
-  int size = 0;
-  PMPI_Comm_size(comm, &size);
-  return size;
-}
-
 /// Lists the processes of `old` by node, and within a node by socket; this is the order of the machine's slots.
 struct Processes {
   std::vector<std::vector<int>> of_node;  ///< old ranks of each node
@@ -241,15 +235,6 @@ const int* unweighted() {
   return value;
 #else
   return MPI_UNWEIGHTED;
-#endif
-}
-
-const int* weights_empty() {
-#if ANTIPHON_ABI_MPICH
-  static const int* const value = value_of("MPI_WEIGHTS_EMPTY");
-  return value;
-#else
-  return MPI_WEIGHTS_EMPTY;
 #endif
 }
 

@@ -32,8 +32,7 @@ std::optional<std::vector<int>> new_ranks(MPI_Comm old, int ranks, const std::fu
 /// MPI_COMM_NULL). Returns an MPI error code.
 int split(MPI_Comm old, const std::vector<int>& new_ranks, MPI_Comm* placed);
 
-/// Return MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY, which in MPICH are variables of the library.
+/// Returns MPI_UNWEIGHTED, which in MPICH is a variable of the library.
 const int* unweighted();
-const int* weights_empty();
 
 }  // namespace antiphon::mpi::reordering

@@ -114,7 +114,7 @@ def test_existing_preloads_are_kept(program, antiphon, objects, tmp_path):
     source.write_text("int antiphon_test_other;")
     subprocess.run(["cc", "-shared", "-fPIC", source, "-o", tmp_path / "other.so"], check=True, timeout=60)
     out = run_ok(antiphon("run", "-n", RANKS, program, "LD_PRELOAD", LD_PRELOAD=str(tmp_path / "other.so")))
-    assert f".so:{tmp_path}/other.so\n" in out
+    assert f"LD_PRELOAD={tmp_path}/other.so:{objects}/" in out
 
 
 def test_exit_code_of_the_program(program, antiphon):

@@ -113,15 +113,29 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def run_ranks(tmp_path: Path) -> Run:
-    """Starts a program on n ranks with the preload object or, with preload=False, without it."""
+    """Starts a program on n ranks with the preload object or, with preload=False, without it.
 
-    def run(mpi: Mpi, n: int, argv: Sequence[object], *, preload: bool = True, **variables: str) -> Result:
+    Other objects can be preloaded before it and behind it.
+    """
+
+    def run(
+        mpi: Mpi,
+        n: int,
+        argv: Sequence[object],
+        *,
+        preload: bool = True,
+        before: Sequence[Path] = (),
+        behind: Sequence[Path] = (),
+        **variables: str,
+    ) -> Result:
         summary = tmp_path / "summary.json"
         summary.unlink(missing_ok=True)
         hidden = ("LD_PRELOAD", "LD_LIBRARY_PATH")
         env = {key: value for key, value in os.environ.items() if key not in hidden and not key.startswith("ANTIPHON")}
+        objects = [*before, *([launch.preload_object(mpi.abi)] if preload else []), *behind]
+        if objects:
+            variables["LD_PRELOAD"] = ":".join(map(str, objects))
         if preload:
-            variables["LD_PRELOAD"] = str(launch.preload_object(mpi.abi))
             variables.setdefault("ANTIPHON_SUMMARY", str(summary))
         command = launch.launch_command(mpi, n, [str(a) for a in argv], variables, oversubscribe=True, as_root=True)
         # The launcher is asked to end, so that it ends the ranks.

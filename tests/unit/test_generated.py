@@ -13,10 +13,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = [
     "bindings/wrappers.gen.cpp",
-    "bindings/wrappers_fortran.gen.cpp",
     "call/p2p_calls.gen.hpp",
     "bindings/wrappers_p2p.gen.cpp",
-    "bindings/wrappers_p2p_fortran.gen.cpp",
+    "job/library_calls.gen.hpp",
 ]
 
 

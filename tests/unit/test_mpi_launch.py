@@ -102,9 +102,11 @@ def test_srun_sees_no_preload_itself_and_values_keep_their_commas():
         srun_command(2, PROGRAM, {"LD_PRELOAD": "/a,b/libantiphon.so"})
 
 
-def test_preload_comes_first_and_keeps_what_was_there(objects):
-    env = rank_environment(OPEN_MPI, Settings(), {"LD_PRELOAD": "/usr/lib/libother.so", "HOME": "/root"})
-    assert env == {"LD_PRELOAD": f"{objects}/libantiphon-openmpi.so:/usr/lib/libother.so"}
+def test_preload_comes_behind_what_was_there_and_before_mpi(objects):
+    inherited = "/usr/lib/libtool.so /opt/mpich/lib/libmpi.so.12:/old/libantiphon-mpich.so"
+    env = rank_environment(OPEN_MPI, Settings(), {"LD_PRELOAD": inherited, "HOME": "/root"})
+    own = f"{objects}/libantiphon-openmpi.so"
+    assert env == {"LD_PRELOAD": f"/usr/lib/libtool.so:{own}:/opt/mpich/lib/libmpi.so.12"}
 
 
 def test_a_program_that_opens_mpi_itself_gets_it_preloaded(objects):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the machine: MPI libraries, preload objects, launchers, namespaces, multicast
+"""Check the machine: MPI libraries, preload objects, tools, launchers, namespaces, multicast
 
 Every line says ok, warn (something is limited) or fail (something needed does not work), and what to do about it.
 The exit code is 1 if a line says fail. MPI libraries are tried by running a program of two ranks with each. With
@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from antiphon import output
-from antiphon.checks import FAIL, Check, machine, multicast
+from antiphon.checks import FAIL, Check, machine, multicast, tools
 from antiphon.checks import mpi as mpi_checks
 from antiphon.mpi import discover
 
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     """Shows each line as soon as it is known."""
     mpis = discover()
     found = []
-    for line in itertools.chain(mpi_checks.checks(mpis), machine.checks(), multicast.checks(args.profile)):
+    for line in itertools.chain(mpi_checks.checks(mpis), tools.checks(), machine.checks(), multicast.checks(args.profile)):
         found.append(line)
         if not args.json:
             show(line)

@@ -96,7 +96,8 @@ def rank_command(job: Job) -> list[str]:
     env = dict(job.rank_env)
     if job.preload:
         inherited = env.get("LD_PRELOAD", "")
-        env["LD_PRELOAD"] = ":".join([*job.preload, inherited] if inherited else job.preload)
+        # Tools that the user preloads come first, and see every call.
+        env["LD_PRELOAD"] = ":".join([inherited, *job.preload] if inherited else job.preload)
     settings = [f"{key}={value}" for key, value in env.items()]
     return ["/usr/bin/env", *settings, *job.argv] if settings else list(job.argv)
 

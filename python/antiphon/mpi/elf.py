@@ -158,3 +158,20 @@ def defines(path: Path, symbol: str) -> bool:
         table = ELFFile(file).get_section_by_name(".symtab")
         symbols = (table.get_symbol_by_name(symbol) if isinstance(table, SymbolTableSection) else None) or []
         return any(entry["st_shndx"] != "SHN_UNDEF" for entry in symbols)
+
+
+@functools.lru_cache(maxsize=64)
+def dynamic_symbols(path: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that an object defines for others, and those that it wants of others; none if it cannot be read."""
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.sections import SymbolTableSection
+
+    try:
+        with path.open("rb") as file:
+            table = ELFFile(file).get_section_by_name(".dynsym")
+            symbols = list(table.iter_symbols()) if isinstance(table, SymbolTableSection) else []
+    except (ELFError, OSError):
+        return frozenset(), frozenset()
+    wanted = frozenset(entry.name for entry in symbols if entry["st_shndx"] == "SHN_UNDEF")
+    return frozenset(entry.name for entry in symbols) - wanted, wanted

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from antiphon import core
 from antiphon.errors import AntiphonError
-from antiphon.mpi import Mpi
+from antiphon.mpi import Mpi, preload
 
 #: The options that set these variables: errors name what the user wrote.
 OPTIONS = {"ANTIPHON_CAPTURE": "--capture ", "ANTIPHON_FORCE": "--force ", "ANTIPHON_PLAN": "--plan ",
@@ -124,13 +124,11 @@ def preload_object(abi: str) -> Path:
 
 def rank_environment(mpi: Mpi, settings: Settings, env: Mapping[str, str]) -> dict[str, str]:
     """The variables that every rank needs, also those on other nodes."""
-    preload = [str(preload_object(mpi.abi))]
+    own = [str(preload_object(mpi.abi))]
     if mpi.late:
         # Opened late, and privately, by the program: the preload object must find MPI's symbols before that.
-        preload.append(str(mpi.libmpi))
-    if env.get("LD_PRELOAD"):
-        preload.append(env["LD_PRELOAD"])
-    variables = {"LD_PRELOAD": ":".join(preload)}
+        own.append(str(mpi.libmpi))
+    variables = {"LD_PRELOAD": preload.line(own, env.get("LD_PRELOAD", ""))}
     if mpi.redirect:
         folders = [str(mpi.libmpi.parent), env.get("LD_LIBRARY_PATH", "")]
         variables["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/unseen.hpp"
+
+#include <mpi.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "job/library.hpp"
+#include "job/tools.hpp"
+#include "job/warn.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+bool started = false;
+
+bool wants_summary() {
+  const char* const summary = std::getenv("ANTIPHON_SUMMARY");
+  const char* const enabled = std::getenv("ANTIPHON");
+  return summary != nullptr && *summary != '\0' && (enabled == nullptr || std::strcmp(enabled, "off") != 0);
+}
+
+/// MPI is over, so only what the launcher has set tells ranks apart; without that, every process speaks.
+bool is_first_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+    if (const char* const rank = std::getenv(name)) return std::strcmp(rank, "0") == 0;
+  }
+  return true;
+}
+
+__attribute__((destructor)) void report_unseen_run() {
+  if (started || !wants_summary() || !is_first_rank()) return;
+  load_library();
+  int over = 0;
+  if (!library_found.load() || PMPI_Finalized(&over) != MPI_SUCCESS || over == 0) return;
+  warn("no summary: the program used MPI, but none of its calls came to libantiphon-" ANTIPHON_ABI
+       ".so; something calls the MPI library directly (`antiphon doctor` looks for it)");
+}
+
+}  // namespace
+
+void note_start() { started = true; }
+
+void report_tools() {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (const Tool& tool : tools_in_line()) {
+    if (rank == 0 && !tool.sees_every_call)
+      warn(tool.file + " sees only the calls that Antiphon leaves to the MPI library; name it before libantiphon-" ANTIPHON_ABI
+           ".so in LD_PRELOAD, as `antiphon run` does, and it sees all");
+  }
+}
+
+}  // namespace antiphon::mpi
