@@ -98,6 +98,10 @@ void print_table(std::FILE* out, const Json& list) {
     std::fprintf(out, "antiphon: %ld of %ld Alltoallv calls (of all ranks) were as the plan says\n",
                  static_cast<long>(planned_calls[0]), static_cast<long>(planned_calls[0] + planned_calls[1]));
   }
+  if (list.empty()) {
+    std::fprintf(out, "antiphon: no collective call was seen in this run: the program made none that can be accelerated\n");
+    return;
+  }
   std::fprintf(out, "antiphon: collectives of this run (calls: most of any rank; time: mean over ranks)\n");
   std::fprintf(out, "  %-21s %-11s %9s %14s %10s  %s\n", "collective", "bytes", "calls", "bytes in all", "time, s",
                "algorithm");

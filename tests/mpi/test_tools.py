@@ -55,10 +55,10 @@ def test_a_tool_before_and_behind(mpi: Mpi, language: str, compiled: Compile, ru
         check_antiphon(result)
 
 
-def test_a_tool_inside_the_program(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
+def test_a_tool_inside_the_program(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
     """GIVEN a tool that is linked into the program THEN Antiphon works below it."""
-    program = compiled(mpi, [PROGRAMS / "tooled.c", PROGRAMS / "tool.c"])
-    result = run_ranks(mpi, RANKS, [program], **WITH)
+    program = compiled(wheel, [PROGRAMS / "tooled.c", PROGRAMS / "tool.c"])
+    result = run_ranks(wheel, RANKS, [program], **WITH)
     assert seen(result) == RANKS * 3 + 4
     check_antiphon(result)
 
@@ -78,22 +78,22 @@ def test_a_tool_that_finds_the_library_by_itself(mpi: Mpi, compiled: Compile, ru
     check_antiphon(behind)
 
 
-def test_a_tool_on_one_rank_alone(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
+def test_a_tool_on_one_rank_alone(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
     """GIVEN a tool that only one rank has, linked to PMPI or not, THEN all ranks still do the same."""
-    program = compiled(mpi, [PROGRAMS / "tooled.c"])
+    program = compiled(wheel, [PROGRAMS / "tooled.c"])
     wrapper = PROGRAMS / "preload_on_first.sh"
     for options in ([], ["-DBY_NAME"]):
-        tool = tool_of(mpi, compiled, "-DALONE", *options)
+        tool = tool_of(wheel, compiled, "-DALONE", *options)
         for order in ("before", "behind"):
-            result = run_ranks(mpi, RANKS, ["sh", wrapper, order, tool, program], **WITH)
+            result = run_ranks(wheel, RANKS, ["sh", wrapper, order, tool, program], **WITH)
             assert result.returncode == 0 and "all is right" in result.text, result.text
             check_antiphon(result)
 
 
-def test_a_run_that_is_not_seen_says_so(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
+def test_a_run_that_is_not_seen_says_so(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
     """GIVEN a program that calls the library past Antiphon THEN the summary that was asked for is a line about that."""
-    program = compiled(mpi, [PROGRAMS / "past.c"], "-ldl")
-    result = run_ranks(mpi, 2, [program], ANTIPHON_SUMMARY="1")
+    program = compiled(wheel, [PROGRAMS / "past.c"], "-ldl")
+    result = run_ranks(wheel, 2, [program], ANTIPHON_SUMMARY="1")
     assert result.returncode == 0 and result.text.count("none of its calls came to libantiphon") == 1, result.text
-    result = run_ranks(mpi, 2, [program, "seen"], ANTIPHON_SUMMARY="1")
+    result = run_ranks(wheel, 2, [program, "seen"], ANTIPHON_SUMMARY="1")
     assert result.returncode == 0 and result.text.count("no collective call was seen") == 1, result.text

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the lines of `antiphon doctor` about what LD_PRELOAD brings along."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from antiphon.checks import tools
+
+TOOL = "int PMPI_Send(void); int MPI_Send(void) { return PMPI_Send(); } int MPI_Init(void) { return 0; }"
+BY_NAME = "int MPI_Send(void) { return 0; } int MPI_Init(void) { return 0; }"
+
+
+@pytest.fixture
+def objects(tmp_path: Path) -> Path:
+    """Returns a folder with two tools, and objects that are named as Antiphon and an MPI library."""
+    sources = {"libtool.so": TOOL, "libbyname.so": BY_NAME, "libantiphon-mpich.so": TOOL, "libmpi.so.12": BY_NAME}
+    for name, source in {**sources, "libother.so": "int other;"}.items():
+        (tmp_path / "source.c").write_text(source)
+        command = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{name}", tmp_path / "source.c", "-o", tmp_path / name]
+        subprocess.run(command, check=True, timeout=60)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("order", "said"),
+    [
+        (["libother.so"], []),
+        (["libtool.so"], [("ok", "wraps 2 MPI functions; it sees every call")]),
+        (["libbyname.so", "libantiphon-mpich.so"], [("ok", "it sees every call")]),
+        (["libantiphon-mpich.so", "libtool.so"], [("ok", "it sees every call")]),
+        (["libantiphon-mpich.so", "libbyname.so"], [("warn", "sees only calls that Antiphon leaves")]),
+        (["libmpi.so.12", "libantiphon-mpich.so"], [("warn", "MPI library before Antiphon")]),
+        (["libantiphon-mpich.so", "libantiphon-mpich.so"], [("warn", "twice")]),
+        (["missing.so"], [("warn", "which does not exist")]),
+    ],
+)
+def test_tools_and_orders(objects: Path, order: list[str], said: list[tuple[str, str]]) -> None:
+    """GIVEN objects in LD_PRELOAD THEN tools are named, and orders that hide calls are warned of, with a hint."""
+    lines = list(tools.checks({"LD_PRELOAD": ":".join(str(objects / name) for name in order)}))
+    assert [line.status for line in lines] == [status for status, _ in said]
+    assert all(text in line.detail for line, (_, text) in zip(lines, said, strict=True))
+    assert all((line.hint is None) == (line.status == "ok") for line in lines)
