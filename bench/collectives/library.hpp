@@ -20,8 +20,8 @@ inline void* library_symbol(const char* name) {
 }  // namespace bench
 
 /// LIBRARY(PMPI_Barrier)(comm) calls the library's function.
-#define LIBRARY(function)                                                                                         \
-  ([] {                                                                                                           \
+#define LIBRARY(function)                                                                             \
+  ([] {                                                                                               \
     static auto* const own = reinterpret_cast<decltype(&function)>(bench::library_symbol(#function)); \
-    return own;                                                                                                   \
+    return own;                                                                                       \
   }())

@@ -49,7 +49,8 @@ int Stopwatch::calls_per_sample(Mode mode, int calls) {
 
 std::vector<double> Stopwatch::slowest(std::vector<double> durations_s) {
   std::vector<double> result(durations_s.size());
-  LIBRARY(PMPI_Allreduce)(durations_s.data(), result.data(), static_cast<int>(result.size()), MPI_DOUBLE, MPI_MAX, library_);
+  LIBRARY(PMPI_Allreduce)(durations_s.data(), result.data(), static_cast<int>(result.size()), MPI_DOUBLE, MPI_MAX,
+                          library_);
   return result;
 }
 
@@ -74,7 +75,8 @@ void Stopwatch::interlude() {
   std::uniform_int_distribution<int> pause_ms(50, 300);
   const int pause = pause_ms(random_);
   if (++interludes_ % 2 == 0) {
-    LIBRARY(PMPI_Allreduce)(traffic_.data(), traffic_.data() + interlude_bytes, interlude_bytes, MPI_CHAR, MPI_MAX, library_);
+    LIBRARY(PMPI_Allreduce)(traffic_.data(), traffic_.data() + interlude_bytes, interlude_bytes, MPI_CHAR, MPI_MAX,
+                            library_);
   } else {
     std::this_thread::sleep_for(std::chrono::milliseconds(pause));
   }

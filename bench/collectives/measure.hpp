@@ -59,8 +59,7 @@ class Stopwatch {
   double timed_run(const TimedFunction& call, int calls);
   void interlude();
 
-  MPI_Comm library_ =
-      MPI_COMM_NULL;  ///< for barriers and results; its calls are always the library's own
+  MPI_Comm library_ = MPI_COMM_NULL;  ///< for barriers and results; its calls are always the library's own
   int rank_ = 0;
   std::mt19937 random_{20240229};  ///< the same on all ranks
   std::vector<char> traffic_;

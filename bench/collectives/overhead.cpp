@@ -79,7 +79,9 @@ int measure_overhead(int rank) {
     antiphon_force(comm, collective, "library");
   double in = 1, out = 0;
   compare("barrier", [&] { MPI_Barrier(comm); }, [&] { LIBRARY(PMPI_Barrier)(comm); });
-  compare("bcast", [&] { MPI_Bcast(&in, 1, MPI_DOUBLE, 0, comm); }, [&] { LIBRARY(PMPI_Bcast)(&in, 1, MPI_DOUBLE, 0, comm); });
+  compare(
+      "bcast", [&] { MPI_Bcast(&in, 1, MPI_DOUBLE, 0, comm); },
+      [&] { LIBRARY(PMPI_Bcast)(&in, 1, MPI_DOUBLE, 0, comm); });
   compare(
       "allreduce", [&] { MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm); },
       [&] { LIBRARY(PMPI_Allreduce)(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm); });

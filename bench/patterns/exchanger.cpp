@@ -40,7 +40,7 @@ class Library : public Exchanger {
   Library(Exchange& exchange, MPI_Comm comm) : e_(exchange), comm_(comm) {}
   void call() override {
     LIBRARY(PMPI_Alltoallv)(e_.input.data(), e_.send_counts.data(), e_.send_offsets.data(), MPI_BYTE, e_.output.data(),
-                   e_.recv_counts.data(), e_.recv_offsets.data(), MPI_BYTE, comm_);
+                            e_.recv_counts.data(), e_.recv_offsets.data(), MPI_BYTE, comm_);
   }
   [[nodiscard]] std::string chosen() const override { return "library"; }
 
@@ -76,13 +76,13 @@ class PointToPoint : public Exchanger {
     const auto size = e_.send_counts.size();
     for (std::size_t i = 0; i < size; ++i) {
       if (e_.recv_counts[i] > 0)
-        LIBRARY(PMPI_Irecv)(e_.output.data() + e_.recv_offsets[i], e_.recv_counts[i], MPI_BYTE, static_cast<int>(i), 0, comm_,
-                   add());
+        LIBRARY(PMPI_Irecv)(e_.output.data() + e_.recv_offsets[i], e_.recv_counts[i], MPI_BYTE, static_cast<int>(i), 0,
+                            comm_, add());
     }
     for (std::size_t i = 0; i < size; ++i) {
       if (e_.send_counts[i] > 0)
-        LIBRARY(PMPI_Isend)(e_.input.data() + e_.send_offsets[i], e_.send_counts[i], MPI_BYTE, static_cast<int>(i), 0, comm_,
-                   add());
+        LIBRARY(PMPI_Isend)(e_.input.data() + e_.send_offsets[i], e_.send_counts[i], MPI_BYTE, static_cast<int>(i), 0,
+                            comm_, add());
     }
     LIBRARY(PMPI_Waitall)(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   }

@@ -51,7 +51,12 @@ def library_calls(collectives: list[Procedure], messages: list[Procedure], heade
         f"{header}#pragma once\n\n#include <mpi.h>\n\n#include <array>\n\nnamespace antiphon::mpi {{\n\n"
         f"/// A function for each call that this object defines.\nstruct LibraryCalls {{\n{fields}}};\n\n"
         f"/// Their names, in the same order.\ninline constexpr std::array library_call_names{{\n{texts}}};\n\n"
-        "/// The MPI library's own functions; find_library() sets them.\nextern LibraryCalls library;\n\n"
+        "// find_library() sets these.\n"
+        "/// The MPI library's own functions.\nextern LibraryCalls library;\n"
+        "/// Tools behind this object that come back by PMPI_X; null where there is none.\n"
+        "extern LibraryCalls tools_behind;\n"
+        "/// What a call of MPI_X goes to if it is not done here: the library, or a tool that would not come back.\n"
+        "extern LibraryCalls next_in_line;\n\n"
         "}  // namespace antiphon::mpi\n\n"
         f"// This object defines PMPI_X, too, but what it calls by these names itself is the library's.\n{macros}"
     )

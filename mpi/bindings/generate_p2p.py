@@ -38,6 +38,7 @@ LEAVING = {
     *("sendrecv", "sendrecv_replace", "isendrecv", "isendrecv_replace", "start", "startall"),
 }
 
+
 def short_name(procedure: Procedure) -> str:
     return procedure.name.removeprefix("mpi_")
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fortran needs handles for messages that MPI_Mprobe took out of the library. MPICH's are numbers in both languages.
 #include "compress/framed.hpp"
-#include "job/entry_points.hpp"
+#include "job/library.hpp"
 
 #if ANTIPHON_ABI_OPENMPI
 
@@ -20,10 +20,10 @@ ANTIPHON_EXPORT MPI_Message MPI_Message_f2c(MPI_Fint message) {
 }
 
 // Open MPI's Fortran bindings use these names.
-ANTIPHON_EXPORT MPI_Fint message_c2f_by_profiling_name(MPI_Message message)
-    __asm__("PMPI_Message_c2f") __attribute__((alias("MPI_Message_c2f")));
-ANTIPHON_EXPORT MPI_Message message_f2c_by_profiling_name(MPI_Fint message)
-    __asm__("PMPI_Message_f2c") __attribute__((alias("MPI_Message_f2c")));
+ANTIPHON_EXPORT MPI_Fint message_c2f_by_profiling_name(MPI_Message message) __asm__("PMPI_Message_c2f")
+    __attribute__((alias("MPI_Message_c2f")));
+ANTIPHON_EXPORT MPI_Message message_f2c_by_profiling_name(MPI_Fint message) __asm__("PMPI_Message_f2c")
+    __attribute__((alias("MPI_Message_f2c")));
 
 }  // extern "C"
 

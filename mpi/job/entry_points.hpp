@@ -10,25 +10,16 @@
 #include "job/library.hpp"
 #include "job/library_calls.gen.hpp"
 
-namespace antiphon::mpi {
-
-/// Tools behind this object that call PMPI_X; null where there is none.
-extern LibraryCalls tools_behind;
-/// What a call of MPI_X goes to if it is not done here: the library, or a tool that would not come back.
-extern LibraryCalls next_in_line;
-
-}  // namespace antiphon::mpi
-
 /// Defines MPI_X and PMPI_X; do_X(next, arguments…) does the work. The names of arguments follow their declaration.
-#define ANTIPHON_ENTRY_POINTS(name, parameters, ...)                                                              \
-  extern "C" ANTIPHON_EXPORT int MPI_##name parameters {                                                          \
-    find_library();                                                                                               \
-    if (tools_behind.name != nullptr) return tools_behind.name(__VA_ARGS__);                                      \
-    return do_##name(next_in_line.name __VA_OPT__(, ) __VA_ARGS__);                                               \
-  }                                                                                                               \
-  extern "C" ANTIPHON_EXPORT int by_profiling_name_##name parameters __asm__("PMPI_" #name);                      \
-  extern "C" int by_profiling_name_##name parameters {                                                            \
-    find_library();                                                                                               \
-    if (library_code.holds(__builtin_return_address(0))) return library.name(__VA_ARGS__);                        \
-    return do_##name(library.name __VA_OPT__(, ) __VA_ARGS__);                                                    \
+#define ANTIPHON_ENTRY_POINTS(name, parameters, ...)                                         \
+  extern "C" ANTIPHON_EXPORT int MPI_##name parameters {                                     \
+    find_library();                                                                          \
+    if (tools_behind.name != nullptr) return tools_behind.name(__VA_ARGS__);                 \
+    return do_##name(next_in_line.name __VA_OPT__(, ) __VA_ARGS__);                          \
+  }                                                                                          \
+  extern "C" ANTIPHON_EXPORT int by_profiling_name_##name parameters __asm__("PMPI_" #name); \
+  extern "C" int by_profiling_name_##name parameters {                                       \
+    find_library();                                                                          \
+    if (library_code.holds(__builtin_return_address(0))) return library.name(__VA_ARGS__);   \
+    return do_##name(library.name __VA_OPT__(, ) __VA_ARGS__);                               \
   }

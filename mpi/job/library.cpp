@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "job/entry_points.hpp"
+#include "job/library_calls.gen.hpp"
 #include "job/tools.hpp"
 #include "job/warn.hpp"
 

@@ -439,8 +439,13 @@ inline constexpr std::array library_call_names{
 #endif
 };
 
-/// The MPI library's own functions; find_library() sets them.
+// find_library() sets these.
+/// The MPI library's own functions.
 extern LibraryCalls library;
+/// Tools behind this object that come back by PMPI_X; null where there is none.
+extern LibraryCalls tools_behind;
+/// What a call of MPI_X goes to if it is not done here: the library, or a tool that would not come back.
+extern LibraryCalls next_in_line;
 
 }  // namespace antiphon::mpi
 

@@ -17,7 +17,8 @@ std::vector<Tool> tools;
 void note(void* function, bool sees_every_call) {
   Dl_info object{};
   if (dladdr(function, &object) == 0) return;
-  const auto known = std::find_if(tools.begin(), tools.end(), [&](const Tool& t) { return t.file == object.dli_fname; });
+  const auto is_this = [&](const Tool& tool) { return tool.file == object.dli_fname; };
+  const auto known = std::find_if(tools.begin(), tools.end(), is_this);
   if (known == tools.end()) tools.push_back({object.dli_fname, sees_every_call});
   else known->sees_every_call = known->sees_every_call && sees_every_call;
 }

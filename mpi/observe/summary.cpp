@@ -99,7 +99,7 @@ void print_table(std::FILE* out, const Json& list) {
                  static_cast<long>(planned_calls[0]), static_cast<long>(planned_calls[0] + planned_calls[1]));
   }
   if (list.empty()) {
-    std::fprintf(out, "antiphon: no collective call was seen in this run: the program made none that can be accelerated\n");
+    std::fprintf(out, "antiphon: no collective call was seen in this run\n");
     return;
   }
   std::fprintf(out, "antiphon: collectives of this run (calls: most of any rank; time: mean over ranks)\n");

@@ -47,9 +47,10 @@ void report_tools() {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (const Tool& tool : tools_in_line()) {
-    if (rank == 0 && !tool.sees_every_call)
-      warn(tool.file + " sees only the calls that Antiphon leaves to the MPI library; name it before libantiphon-" ANTIPHON_ABI
-           ".so in LD_PRELOAD, as `antiphon run` does, and it sees all");
+    if (rank != 0 || tool.sees_every_call) continue;
+    warn(tool.file +
+         " sees only the calls that Antiphon leaves to the MPI library; it sees all if LD_PRELOAD names it before "
+         "libantiphon-" ANTIPHON_ABI ".so, as with `antiphon run`");
   }
 }
 

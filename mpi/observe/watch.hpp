@@ -65,9 +65,7 @@ inline constinit thread_local bool inside [[gnu::tls_model("initial-exec")]] = f
 }  // namespace watching
 
 /// Tells whether wrappers must do more than call the library.
-inline bool p2p_watched() {
-  return watching::reasons.load(std::memory_order_relaxed) != 0 && !watching::inside;
-}
+inline bool p2p_watched() { return watching::reasons.load(std::memory_order_relaxed) != 0 && !watching::inside; }
 
 /// Sets or clears one reason to watch.
 void watch_for(WatchReason reason, bool wanted);

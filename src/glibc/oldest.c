@@ -28,10 +28,10 @@
 #endif
 
 // Newer versions of these functions differ in the library that holds them, or in how they report errors.
-#define BIND(version, type, name, parameters, arguments)          \
-  __asm__(".symver oldest_" #name ", " #name "@" version);        \
-  extern type oldest_##name parameters;                           \
-  type __wrap_##name parameters;                                  \
+#define BIND(version, type, name, parameters, arguments)   \
+  __asm__(".symver oldest_" #name ", " #name "@" version); \
+  extern type oldest_##name parameters;                    \
+  type __wrap_##name parameters;                           \
   type __wrap_##name parameters { return oldest_##name arguments; }
 
 BIND(OLDEST, void*, dlopen, (const char* file, int mode), (file, mode))
@@ -40,14 +40,14 @@ BIND(OLDEST, void*, dlsym, (void* handle, const char* name), (handle, name))
 BIND(OLDEST, int, dladdr, (const void* address, Dl_info* info), (address, info))
 BIND(OLDEST_DLADDR1, int, dladdr1, (const void* address, Dl_info* info, void** more, int what),
      (address, info, more, what))
-BIND(OLDEST, int, pthread_create, (pthread_t* thread, const pthread_attr_t* with, void* (*run)(void*), void* argument),
+BIND(OLDEST, int, pthread_create, (pthread_t * thread, const pthread_attr_t* with, void* (*run)(void*), void* argument),
      (thread, with, run, argument))
 BIND(OLDEST, int, pthread_join, (pthread_t thread, void** result), (thread, result))
 BIND(OLDEST, int, pthread_detach, (pthread_t thread), (thread))
-BIND(OLDEST, int, pthread_once, (pthread_once_t* control, void (*routine)(void)), (control, routine))
-BIND(OLDEST, int, pthread_mutex_trylock, (pthread_mutex_t* mutex), (mutex))
-BIND(OLDEST, int, pthread_key_create, (pthread_key_t* key, void (*destroy)(void*)), (key, destroy))
-BIND(OLDEST, int, __pthread_key_create, (pthread_key_t* key, void (*destroy)(void*)), (key, destroy))
+BIND(OLDEST, int, pthread_once, (pthread_once_t * control, void (*routine)(void)), (control, routine))
+BIND(OLDEST, int, pthread_mutex_trylock, (pthread_mutex_t * mutex), (mutex))
+BIND(OLDEST, int, pthread_key_create, (pthread_key_t * key, void (*destroy)(void*)), (key, destroy))
+BIND(OLDEST, int, __pthread_key_create, (pthread_key_t * key, void (*destroy)(void*)), (key, destroy))
 BIND(OLDEST, int, pthread_key_delete, (pthread_key_t key), (key))
 BIND(OLDEST, void*, pthread_getspecific, (pthread_key_t key), (key))
 BIND(OLDEST, int, pthread_setspecific, (pthread_key_t key, const void* value), (key, value))

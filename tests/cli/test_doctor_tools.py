@@ -33,7 +33,7 @@ def objects(tmp_path: Path) -> Path:
         (["libbyname.so", "libantiphon-mpich.so"], [("ok", "it sees every call")]),
         (["libantiphon-mpich.so", "libtool.so"], [("ok", "it sees every call")]),
         (["libantiphon-mpich.so", "libbyname.so"], [("warn", "sees only calls that Antiphon leaves")]),
-        (["libmpi.so.12", "libantiphon-mpich.so"], [("warn", "MPI library before Antiphon")]),
+        (["libmpi.so.12", "libantiphon-mpich.so"], [("warn", "an MPI library before Antiphon")]),
         (["libantiphon-mpich.so", "libantiphon-mpich.so"], [("warn", "twice")]),
         (["missing.so"], [("warn", "which does not exist")]),
     ],

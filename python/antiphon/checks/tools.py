@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from antiphon.checks import OK, WARN, Check
 from antiphon.mpi import preload
 
-LAST = "name it before libantiphon in LD_PRELOAD, or leave Antiphon away there: `antiphon run` adds it in the right place"
+LET_RUN = "let `antiphon run` set LD_PRELOAD"
+LAST = "name it before libantiphon in LD_PRELOAD, or leave Antiphon away there: `antiphon run` adds it where it belongs"
 
 
 def checks(env: Mapping[str, str] | None = None) -> Iterator[Check]:
@@ -22,14 +23,14 @@ def checks(env: Mapping[str, str] | None = None) -> Iterator[Check]:
             yield Check("Tools", name, WARN, f"LD_PRELOAD names {entry.path}, which does not exist",
                         "correct LD_PRELOAD")  # fmt: skip
         elif entry.ours and i > library:
-            yield Check("Tools", name, WARN, "LD_PRELOAD names the MPI library before Antiphon, which then sees no call",
-                        "let `antiphon run` set LD_PRELOAD")  # fmt: skip
+            yield Check("Tools", name, WARN, "LD_PRELOAD names an MPI library before Antiphon, which sees no call",
+                        LET_RUN)  # fmt: skip
         elif entry.ours and i > antiphon:
-            yield Check("Tools", name, WARN, "LD_PRELOAD names Antiphon twice", "let `antiphon run` set LD_PRELOAD")
+            yield Check("Tools", name, WARN, "LD_PRELOAD names Antiphon twice", LET_RUN)
         elif entry.wraps and not entry.ours and not entry.library:
             wraps = f"wraps {entry.wraps} MPI functions"
             if i > antiphon and not entry.calls_profiling_names:
-                yield Check("Tools", name, WARN, f"{wraps}, and behind Antiphon sees only calls that Antiphon leaves to "
-                            "the MPI library", LAST)  # fmt: skip
+                detail = f"{wraps}, and behind Antiphon sees only calls that Antiphon leaves to the MPI library"
+                yield Check("Tools", name, WARN, detail, LAST)
             else:
                 yield Check("Tools", name, OK, f"{wraps}; it sees every call, and Antiphon works below it")

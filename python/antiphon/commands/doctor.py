@@ -31,7 +31,8 @@ def run(args: argparse.Namespace) -> int:
     """Shows each line as soon as it is known."""
     mpis = discover()
     found = []
-    for line in itertools.chain(mpi_checks.checks(mpis), tools.checks(), machine.checks(), multicast.checks(args.profile)):
+    of_profile = multicast.checks(args.profile)
+    for line in itertools.chain(mpi_checks.checks(mpis), tools.checks(), machine.checks(), of_profile):
         found.append(line)
         if not args.json:
             show(line)
