@@ -148,7 +148,9 @@ void check_matrix(const JsonNode& node, std::size_t nodes) {
 }
 
 void read_topology(const JsonNode& node, Topology& topology) {
-  node.allow_only({"switches", "nodes", "pairs", "details"});
+  node.allow_only({"switches", "nodes", "confidence", "evidence", "pairs", "details"});
+  (void)number_or(node, "confidence", 0, 0, 1);
+  (void)text_or_empty(node, "evidence");
   SwitchNames names;
   const JsonNode switches = node.at("switches");
   const JsonNode nodes = node.at("nodes");

@@ -19,11 +19,11 @@ SHARED_LOSS = 0.2
 MANY_NODES = 96
 
 
-def levels(latency_s: Mapping[Pair, float]) -> list[float]:
+def levels(latency_s: Mapping[Pair, float], least_ratio: float = LEVEL_RATIO) -> list[float]:
     """Latencies between which there are gaps, widest gap first: candidates for a border between near and far."""
     values = sorted(set(latency_s.values()))
     gaps = [(high / low, (low * high) ** 0.5) for low, high in itertools.pairwise(values) if low > 0]
-    return [middle for ratio, middle in sorted(gaps, reverse=True) if ratio >= LEVEL_RATIO]
+    return [middle for ratio, middle in sorted(gaps, reverse=True) if ratio >= least_ratio]
 
 
 def components(members: Iterable[int], near: Iterable[Pair]) -> Groups:
@@ -44,12 +44,14 @@ def components(members: Iterable[int], near: Iterable[Pair]) -> Groups:
     return sorted(groups.values())
 
 
-def groupings(members: Sequence[int], latency_s: Mapping[Pair, float]) -> Iterator[Groups]:
+def groupings(
+    members: Sequence[int], latency_s: Mapping[Pair, float], least_ratio: float = LEVEL_RATIO
+) -> Iterator[Groups]:
     """Groups whose members are much nearer to one another than to others, widest gap first.
 
     A border counts if the pairs below it form complete groups: all members of a group are near one another.
     """
-    for border in levels(latency_s):
+    for border in levels(latency_s, least_ratio):
         near = [pair for pair, value in latency_s.items() if value < border]
         groups = components(members, near)
         inside = sum(len(group) * (len(group) - 1) // 2 for group in groups)

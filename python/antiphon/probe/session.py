@@ -42,6 +42,10 @@ class Session:
     def elapsed_s(self) -> float:
         return time.monotonic() - self.started
 
+    def has_label(self, *_labels: str) -> bool:
+        """Whether experiments with these labels can be run: always."""
+        return True
+
     def run(self, tasks: Sequence[str]) -> list[Event]:
         """Starts the program once and returns its events in order; if it fails, none of them is used."""
         got: list[Event] = []
@@ -82,6 +86,11 @@ class RecordedSession:
     def events(self) -> list[Event]:
         """The events of all launches."""
         return list(itertools.chain.from_iterable(self.launches))
+
+    def has_label(self, *labels: str) -> bool:
+        """Whether the recorded launch that comes next has events of these labels."""
+        later = self.recorded[len(self.launches) :]
+        return bool(later) and set(labels) <= {event.get("label") for event in later[0]}
 
     def run(self, tasks: Sequence[str]) -> list[Event]:
         """The events of the recorded launch that comes next; the tasks are not looked at."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from antiphon.errors import AntiphonError
-from antiphon.probe import clusters, plan
+from antiphon.probe import clusters, evidence, plan
 from antiphon.probe.clusters import Groups
+from antiphon.probe.evidence import Finding, Judge
 from antiphon.probe.session import Event, Pair, RecordedSession, Session, directed_medians, of_kind, pair_samples
 
 #: Long enough for TCP to find its rate and for pairs to be at it together, in pieces that no port's buffer minds.
@@ -46,6 +48,8 @@ FULL_STEPS = 24
 COMMAND_LINE_BYTES = 100_000
 #: With more ranks than these, pairs are measured less often.
 FEW_RANKS, MANY_RANKS = 32, 128
+#: How often candidates for switches are tried, as far as this share of the time allows.
+TRIALS, TRIALS_SHARE = 15, 0.1
 #: Share of the time for overruns of single experiments, launches and computing.
 USABLE = 0.9
 
@@ -59,8 +63,10 @@ class Survey:
     least_s: dict[Pair, float] = field(default_factory=dict)
     #: Ranks by node; nodes are numbered in the order of their first ranks, which stand for them.
     nodes: Groups = field(default_factory=list)
-    #: Nodes' first ranks by switch.
+    #: Nodes' first ranks by switch, how sure that is, and by what.
     switches: Groups = field(default_factory=list)
+    confidence: float | None = None
+    evidence: str = "none"
     rate: dict[Pair, float] = field(default_factory=dict)
     crowded_rate: dict[Pair, float] = field(default_factory=dict)
     uplink_rate: dict[Pair, float] = field(default_factory=dict)
@@ -171,7 +177,46 @@ def _find_switches(session: Session | RecordedSession, survey: Survey) -> None:
     survey.crowded_rate = directed_medians(events, "crowded")
     # Pairs that share a link do not meet on it each time, and now and then anything is slow: the lower quartile.
     rates = {pair: sorted(found)[len(found) // 4] for pair, found in pair_samples(events, "crowded").items()}
-    survey.switches = clusters.switch_groups(heads, rates)
+    whole = evidence.by_bandwidth(heads, rates)
+    passes = [evidence.by_bandwidth(heads, own) for own in _passes(events, len(heads))]
+    suggested = next((groups for groups in [whole, *passes] if len(groups) > 1), whole)
+    least = {pair: value for pair, value in survey.least_s.items() if set(pair) <= set(heads)}
+    judge = Judge(least, survey.nodes_sharing > 1)
+    wanted = evidence.trials(suggested)
+    if wanted and not session.has_label(*wanted):  # samples of before, when the first impression was all
+        found: Finding | None = Finding(whole, None)
+    else:
+        found = judge.decide(suggested, evidence.by_latency(heads, least), _trials(session, wanted))
+    found = found or evidence.one_switch(heads, len(passes))
+    survey.switches, survey.confidence, survey.evidence = found.groups, found.confidence, found.evidence
+    if len(whole) > len(found.groups):
+        survey.notes.append(
+            f"bandwidth suggested {len(whole)} switches; trials show no link between them that binds, so there is "
+            f"{'one' if len(found.groups) == 1 else len(found.groups)}"
+        )
+
+
+def _trials(session: Session | RecordedSession, rounds: Mapping[str, Sequence[plan.Round]]) -> list[Event]:
+    """Measures streams within the switches that were suggested, and between them, in turn."""
+    if not rounds:
+        return []
+    often = {"repeat": TRIALS, "budget": TRIALS_SHARE * session.budget_s / len(rounds)}
+    return session.run(
+        [
+            plan.task("streams", label=label, rounds=plan.rounds_text(pairs), **often, **STREAM)
+            for label, pairs in rounds.items()
+        ]
+    )
+
+
+def _passes(events: Sequence[Event], nodes: int) -> list[dict[Pair, float]]:
+    """The rates of each pass over all pairs by itself."""
+    rounds = nodes - 1 + nodes % 2
+    passes: dict[int, list[Event]] = defaultdict(list)
+    for event in of_kind(events, "pairs", "crowded"):
+        passes[event["round"] // rounds].append(event)
+    whole = [own for own in passes.values() if len({event["round"] for event in own}) == rounds]
+    return [{pair: min(values) for pair, values in pair_samples(own, "crowded").items()} for own in whole]
 
 
 def _parameters(session: Session | RecordedSession, survey: Survey) -> None:
