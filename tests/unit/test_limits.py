@@ -3,11 +3,30 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
+from antiphon import packed
+from antiphon.bench import tables
+from antiphon.bench.collectives import CollectiveMeasurement, CollectiveResults
 from antiphon.bench.testbed import lab_network
 from antiphon.lab import load_cluster
-from antiphon.model.limits import PAYLOAD_SHARE, Network, UplinkLimit, limit_s, node_bytes
+from antiphon.model.limits import (
+    PAYLOAD_SHARE,
+    Network,
+    UplinkLimit,
+    below_note,
+    least_of,
+    limit_s,
+    loads_of,
+    node_bytes,
+    ratio_text,
+)
+from antiphon.report.kinds import bench as bench_report
+
+RESULTS = Path(__file__).resolve().parents[2] / "bench/results"
 
 KIB = 1024
 
@@ -101,3 +120,54 @@ def test_the_uplink_of_a_cluster_file() -> None:
 def test_an_unknown_collective_is_refused() -> None:
     with pytest.raises(ValueError, match="alltoallw"):
         node_bytes("alltoallw", 1, [0, 1])
+
+
+def test_a_burst_is_in_the_least_time_once_for_calls_in_a_row() -> None:
+    network = Network.blocks(2, 1, 8e6)
+    network = Network(network.node_of_rank, 8e6, [UplinkLimit(frozenset([0]), 4e6, 500)], 1000)
+    loads = list(loads_of("bcast", 3000, network))
+    assert least_of(loads) == pytest.approx(8 * 2500 / 4e6), "the link between switches is the narrower one"
+    assert least_of(loads, calls=10) == pytest.approx(8 * 2950 / 4e6)
+    assert least_of(list(loads_of("bcast", 400, network))) == 0.0
+    assert limit_s("bcast", 400, network) == pytest.approx(8 * 400 / 4e6)
+
+
+@pytest.mark.parametrize(
+    ("file", "cluster"),
+    [
+        ("tuned/ethernet-16-mpich.json.gz", "ethernet-16"),
+        ("multicast/ethernet-16-openmpi.json.gz", "ethernet-16"),
+        ("two-switches/paper1-16-mpich-short.json.gz", "paper1-16"),
+        ("model/paper2-16x4-openmpi.json.gz", "paper2-16x4"),
+    ],
+)
+def test_no_recorded_time_is_below_the_least(file: str, cluster: str) -> None:
+    """GIVEN results with times below the limit of calls without end THEN the links' bursts explain them all."""
+    rows = json.loads(packed.read_text(RESULTS / file))["results"]
+    whole = lab_network(load_cluster(cluster), [])
+    below = 0
+    for row in rows:
+        per_node = -(-row["ranks"] // row["nodes"])
+        places = [rank // per_node for rank in range(row["ranks"])]
+        loads = list(loads_of(row["collective"], row["bytes"], Network(places, whole.node_bits_per_s, whole.uplinks,
+                                                                       whole.burst_bytes)))  # fmt: skip
+        below += bool(row["limit_s"] and row["median_s"] < row["limit_s"])
+        assert row["median_s"] >= least_of(loads, row["calls_per_sample"]), row
+    assert below > 0, "else this shows nothing"
+
+
+def test_times_below_the_limit_are_marked_and_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    results = CollectiveResults(mpi="x", transport="tcp", node_of_rank=[0, 1], network=Network([0, 1], 8e6, (), 1000))
+    common = {"collective": "bcast", "bytes": 2000, "mode": "sync", "calls_per_sample": 1}
+    for contender, seconds in (("library", 0.003), ("antiphon", 0.0015)):
+        samples = [seconds] * 7
+        results.measurements.append(CollectiveMeasurement(**common, contender=contender, chosen="a", samples=samples))
+    table = tables.collective_table(results, "here")
+    assert [*table.columns[8].cells] == ["1.50×", "0.75×°"]
+    assert "burst (1000 B here)" in (results.below_limit() or "")
+    rows = results.rows()
+    assert [row["least_s"] for row in rows] == [pytest.approx(0.001)] * 2
+    page = bench_report.page({"results": rows}, Path("x.json"))
+    assert "burst" in page.sections[0].intro
+    assert below_note([(0.003, 0.002), (None, 0.1), (0.1, None)]) is None
+    assert ratio_text(None, 1.0) == ratio_text(1.0, None) == "–"

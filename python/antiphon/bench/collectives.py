@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -121,13 +121,10 @@ class CollectiveResults(Results[CollectiveMeasurement]):
             "ranks": measurement.ranks or self.ranks,
         }
 
-    def limit_s(self, measurement: CollectiveMeasurement) -> float | None:
-        if self.network is None:
-            return None
-        network = self.network
+    def loads(self, measurement: CollectiveMeasurement, network: limits.Network) -> Iterable[limits.Load]:
         if 0 < measurement.ranks < self.ranks:
             network = replace(network, node_of_rank=self.node_of_rank[: measurement.ranks])
-        return limits.limit_s(measurement.collective, measurement.bytes, network, self.root)
+        return limits.loads_of(measurement.collective, measurement.bytes, network, self.root)
 
 
 def run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -81,17 +81,16 @@ class PatternResults(Results[PatternMeasurement]):
             "ranks": self.ranks,
         }
 
-    def limit_s(self, measurement: PatternMeasurement) -> float | None:
-        return None if self.network is None else limit_s(self.patterns[measurement.pattern], self.network)
+    def loads(self, measurement: PatternMeasurement, network: limits.Network) -> Iterable[limits.Load]:
+        return loads_of(self.patterns[measurement.pattern], network)
 
 
-def limit_s(pattern: Pattern, network: limits.Network) -> float | None:
-    """Returns the least time that the links allow, or None where no byte crosses one."""
-    least = 8 * node_bytes(pattern, network.node_of_rank) / network.node_bits_per_s
+def loads_of(pattern: Pattern, network: limits.Network) -> Iterator[limits.Load]:
+    """Returns the loads of the busiest node's link and of each link between switches."""
+    yield limits.Load(node_bytes(pattern, network.node_of_rank), network.node_bits_per_s, network.burst_bytes)
     for uplink in network.uplinks:
         side = [0 if node in uplink.nodes else 1 for node in network.node_of_rank]
-        least = max(least, 8 * node_bytes(pattern, side) / uplink.bits_per_s)
-    return least or None
+        yield limits.Load(node_bytes(pattern, side), uplink.bits_per_s, uplink.burst_bytes)
 
 
 def fabric_of(network: limits.Network | None) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -94,8 +94,23 @@ class Results(abc.ABC, Generic[M]):
         """Returns what was measured and on how many ranks, as --json prints it."""
 
     @abc.abstractmethod
+    def loads(self, measurement: M, network: limits.Network) -> Iterable[limits.Load]:
+        """Returns the bytes that must cross each link."""
+
     def limit_s(self, measurement: M) -> float | None:
-        """Returns the least time that the links allow, or None where it is not known."""
+        """Returns the least time that the links allow in the long run, or None where it is not known."""
+        return None if self.network is None else limits.limit_of(self.loads(measurement, self.network))
+
+    def least_s(self, measurement: M) -> float | None:
+        """Returns the least time with the links' bursts, or None where it is not known."""
+        if self.network is None:
+            return None
+        return limits.least_of(self.loads(measurement, self.network), measurement.calls_per_sample)
+
+    def below_limit(self) -> str | None:
+        """Returns the reason for medians below their limits, if there are any."""
+        rows = ((m.summary.median, self.limit_s(m)) for m in self.measurements)
+        return limits.below_note(rows, self.network.burst_bytes if self.network else 0.0)
 
     def rows(self) -> list[dict[str, Any]]:
         """Returns the results as --json prints them."""
@@ -107,6 +122,7 @@ class Results(abc.ABC, Generic[M]):
             "nodes": self.nodes, "mpi": self.mpi, "transport": self.transport, "mode": m.mode, "contender": m.contender,
             "chosen": m.chosen, "median_s": s.median, "ci_low_s": s.ci_low, "ci_high_s": s.ci_high,
             "calls_per_sample": m.calls_per_sample, "samples": list(m.samples), "limit_s": self.limit_s(m),
+            "least_s": self.least_s(m),
         }  # fmt: skip
 
 

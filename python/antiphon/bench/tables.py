@@ -12,6 +12,7 @@ from antiphon.bench.collectives import CollectiveMeasurement, CollectiveResults
 from antiphon.bench.patterns import PatternResults
 from antiphon.bench.results import M, Measurement, Results
 from antiphon.core import Algorithm
+from antiphon.model import limits
 from antiphon.output.tables import bytes_text, new_table, ratio_text, time_text
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _add_cell(
             f"{time_text(s.ci_low)} … {time_text(s.ci_high)}",
             str(s.count),
             ratio_text(None if m.contender == "library" else speed_up(m, cell)),
-            ratio_text(s.median / limit if limit else None),
+            limits.ratio_text(s.median, limit),
             m.chosen if shows_chosen(m) else "",
             end_section=i + 1 == len(cell),
         )

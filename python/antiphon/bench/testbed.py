@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.lab import ClusterSpec, Lab, Uplink, recipes
+from antiphon.lab.network import uplink_burst
 from antiphon.model import limits
 from antiphon.mpi import Mpi, launch
 
@@ -204,10 +205,15 @@ class LabTestbed:
 def lab_network(spec: ClusterSpec, node_of_rank: Sequence[int]) -> limits.Network:
     """Returns the links of an emulated cluster. Nodes are numbered by their first rank, also the lab's order."""
     uplinks = [
-        limits.UplinkLimit(_nodes_behind(spec, uplink), uplink.rate_bits_per_s * limits.PAYLOAD_SHARE)
+        limits.UplinkLimit(
+            _nodes_behind(spec, uplink),
+            uplink.rate_bits_per_s * limits.PAYLOAD_SHARE,
+            uplink_burst(spec, uplink) * limits.PAYLOAD_SHARE,
+        )
         for uplink in spec.uplinks
     ]
-    return limits.Network(node_of_rank, spec.rate_bits_per_s * limits.PAYLOAD_SHARE, uplinks)
+    share = limits.PAYLOAD_SHARE
+    return limits.Network(node_of_rank, spec.rate_bits_per_s * share, uplinks, spec.burst_bytes * share)
 
 
 def _nodes_behind(spec: ClusterSpec, uplink: Uplink) -> frozenset[int]:

@@ -81,6 +81,8 @@ def _say(event: Mapping[str, Any]) -> None:
 
 def _show(results: PatternResults, testbed: Testbed) -> None:
     tables.print_wide(pattern_table(results, testbed.describe()))
+    if results.below_limit():
+        output.stdout().print(results.below_limit(), soft_wrap=True)
     for pattern, contender, why in results.skipped:
         output.stderr().print(f"left out: {pattern} {contender}: {why}", soft_wrap=True)
     for pattern, contender, why in results.wrong:

@@ -235,7 +235,8 @@ def _progress(label: str, total: int) -> Iterator[Callable[[Mapping[str, Any]], 
 
 def _show(results: CollectiveResults, testbed: Testbed) -> None:
     tables.print_wide(collective_table(results, testbed.describe()))
-    for line in mean_lines(results):
+    below = results.below_limit()
+    for line in [*([below] if below else []), *mean_lines(results)]:
         output.stdout().print(line, soft_wrap=True)
     for collective, size, contender, why in results.skipped:
         output.stderr().print(f"left out: {collective} {tables.bytes_text(size)} {contender}: {why}", soft_wrap=True)

@@ -207,8 +207,11 @@ def _show_comparison(console: Console, call: ExplainedCall, comparison: Measured
         interval = f"{time_text(c.ci_low_s)} … {time_text(c.ci_high_s)}"
         predicted = time_text(c.predicted_s) + (" (!)" if c.disagrees else "")
         table.add_row(c.choice, c.mode, predicted, time_text(c.measured_s), interval, ratio_text(c.faster),
-                      ratio_text(c.measured_s / c.limit_s if c.limit_s else None))  # fmt: skip
+                      limits.ratio_text(c.measured_s, c.limit_s))  # fmt: skip
     print_wide(table)
+    below = limits.below_note((c.measured_s, c.limit_s) for c in comparison.contenders)
+    if below:
+        console.print(below, soft_wrap=True)
     if any(c.disagrees for c in comparison.contenders):
         console.print(f"(!) prediction and measurement differ by more than {DISAGREE:g} times", soft_wrap=True)
 

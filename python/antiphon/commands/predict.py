@@ -198,7 +198,7 @@ def _show(args: argparse.Namespace, machine: model.ModelledMachine, size: int, f
     best = one.sizes[size][0].seconds
 
     def add(choice: str, seconds: float | None, closed_form_s: float | None, how: str) -> None:
-        of_limit = [ratio_text(seconds / limit if seconds else None)] if limit else []
+        of_limit = [limits.ratio_text(seconds, limit)] if limit else []
         ratio = seconds / best if seconds and best else None
         table.add_row(choice, time_text(seconds), ratio_text(ratio), *of_limit, time_text(closed_form_s), how)
 

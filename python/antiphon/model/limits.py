@@ -15,17 +15,25 @@ the fuller one counts. Blocks of m bytes; P ranks, a of them inside and b = P �
 
 m is the whole message for bcast, reduce, allreduce, scan and exscan, and one rank's block for the others. For the
 vector collectives, equal blocks of m. With one rank per node and one switch that is, for alltoall, (P − 1) m per link.
+
+That is the limit of calls without end. A link may let a burst pass at once after a pause, in emulated and cloud
+networks most of all, so single calls can take less: no less than the time of the bytes beyond the burst (`least_of`).
+Headers count; the hosts' own work does not, since it only makes calls slower.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+
+from antiphon.output import tables
 
 #: A full Ethernet frame counts 1514 bytes on a link (and in the lab's token buckets) and carries 1448 bytes for TCP:
 #: its headers take 66 (Ethernet 14, IP 20, TCP 20 and 12 for timestamps).
 PAYLOAD_SHARE = 1448 / 1514
+#: Marks a time below its limit.
+BELOW = "°"
 
 
 @dataclass(frozen=True)
@@ -34,15 +42,19 @@ class UplinkLimit:
 
     nodes: frozenset[int]
     bits_per_s: float
+    burst_bytes: float = 0.0
 
 
 @dataclass(frozen=True)
 class Network:
-    """Where ranks are, and how fast the links are. Rates count payload."""
+    """Where ranks are, and how fast the links are. Rates count payload, and so do the bursts that pass at once after a
+    pause.
+    """
 
     node_of_rank: Sequence[int]
     node_bits_per_s: float
     uplinks: Sequence[UplinkLimit] = field(default=())
+    burst_bytes: float = 0.0
 
     @classmethod
     def blocks(cls, ranks: int, ranks_per_node: int, node_bits_per_s: float) -> Network:
@@ -87,13 +99,55 @@ def node_bytes(collective: str, message_bytes: int, node_of_rank: Sequence[int],
     return busiest
 
 
+@dataclass(frozen=True)
+class Load:
+    """The bytes that a call moves over one link, and the link."""
+
+    bytes: float
+    bits_per_s: float
+    burst_bytes: float
+
+
+def limit_of(loads: Iterable[Load]) -> float | None:
+    """The least time of a call among many that the links allow; None where no byte has to cross one."""
+    return max((8 * load.bytes / load.bits_per_s for load in loads), default=0) or None
+
+
+def least_of(loads: Iterable[Load], calls: int = 1) -> float:
+    """The least time of each of so many calls in a row on links that have rested: that of what is beyond the burst."""
+    return max([0.0, *(8 * (load.bytes - load.burst_bytes / calls) / load.bits_per_s for load in loads)])
+
+
 def limit_s(collective: str, message_bytes: int, network: Network, root: int = 0) -> float | None:
-    """The least time the links allow; None where no byte has to cross one."""
-    least = 8 * node_bytes(collective, message_bytes, network.node_of_rank, root) / network.node_bits_per_s
+    """`limit_of` a collective."""
+    return limit_of(loads_of(collective, message_bytes, network, root))
+
+
+def ratio_text(seconds: float | None, limit: float | None) -> str:
+    """Formats a time as a multiple of its limit, with a mark where it is below: `BELOW_NOTE` gives the reason."""
+    if seconds is None or not limit:
+        return "–"
+    return tables.ratio_text(seconds / limit) + (BELOW if seconds < limit else "")
+
+
+def below_note(rows: Iterable[tuple[float | None, float | None]], burst_bytes: float = 0.0) -> str | None:
+    """Returns the reason for times below their limits, if among (time, limit) there are any."""
+    if not any(seconds and limit and seconds < limit for seconds, limit in rows):
+        return None
+    burst = f" ({tables.bytes_text(round(burst_bytes))} here)" if burst_bytes else ""
+    return (
+        f"{BELOW} below the limit, which is that of calls without end: a link that has rested lets a burst{burst} pass "
+        "at once"
+    )
+
+
+def loads_of(collective: str, message_bytes: int, network: Network, root: int = 0) -> Iterator[Load]:
+    """The loads of the busiest node's link and of each link between switches."""
+    busiest = node_bytes(collective, message_bytes, network.node_of_rank, root)
+    yield Load(busiest, network.node_bits_per_s, network.burst_bytes)
     for uplink in network.uplinks:
         cut = _cut(network.node_of_rank, uplink.nodes, root)
-        least = max(least, 8 * bytes_over_cut(collective, message_bytes, cut) / uplink.bits_per_s)
-    return least or None
+        yield Load(bytes_over_cut(collective, message_bytes, cut), uplink.bits_per_s, uplink.burst_bytes)
 
 
 def _node_cuts(node_of_rank: Sequence[int], root: int) -> Iterator[Cut]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.bench import stats
+from antiphon.model import limits
 from antiphon.output.tables import bytes_text, ratio_text, time_text
 from antiphon.report.page import Block, Chart, Page, Section, Series, Table
 
@@ -44,7 +45,8 @@ def _section(name: str, rows: list[Mapping[str, Any]]) -> Section:
         limit = sorted({(r["bytes"], r["limit_s"]) for r in cell if r.get("limit_s")})
         series += [Series("limit", limit)] if limit else []
         blocks.append(Chart(f"{mpi}, {mode}, {ranks} ranks", series, x_label="bytes", y_label="median time"))
-    return Section(name, "", [*blocks, _table(rows)])
+    below = limits.below_note((row["median_s"], row.get("limit_s")) for row in rows)
+    return Section(name, below or "", [*blocks, _table(rows)])
 
 
 def _sorted(cell: Iterable[Mapping[str, Any]], contender: str) -> list[Mapping[str, Any]]:
@@ -61,7 +63,7 @@ def _table(rows: list[Mapping[str, Any]]) -> Table:
             faster = ratio_text(library / r["median_s"]) if library and r["contender"] != "library" else ""
             s = stats.summarize(r["samples"]) if r.get("samples") else None
             interval = f"{time_text(s.ci_low)} … {time_text(s.ci_high)}" if s else ""
-            limit = ratio_text(r["median_s"] / r["limit_s"]) if r.get("limit_s") else ""
+            limit = limits.ratio_text(r["median_s"], r["limit_s"]) if r.get("limit_s") else ""
             lines.append(
                 [
                     f"{r['mpi']} {r['mode']} {r['ranks']}",
