@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import difflib
 import importlib
 import os
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from antiphon import __version__, commands, output
-from antiphon.errors import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_USAGE, AntiphonError
+from antiphon.errors import EXIT_BROKEN_PIPE, EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE, AntiphonError
 
 DESCRIPTION = "Makes an unmodified MPI program faster on the network it really runs on."
 
@@ -122,6 +123,7 @@ def dispatch(argv: Sequence[str]) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of `antiphon`: turns every expected failure into a message and an exit code."""
+    output.prepare_streams()
     try:
         code = dispatch(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
@@ -132,6 +134,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The interpreter flushes stdout once more at exit; give it somewhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         return EXIT_BROKEN_PIPE
+    except OSError as error:
+        _forget_output()
+        output.print_error(f"{error.filename or 'standard output'}: {error.strerror or error}")
+        return EXIT_FAILURE
+
+
+def _forget_output() -> None:
+    """The interpreter flushes stdout once more at exit: it gets somewhere to go."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -47,6 +47,11 @@ def test_mpirun_takes_it(mpi, program, antiphon):
     assert result.stderr.count("intercepted") == 2
 
 
+def test_an_empty_setting_is_none(program, antiphon):
+    options = antiphon("env", "--mpirun", program, ANTIPHON_FORCE="")
+    assert options.returncode == 0 and "ANTIPHON_FORCE" not in options.stdout, options.stderr
+
+
 def test_slurm_gets_one_word(program, antiphon):
     out = antiphon("env", "--slurm", "--summary", program).stdout
     parts = dict(part.split("=", 1) for part in out.strip().split(","))

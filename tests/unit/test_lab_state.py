@@ -80,6 +80,24 @@ def test_without_the_right_to_change_it_nothing_is_written(root: Path, monkeypat
     assert not (root / "scheduling.json").exists()
 
 
+def test_what_was_written_before_a_failure_is_restored(
+    root: Path, time_slice: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GIVEN a first setting that cannot be changed, or no room for the record THEN the others are as before."""
+    missing = str(root / "no folder" / "missing")
+    monkeypatch.setattr(state, "_SETTINGS", {missing: "1", str(time_slice): "1"})
+    assert not state.borrow_scheduling(root, state.ProcessId.of(os.getpid()))
+    assert time_slice.read_text() == "100" and not (root / "scheduling.json").exists()
+    monkeypatch.setattr(state, "_SETTINGS", {str(time_slice): "1"})
+
+    def no_room(path: Path, content: str) -> None:
+        raise AntiphonError(f"cannot write {path}: No space left on device")
+
+    monkeypatch.setattr(state.files, "write", no_room)
+    assert not state.borrow_scheduling(root, state.ProcessId.of(os.getpid()))
+    assert time_slice.read_text() == "100"
+
+
 def test_a_number_that_was_given_to_another_process_is_not_signalled(other: subprocess.Popen[bytes]) -> None:
     real = state.ProcessId.of(other.pid)
     assert real.alive()

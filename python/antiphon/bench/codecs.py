@@ -162,7 +162,7 @@ def _run(arguments: Sequence[str], take: Callable[[Mapping[str, Any]], None], li
     if blosc := blosc_library():
         command += ["--blosc", str(blosc)]
     events = []
-    with subprocess.Popen(["timeout", f"{limit_s:.0f}", *command], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(["timeout", f"{limit_s:.0f}", *command], stdout=subprocess.PIPE, errors="replace") as process:
         assert process.stdout is not None
         try:
             for line in process.stdout:

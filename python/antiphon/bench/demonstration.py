@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import statistics
 import tempfile
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.bench.testbed import Testbed, failure, program
+from antiphon.documents import parse_json
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.model import limits
 from antiphon.mpi import Mpi
@@ -194,7 +194,7 @@ class Demonstration:
 def most_used(summary: Path) -> dict[str, str]:
     """Returns the algorithm that took most of each collective's time, from the file that the preload object wrote."""
     try:
-        rows = json.loads(summary.read_text(encoding="utf-8"))["collectives"]
+        rows = parse_json(summary.read_text(encoding="utf-8"))["collectives"]
     except (OSError, ValueError, KeyError) as error:
         raise AntiphonError(
             f"Antiphon wrote no summary to {summary}: {error}",

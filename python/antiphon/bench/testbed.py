@@ -120,7 +120,7 @@ def _run_here(command: Sequence[str], on_line: Callable[[str], None], timeout_s:
     """
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
         with subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, errors="replace"
         ) as process:
             timer = _Deadline(process, timeout_s)
             try:

@@ -83,6 +83,16 @@ class ModelCheck:
         return dict(sorted(groups.items()))
 
 
+def check_row(row: Any) -> None:
+    """Raises a ValueError for what is no result of the benchmark."""
+    for key in ("mpi", "collective", "contender", "mode", "chosen"):
+        if not isinstance(row, Mapping) or not isinstance(row.get(key), str):
+            raise ValueError(f"a result without {key}")
+    for key in ("ranks", "bytes"):
+        if not isinstance(row.get(key), int):
+            raise ValueError(f"a result whose {key} is no number")
+
+
 def without_older(measured: Sequence[Sequence[Mapping[str, Any]]]) -> list[list[Any]]:
     """Removes cells that were measured twice from all files except the last that holds them."""
 

@@ -54,7 +54,7 @@ def checks() -> Iterator[Check]:
 def _inside(user: bool, script: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-I", "-S", "-c", IN_NAMESPACES, str(int(user)), "/bin/sh", "-c", script]
     env = {**os.environ, "PATH": f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin"}
-    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, env=env, check=False)
+    return subprocess.run(command, capture_output=True, errors="replace", timeout=TIMEOUT_S, env=env, check=False)
 
 
 def namespaces_need_user() -> bool | None:

@@ -116,7 +116,7 @@ def run_program(mpi: Mpi, env: Mapping[str, str]) -> str:
     except AntiphonError as error:
         return error.message
     try:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        result = subprocess.run(command, capture_output=True, errors="replace", timeout=TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{mpi.launcher}: {error}"
     words = result.stdout.split()
@@ -160,7 +160,7 @@ def _compiles(wrapper: Path, source: str) -> bool:
 
 def _python(code: str, *args: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-I", "-S", "-c", code, *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    return subprocess.run(command, capture_output=True, errors="replace", timeout=TIMEOUT_S, check=False)
 
 
 def _last_line(result: subprocess.CompletedProcess[str]) -> str:

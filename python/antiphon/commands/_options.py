@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from antiphon import output
@@ -11,6 +12,14 @@ from antiphon.mpi.launch import Settings
 
 #: The names of the number of ranks, wherever ranks are started.
 RANKS = ("-n", "-np", "--ranks")
+
+
+def words(text: str) -> list[str]:
+    """Splits an option's value as a shell would."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be split into words: {error}") from None
 
 
 def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rate: str | None) -> None:
@@ -33,7 +42,7 @@ def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rat
         parser.set_defaults(link_rate=None)
     else:
         add("--link-rate", metavar="RATE", help=f"rate of a node's link, as 1gbit{link_rate}")
-    add("--launcher-args", default="", metavar="ARGS", help="more options for mpirun or mpiexec")
+    add("--launcher-args", type=words, default="", metavar="ARGS", help="more options for mpirun or mpiexec")
     add(
         "--lab",
         nargs="?",

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import shlex
 from collections.abc import Iterator
 
 from antiphon.bench.testbed import HostTestbed, LabTestbed, Testbed
@@ -21,7 +20,7 @@ def open_testbed(args: argparse.Namespace) -> Iterator[Testbed]:
     if args.lab is None:
         rate = args.link_rate or os.environ.get("ANTIPHON_LINK_BITS_PER_S")
         link_bits_per_s = rate_option("--link-rate", rate) if rate else None
-        yield HostTestbed(args.hostfile, link_bits_per_s, shlex.split(args.launcher_args))
+        yield HostTestbed(args.hostfile, link_bits_per_s, args.launcher_args)
         return
     if args.hostfile or args.link_rate or args.launcher_args:
         raise AntiphonError(

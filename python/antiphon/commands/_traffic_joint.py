@@ -41,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
         profile = args.profile.read_text(encoding="utf-8")
     except OSError as error:
         raise AntiphonError(f"{args.profile}: {error.strerror}", hint="`antiphon probe` writes profiles") from None
+    except UnicodeDecodeError:
+        raise AntiphonError(f"{args.profile}: is not a text file", hint="`antiphon probe` writes profiles") from None
     outcome = Optimiser(Trace.load(args.file), profile, args.library).run()
     document = described(outcome)
     if args.json:

@@ -36,6 +36,7 @@ from antiphon.bench.tables import algorithm_lines, collective_table, mean_lines
 from antiphon.bench.testbed import Testbed, failure, program
 from antiphon.commands import _bench_patterns, _options
 from antiphon.commands._testbed import open_testbed
+from antiphon.documents import parse_json
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.output import files, tables
 from antiphon.units import size_option
@@ -266,8 +267,13 @@ def _overhead(args: argparse.Namespace, testbed: Testbed, found: list[mpis.Mpi])
 
 
 def _read_results(file: Path) -> list[dict[str, Any]]:
+    from antiphon.bench import validation
+
     try:
-        return list(json.loads(packed.read_text(file))["results"])
+        rows = list(parse_json(packed.read_text(file))["results"])
+        for row in rows:
+            validation.check_row(row)
+        return rows
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise AntiphonError(f"--results {file}: not results of `antiphon bench --json` ({error})") from None
 
@@ -283,7 +289,7 @@ def _predicted(args: argparse.Namespace, measured: list[list[dict[str, Any]]]) -
         )
     if len(paths) not in (1, len(measured)):
         raise AntiphonError(
-            f"--predict: {len(paths)} profiles for {len(measured)} files of results", hint="give one, or one for each"
+            f"--profile: {len(paths)} profiles for {len(measured)} files of results", hint="give one, or one for each"
         )
     profiles = [str(model.read_profile(path, packed_too=True)) for path in paths]
     profiles *= len(measured) if len(paths) == 1 else 1

@@ -13,7 +13,6 @@ of the same size are taken for steps of one quantity, which are predicted from e
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,6 +25,7 @@ from antiphon.bench.codecs import CodecMeasurement
 from antiphon.codec import break_even, messages
 from antiphon.codec.break_even import Gain
 from antiphon.commands import _options
+from antiphon.documents import parse_json
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.output import tables
 from antiphon.units import parse_rate, parse_size
@@ -101,7 +101,7 @@ def _network(args: argparse.Namespace) -> float | None:
 def _share_of_profile(path: Path) -> float:
     """Returns a node's port rate over the ranks that share it."""
     try:
-        profile = json.loads(path.read_text(encoding="utf-8"))
+        profile = parse_json(path.read_text(encoding="utf-8"))
         ports = [node["port_bytes_per_s"] for node in profile["topology"]["nodes"]]
         share: float = min(ports) / profile["machine"].get("ranks_per_node", 1)
         return share

@@ -2,9 +2,8 @@
 """Show what Antiphon gains: two programs on an emulated cluster, without and with it
 
 Brings up the emulated cluster, runs a parallel integer sort and a 3-D Fourier transform by turns under plain MPI and
-under
-Antiphon, and prints one table. The programs check their own results. Where the kernel refuses namespaces, the same
-runs on this machine. Takes two to three minutes; nothing is left behind.
+under Antiphon, and prints one table. The programs check their own results. Where the kernel refuses namespaces, the
+same runs on this machine. Takes two to three minutes; nothing is left behind.
 """
 
 from __future__ import annotations

@@ -64,6 +64,7 @@ def _launcher_options(mpi: Mpi, variables: dict[str, str]) -> list[str]:
     """Returns the launcher's options for $(…), which a shell splits at blanks and does not unquote: nothing can be
     quoted here.
     """
+    variables = {key: value for key, value in variables.items() if value}  # An empty setting is the same as none.
     for key, value in variables.items():
         if len(value.split()) != 1:
             raise AntiphonError(f"{key}={value!r} has blanks, which $(…) would split",

@@ -92,6 +92,8 @@ def _machine(args: argparse.Namespace) -> model.ModelledMachine:
         raise AntiphonError(f"no collective named {args.collective!r}", hint=f"there are {', '.join(sorted(known))}")
     if args.ranks < 2:
         raise AntiphonError(f"--ranks {args.ranks}: at least 2 are needed")
+    if args.ranks_per_node < 1:
+        raise AntiphonError(f"--ranks-per-node {args.ranks_per_node}: at least 1 is needed")
     if args.profile and args.link_rate:
         raise AntiphonError("--link-rate is for predictions without a profile", hint="leave one of them away")
     if not 0 <= args.root < args.ranks:
@@ -100,7 +102,7 @@ def _machine(args: argparse.Namespace) -> model.ModelledMachine:
     rate = rate_of(args.link_rate, profile)
     if rate == 0:
         raise AntiphonError("--link-rate: a prediction needs a rate", hint="as 1gbit, or measure it: `antiphon probe`")
-    return model.ModelledMachine(args.ranks, max(1, args.ranks_per_node), profile, rate)
+    return model.ModelledMachine(args.ranks, args.ranks_per_node, profile, rate)
 
 
 def _size(text: str, option: str) -> int:

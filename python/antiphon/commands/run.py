@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -48,7 +47,13 @@ def add_launch_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(*_options.RANKS, dest="n", type=_positive, metavar="N", help="number of ranks (default: one "
                         "per core; with a hostfile all its slots; in a Slurm job its tasks)")  # fmt: skip
     parser.add_argument("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
-    parser.add_argument("--launcher-args", default="", metavar="ARGS", help="more options for mpirun, mpiexec or srun")
+    parser.add_argument(
+        "--launcher-args",
+        type=_options.words,
+        default="",
+        metavar="ARGS",
+        help="more options for mpirun, mpiexec or srun",
+    )
 
 
 def run(args: argparse.Namespace) -> int:  # noqa: RET503 (exec does not return)
@@ -72,7 +77,7 @@ def prepare(args: argparse.Namespace) -> Launch:
     env = rank_environment(mpi, _options.settings(args), os.environ)
     _check_profile(args)
     argv = [args.program, *args.args]
-    extra = shlex.split(args.launcher_args)
+    extra = args.launcher_args
     if vars(args).get("placement") is not None:
         return _placed(args, mpi, argv, env, extra)
     if args.n is None and args.hostfile is None and os.environ.get("SLURM_JOB_ID"):

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from antiphon.core import CoreError
+from antiphon.documents import parse_json
 from antiphon.explain.explanation import ExplainedCall
 from antiphon.tune import decide, document, predictors
 from antiphon.tune.contenders import TunedMachine
@@ -65,7 +65,7 @@ class MeasuredContenders:
 
 def measured_contenders(call: ExplainedCall, profile_text: str) -> MeasuredContenders | None:
     """Returns the contenders that the profile's tuning measured near `call`, or None if there are none."""
-    profile = json.loads(profile_text)
+    profile = parse_json(profile_text)
     if not isinstance(profile, dict):
         return None
     for evidence in profile.get("measurements", {}).get("tune", []):

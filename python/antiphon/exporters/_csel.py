@@ -8,13 +8,13 @@ docs/guides/export.md; nothing of it is copied here.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 
 Tree = dict[str, Any]
@@ -52,7 +52,7 @@ def built_in(libmpi: Path) -> Tree:
         raise AntiphonError(f"cannot read {libmpi}: {error.strerror}") from None
     for match in re.finditer(rb'\{"collective=[^\0]+\0', data):
         try:
-            tree = json.loads(match.group()[:-1])
+            tree = parse_json(match.group()[:-1])
         except ValueError:
             continue
         if b'"algorithm=MPIR_' in match.group():

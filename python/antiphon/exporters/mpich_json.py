@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import mpi
+from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.exporters import Exported, Options, version_of
 from antiphon.exporters import _csel as csel
@@ -210,7 +211,7 @@ def _verify(text: str, known: measured.MeasuredDecisions, done: Sequence[str]) -
     """Reads the text as MPICH does and checks that every measured point and border finds its decision."""
     if len(text.encode()) % _PAGE_BYTES == 0:
         raise AntiphonError("the file would fill its pages, and MPICH read on behind it", exit_code=1)
-    tree = json.loads(text)
+    tree = parse_json(text)
     csel.check(tree)
     for d in known.decisions:
         for size in sorted({*d.measured, d.bytes_low, d.bytes_high or d.bytes_low}) if d.collective in done else ():

@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.exporters import Exported, Options, version_of
 from antiphon.exporters import _measured as measured
@@ -93,7 +94,7 @@ def _verify(text: str, known: measured.MeasuredDecisions, tables: Sequence[tuple
 
 def lookup(text: str, collective: str, ranks: int, message: int) -> tuple[int, int, int, int] | None:
     """Returns the (algorithm, fan-out, segment, requests) that Open MPI 6 finds. ValueError: the file is ignored."""
-    collectives = _typed(_typed(json.loads(text), dict, "the document").get("collectives"), dict, "collectives")
+    collectives = _typed(_typed(parse_json(text), dict, "the document").get("collectives"), dict, "collectives")
     for name in collectives:
         if name not in openmpi.COLLECTIVES:
             raise ValueError(f"{name} is no collective")

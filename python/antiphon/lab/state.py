@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.lab import kernel
+from antiphon.output import files
 
 RECORD = "lab.json"
 # These are the host's settings while labs run. The first matters most: ranks on one core take turns every millisecond.
@@ -113,7 +115,7 @@ def write_record(state_dir: Path, record: dict[str, Any]) -> None:
 
 def read_record(state_dir: Path) -> dict[str, Any] | None:
     try:
-        record: dict[str, Any] = json.loads((state_dir / RECORD).read_text(encoding="utf-8"))
+        record: dict[str, Any] = parse_json((state_dir / RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return record
@@ -168,13 +170,15 @@ def borrow_scheduling(root: Path, user: ProcessId) -> bool:
     try:
         with _locked(root / "lock"):
             entry = _read_borrowed(root) or {"original": _current_settings(), "users": []}
-            if not [_write_setting(path, value) for path, value in _SETTINGS.items()][0]:
-                return False
             entry["users"] = [*_living(entry), [user.pid, user.start_time]]
-            (root / _BORROWED_FILE).write_text(json.dumps(entry), encoding="ascii")
-    except (OSError, ValueError):
+            # The record comes first: whatever fails or dies after it, the settings can be restored.
+            files.write(root / _BORROWED_FILE, json.dumps(entry))
+            ready = [_write_setting(path, value) for path, value in _SETTINGS.items()][0]
+        if not ready:
+            give_scheduling_back(root, user)
+    except (OSError, ValueError, AntiphonError):
         return False
-    return True
+    return ready
 
 
 def give_scheduling_back(root: Path, user: ProcessId | None = None) -> None:
@@ -185,7 +189,7 @@ def give_scheduling_back(root: Path, user: ProcessId | None = None) -> None:
             return
         living = [item for item in _living(entry) if user is None or item[0] != user.pid]
         if living:
-            (root / _BORROWED_FILE).write_text(json.dumps({**entry, "users": living}), encoding="ascii")
+            files.write(root / _BORROWED_FILE, json.dumps({**entry, "users": living}))
             return
         # The order is reversed because a group's share is at most the whole's.
         for path, value in reversed(entry["original"].items()):
@@ -215,7 +219,7 @@ def _living(entry: dict[str, Any]) -> list[list[int]]:
 
 def _read_borrowed(root: Path) -> dict[str, Any] | None:
     try:
-        borrowed: dict[str, Any] = json.loads((root / _BORROWED_FILE).read_text(encoding="ascii"))
+        borrowed: dict[str, Any] = parse_json((root / _BORROWED_FILE).read_text(encoding="ascii"))
     except (OSError, ValueError):
         return None
     return borrowed

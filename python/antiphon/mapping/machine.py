@@ -4,13 +4,13 @@ job may use it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from antiphon import core
+from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.placement.document import Node
 
@@ -66,7 +66,7 @@ def load(
     if hosts is not None:
         found = restricted(found, hosts, path)
     nodes = [Node(n["name"], n["cores"], cores) for n, cores in _processors(found, text)]
-    profile = text if json.loads(text).get("format") == "antiphon-profile" else ""
+    profile = text if parse_json(text).get("format") == "antiphon-profile" else ""
     return Machine(found, nodes, profile, [known[short(node.name)] for node in nodes])
 
 
@@ -77,7 +77,7 @@ def unbound(machine: Machine) -> Machine:
 
 def _processors(document: Mapping[str, Any], text: str) -> list[tuple[Mapping[str, Any], int]]:
     """Each node, and how many processors ranks can be bound to: a plain machine's cores, a profile's processors."""
-    given = json.loads(text)
+    given = parse_json(text)
     if given.get("format") != "antiphon-profile":
         return [(node, node["cores"]) for node in document["nodes"]]
     processors = given.get("processors", {})

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antiphon import trace
+from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.mapping import machine
 from antiphon.mapping.compute import Result, compute
@@ -164,7 +164,7 @@ def kind_of(path: Path) -> str:
 
 def is_plain_machine(path: Path) -> bool:
     """A description by hand, and no profile."""
-    document = json.loads(path.read_text(encoding="utf-8"))
+    document = parse_json(path.read_text(encoding="utf-8"))
     return isinstance(document, dict) and document.get("format") != "antiphon-profile"
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from antiphon.documents import parse_json
 from antiphon.mapping.stages import Stages, sampled
 from antiphon.traffic.decompose import DIRECT
 from antiphon.traffic.graph import Made, Part
@@ -26,7 +27,7 @@ class Timeouts:
 
     def __init__(self, profile: str, nodes: Sequence[int], share: float = 1.0) -> None:
         """`share`: of what the ports hold."""
-        document = json.loads(profile)
+        document = parse_json(profile)
         links = [s for s in document["topology"]["switches"] if s.get("parent")]
         port = document.get("contention", {}).get("port_buffer_bytes", 0)
         holds = [s.get("uplink_buffer_bytes") or port for s in links]

@@ -124,7 +124,7 @@ def library_version(libmpi: Path) -> str:
     env = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
     command = [sys.executable, "-I", "-S", "-c", GET_LIBRARY_VERSION, str(libmpi)]
     try:
-        result = subprocess.run(command, capture_output=True, text=True, env=env, timeout=30, check=False)
+        result = subprocess.run(command, capture_output=True, errors="replace", env=env, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return result.stdout.strip() if result.returncode == 0 else ""
@@ -196,7 +196,8 @@ def launcher_family(launcher: Path) -> str | None:
         if any(mark in launcher.name for mark in marks):
             return family
     try:
-        result = subprocess.run([launcher, "--version"], capture_output=True, text=True, timeout=30, check=False)
+        result = subprocess.run([launcher, "--version"], capture_output=True, errors="replace",
+                                timeout=30, check=False)  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return None
     text = (result.stdout + result.stderr).lower()
@@ -286,12 +287,16 @@ def _named(name: str, env: Mapping[str, str]) -> Iterator[Mpi]:
 
 
 def _at(path: Path) -> Iterator[Mpi]:
-    if path.is_file() and elf.is_elf(path) and is_libmpi(elf.read(path).soname):  # type: ignore[union-attr]
+    file = elf.read(path) if path.is_file() else None
+    if file is not None and is_libmpi(file.soname):
         yield identify(path)
         return
     family, launcher = None, None
     if path.is_file():
         launcher, family = Path(os.path.abspath(path)), launcher_family(path)
+        if family is None:
+            raise AntiphonError(f"--mpi {path}: is neither an MPI library nor an mpirun or mpiexec",
+                                hint="`antiphon doctor` lists the libraries found")  # fmt: skip
         path = launcher.parent
     roots = [path.parent, path.resolve().parent] if path.name == "bin" else [path]
     for root in roots:

@@ -46,10 +46,9 @@ def is_elf(path: Path) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def read(path: Path) -> ElfFile | None:
-    """The dynamic section of an ELF file; None if it is not one."""
+    """The dynamic section of an ELF file; None if it is not one, or damaged."""
     if not is_elf(path):
         return None
-    from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
 
     try:
@@ -57,7 +56,7 @@ def read(path: Path) -> ElfFile | None:
             elf = ELFFile(file)
             tags = _dynamic_strings(elf)
             machine = f"{elf.elfclass}/{elf['e_machine']}"
-    except (ELFError, OSError):
+    except Exception:  # noqa: BLE001 (pyelftools meets damage with errors of any kind)
         return None
     origin = os.path.dirname(os.path.abspath(path))
     return ElfFile(
@@ -96,7 +95,7 @@ def linker_cache() -> dict[str, list[Path]]:
     ldconfig = shutil.which("ldconfig", path=f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin")
     if ldconfig is None:
         return {}
-    result = subprocess.run([ldconfig, "-p"], capture_output=True, text=True, timeout=30, check=False)
+    result = subprocess.run([ldconfig, "-p"], capture_output=True, errors="replace", timeout=30, check=False)
     cache: dict[str, list[Path]] = {}
     for line in result.stdout.splitlines():
         name, arrow, path = line.strip().partition(" => ")
@@ -154,16 +153,18 @@ def defines(path: Path, symbol: str) -> bool:
     from elftools.elf.elffile import ELFFile
     from elftools.elf.sections import SymbolTableSection
 
-    with path.open("rb") as file:
-        table = ELFFile(file).get_section_by_name(".symtab")
-        symbols = (table.get_symbol_by_name(symbol) if isinstance(table, SymbolTableSection) else None) or []
-        return any(entry["st_shndx"] != "SHN_UNDEF" for entry in symbols)
+    try:
+        with path.open("rb") as file:
+            table = ELFFile(file).get_section_by_name(".symtab")
+            symbols = (table.get_symbol_by_name(symbol) if isinstance(table, SymbolTableSection) else None) or []
+            return any(entry["st_shndx"] != "SHN_UNDEF" for entry in symbols)
+    except Exception:  # noqa: BLE001 (as in read())
+        return False
 
 
 @functools.lru_cache(maxsize=64)
 def dynamic_symbols(path: Path) -> tuple[frozenset[str], frozenset[str]]:
     """The names that an object defines for others, and those that it wants of others; none if it cannot be read."""
-    from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile
     from elftools.elf.sections import SymbolTableSection
 
@@ -171,7 +172,7 @@ def dynamic_symbols(path: Path) -> tuple[frozenset[str], frozenset[str]]:
         with path.open("rb") as file:
             table = ELFFile(file).get_section_by_name(".dynsym")
             symbols = list(table.iter_symbols()) if isinstance(table, SymbolTableSection) else []
-    except (ELFError, OSError):
+    except Exception:  # noqa: BLE001 (as in read())
         return frozenset(), frozenset()
     wanted = frozenset(entry.name for entry in symbols if entry["st_shndx"] == "SHN_UNDEF")
     return frozenset(entry.name for entry in symbols) - wanted, wanted

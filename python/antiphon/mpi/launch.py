@@ -196,6 +196,8 @@ def read_hostfile(path: Path) -> list[tuple[str, int]]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise AntiphonError(f"--hostfile {path}: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise AntiphonError(f"--hostfile {path}: is not a text file", hint="write `node slots=4` or `node:4`") from None
     hosts = []
     for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].split()

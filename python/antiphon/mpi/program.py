@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -69,6 +68,10 @@ def uses(file: Path, env: Mapping[str, str], preload: Path | None = None) -> Use
     if python is not None:
         return _uses_of_python(python, env, preload)
     file = interpreter_of(file)
+    if not os.access(file, os.R_OK):
+        raise AntiphonError(f"{file} may not be read, which would tell its MPI", hint=CHOOSE)
+    if elf.is_elf(file) and elf.read(file) is None:
+        raise AntiphonError(f"{file} is a damaged program (an ELF file that cannot be read)", hint="build it again")
     found = elf.find_dependency(file, mpi.is_libmpi, env)
     if found is None and elf.defines(file, "MPI_Init"):
         raise AntiphonError(
@@ -80,11 +83,14 @@ def uses(file: Path, env: Mapping[str, str], preload: Path | None = None) -> Use
 
 def interpreter_of(file: Path) -> Path:
     """The program that runs `file`: what its `#!` line names, or the file itself."""
-    with file.open("rb") as stream:
-        line = stream.readline(512)
+    try:
+        with file.open("rb") as stream:
+            line = stream.readline(512)
+    except PermissionError:
+        return file
     if not line.startswith(b"#!"):
         return file
-    words = shlex.split(line[2:].decode("utf-8", "replace"))
+    words = line[2:].decode("utf-8", "replace").split()
     if words and Path(words[0]).name == "env":
         words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
     found = shutil.which(words[0]) if words else None
@@ -102,7 +108,7 @@ def python_of(file: Path) -> Path | None:
 def _uses_of_python(python: Path, env: Mapping[str, str], preload: Path | None) -> Uses | None:
     asked = {**env, "LD_PRELOAD": str(preload)} if preload else dict(env)
     command = [str(python), "-c", ASK_MPI4PY]
-    result = subprocess.run(command, capture_output=True, text=True, env=asked, timeout=60, check=False)
+    result = subprocess.run(command, capture_output=True, errors="replace", env=asked, timeout=60, check=False)
     if result.returncode == 3:
         return None
     if result.returncode != 0:
@@ -171,7 +177,7 @@ def _chosen(file: Path, choice: str, env: Mapping[str, str]) -> Mpi:
                 hint="choose an MPI with that ABI, or install mpi4py for the other (PyPI's wheel works with both)",
             )
         return replace(chosen, late=True, redirect=True)
-    used = uses(file, env)
+    used = uses(file, env) if os.access(interpreter_of(file), os.R_OK) else None
     chosen = mpi.by_name(choice, env, soname=used.soname if used else None)
     other = used is None or used.libmpi is None or used.libmpi.resolve() != chosen.libmpi.resolve()
     return replace(chosen, redirect=other, late=used is None)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import os
 import sys
@@ -10,6 +12,26 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+#: What stands for signs that the output's encoding lacks.
+PLAIN = {"×": "x", "–": "-", "−": "-", "…": "...", "µ": "u", "≤": "<=", "≥": ">=", "≈": "~", "·": ".", "→": "->",
+         "±": "+-", "—": "-", "│": "|", "─": "-", "━": "-"}  # fmt: skip
+
+
+def prepare_streams() -> None:
+    """Lets both streams take any text, whatever their encoding, also where the caller has closed them."""
+    codecs.register_error("antiphon.plain", _plain)
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (for the rest of the process)
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="antiphon.plain")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(PLAIN.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
 
 
 def use_color(stream: TextIO) -> bool:

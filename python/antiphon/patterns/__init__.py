@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.units import parse_size
 
@@ -42,7 +42,7 @@ class Pattern:
     def load(cls, path: Path) -> Pattern:
         """Reads a file. The core checks its content when it is used."""
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = parse_json(path.read_text(encoding="utf-8"))
             messages = tuple((int(a), int(b), int(c)) for a, b, c in document["messages"])
             return cls(path.stem, int(document["size"]), messages)
         except OSError as error:

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from antiphon import __version__, profile
+from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.output import files
 
@@ -88,7 +88,7 @@ class Placement:
     def load(cls, path: Path) -> Placement:
         """Reads a file; an error says what is wrong with it."""
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = parse_json(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise AntiphonError(f"{path}: {error.strerror}", hint=HINT) from None
         except (ValueError, RecursionError) as error:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.output import files
 from antiphon.probe import codecs, document, multicast, survey
@@ -59,7 +60,7 @@ def measured(session: Session, name: str) -> Recording:
 def read(path: Path) -> Recording:
     """Reads a file that write() made."""
     try:
-        content = json.loads(gzip.decompress(path.read_bytes()))
+        content = parse_json(gzip.decompress(path.read_bytes()))
     except OSError as error:
         raise AntiphonError(f"{path}: {error.strerror or 'is not compressed'}") from error
     except (EOFError, ValueError) as error:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.output import files
 
@@ -41,7 +42,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
 def parse(text: str, name: str = "profile") -> dict[str, Any]:
     """Reads a profile from its text; `name` is what errors call it."""
     try:
-        document = json.loads(text)
+        document = parse_json(text)
     except json.JSONDecodeError as error:
         cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
         what = "the file ends too early: it was cut short" if cut else f"is not JSON: {error.msg}"
@@ -170,7 +171,7 @@ def _cpuinfo() -> str:
 def warning_for_run(path: Path, hosts: Sequence[str] | None = None) -> str | None:
     """Returns a warning before a program runs with another machine's profile. The profile's reader reports errors."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = parse_json(path.read_text(encoding="utf-8"))
         return mismatch_warning(document, here(hosts))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

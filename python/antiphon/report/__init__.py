@@ -9,7 +9,6 @@ Pages are made of the blocks in antiphon.report.page, so that no kind has to kno
 from __future__ import annotations
 
 import importlib
-import json
 import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.packed import unpack
 from antiphon.report import kinds
@@ -53,7 +53,7 @@ def read(path: Path, machine: Path | None = None, placement: Path | None = None)
         raw = path.read_bytes()
         if raw.startswith((b"\x89ATR", b"PK\x03\x04")):
             return Recorded(path, "trace" if raw.startswith(b"\x89") else "traffic", machine, placement)
-        return json.loads(unpack(raw))
+        return parse_json(unpack(raw))
     except OSError as error:
         raise AntiphonError(f"{path}: {error.strerror}") from error
     except ValueError as error:
@@ -70,6 +70,11 @@ def page_of(path: Path, machine: Path | None = None, placement: Path | None = No
         raise AntiphonError(f"{path}: --profile and --placement are for traces", hint="name a trace, or its traffic")
     for kind in all_kinds():
         if kind.accepts(document):
-            return kind.page(document, path)  # type: ignore[no-any-return]
+            try:
+                return kind.page(document, path)  # type: ignore[no-any-return]
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                what = f"{type(error).__name__}: {error}"
+                raise AntiphonError(f"{path}: is damaged, or of another version ({what})",
+                                    hint="make it anew with this Antiphon") from error  # fmt: skip
     known = ", ".join(summary(kind) for kind in all_kinds())
     raise AntiphonError(f"{path}: nothing is known about documents of this form", hint=f"known are: {known}")

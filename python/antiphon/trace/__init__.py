@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
+from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 
 MAGIC = b"\x89ATR\r\n\x1a\n"
@@ -205,7 +205,7 @@ def read_preamble(data: bytes) -> tuple[dict[str, Any], tuple[str, ...], int]:
     if version != VERSION:
         raise TraceError(f"a trace of version {version}; this Antiphon reads version {VERSION}")
     try:
-        header = json.loads(reader.text())
+        header = parse_json(reader.text())
         functions = header["functions"]
         ranks = header["ranks"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:

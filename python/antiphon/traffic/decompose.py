@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -12,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from antiphon import core
+from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.traffic import core as messages_core
 from antiphon.traffic.edges import Array, Edges, Uniform
@@ -297,7 +297,7 @@ class Own:
 
 def rate_of(profile: str | None) -> int:
     """The slowest node's port, in bits a second; 0: unknown."""
-    nodes = json.loads(profile)["topology"]["nodes"] if profile else []
+    nodes = parse_json(profile)["topology"]["nodes"] if profile else []
     return int(8 * min((node.get("port_bytes_per_s", 0) for node in nodes), default=0))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.output import files
 from antiphon.traffic.edges import Array, Edges, Uniform
@@ -159,7 +160,7 @@ class Traffic:
         hint = "`antiphon traffic TRACE -o FILE` writes such files"
         try:
             with np.load(path, allow_pickle=False) as stored:
-                document = json.loads(bytes(stored["header"]))
+                document = parse_json(bytes(stored["header"]))
                 arrays = {name: stored[name] for name in (*Edges.columns(), "members")}
         except FileNotFoundError:
             raise AntiphonError(f"{path} is not there", hint=hint) from None

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from antiphon.bench.collectives import CollectiveMeasurement
+from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 
 FORMAT = "antiphon-tune-state"
@@ -103,7 +104,7 @@ class TuningState:
 def _events(lines: Iterable[str]) -> Iterable[dict[str, Any]]:
     for line in lines:
         try:
-            event = json.loads(line)
+            event = parse_json(line)
         except json.JSONDecodeError:
             continue
         if isinstance(event, dict):

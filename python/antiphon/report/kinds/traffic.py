@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.output.tables import bytes_text, time_text
 from antiphon.report import Recorded
@@ -60,7 +60,7 @@ def page(document: Recorded, path: Path) -> Page:
 def _placed(path: Path, ranks: int) -> list[int]:
     """Returns the node of each rank in a placement."""
     try:
-        nodes = json.loads(path.read_text(encoding="utf-8"))["node_of_rank"]
+        nodes = parse_json(path.read_text(encoding="utf-8"))["node_of_rank"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise AntiphonError(
             f"{path} is no placement: {error}", hint="`antiphon map -o FILE` writes placements"

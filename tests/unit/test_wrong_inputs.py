@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gives every command what it cannot use: files of each kind, damaged in each way, and values that mean nothing.
+
+The answer is always an exit code with `error:` and what is wrong, never a stack trace.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from antiphon import cli, core, mpi
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+PROFILE = DATA / "ethernet-16.openmpi.json"
+TRACE_BEGIN = b"\x89ATR\r\n\x1a\n"
+
+#: Damage that any file may have, then what some readers take for their own.
+CONTENTS = {
+    "empty": b"",
+    "text": b"hello world\n",
+    "latin-1": b"caf\xe9 slots=4\n",
+    "zeros": bytes(100),
+    "noise": bytes(i * 7919 % 256 for i in range(5000)),
+    "object": b"{}",
+    "array": b"[]",
+    "number": b"1e999",
+    "deep": b"[" * 100_000,
+    "cut-gzip": gzip.compress(PROFILE.read_bytes(), 1)[:200],
+    "cut-profile": PROFILE.read_bytes()[:20_000],
+    "retyped-profile": PROFILE.read_bytes().replace(b'"link_classes": [', b'"link_classes": 7, "x": [', 1),
+    "cut-trace": TRACE_BEGIN + b'\x01\x05{"a"',
+    "wrong-trace": TRACE_BEGIN + b"\x01\x02{}\x01\x7f\xff\xff\xff\xff",
+    "plan": b'{"version": 1, "patterns": [{"size": 2}]}',
+    "placement": b'{"format": "antiphon-placement", "version": 1, "nodes": [3], "node_of_rank": ["x"]}',
+    "results": b'{"results": [{"a": 1}]}',
+    "summary": b'{"version": 1, "ranks": 2, "collectives": [{"collective": 3}]}',
+    "archive": b"PK\x03\x04" + bytes(50),
+    "messages": b"1GSM" + b"\xff" * 28,
+    "npy": b'\x93NUMPY\x01\x00v\x00{"descr"',
+    "toml": b"nodes = 'many'\n",
+    "elf": b"\x7fELF\x02\x01\x01" + bytes(60),
+}
+PLAIN_RUN = ["run", "--dry-run", "--mpi", "mpich"]
+#: What reads files: FILE is the damaged one.
+READERS = {
+    "report": ["report", "FILE", "-o", "page.html", "--overwrite"],
+    "report-profile": ["report", "run.trace", "--profile", "FILE", "-o", "page.html"],
+    "report-placement": ["report", "run.trace", "--placement", "FILE", "-o", "page.html"],
+    "explain": ["explain", "bcast", "-n", "4", "--bytes", "1k", "--profile", "FILE"],
+    "explain-plan": ["explain", "--plan", "FILE"],
+    "explain-pattern": ["explain", "--pattern", "FILE"],
+    "predict": ["predict", "barrier", "-n", "2", "--no-sweep", "--profile", "FILE"],
+    "export-rules": ["export", "--to", "openmpi-rules", "--profile", "FILE"],
+    "export-tree": ["export", "--to", "mpich-json", "--profile", str(PROFILE), "--libmpi", "FILE"],
+    "map": ["map", "FILE", str(PROFILE)],
+    "map-machine": ["map", "run.trace", "FILE"],
+    "traffic": ["traffic", "FILE"],
+    "traffic-own": ["traffic", "run.trace", "--own", "--profile", "FILE"],
+    "traffic-joint": ["traffic", "run.trace", "--joint", "--profile", "FILE"],
+    "compile": ["compile", "FILE", "-o", "plan.out", "--overwrite"],
+    "trace-show": ["trace", "--show", "FILE"],
+    "probe-again": ["probe", "--again", "FILE", "-o", "new.json"],
+    "bench-results": ["bench", "--profile", str(PROFILE), "--results", "FILE"],
+    "bench-codecs": ["bench", "codecs", "--messages", "FILE", "--budget", "0.001", "--generated", "none"],
+    "compress-trace": ["compress-test", "--trace", "FILE", "--link-rate", "1gbit"],
+    "compress-profile": ["compress-test", str(PROFILE), "--profile", "FILE"],
+    "tune": ["tune", "--model", "--mpi", "mpich", "--profile", "FILE", "-n", "4", "--dry-run"],
+    "run": ["run", "--dry-run", "FILE"],
+    "run-mpi": ["run", "--dry-run", "--mpi", "FILE", "/bin/true"],
+    "run-profile": [*PLAIN_RUN, "--profile", "FILE", "/bin/true"],
+    "run-plan": [*PLAIN_RUN, "--plan", "FILE", "/bin/true"],
+    "run-placement": [*PLAIN_RUN, "--placement", "FILE", "/bin/true"],
+    "run-hostfile": [*PLAIN_RUN, "--hostfile", "FILE", "/bin/true"],
+    "run-apply": [*PLAIN_RUN, "--apply", "FILE", "--profile", str(PROFILE), "/bin/true"],
+    "env": ["env", "FILE"],
+    "lab-cluster": ["lab", "run", "--cluster", "FILE", "/bin/no-such-program"],
+}
+#: Words that may be right: a text is a program's data, no decisions are no profile's fault, and so on.
+MAY_SUCCEED = {"compress-profile", "bench-codecs", "run-hostfile", "run-profile", "run-mpi"}
+
+VALUES = """
+run|run -n 0 x|run -n x x|run -n -1 x|run -n 1e3 x|run --launcher-args 'x /bin/true
+run --compress maybe /bin/true|run --force x /bin/true|run --mpi  /bin/true|run --mpi /bin/true /bin/true
+run --hostfile|run --pin x /bin/true|run ''|run --apply x /bin/true|run --no-such /bin/true|run /|run .
+run ./no-such|run no/such|run --summary=/no/dir/x /bin/true|env|env --shell ksh /bin/true|env --slurm --json x
+env --mpi nothing|bench nothing|bench --bytes x|bench --bytes -1|bench --bytes 1k,,2k|bench --modes x
+bench --algorithms x bcast --mpi nothing|bench --budget x|bench --root -1 bcast --mpi no|bench --against x
+bench --list nothing|bench --svg x.svg|bench --pattern x:y --mpi nothing|bench --link-rate quick
+bench --contenders x --pattern random --mpi nothing|bench codecs bcast|bench codecs --codecs x --generated all
+bench codecs --generated x|bench codecs --modes x|bench codecs --bytes x|bench --launcher-args "x --mpi nothing
+explain|explain nothing|explain bcast|explain bcast -n 0 --bytes 1|explain bcast -n x
+explain bcast -n 4 --bytes x|explain bcast -n 4 --bytes -1|explain bcast -n 4 --bytes 1 --algorithm x
+explain bcast -n 4 --bytes 1 --algorithm chain:x=1|explain bcast -n 4 --bytes 1 --root 4
+explain bcast -n 4 --bytes 1 --link-rate x|explain bcast -n 4 --bytes 1 --link-rate 0
+explain bcast -n 99999999999999999999 --bytes 1|explain bcast -n 4 --bytes 99999999999999999999g
+explain --pattern x|explain --pattern random:x -n 4|explain --pattern random -n 4 --switches x
+explain --pattern random -n 4 --switches 1,1|explain --pattern random -n -4
+explain allreduce -n 4 --bytes 8 --element-bytes 0|explain bcast -n 4 --bytes 1 --ranks-per-node 0
+explain bcast -n 4 --bytes 1 --mpi lam|predict|predict nothing -n 2|predict bcast|predict bcast -n 1
+predict bcast -n 2 --bytes x|predict bcast -n 2 --sweep x|predict bcast -n 2 --sweep 2k-1k
+predict bcast -n 2 --sweep --|predict bcast -n 2 --root 9|predict bcast -n 2 --link-rate -1
+predict bcast -n 2 --link-rate nan|predict bcast -n 2 --link-rate 1e400|predict bcast -n 2 --ranks-per-node 0
+export|export --to nothing|export --to goal|export --to goal nothing|export --to goal bcast
+export --to goal bcast -n 0|export --to goal bcast -n 4 --bytes x|export --to ucc bcast
+export --to openmpi-rules --reader-version x|map|map a b c|map --launcher x a b|map --launcher slurm a b
+map --phase x a b|map --between x a b|map --objective x|map --pin a a b|traffic|traffic --phases 0 x
+traffic --between x x|traffic --library x x|traffic --joint x y|traffic --verify --collectives x --mpi nothing
+traffic --verify --bytes x --mpi nothing|traffic --joint|compile|compile x --min-calls 0|compile x --link-rate x
+compile x --min-calls x|compress-test|compress-test x|compress-test x --trace y|compress-test x --type f16
+compress-test x --message-bytes x|compress-test x --codecs x|compress-test x --link-rate x
+compress-test x --budget x|trace|trace -n 0 x|trace --memory x x|trace --memory -1 no-such|trace --show
+trace --recover x|trace no-such|probe --budget 1|probe -n 1|probe --mpi nothing|probe --lab nothing|probe -n x
+probe --hostfile nothing|probe --budget nan --mpi nothing|tune nothing|tune --budget x|tune --modes x
+tune --bytes x|tune --mpi nothing|tune --model --profile x|tune -n 0 --mpi nothing|report|report x|report x -o
+report --list --json x y|doctor x|demo --rounds 0|demo --rounds x|demo --mpi nothing
+demo --cluster nothing --mpi mpich|lab|lab nothing|lab up --cluster nothing|lab up --nodes 0
+lab up --link-rate x|lab up --buffer x|lab up --switches x|lab up --offloads maybe|lab up --loss x
+lab up --loss 101|lab up --loss-nodes x|lab up --uplink-rate 1gbit|lab up --name A/b|lab run
+lab run --name nothing /bin/true|lab run -n 0 /bin/true|lab run --map-by x y|lab run --timeout x y|lab exec
+lab exec 1|lab exec --name nothing 1 true|lab down --name nothing|lab down --name nothing --all
+run -n 2 --placement nothing /bin/true|run --placement nothing --strict-placement /bin/true
+run --budget x /bin/true|run -np|run --phase x --apply y /bin/true|bench --results nothing --profile nothing
+bench --json /no/dir/x --results y --profile z|bench --overhead --mpi nothing|bench --pattern-seed x
+explain --plan nothing --svg /no/dir/x|predict bcast -n 2 --svg /no/dir/x
+export --to goal bcast -n 4 --bytes 1 -o /no/dir/x|trace -o /no/dir/x y|tune --dry-run --mpi nothing
+traffic x -o /no/dir/x|nothing|--nothing|help nothing|lab status x|run -n|tune --lab nothing --mpi mpich
+bench --lab nothing bcast --mpi mpich
+"""
+WRONG_VALUES = [words.split(" ") for line in VALUES.strip().splitlines() for words in line.split("|")]
+#: Answers by design: a hint instead of an error where nothing is named, and a list that ignores the rest.
+FINE = {"report --list --json x y"}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty directory, on a machine without jobs of a batch system, where nothing is started."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "execvpe", lambda *command: pytest.fail(f"{command[:2]} would be started"))
+    for name in os.environ:
+        if name.startswith(("ANTIPHON", "SLURM")):
+            monkeypatch.delenv(name)
+    return tmp_path
+
+
+def answer(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """Runs a command in this process; any exception but an exit is the failure that these tests look for."""
+    try:
+        code = cli.main(words)
+    except SystemExit as exit:
+        code = exit.code if isinstance(exit.code, int) else 1
+    return code, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_damaged_files(reader: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "folder").mkdir()
+    for name, content in CONTENTS.items():
+        (here / name).write_bytes(content)
+        (here / name).chmod(0o755)
+    for name in [*CONTENTS, "folder", "missing"]:
+        code, err = answer([word.replace("FILE", f"./{name}") for word in READERS[reader]], capsys)
+        assert code in (0, 1, 2, 3), (name, err)
+        assert "error: " in err if code else reader in MAY_SUCCEED or name == "text" or "hint" in err or not err, name
+
+
+def test_there_are_about_200_wrong_values() -> None:
+    assert len(WRONG_VALUES) > 190
+
+
+@pytest.mark.parametrize("words", WRONG_VALUES, ids=lambda words: " ".join(words))
+def test_wrong_values(words: list[str], here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, err = answer([word.replace("''", "") for word in words], capsys)
+    if " ".join(words) not in FINE:
+        assert code in (1, 2, 3) and err.startswith(("error: ", "hint: ", "usage: ")), (code, err)
+        assert "error: " in err or "usage: " in err
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_damaged_programs(seed: int, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """GIVEN a real program with bytes changed or cut off THEN that is said, or that it has no MPI."""
+    whole = core.LIBRARY.read_bytes()[: 1 << 20]
+    random_ = random.Random(seed)
+    damaged = bytearray(whole[: random_.choice([20, 64, 500, len(whole) // 2, len(whole)])])
+    for _ in range(random_.randrange(30)):
+        damaged[random_.randrange(min(len(damaged), 2000))] = random_.randrange(256)
+    damaged[:4] = b"\x7fELF"
+    program = here / "program"
+    program.write_bytes(damaged)
+    program.chmod(0o755)
+    for words in (["run", "--dry-run", "./program"], ["env", "./program"], ["env", "--mpi", "./program"]):
+        code, err = answer(words, capsys)
+        assert code == 2 and err.startswith("error: "), err
+
+
+def test_a_program_that_may_not_be_read(here: Path, capsys, monkeypatch) -> None:
+    """GIVEN the right to execute a program but not to read it THEN --mpi makes up for it."""
+    program = here / "program"
+    program.write_bytes(b"\x7fELF" + bytes(60))
+    program.chmod(0o711)
+    real_open, real_access = Path.open, os.access
+
+    def refuse(path: Path, *arguments, **options):
+        if path == program:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real_open(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "access", lambda path, mode: real_access(path, mode) and not (
+        Path(path) == program and mode == os.R_OK))  # fmt: skip
+    code, err = answer(["run", "--dry-run", "./program"], capsys)
+    assert code == 2 and "may not be read" in err and "hint: name the MPI with --mpi" in err
+    if any(found.launcher for found in mpi.discover()):
+        library = next(found for found in mpi.discover() if found.launcher)
+        assert answer(["run", "--dry-run", "-n", "2", "--mpi", str(library.libmpi), "./program"], capsys) == (0, "")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp437", "utf-16"])
+def test_other_encodings(encoding: str) -> None:
+    """GIVEN an output that lacks signs such as × and µ THEN others stand for them, on both streams."""
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+    for words in (["explain", "bcast", "-n", "4", "--bytes", "64k"], ["predict", "barrier", "-n", "2", "--no-sweep"],
+                  ["run", "caf\udce9"]):  # fmt: skip
+        command = [sys.executable, "-m", "antiphon", *words]
+        ended = subprocess.run(command, env=env, capture_output=True, timeout=60, check=False)
+        assert ended.returncode in (0, 2) and b"Traceback" not in ended.stderr, ended.stderr
+        ended.stdout.decode(encoding)
+
+
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-", "2>&-", ">&- 2>&-", "2>/dev/full"])
+def test_streams_that_take_nothing(redirection: str) -> None:
+    line = f'exec "{sys.executable}" -m antiphon --help {redirection}'
+    ended = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=60, check=False)
+    assert "Traceback" not in ended.stderr and "Exception" not in ended.stderr, ended.stderr
+    assert ended.returncode == (1 if redirection == ">/dev/full" else 0)
