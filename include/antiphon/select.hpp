@@ -23,7 +23,8 @@ struct Question {
   std::int64_t bytes = 0;
   std::int64_t element_bytes = 1;
   bool commutative = true;
-  std::int64_t link_bits_per_s = 0;  ///< of a node's link; 0: unknown
+  std::int64_t link_bits_per_s = 0;    ///< of a node's link; 0: unknown
+  std::string_view transport = "tcp";  ///< of messages between nodes: "tcp" over Ethernet, "other"; empty: unknown
   bool blocked = true;     ///< each node's ranks follow one another, so that rings and chains cross a link once
   bool multicasts = true;  ///< a multicast is one message on the wire here; false: answers that multicast are skipped
   std::string_view mpi;    ///< the library that is the alternative: "openmpi", "mpich"; empty: another, or unknown
@@ -48,7 +49,7 @@ Choice parse_choice(Collective collective, std::string_view text);
 ///     {"version": 1, "rules": [
 ///       {"collective": "alltoall", "bytes": [8192, null], "ranks": [3, null], "ranks_per_node": [1, 1],
 ///        "nodes": [2, null], "link_bits_per_s": [0, 10000000000], "commutative": true, "blocked": true,
-///        "mpi": "openmpi",
+///        "transport": "tcp", "mpi": "openmpi",
 ///        "use": "rotated:piece_bytes=16384,window=2", "why": "…"}]}
 ///
 /// Every bound is inclusive and may be left out; null means none. "use" may be "library", "collective" may be "*". A

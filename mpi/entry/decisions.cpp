@@ -99,6 +99,7 @@ std::unique_ptr<Decisions::Decision> Decisions::make(Collective collective, cons
                     .element_bytes = key.element_bytes,
                     .commutative = key.commutative,
                     .link_bits_per_s = world.settings.link_bits_per_s,
+                    .transport = world.transport,
                     .blocked = shape_.blocked,
                     .mpi = world.mpi};
   auto fresh = std::make_unique<Decision>();

@@ -16,6 +16,7 @@
 #include "multicast/open_groups.hpp"
 #include "multicast/report.hpp"
 #include "observe/capture.hpp"
+#include "observe/network_report.hpp"
 #include "observe/summary.hpp"
 #include "observe/trace.hpp"
 #include "observe/unseen.hpp"
@@ -46,8 +47,9 @@ void before_finalize() {
   if (!world.active) return;
   stop_multicast();
   if (summary::enabled()) {
-    summary::write(
-        {{"multicast", multicast_row, print_multicast}, {"compression", compression_rows, print_compression}});
+    summary::write({{"network", network_row, print_network},
+                    {"multicast", multicast_row, print_multicast},
+                    {"compression", compression_rows, print_compression}});
   }
   trace::finish();
   finish_gatherings();

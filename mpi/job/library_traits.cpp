@@ -3,6 +3,8 @@
 
 #include <mpi.h>
 
+#include "job/library_variables.hpp"
+
 namespace antiphon::mpi {
 
 std::string library_version() {
@@ -23,24 +25,6 @@ bool library_restarts_requests() {
   return version.rfind("MPICH", 0) != 0 || version.find("\t4.0") == std::string::npos;
 }
 
-bool library_yields() {
-  int provided = 0;
-  int index = 0;
-  int value = 0;
-  // Open MPI takes this level for the whole process, and the program must find the level that it asked for.
-  int level = MPI_THREAD_SINGLE;
-  PMPI_Query_thread(&level);
-  if (PMPI_T_init_thread(level, &provided) != MPI_SUCCESS) return false;
-  if (PMPI_T_cvar_get_index("mpi_yield_when_idle", &index) == MPI_SUCCESS) {
-    MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
-    int count = 0;
-    if (PMPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS) {
-      if (count == 1) PMPI_T_cvar_read(handle, &value);
-      PMPI_T_cvar_handle_free(&handle);
-    }
-  }
-  PMPI_T_finalize();
-  return value != 0;
-}
+bool library_yields() { return LibraryVariables().integer("mpi_yield_when_idle").value_or(0) != 0; }
 
 }  // namespace antiphon::mpi

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/settings.hpp"
 
-#include <dirent.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -123,25 +122,6 @@ std::string compress_mode(const Measured& measured) {
   return mode == "1" ? "on" : mode == "0" ? "off" : mode;
 }
 
-/// Returns the speed of the fastest wired interface that is up, in bits per second, or 0 if none reports it. Only
-/// interfaces backed by a device count, because virtual ones report a nominal speed that means nothing.
-std::int64_t system_link_bits_per_s() {
-  const std::string root = "/sys/class/net/";
-  std::int64_t best = 0;
-  DIR* directory = opendir(root.c_str());
-  if (directory == nullptr) return 0;
-  while (const dirent* entry = readdir(directory)) {
-    const std::string interface = root + entry->d_name;
-    std::ifstream speed_file(interface + "/speed");
-    long long mbit = 0;
-    DIR* device = opendir((interface + "/device").c_str());
-    if (device != nullptr && speed_file >> mbit && mbit > best / 1000000) best = mbit * 1000000;
-    if (device != nullptr) closedir(device);
-  }
-  closedir(directory);
-  return best;
-}
-
 Environment environment() {
   Environment variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -170,13 +150,11 @@ Settings read_checked() {
   if (!profile.empty()) measured = take_profile(s, read_file(profile, "profile"));
   s.link_bits_per_s = integer_variable("ANTIPHON_LINK_BITS_PER_S", 0);
   s.compress_link_bits_per_s = s.link_bits_per_s != 0 ? s.link_bits_per_s : measured.link_bits_per_s;
-  if (s.link_bits_per_s == 0) s.link_bits_per_s = system_link_bits_per_s();
   s.credit_bytes = integer_variable("ANTIPHON_CREDIT_BYTES", measured.credit_bytes);
   const std::string plan = variable("ANTIPHON_PLAN");
   if (!plan.empty()) s.plan = read_file(plan, "plan");
   s.trace = variable("ANTIPHON_TRACE");
   s.trace_bytes = integer_variable("ANTIPHON_TRACE_BYTES", s.trace_bytes);
-  if (s.compress_link_bits_per_s == 0) s.compress_link_bits_per_s = s.link_bits_per_s;
   s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;
   s.compress = compress_mode(measured);
   s.cores_per_node = measured.cores_per_node;

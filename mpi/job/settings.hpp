@@ -21,7 +21,8 @@ struct Settings {
   std::string summary;
   /// This is the text of the file that ANTIPHON_PROFILE names.
   std::string profile;
-  /// ANTIPHON_LINK_BITS_PER_S sets this; the default is the speed that the system reports for rank 0's link.
+  /// ANTIPHON_LINK_BITS_PER_S sets this; the default is the rate of the interface that the library uses, as
+  /// World::network says.
   std::int64_t link_bits_per_s = 0;
   /// ANTIPHON_CREDIT_BYTES, or else the profile, says how many bytes may be under way to one node; 0 means unknown.
   std::int64_t credit_bytes = 0;
@@ -33,7 +34,8 @@ struct Settings {
   std::int64_t trace_bytes = 64 << 20;
   /// ANTIPHON_COMPRESS, with auto already resolved, is off, on, or force (for tests: every message, also within nodes).
   std::string compress = "off";
-  /// ANTIPHON_LINK_BITS_PER_S sets this; the default is the profile's value, or else the system's.
+  /// ANTIPHON_LINK_BITS_PER_S sets this; the default is the profile's value, or else that of
+  /// link_bits_per_s.
   std::int64_t compress_link_bits_per_s = 0;
   /// The profile gives this number; 0 means unknown, and then a node has at least one core for each rank.
   int cores_per_node = 0;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "antiphon/error.hpp"
+#include "job/find_network.hpp"
 #include "job/library_traits.hpp"
 #include "job/warn.hpp"
 
@@ -71,6 +72,19 @@ std::string read_languages() {
   return "";
 }
 
+/// Finds what messages travel by, and takes its rate where the user gives none. Assumed nodes have no network to look
+/// at.
+void look_at_network(bool speaks) {
+  Settings& s = world.settings;
+  const bool given = s.link_bits_per_s != 0;
+  world.network = find_network(s, world.assumed_locations.empty() ? world.node_of_rank : std::vector<int>{});
+  // Who names a rate says that the table of rules is right for that link.
+  world.transport = given ? "tcp" : world.network.transport;
+  s.link_bits_per_s = world.network.bits_per_s;
+  if (s.compress_link_bits_per_s == 0) s.compress_link_bits_per_s = s.link_bits_per_s;
+  if (speaks && s.verbose >= 1) warn("network: " + world.network.line());
+}
+
 bool nothing_to_do() {
   const Settings& s = world.settings;
   const bool one_node =
@@ -98,6 +112,7 @@ void start_world() {
   world.restarts_requests = library_restarts_requests();
   world.node_of_rank = assumed_nodes(world.settings.nodes, rank, size);
   if (world.node_of_rank.empty()) world.node_of_rank = find_nodes(rank, size);
+  look_at_network(rank == 0);
   world.rules = world.profile_rules ? &*world.profile_rules : &Rules::defaults();
   world.yields = world.settings.yield && !library_yields();
   PMPI_Comm_group(MPI_COMM_WORLD, &world.group);

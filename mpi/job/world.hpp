@@ -13,6 +13,7 @@
 #include "antiphon/select.hpp"
 #include "job/assumed_nodes.hpp"
 #include "job/settings.hpp"
+#include "network/agree.hpp"
 
 namespace antiphon::mpi {
 
@@ -31,6 +32,8 @@ struct World {
   bool yields = true;             ///< executors give the core away when nothing moves
   std::string mpi;                ///< name of the MPI library, as in Question::mpi
   bool restarts_requests = true;  ///< the library's persistent requests can be trusted
+  network::Network network;       ///< what messages between nodes travel by
+  std::string transport;          ///< the same, as in Question::transport
   CompiledPlan plan;              ///< from ANTIPHON_PLAN: patterns with their schedules
   /// These count the alltoallv calls that fit the plan here, and those that do not.
   std::atomic<std::int64_t> planned_calls{0}, unplanned_calls{0};

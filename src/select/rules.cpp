@@ -24,7 +24,7 @@ struct Bounds {
 struct Rule {
   Bounds bytes, ranks, ranks_per_node, nodes, link_bits_per_s;
   std::optional<bool> commutative, blocked;
-  std::string mpi;
+  std::string mpi, transport;
   Choice choice;
   Problem problem;  ///< everything for supports() that the question does not say
 
@@ -32,7 +32,8 @@ struct Rule {
     const bool size_fits = q.bytes < 0 ? bytes.any() : bytes.hold(q.bytes);
     return size_fits && ranks.hold(q.ranks) && ranks_per_node.hold(q.max_ranks_per_node) && nodes.hold(q.nodes) &&
            link_bits_per_s.hold(q.link_bits_per_s) && commutative.value_or(q.commutative) == q.commutative &&
-           blocked.value_or(q.blocked) == q.blocked && (mpi.empty() || mpi == q.mpi) && supported(q);
+           blocked.value_or(q.blocked) == q.blocked && (mpi.empty() || mpi == q.mpi) &&
+           (transport.empty() || transport == q.transport) && supported(q);
   }
 
   [[nodiscard]] bool supported(const Question& q) const {
@@ -86,7 +87,7 @@ std::vector<Collective> read_collectives(const JsonNode& rule) {
 
 void read_rule(const JsonNode& node, Table& table) {
   node.allow_only({"collective", "bytes", "ranks", "ranks_per_node", "nodes", "link_bits_per_s", "commutative",
-                   "blocked", "mpi", "use", "why"});
+                   "blocked", "transport", "mpi", "use", "why"});
   Rule rule;
   rule.bytes = read_bounds(node, "bytes");
   rule.ranks = read_bounds(node, "ranks");
@@ -98,6 +99,10 @@ void read_rule(const JsonNode& node, Table& table) {
   if (const auto mpi = node.find("mpi")) {
     rule.mpi = mpi->text();
     if (rule.mpi != "openmpi" && rule.mpi != "mpich") mpi->fail("expected \"openmpi\" or \"mpich\"");
+  }
+  if (const auto transport = node.find("transport")) {
+    rule.transport = transport->text();
+    if (rule.transport != "tcp" && rule.transport != "other") transport->fail("expected \"tcp\" or \"other\"");
   }
   const auto why = node.find("why");
   const std::string reason = why ? why->text() : node.path();

@@ -49,6 +49,7 @@ constexpr std::array variables{
     Variable{"ANTIPHON_PROFILE", Takes::file},
     Variable{"ANTIPHON_REORDER", Takes::word, "0, 1"},
     Variable{"ANTIPHON_SUMMARY", Takes::output, "0, 1"},
+    Variable{"ANTIPHON_SYSTEM_ROOT"},
     Variable{"ANTIPHON_TRACE", Takes::output},
     Variable{"ANTIPHON_TRACE_BYTES", Takes::whole_number},
     Variable{"ANTIPHON_VERBOSE", Takes::whole_number, "", INT32_MAX},

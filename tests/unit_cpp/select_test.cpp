@@ -117,6 +117,22 @@ TEST_CASE("the first rule that matches decides, bounds are inclusive") {
   CHECK(rules.choose({Collective::scan}).algorithm == nullptr);
 }
 
+TEST_CASE("the built-in table is for TCP over Ethernet; a profile's decisions may be for anything") {
+  Question q = ethernet(Collective::alltoall, 16, 65536);
+  CHECK(Rules::defaults().choose(q).algorithm != nullptr);
+  q.transport = "other";
+  CHECK(Rules::defaults().choose(q).algorithm == nullptr);
+  CHECK(contains(Rules::defaults().choose(q).reason, "do not travel by TCP"));
+  const Rules profile = Rules::of_profile(R"({"decisions": {"version": 1, "rules": [
+    {"collective": "alltoall", "transport": "tcp", "use": "windowed", "why": "tcp"},
+    {"collective": "alltoall", "transport": "other", "use": "bruck", "why": "other"}]}})");
+  CHECK(profile.choose(q).reason == "other");
+  q.transport = "tcp";
+  CHECK(profile.choose(q).reason == "tcp");
+  q.transport = "";
+  CHECK(profile.choose(q).reason != "other");
+}
+
 TEST_CASE("an unknown size matches only rules without a bound on it") {
   const Rules rules = Rules::parse(R"({"version": 1, "rules": [
     {"collective": "alltoallv", "bytes": [0, null], "use": "library", "why": "bounded"},

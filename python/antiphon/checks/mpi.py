@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -91,9 +92,14 @@ def of_objects(abis: set[str]) -> Iterator[Check]:
 def of_library(mpi: Mpi) -> Iterator[Check]:
     """Checks one library: starts a program of two ranks with it, under Antiphon and, if that fails, without."""
     about = f"{mpi.soname}, ABI {mpi.abi}, {mpi.prefix}"
+    network = None
     try:
-        with_antiphon = run_program(mpi, launch.rank_environment(replace(mpi, late=True, redirect=True),
-                                                                 launch.Settings(), {}))  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            settings = launch.Settings(summary=f"{folder}/summary.json")
+            with_antiphon = run_program(
+                mpi, launch.rank_environment(replace(mpi, late=True, redirect=True), settings, {})
+            )
+            network = network_of(Path(folder, "summary.json"))
     except AntiphonError as error:
         with_antiphon = error.message
     plain = None if with_antiphon == f"libantiphon-{mpi.abi}.so" else run_program(mpi, {"LD_PRELOAD": str(mpi.libmpi)})
@@ -105,6 +111,16 @@ def of_library(mpi: Mpi) -> Iterator[Check]:
         detail = "loads and intercepts" if plain is None else f"{problem}: {with_antiphon}"
         hint = "`antiphon run --off` runs without; please report this with the output of `antiphon doctor --json`"
         yield check("MPI", f"{mpi.label} under Antiphon", plain is None, detail, hint, FAIL)
+    if network is not None:
+        yield Check("MPI", f"{mpi.label} network", OK, network)
+
+
+def network_of(summary: Path) -> str | None:
+    """Returns the line of a run's summary about the network; None if there is no summary."""
+    try:
+        return str(json.loads(summary.read_text(encoding="utf-8"))["network"]["line"])
+    except (OSError, ValueError, KeyError):
+        return None
 
 
 def run_program(mpi: Mpi, env: Mapping[str, str]) -> str:

@@ -53,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--algorithm", metavar="A[:P=V,…]", help="show this one instead of the rules' choice")
     parser.add_argument("--link-rate", metavar="RATE", help=f"of a node's link, as 100mbit or 1gbit, or `unknown` "
                         f"(default: {ASSUMED_RATE}; of a plan {COMPILED_RATE})")  # fmt: skip
+    parser.add_argument("--transport", choices=("tcp", "other"), default="tcp", help="what messages "
+                        "between nodes travel by: TCP over Ethernet (the default) or another network; "
+                        "`antiphon run --summary` shows which")  # fmt: skip
     parser.add_argument("--mpi", choices=("openmpi", "mpich"), default="",
                         help="the library the program has; a few rules differ")  # fmt: skip
     parser.add_argument("--profile", type=Path, metavar="FILE", help="profile of the machine: its decisions come first")
@@ -123,6 +126,7 @@ def _show(explanation: Explanation, expected: Answer | None, rate_from: str) -> 
 def _heading(call: ExplainedCall, rate_from: str) -> str:
     size = "" if call.collective == "barrier" else f" of {bytes_text(call.bytes)}"
     rate = f"{format_rate(call.link_bits_per_s)} links" if call.link_bits_per_s else "links of unknown rate"
+    rate += "" if call.transport == "tcp" else ", no TCP over Ethernet"
     root = next((f", root {call.root}" for c in core.collectives() if c.name == call.collective and c.has_root), "")
     return (f"{call.collective}{size}{root}; {call.ranks} ranks on {call.nodes} node{'s' * (call.nodes != 1)}, "
             f"{rate}{f' ({rate_from})' if rate_from else ''}")  # fmt: skip

@@ -80,6 +80,8 @@ class Question:
     blocked: bool = True
     #: The library that is the alternative: "openmpi", "mpich"; "" means another, or unknown.
     mpi: str = ""
+    #: What messages between nodes travel by: "tcp" over Ethernet, "other"; "" means unknown.
+    transport: str = "tcp"
 
 
 @dataclass(frozen=True)

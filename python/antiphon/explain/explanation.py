@@ -32,6 +32,8 @@ class ExplainedCall:
     link_bits_per_s: int = 0
     #: The library that is the alternative; "" means that none is named.
     mpi: str = ""
+    #: What messages between nodes travel by: "tcp" over Ethernet, or "other".
+    transport: str = "tcp"
 
     @property
     def nodes(self) -> int:
@@ -43,6 +45,7 @@ class ExplainedCall:
         return core.Question(
             self.collective, self.ranks, self.nodes, min(self.ranks_per_node, self.ranks),
             None if unknown else self.bytes, self.element_bytes, self.commutative, self.link_bits_per_s, mpi=self.mpi,
+            transport=self.transport,
         )  # fmt: skip
 
     def case(self, algorithm: str) -> core.Case:

@@ -39,7 +39,8 @@ def call_of_options(args: argparse.Namespace, profile: str | None = None) -> Exp
         raise AntiphonError(f"--bytes {size}: not a multiple of the element's {element_bytes} bytes",
                             hint="name the element's size with --element-bytes")  # fmt: skip
     return ExplainedCall(args.collective, args.ranks, args.ranks_per_node, size, args.root, element_bytes,
-                not args.ordered, rate_of(args.link_rate, profile), library_of(args.mpi, profile))  # fmt: skip
+                not args.ordered, rate_of(args.link_rate, profile), library_of(args.mpi, profile),
+                args.transport)  # fmt: skip
 
 
 def rate_of(option: str | None, profile: str | None) -> int:

@@ -47,6 +47,7 @@ def export_schedule(args: argparse.Namespace) -> Exported:
             algorithm=args.algorithm,
             link_rate=None,
             mpi="",
+            transport="tcp",
         )
     )
     algorithm = args.algorithm or core.choose(call.question(), own=True).choice

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/agree.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace antiphon::network {
+
+namespace {
+
+/// What the ranks of one node found together.
+struct Node {
+  std::map<std::string, Interface> interfaces;  ///< that carry connections between ranks
+  std::map<std::string, Device> devices;
+};
+
+/// What counts of all nodes.
+struct Findings {
+  int nodes = 0, with_tcp = 0, with_devices = 0;
+  std::map<std::string, Interface> interfaces;
+  std::map<std::string, Device> devices;
+  std::string told;  ///< "tcp" or "other" if all ranks were told so
+};
+
+using Count = std::map<std::uint64_t, int>;
+
+Count count_keys(const std::vector<Sighting>& sightings) {
+  Count count;
+  for (const Sighting& s : sightings)
+    for (const Link& link : s.links)
+      for (const std::uint64_t key : link.keys) ++count[key];
+  return count;
+}
+
+/// Keeps the slower of two readings of the same name.
+template <typename T>
+void keep_slower(std::map<std::string, T>& kept, const T& found) {
+  const auto [at, added] = kept.emplace(found.name, found);
+  if (!added && found.bits_per_s < at->second.bits_per_s) at->second = found;
+}
+
+std::map<int, Node> nodes_of(const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank) {
+  const Count count = count_keys(sightings);
+  const auto joins_ranks = [&](std::uint64_t key) { return count.at(key) > 1; };
+  std::map<int, Node> nodes;
+  for (std::size_t r = 0; r < sightings.size(); ++r) {
+    Node& node = nodes[node_of_rank[r]];
+    for (const Link& link : sightings[r].links) {
+      if (std::any_of(link.keys.begin(), link.keys.end(), joins_ranks)) keep_slower(node.interfaces, link.interface);
+    }
+    for (const Device& device : sightings[r].devices) keep_slower(node.devices, device);
+  }
+  return nodes;
+}
+
+Findings find(const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank) {
+  Findings all;
+  for (const auto& [number, node] : nodes_of(sightings, node_of_rank)) {
+    ++all.nodes;
+    all.with_tcp += node.interfaces.empty() ? 0 : 1;
+    all.with_devices += node.devices.empty() ? 0 : 1;
+    for (const auto& [name, interface] : node.interfaces) keep_slower(all.interfaces, interface);
+    for (const auto& [name, device] : node.devices) keep_slower(all.devices, device);
+  }
+  all.told = sightings.front().told.transport;
+  for (const Sighting& s : sightings)
+    if (s.told.transport != all.told) all.told.clear();
+  return all;
+}
+
+template <typename T>
+std::string names_of(const std::map<std::string, T>& found) {
+  std::string names;
+  for (const auto& [name, value] : found) names += (names.empty() ? "" : ",") + name;
+  return names;
+}
+
+template <typename T>
+const T& slowest(const std::map<std::string, T>& found) {
+  return std::min_element(found.begin(), found.end(),
+                          [](const auto& a, const auto& b) { return a.second.bits_per_s < b.second.bits_per_s; })
+      ->second;
+}
+
+std::string of_nodes(int some, int all) {
+  return (some == all ? "all " : std::to_string(some) + " of ") + std::to_string(all) + " nodes";
+}
+
+Network over_tcp(const Findings& all, const std::string& source) {
+  const Interface& slow = slowest(all.interfaces);
+  const auto wrong = std::find_if(all.interfaces.begin(), all.interfaces.end(),
+                                  [](const auto& entry) { return !entry.second.ethernet; });
+  const bool ethernet = wrong == all.interfaces.end();
+  Network n;
+  n.transport = ethernet ? "tcp" : "other";
+  n.name = ethernet ? "TCP" : "TCP over " + wrong->first + ", which is no Ethernet";
+  n.transport_source = source;
+  n.interface = names_of(all.interfaces);
+  n.interface_source = "the connections' addresses";
+  n.bits_per_s = slow.bits_per_s;
+  n.rate_source = slow.source;
+  return n;
+}
+
+Network over_devices(const Findings& all, const std::string& source) {
+  const Device& slow = slowest(all.devices);
+  Network n;
+  n.transport = "other";
+  n.name = slow.kind;
+  n.transport_source = source;
+  n.interface = names_of(all.devices);
+  n.interface_source = "the devices that ranks have open";
+  n.bits_per_s = slow.bits_per_s;
+  n.rate_source = slow.source;
+  return n;
+}
+
+Network unclear(const std::string& why) {
+  Network n;
+  n.name = "unknown transport";
+  n.transport_source = why;
+  return n;
+}
+
+Network read(const Findings& all, const Told& told) {
+  const std::string connected = "connections between ranks on " + of_nodes(all.with_tcp, all.nodes);
+  const std::string opened = "devices open on " + of_nodes(all.with_devices, all.nodes);
+  if (all.with_devices == 0 && all.with_tcp == all.nodes) return over_tcp(all, connected);
+  if (all.with_devices == all.nodes && all.with_tcp == 0) return over_devices(all, opened);
+  if (all.with_devices > 0 && all.with_tcp == all.nodes && all.told == "tcp")
+    return over_tcp(all, connected + "; " + told.source);
+  if (all.with_devices == all.nodes && all.told == "other") return over_devices(all, opened + "; " + told.source);
+  if (all.with_devices == 0 && all.with_tcp == 0 && all.told == "other") {
+    Network n;
+    n.transport = "other";
+    n.name = told.component.empty() ? "another transport than TCP" : told.component;
+    n.transport_source = told.source;
+    n.interface = told.interfaces;
+    n.interface_source = told.interfaces.empty() ? "" : "the same";
+    return n;
+  }
+  std::string why = "unclear: " + connected;
+  if (!all.interfaces.empty()) why += " (" + names_of(all.interfaces) + ")";
+  why += ", " + opened;
+  if (!all.devices.empty()) why += " (" + names_of(all.devices) + ")";
+  return unclear(why);
+}
+
+std::string rate_text(std::int64_t bits_per_s) {
+  if (bits_per_s == 0) return "unknown rate";
+  const bool giga = bits_per_s >= 1'000'000'000;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g %cbit/s", static_cast<double>(bits_per_s) / (giga ? 1e9 : 1e6),
+                giga ? 'G' : 'M');
+  return text;
+}
+
+std::string with_source(const std::string& what, const std::string& source) {
+  return source.empty() ? what : what + " (" + source + ")";
+}
+
+}  // namespace
+
+Network agree(const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank) {
+  if (sightings.empty()) return unclear("no rank said anything");
+  const Told& told = sightings.front().told;
+  Network n = read(find(sightings, node_of_rank), told);
+  n.component = told.component;
+  return n;
+}
+
+Network on_one_node(const Told& told) {
+  Network n;
+  n.transport = n.name = "shared memory";
+  n.component = told.component;
+  n.transport_source = "all ranks are on one node";
+  n.between_nodes = told.transport == "tcp" ? "TCP" : told.transport == "other" ? "another transport than TCP" : "";
+  if (n.between_nodes.empty()) n.between_nodes = "what the library chooses";
+  if (!told.interfaces.empty()) n.between_nodes += ", interface " + told.interfaces;
+  if (!told.source.empty()) n.between_nodes += " (" + told.source + ")";
+  return n;
+}
+
+std::string Network::line() const {
+  std::string text = name;
+  if (!component.empty() && component != name) text += " by " + component;
+  text = with_source(text, transport_source);
+  if (transport == "shared memory") return text + "; to other nodes " + between_nodes;
+  text += ", " + with_source(interface.empty() ? "unknown interface" : "interface " + interface, interface_source);
+  return text + ", " + with_source(rate_text(bits_per_s), rate_source);
+}
+
+}  // namespace antiphon::network

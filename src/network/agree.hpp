@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// All ranks' findings about their node's network become one answer for the whole job.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "json/json.hpp"
+#include "network/connections.hpp"
+#include "network/hardware.hpp"
+#include "network/told.hpp"
+
+namespace antiphon::network {
+
+/// An interface with the connections of one rank that use it.
+struct Link {
+  Interface interface;
+  std::vector<std::uint64_t> keys;
+};
+
+/// What one rank sees.
+struct Sighting {
+  std::vector<Link> links;
+  std::vector<Device> devices;
+  Told told;
+};
+
+Json to_json(const Sighting& sighting);
+Sighting sighting_from_json(const Json& json);
+
+/// How the library's messages travel between the nodes of a job.
+struct Network {
+  /// "tcp", "other", "shared memory" (one node), or empty: unclear.
+  std::string transport;
+  std::string name;       ///< for people: "TCP", "InfiniBand", "shared memory", "unknown transport"
+  std::string component;  ///< parts of the library, as "ob1/tcp"; empty if they are not known
+  std::string interface;  ///< "eth0", "mlx5_0"; all that are used, with commas
+  std::int64_t bits_per_s = 0;
+  std::string transport_source, interface_source, rate_source;
+  std::string between_nodes;  ///< one node: what the settings say about messages to others
+
+  /// Returns one line: transport, interface and rate, each with its source.
+  [[nodiscard]] std::string line() const;
+};
+
+Json to_json(const Network& network);
+Network network_from_json(const Json& json);
+
+/// Returns what holds for all ranks. Where they differ it is the slowest interface, and where that leaves more than one
+/// reading the transport is unclear. `node_of_rank` has a number for each sighting.
+Network agree(const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank);
+
+/// Returns the network of a job whose ranks are all on one node.
+Network on_one_node(const Told& told);
+
+}  // namespace antiphon::network

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/connections.hpp"
+
+#include <dirent.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+namespace antiphon::network {
+
+namespace {
+
+constexpr std::size_t address_bytes = 16;
+
+/// Returns the address and the port, or nothing for other kinds of addresses.
+Address with_port(const sockaddr* address) {
+  std::array<char, address_bytes + sizeof(in_port_t)> bytes{};
+  if (address->sa_family == AF_INET) {
+    sockaddr_in in{};
+    std::memcpy(&in, address, sizeof in);
+    bytes[10] = bytes[11] = static_cast<char>(0xff);
+    std::memcpy(&bytes[12], &in.sin_addr, sizeof in.sin_addr);
+    std::memcpy(&bytes[address_bytes], &in.sin_port, sizeof in.sin_port);
+  } else if (address->sa_family == AF_INET6) {
+    sockaddr_in6 in{};
+    std::memcpy(&in, address, sizeof in);
+    std::memcpy(bytes.data(), &in.sin6_addr, address_bytes);
+    std::memcpy(&bytes[address_bytes], &in.sin6_port, sizeof in.sin6_port);
+  } else {
+    return {};
+  }
+  return {bytes.data(), bytes.size()};
+}
+
+Address without_port(const Address& address) { return address.substr(0, address_bytes); }
+
+/// Asks a descriptor for its name or its peer's; empty if it is no connection of the Internet.
+template <typename Ask>
+Address ask(int descriptor, Ask question) {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  auto* const address = reinterpret_cast<sockaddr*>(&storage);
+  return question(descriptor, address, &length) == 0 ? with_port(address) : Address{};
+}
+
+std::uint64_t key_of(const Connection& connection) {
+  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
+  const auto& [first, second] = std::minmax(connection.local, connection.remote);
+  for (const unsigned char byte : first + second) hash = (hash ^ byte) * 1099511628211U;
+  return hash >> 1;  // JSON keeps 63 bits
+}
+
+}  // namespace
+
+std::map<Address, std::string> own_addresses() {
+  std::map<Address, std::string> found;
+  ifaddrs* list = nullptr;
+  if (getifaddrs(&list) != 0) return found;
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr) continue;
+    const Address address = with_port(entry->ifa_addr);
+    if (!address.empty()) found.emplace(without_port(address), entry->ifa_name);
+  }
+  freeifaddrs(list);
+  return found;
+}
+
+std::vector<Connection> open_connections() {
+  std::vector<Connection> found;
+  DIR* const directory = opendir("/proc/self/fd");
+  if (directory == nullptr) return found;
+  while (const dirent* entry = readdir(directory)) {
+    const std::string_view name = entry->d_name;
+    int descriptor = -1;
+    if (std::from_chars(name.data(), name.data() + name.size(), descriptor).ec != std::errc{}) continue;
+    int type = 0;
+    socklen_t length = sizeof type;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_STREAM) continue;
+    Connection connection{ask(descriptor, getsockname), ask(descriptor, getpeername)};
+    if (!connection.local.empty() && !connection.remote.empty()) found.push_back(std::move(connection));
+  }
+  closedir(directory);
+  return found;
+}
+
+KeysByInterface leaving(const std::vector<Connection>& connections, const std::map<Address, std::string>& own) {
+  KeysByInterface keys;
+  for (const Connection& connection : connections) {
+    const auto interface = own.find(without_port(connection.local));
+    if (interface == own.end() || own.count(without_port(connection.remote)) > 0) continue;
+    keys[interface->second].push_back(key_of(connection));
+  }
+  return keys;
+}
+
+}  // namespace antiphon::network

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "network/hardware.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+namespace antiphon::network {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int ethernet_type = 1;  // ARPHRD_ETHER; InfiniBand's interfaces have 32
+constexpr int most_levels = 4;    // of a VLAN on a bond on a port
+constexpr double bits_of_gigabit = 1e9;
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::vector<std::string> names_in(const std::string& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool exists(const std::string& path) {
+  std::error_code error;
+  return fs::exists(fs::symlink_status(path, error));
+}
+
+std::int64_t speed_bits_per_s(const std::string& interface) {
+  std::ifstream file(interface + "/speed");
+  long long mbit = 0;
+  return file >> mbit && mbit > 0 ? mbit * 1'000'000 : 0;
+}
+
+struct Rate {
+  std::int64_t bits_per_s = 0;
+  std::string source;
+};
+
+/// A virtual interface reports a nominal speed that means nothing; what counts is the slowest interface below it.
+Rate rate_of(const std::string& root, const std::string& name, int levels) {
+  const std::string path = "/sys/class/net/" + name;
+  if (exists(root + path + "/device") || exists(root + path + "/bonding")) {
+    const std::int64_t rate = speed_bits_per_s(root + path);
+    return {rate, path + (rate > 0 ? "/speed" : "/speed does not say")};
+  }
+  Rate slowest{0, name + " is virtual and has no rate of its own"};
+  bool first = true;
+  for (const std::string& entry : names_in(root + path)) {
+    if (levels == 0 || entry.rfind("lower_", 0) != 0) continue;
+    Rate lower = rate_of(root, entry.substr(6), levels - 1);
+    if (first || lower.bits_per_s < slowest.bits_per_s) slowest = std::move(lower);
+    first = false;
+  }
+  return slowest;
+}
+
+/// Reads "100 Gb/sec (4X EDR)".
+std::int64_t rate_of_text(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  return std::string_view(end).substr(0, 3) == " Gb" ? static_cast<std::int64_t>(value * bits_of_gigabit) : 0;
+}
+
+void read_ports(Device& device, const std::string& root) {
+  const std::string path = "/sys/class/infiniband/" + device.name;
+  std::error_code error;
+  const fs::path driver = fs::read_symlink(root + path + "/device/driver", error);
+  for (const std::string& port : names_in(root + path + "/ports")) {
+    const std::string at = path + "/ports/" + port;
+    if (first_line(root + at + "/state").rfind("4", 0) != 0) continue;  // not "4: ACTIVE"
+    const std::int64_t rate = rate_of_text(first_line(root + at + "/rate"));
+    if (device.bits_per_s == 0 || rate < device.bits_per_s) {
+      device.bits_per_s = rate;
+      device.source = at + "/rate";
+    }
+    if (device.kind.empty())
+      device.kind = first_line(root + at + "/link_layer") == "Ethernet" ? "RDMA over Ethernet" : "InfiniBand";
+  }
+  if (driver.filename() == "efa") device.kind = "EFA";
+  if (device.kind.empty()) device.kind = "RDMA";
+}
+
+/// These files belong to networks with drivers of their own.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> own_files{{{"/dev/cxi", "HPE Slingshot"},
+                                                                                  {"/dev/hfi1_", "Omni-Path"},
+                                                                                  {"/dev/ipath", "True Scale"},
+                                                                                  {"/dev/kgni", "Cray Aries"},
+                                                                                  {"/dev/bxi", "BXI"},
+                                                                                  {"/dev/tofu", "Tofu"},
+                                                                                  {"/dev/usnic", "usNIC"}}};
+
+/// Fills in the rate of a device whose driver also has a network interface, as Slingshot's.
+void read_net(Device& device, const std::string& root, const std::string& path) {
+  for (const std::string& name : names_in(root + path + "/device/net")) {
+    device.bits_per_s = speed_bits_per_s(root + path + "/device/net/" + name);
+    device.source = path + "/device/net/" + name + "/speed";
+  }
+}
+
+Device device_of_file(const std::string& root, const std::string& file) {
+  constexpr std::string_view verbs = "/dev/infiniband/uverbs";
+  const std::string name = file.substr(file.rfind('/') + 1);
+  Device device;
+  if (file.rfind(verbs, 0) == 0) {
+    device.name = first_line(root + "/sys/class/infiniband_verbs/" + name + "/ibdev");
+    if (device.name.empty()) device.name = name;
+    read_ports(device, root);
+    return device;
+  }
+  for (const auto& [prefix, kind] : own_files) {
+    if (file.rfind(prefix, 0) != 0) continue;
+    device.name = name;
+    device.kind = kind;
+    if (exists(root + "/sys/class/infiniband/" + name)) read_ports(device, root);
+    if (device.bits_per_s == 0) read_net(device, root, "/sys/class/" + std::string(prefix.substr(5)) + "/" + name);
+  }
+  return device;
+}
+
+}  // namespace
+
+Interface read_interface(const std::string& root, const std::string& name) {
+  Interface found{.name = name};
+  std::ifstream file(root + "/sys/class/net/" + name + "/type");
+  int type = 0;
+  if (file >> type) found.ethernet = type == ethernet_type;
+  Rate rate = rate_of(root, name, most_levels);
+  found.bits_per_s = rate.bits_per_s;
+  found.source = std::move(rate.source);
+  return found;
+}
+
+std::vector<std::string> link_targets(const std::string& directory) {
+  std::vector<std::string> targets;
+  std::error_code error;
+  for (const std::string& name : names_in(directory)) {
+    const fs::path target = fs::read_symlink(directory + "/" + name, error);
+    if (!error) targets.push_back(target.string());
+  }
+  return targets;
+}
+
+std::vector<Device> open_devices(const std::string& root, const std::string& files) {
+  std::vector<Device> devices;
+  for (const std::string& file : link_targets(files)) {
+    if (file.rfind("/dev/", 0) != 0) continue;
+    Device device = device_of_file(root, file);
+    const auto same = [&](const Device& other) { return other.name == device.name; };
+    if (!device.name.empty() && std::none_of(devices.begin(), devices.end(), same))
+      devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+}  // namespace antiphon::network

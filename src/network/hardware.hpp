@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node's network hardware, as the system describes it under /sys.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace antiphon::network {
+
+struct Interface {
+  std::string name;
+  bool ethernet = true;
+  std::int64_t bits_per_s = 0;  ///< 0: unknown
+  std::string source;           ///< the file with the rate, or why there is none
+};
+
+/// A device that carries messages without the kernel's TCP.
+struct Device {
+  std::string name;  ///< "mlx5_0"
+  std::string kind;  ///< "InfiniBand", "HPE Slingshot", …
+  std::int64_t bits_per_s = 0;
+  std::string source;
+};
+
+/// Reads an interface of this node. `root` is empty, or a directory in which tests have a sys/ of their own.
+Interface read_interface(const std::string& root, const std::string& name);
+
+/// Returns the devices among a process's open files. `files` is a directory of links, as /proc/self/fd.
+std::vector<Device> open_devices(const std::string& root, const std::string& files);
+
+/// Returns where the links in a directory lead, as /proc/self/fd has one for each open file.
+std::vector<std::string> link_targets(const std::string& directory);
+
+}  // namespace antiphon::network
