@@ -118,7 +118,8 @@ def antiphon(objects: Path, tmp_path: Path) -> Antiphon:
     """Runs the command line in a process of its own, with the preload objects of `objects`."""
 
     def run(*args: object, **variables: str | None) -> subprocess.CompletedProcess[str]:
-        hidden = ("LD_PRELOAD", "SLURM_JOB_ID")
+        hidden = ("LD_PRELOAD", "SLURM_JOB_ID", "FLUX_URI", "PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "LSB_MCPU_HOSTS",
+                  "PE_HOSTFILE")  # fmt: skip
         env = {key: value for key, value in os.environ.items() if key not in hidden and not key.startswith("ANTIPHON")}
         env |= {"ANTIPHON_LIB_DIR": str(objects), "NO_COLOR": "1"}
         env |= {key: value for key, value in variables.items() if value is not None}

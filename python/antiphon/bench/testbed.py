@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from antiphon.lab import ClusterSpec, Lab, Uplink, recipes
 from antiphon.lab.network import uplink_burst
 from antiphon.model import limits
 from antiphon.mpi import Mpi, launch
+from antiphon.mpi.starting import Where
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,9 @@ class Testbed(Protocol):
     def network(self, node_of_rank: Sequence[int]) -> limits.Network | None:
         """Returns the testbed's links, or None where their rate is not known."""
 
+    def ranks(self) -> int:
+        """Returns the number of ranks where the user gives none."""
+
     def nodes_for(self, ranks: int) -> int:
         """Returns how many nodes hold this many ranks."""
 
@@ -60,14 +64,16 @@ class Testbed(Protocol):
 
 @dataclass(frozen=True)
 class HostTestbed:
-    """This machine, or the nodes of a hostfile."""
+    """This machine, the nodes of a hostfile, or those of a batch job."""
 
-    hostfile: Path | None = None
     link_bits_per_s: float | None = None
-    launcher_args: Sequence[str] = ()
+    where: Where = field(default_factory=Where)
 
     def describe(self) -> str:
-        return f"hosts of {self.hostfile}" if self.hostfile else "this machine"
+        return self.where.describe()
+
+    def ranks(self) -> int:
+        return self.where.ranks()
 
     def transport(self, mpi: Mpi) -> str:
         return mpi.transport()
@@ -78,7 +84,7 @@ class HostTestbed:
         return limits.Network(node_of_rank, self.link_bits_per_s * limits.PAYLOAD_SHARE)
 
     def nodes_for(self, ranks: int) -> int:
-        return len(launch.read_hostfile(self.hostfile)) if self.hostfile else 1
+        return len(self.where.hosts()) or 1
 
     def run(
         self,
@@ -98,29 +104,23 @@ class HostTestbed:
             rank_env = launch.rank_environment(mpi, launch.Settings(), os.environ) | rank_env
         if self.link_bits_per_s is not None:
             rank_env["ANTIPHON_LINK_BITS_PER_S"] = str(int(self.link_bits_per_s))
-        crowded = self.hostfile is None and (n or 0) > len(os.sched_getaffinity(0))
-        if crowded and mpi.family == "openmpi":  # Waiting ranks must let others run.
+        if self.where.is_crowded(n) and mpi.family == "openmpi":  # Waiting ranks must let others run.
             rank_env["OMPI_MCA_mpi_yield_when_idle"] = "1"
-        command = launch.launch_command(
-            mpi,
-            n,
-            argv,
-            rank_env | dict(env),
-            self.hostfile,
-            self.launcher_args,
-            oversubscribe=crowded,
-            as_root=os.geteuid() == 0,
-        )
-        return _run_here(command, on_line, timeout_s)
+        return _run_here(self.where.start(mpi, n, argv, rank_env | dict(env)), on_line, timeout_s)
 
 
-def _run_here(command: Sequence[str], on_line: Callable[[str], None], timeout_s: float) -> Exit:
+def _run_here(start: launch.Launch, on_line: Callable[[str], None], timeout_s: float) -> Exit:
     """Runs a launcher with its standard error in a file; ends it after the time limit, or when this process is
     interrupted.
     """
     with tempfile.TemporaryFile("w+", errors="replace") as errors:
         with subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, errors="replace"
+            start.command,
+            env={**os.environ, **start.env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            errors="replace",
         ) as process:
             timer = _Deadline(process, timeout_s)
             try:
@@ -170,6 +170,9 @@ class LabTestbed:
 
     def network(self, node_of_rank: Sequence[int]) -> limits.Network | None:
         return lab_network(self.lab.spec, node_of_rank)
+
+    def ranks(self) -> int:
+        return int(self.lab.spec.ranks)
 
     def nodes_for(self, ranks: int) -> int:
         return min(ranks, int(self.lab.spec.nodes))

@@ -12,7 +12,7 @@ from antiphon.bench.patterns import CONTENDERS, PatternBenchmark, PatternResults
 from antiphon.bench.patterns import run as run_benchmark
 from antiphon.bench.results import modes_of
 from antiphon.bench.tables import pattern_table
-from antiphon.bench.testbed import LabTestbed, Testbed
+from antiphon.bench.testbed import Testbed
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi
 from antiphon.output import tables
@@ -58,9 +58,7 @@ def run(
     args: argparse.Namespace, testbed: Testbed, found: list[Mpi], write_json: Callable[[str, dict[str, Any]], None]
 ) -> int:
     """Measures and prints."""
-    ranks = args.n or (testbed.lab.spec.ranks if isinstance(testbed, LabTestbed) else None)
-    if ranks is None:
-        raise AntiphonError("-n is missing: a pattern is made for a number of ranks")
+    ranks = args.n or testbed.ranks()
     benchmark = make_benchmark(args, testbed, ranks)
     all_results = []
     for mpi in found:

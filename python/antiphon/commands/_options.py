@@ -9,6 +9,7 @@ from pathlib import Path
 
 from antiphon import output
 from antiphon.mpi.launch import Settings
+from antiphon.mpi.starting import HELP as LAUNCHER_HELP
 
 #: The names of the number of ranks, wherever ranks are started.
 RANKS = ("-n", "-np", "--ranks")
@@ -33,7 +34,7 @@ def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rat
         dest="n",
         type=int,
         metavar="RANKS",
-        help="number of ranks (default: one per core, slot or node)",
+        help="number of ranks (default: one per core or node; with a hostfile or in a batch job its slots)",
     )
     which = "openmpi, mpich, or a path" + ("; several with commas" if several else "")
     add("--mpi", metavar="MPI", help=f"{which} (default: the first that is found)")
@@ -42,7 +43,8 @@ def add_where(parser: argparse.ArgumentParser, *, several: bool = True, link_rat
         parser.set_defaults(link_rate=None)
     else:
         add("--link-rate", metavar="RATE", help=f"rate of a node's link, as 1gbit{link_rate}")
-    add("--launcher-args", type=words, default="", metavar="ARGS", help="more options for mpirun or mpiexec")
+    add("--launcher", metavar="NAME", help=LAUNCHER_HELP)
+    add("--launcher-args", type=words, default="", metavar="ARGS", help="more options for the launcher")
     add(
         "--lab",
         nargs="?",

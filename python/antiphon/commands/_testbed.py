@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from antiphon.bench.testbed import HostTestbed, LabTestbed, Testbed
 from antiphon.errors import AntiphonError
 from antiphon.lab import DEFAULT_CLUSTER, Lab, load_cluster, state
+from antiphon.mpi.starting import where
 from antiphon.units import rate_option
 
 
@@ -20,11 +21,12 @@ def open_testbed(args: argparse.Namespace) -> Iterator[Testbed]:
     if args.lab is None:
         rate = args.link_rate or os.environ.get("ANTIPHON_LINK_BITS_PER_S")
         link_bits_per_s = rate_option("--link-rate", rate) if rate else None
-        yield HostTestbed(args.hostfile, link_bits_per_s, args.launcher_args)
+        place = where(args.hostfile, args.launcher, args.launcher_args, args.n)
+        yield HostTestbed(link_bits_per_s, place)
         return
-    if args.hostfile or args.link_rate or args.launcher_args:
+    if args.hostfile or args.link_rate or args.launcher_args or args.launcher:
         raise AntiphonError(
-            "--hostfile, --link-rate and --launcher-args are not for a lab", hint="leave them or --lab away"
+            "--hostfile, --link-rate, --launcher and --launcher-args are not for a lab", hint="leave them or --lab away"
         )
     running = {record["name"] for record in state.list_labs()}
     lab = Lab.attach(args.lab) if args.lab in running else Lab(load_cluster(args.lab or DEFAULT_CLUSTER))

@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         )
     sizes = [size_option("--bytes", text) for text in args.bytes.split(",")]
     with open_testbed(args) as testbed:
-        ranks = args.n
+        ranks = args.n or testbed.ranks()
         rows = verify.verify(testbed, chosen, ranks, args.library, wanted, sizes, _say)
         where = testbed.describe()
     if args.json:

@@ -21,7 +21,6 @@ import argparse
 import contextlib
 import dataclasses
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -210,8 +209,7 @@ def _measure(
     args: argparse.Namespace, testbed: Testbed, mpi: mpis.Mpi, benchmark: CollectiveBenchmark
 ) -> CollectiveResults:
     with _progress(f"{mpi.label}", benchmark.cells) as advance:
-        ranks = args.n or (None if args.lab is not None or args.hostfile else len(os.sched_getaffinity(0)))
-        return collectives.run(testbed, mpi, ranks, benchmark, advance)
+        return collectives.run(testbed, mpi, args.n or testbed.ranks(), benchmark, advance)
 
 
 @contextlib.contextmanager

@@ -24,7 +24,6 @@ from antiphon.bench.testbed import LabTestbed, Testbed
 from antiphon.commands import _options
 from antiphon.commands._testbed import open_testbed
 from antiphon.errors import AntiphonError
-from antiphon.mpi import launch
 from antiphon.output import files, tables
 from antiphon.probe import recording
 from antiphon.probe.curves import at
@@ -117,13 +116,7 @@ def _measure(args: argparse.Namespace) -> recording.Recording:
 def _ranks(args: argparse.Namespace, testbed: Testbed) -> int:
     if args.n:
         return int(args.n)
-    if isinstance(testbed, LabTestbed):
-        return int(testbed.lab.spec.ranks)
-    return (
-        sum(slots for _, slots in launch.read_hostfile(args.hostfile))
-        if args.hostfile
-        else len(os.sched_getaffinity(0))
-    )
+    return testbed.ranks()
 
 
 def _name(args: argparse.Namespace, testbed: Testbed) -> str:

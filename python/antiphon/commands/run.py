@@ -7,7 +7,8 @@ and starts the matching launcher. Options go before PROGRAM; everything after it
   antiphon run -n 4 ./solver input.dat
   antiphon run -n 64 --hostfile nodes --summary ./solver input.dat
   antiphon run -n 4 python3 script.py
-  antiphon run ./solver                  inside a Slurm job: by srun, with the job's tasks
+  antiphon run ./solver                  inside a Slurm, PBS, LSF, Flux or Grid Engine job: on its nodes and slots
+  antiphon run --launcher srun -n 64 ./solver
   antiphon run --placement placement.json ./solver       ranks where `antiphon map` wants them
   antiphon run --apply solver.trace --profile machine.json ./solver       the same at once, from a trace
 """
@@ -24,7 +25,7 @@ from antiphon import model, output, profile
 from antiphon.commands import _options
 from antiphon.commands import map as map_command
 from antiphon.errors import AntiphonError
-from antiphon.mpi import Mpi
+from antiphon.mpi import Mpi, jobs, starting
 from antiphon.mpi.launch import Launch, launch_command, rank_environment, read_hostfile, srun_command
 from antiphon.mpi.program import find_mpi
 from antiphon.placement import Placement, launchers, launching
@@ -45,14 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_launch_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options that say where the ranks run."""
     parser.add_argument(*_options.RANKS, dest="n", type=_positive, metavar="N", help="number of ranks (default: one "
-                        "per core; with a hostfile all its slots; in a Slurm job its tasks)")  # fmt: skip
+                        "per core; with a hostfile or in a batch job its slots)")  # fmt: skip
     parser.add_argument("--hostfile", type=Path, metavar="FILE", help="nodes, as `node slots=4` or `node:4`")
+    parser.add_argument("--launcher", metavar="NAME", help=starting.HELP)
     parser.add_argument(
         "--launcher-args",
         type=_options.words,
         default="",
         metavar="ARGS",
-        help="more options for mpirun, mpiexec or srun",
+        help="more options for the launcher",
     )
 
 
@@ -80,13 +82,7 @@ def prepare(args: argparse.Namespace) -> Launch:
     extra = args.launcher_args
     if vars(args).get("placement") is not None:
         return _placed(args, mpi, argv, env, extra)
-    if args.n is None and args.hostfile is None and os.environ.get("SLURM_JOB_ID"):
-        return srun_command(None, argv, env, extra)
-    cores = len(os.sched_getaffinity(0))
-    n = args.n or (None if args.hostfile else cores)
-    crowded = n is not None and n > cores and args.hostfile is None and not os.environ.get("SLURM_JOB_ID")
-    command = launch_command(mpi, n, argv, env, args.hostfile, extra, oversubscribe=crowded, as_root=os.geteuid() == 0)
-    return Launch(command)
+    return starting.where(args.hostfile, args.launcher, extra, args.n).start(mpi, args.n, argv, env)
 
 
 def _apply(args: argparse.Namespace) -> None:
@@ -111,7 +107,11 @@ def _apply(args: argparse.Namespace) -> None:
 
 def _placed(args: argparse.Namespace, mpi: Mpi, argv: list[str], env: dict[str, str], extra: list[str]) -> Launch:
     """Returns the launch that puts each rank where the placement wants it."""
-    by_srun = args.n is None and bool(os.environ.get("SLURM_JOB_ID"))
+    job = jobs.find(os.environ) if args.n is None else None
+    by_srun = args.launcher == "srun" or (args.launcher is None and job is not None and job.launcher == "srun")
+    if args.launcher not in (None, "srun", starting.OWN):
+        raise AntiphonError(f"--launcher {args.launcher} cannot be told where ranks go",
+                            hint="`antiphon map --launcher` writes files for other launchers")  # fmt: skip
     launcher = "slurm" if by_srun else launchers.of_mpi(mpi)
     told = launching.tell(launcher, Placement.load(args.placement), args.n, args.hostfile)
     if by_srun:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -96,6 +95,7 @@ def run(args: argparse.Namespace) -> int:
         profiles.load(args.profile)  # An error in the profile is reported before anything is measured.
     outcomes = {}
     with open_testbed(args) as testbed:
+        request = replace(request, ranks=args.n or testbed.ranks())
         for mpi in found:
             outcome = _tune(args, request, testbed, mpi)
             if outcome is None:
@@ -172,10 +172,9 @@ def make_request(args: argparse.Namespace) -> driver.Request:
     if not args.budget >= 5:
         raise AntiphonError(f"--budget {args.budget:g}: at least 5 seconds are needed")
     modes = modes_of(args.modes)
-    ranks = args.n or (None if args.lab is not None or args.hostfile else len(os.sched_getaffinity(0)))
     purpose = driver.EXPORT if args.for_export else driver.DECISIONS
     collectives = tuple(dict.fromkeys(args.collectives or grid.MAIN))
-    request = driver.Request(collectives, tuple(modes), args.budget, ranks, purpose, parts=not args.whole)
+    request = driver.Request(collectives, tuple(modes), args.budget, args.n, purpose, parts=not args.whole)
     if args.bytes:
         sizes = tuple(size_option("--bytes", text) for text in args.bytes.split(","))
         request = replace(request, sizes=sizes, between=())

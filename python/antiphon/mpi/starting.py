@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where ranks run and what starts them: as the options say, else as the batch job says, else on this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from antiphon.errors import AntiphonError
+from antiphon.mpi import Mpi, jobs, launch, launcher_family
+from antiphon.mpi.launch import Launch
+from antiphon.placement import launching
+
+#: Launchers that belong to no MPI library.
+SYSTEM_LAUNCHERS = ("srun", "flux", "jsrun", "aprun")
+#: The launcher of the program's own MPI library.
+OWN = "mpi"
+HELP = "what starts the ranks: mpi (the library's own), srun, flux, jsrun, aprun, or the name or path of an mpirun "\
+       "(default: as the batch job has it, else mpi)"  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Where:
+    """The hosts of a run and its launcher; without hosts, this machine."""
+
+    hostfile: Path | None = None
+    job: jobs.Job | None = None
+    launcher: str = OWN
+    launcher_args: Sequence[str] = ()
+
+    def describe(self) -> str:
+        """A few words for a table's title."""
+        if self.hostfile:
+            return f"hosts of {self.hostfile}"
+        return f"{self.job.system} job of {len(self.job.hosts)} hosts" if self.job else "this machine"
+
+    def hosts(self) -> jobs.Hosts:
+        """The hosts and their slots; none for this machine."""
+        if self.hostfile:
+            return launch.read_hostfile(self.hostfile)
+        return self.job.hosts if self.job else ()
+
+    def ranks(self) -> int:
+        """The number of ranks where the user gives none."""
+        return sum(slots for _, slots in self.hosts()) or len(os.sched_getaffinity(0))
+
+    def is_crowded(self, n: int | None) -> bool:
+        """True for more ranks on this machine than it has cores."""
+        here = self.hostfile is None and self.job is None and self.launcher == OWN
+        return here and (n or 0) > len(os.sched_getaffinity(0))
+
+    def start(self, mpi: Mpi, n: int | None, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
+        """The command line that starts `argv` on `n` ranks, with `env` set for the ranks."""
+        if self.launcher in SYSTEM_LAUNCHERS:
+            return self._by_system(n, argv, env)
+        if self.launcher != OWN:
+            return self._by_path(mpi, n or self.ranks(), argv, env)
+        return self._by_library(mpi, n, argv, env)
+
+    def _by_library(self, mpi: Mpi, n: int | None, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
+        hostfile = self.hostfile
+        if hostfile is None and self.job is not None and self.job.hosts:
+            hostfile = launching.keep("".join(f"{host} slots={slots}\n" for host, slots in self.job.hosts))
+        n = n or (None if self.hostfile else self.ranks())
+        crowded, as_root = self.is_crowded(n), os.geteuid() == 0
+        return Launch(launch.launch_command(mpi, n, argv, env, hostfile, self.launcher_args, oversubscribe=crowded,
+                                            as_root=as_root))  # fmt: skip
+
+    def _by_path(self, mpi: Mpi, n: int, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
+        """An mpirun of the library's family takes its options; of another one only -n is known."""
+        path = shutil.which(self.launcher)
+        if path is None:
+            raise _no_launcher(self.launcher)
+        if launcher_family(Path(path)) == mpi.family:
+            return replace(self, launcher=OWN).start(replace(mpi, launcher=Path(path)), n, argv, env)
+        return Launch([path, "-n", str(n), *self.launcher_args, *_under_env(env), *argv])
+
+    def _by_system(self, n: int | None, argv: Sequence[str], env: Mapping[str, str]) -> Launch:
+        """The launcher itself must not see what the linker reads; everything else it passes on."""
+        if self.launcher == "srun":
+            return launch.srun_command(n, argv, env, self._srun_hosts() + list(self.launcher_args))
+        linker = [f"{key}={value}" for key, value in env.items() if key.startswith("LD_")]
+        count = str(n or self.ranks())
+        options = {
+            "flux": ["flux", "run", "-n", count, *(f"--env={item}" for item in linker)],
+            "jsrun": ["jsrun", "-n", count, "-a", "1", "-c", "1", *(word for item in linker for word in ("-E", item))],
+            "aprun": ["aprun", "-n", count, *(word for item in linker for word in ("-e", item))],
+        }[self.launcher]
+        others = {key: value for key, value in env.items() if not key.startswith("LD_")}
+        return Launch([*options, *self.launcher_args, *argv], others)
+
+    def _srun_hosts(self) -> list[str]:
+        return [f"--nodelist={','.join(host for host, _ in self.hosts())}"] if self.hostfile else []
+
+
+def where(
+    hostfile: Path | None, launcher: str | None, launcher_args: Sequence[str] = (), n: int | None = None,
+    env: Mapping[str, str] = os.environ,
+) -> Where:  # fmt: skip
+    """What the options mean here. In a Slurm job -n alone asks for the library's own launcher, as it always has."""
+    if launcher is not None and launcher not in (OWN, *SYSTEM_LAUNCHERS) and shutil.which(launcher) is None:
+        raise _no_launcher(launcher)
+    job = jobs.find(env) if hostfile is None else None
+    if launcher is None:
+        launcher = (job.launcher if job else None) or OWN
+        if job is not None and job.system == "Slurm" and n is not None:
+            launcher = OWN
+    return Where(hostfile, job, launcher, tuple(launcher_args))
+
+
+def _no_launcher(name: str) -> AntiphonError:
+    known = ", ".join((OWN, *SYSTEM_LAUNCHERS))
+    return AntiphonError(f"--launcher {name}: no such program", hint=f"{known}, or the name or path of an mpirun")
+
+
+def _under_env(env: Mapping[str, str]) -> list[str]:
+    return ["/usr/bin/env", *(f"{key}={value}" for key, value in env.items())] if env else []

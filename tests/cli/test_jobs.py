@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs commands inside jobs of batch systems: with the systems' files, and launchers that really start ranks here."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from antiphon.mpi import launch
+
+#: Notes its command line, takes its own options away and starts the ranks by the library's launcher.
+LAUNCHER = """#!/bin/sh
+printf '%s ' "$(basename "$0")" "$@" >> "$LAUNCHED"; echo >> "$LAUNCHED"
+[ "$1" = resource ] && { echo "1 3 $(hostname)"; exit; }
+[ "$1" = run ] && shift
+n=3
+while :; do case "$1" in
+  -n) n="$2"; shift 2;;
+  --export=*) IFS=,; for item in ${1#--export=ALL,}; do export "$item"; done; unset IFS; shift;;
+  --env=*) export "${1#--env=}"; shift;;
+  -E|-e) export "$2"; shift 2;;
+  -a|-c) shift 2;;
+  *) break;;
+esac; done
+exec "$REAL" -n "$n" "$@"
+"""
+
+
+def test_a_run_in_a_job_has_its_slots(program, antiphon, tmp_path):
+    """GIVEN a node file of PBS with more slots than cores THEN as many ranks start, on its hosts."""
+    nodes = tmp_path / "nodes"
+    nodes.write_text(f"{socket.gethostname()}\n" * 3)
+    anywhere = ("--launcher-args", "--bind-to none")  # this machine may have fewer cores
+    result = antiphon("run", *anywhere, program, PBS_NODEFILE=str(nodes))
+    assert result.stdout == "ranks 3 sum 3\n", result.stderr
+    assert antiphon("run", "-n", 2, *anywhere, program, PBS_NODEFILE=str(nodes)).stdout == "ranks 2 sum 2\n"
+    lost = antiphon("run", program, PBS_NODEFILE="/nowhere")
+    assert lost.returncode == 2
+    assert "PBS_NODEFILE=/nowhere" in lost.stderr
+
+
+@pytest.fixture
+def launchers(mpi, tmp_path):
+    """Makes stand-ins for the launchers of batch systems, and the variables that they need."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("srun", "flux", "jsrun", "aprun"):
+        (folder / name).write_text(LAUNCHER)
+        (folder / name).chmod(0o755)
+    real = tmp_path / "real"
+    options = "--oversubscribe --allow-run-as-root" if mpi.family == "openmpi" else ""
+    real.write_text(f'#!/bin/sh\nexec {mpi.launcher} {options} "$@"\n')
+    real.chmod(0o755)
+    return {"PATH": f"{folder}:{os.environ['PATH']}", "REAL": str(real), "LAUNCHED": str(tmp_path / "launched")}
+
+
+def test_launchers_of_batch_systems_start_the_ranks(program, antiphon, launchers, tmp_path):
+    for name, job in (("srun", {"SLURM_JOB_ID": "1"}), ("flux", {"FLUX_URI": "x"}),
+                      ("jsrun", {"LSB_MCPU_HOSTS": "batch 1 a 3"})):  # fmt: skip
+        result = antiphon("run", program, **launchers, **job)
+        assert result.stdout == "ranks 3 sum 3\n", result.stderr
+        assert result.stderr.count("intercepted") == 3, name
+    assert antiphon("run", "--launcher", "aprun", "-n", 2, program, **launchers).stdout == "ranks 2 sum 2\n"
+    started = [line.split()[0] for line in Path(launchers["LAUNCHED"]).read_text().splitlines()]
+    assert started == ["srun", "flux", "flux", "jsrun", "aprun"]
+
+
+def test_measuring_commands_take_the_jobs_ranks_and_launcher(mpi, antiphon, launchers):
+    """`bench` and `probe` share the way that `tune` and `traffic --verify` take."""
+    if mpi.prefix.parent.name != "mpi" or mpi.abi == "mpiabi":
+        pytest.skip("one library of each family is enough")
+    variables = {**launchers, "ANTIPHON_LIB_DIR": str(launch.lib_dir()), "SLURM_JOB_ID": "1",
+                 "SLURM_JOB_NODELIST": socket.gethostname(), "SLURM_TASKS_PER_NODE": "3"}  # fmt: skip
+    result = antiphon(
+        "bench", "bcast", "--bytes", "8", "--mpi", mpi.prefix, "--budget", "1", "--json", "-", **variables
+    )
+    assert result.returncode == 0, result.stderr
+    assert {row["ranks"] for row in json.loads(result.stdout)["results"]} == {3}
+    started = Path(launchers["LAUNCHED"]).read_text()
+    assert "srun -n 3" in started

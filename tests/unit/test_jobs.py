@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks what batch systems' variables and files say about a job's hosts, and the launchers' command lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from antiphon.errors import AntiphonError
+from antiphon.mpi import Mpi, jobs, starting
+from antiphon.mpi.starting import Where, where
+
+MPI = Mpi(
+    family="mpich", abi="mpich", name="MPICH", version="5.0.2", vendor="", soname="libmpi.so.12",
+    prefix=Path("/opt/mpich"), libmpi=Path("/opt/mpich/lib/libmpi.so.12"),
+    launcher=Path("/opt/mpich/bin/mpiexec.hydra"),
+)  # fmt: skip
+ENV = {"LD_PRELOAD": "/a/lib.so", "ANTIPHON_FORCE": "bcast:chain:segment_bytes=4k,window=2"}
+
+
+def stand_in(folder: Path, name: str, script: str) -> Path:
+    """Makes a program of that name that does as the script says."""
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(("variables", "text", "system", "hosts"), [
+    ({"PBS_NODEFILE": "FILE"}, "n2\nn2\nn1\nn2\n", "PBS", (("n2", 3), ("n1", 1))),
+    ({"LSB_DJOB_HOSTFILE": "FILE", "LSB_MCPU_HOSTS": "other 9"}, "a\nb\nb\n", "LSF", (("a", 1), ("b", 2))),
+    ({"LSB_MCPU_HOSTS": "hostA 4 hostB 2"}, "", "LSF", (("hostA", 4), ("hostB", 2))),
+    ({"LSB_HOSTS": "hostA hostA hostB"}, "", "LSF", (("hostA", 2), ("hostB", 1))),
+    ({"PE_HOSTFILE": "FILE"}, "q1.site 4 all.q@q1 UNDEFINED\nq2 2 all.q@q2 <NULL>\n", "Grid Engine",
+     (("q1.site", 4), ("q2", 2))),
+    ({"SLURM_JOB_ID": "1", "SLURM_JOB_NODELIST": "cn[08-10],gpu1", "SLURM_TASKS_PER_NODE": "4(x2),1(x2)"}, "", "Slurm",
+     (("cn08", 4), ("cn09", 4), ("cn10", 1), ("gpu1", 1))),
+    ({"SLURM_JOB_ID": "1"}, "", "Slurm", ()),
+])  # fmt: skip
+def test_a_job_has_the_hosts_and_slots_that_its_batch_system_names(variables, text, system, hosts, tmp_path):
+    (tmp_path / "file").write_text(text)
+    env = {key: value.replace("FILE", str(tmp_path / "file")) for key, value in variables.items()}
+    job = jobs.find(env | {"PATH": str(tmp_path)})
+    assert (job.system, tuple(job.hosts)) == (system, hosts)
+
+
+def test_flux_is_asked_and_jsrun_leaves_the_scripts_host_out(tmp_path):
+    stand_in(tmp_path / "flux", "flux", "echo '2 5 f[1-2]'")
+    job = jobs.find({"FLUX_URI": "local:///x", "SLURM_JOB_ID": "1", "PATH": str(tmp_path / "flux")})
+    assert (job.system, tuple(job.hosts), job.launcher) == ("Flux", (("f1", 3), ("f2", 2)), "flux")
+    stand_in(tmp_path / "lsf", "jsrun", "")
+    job = jobs.find({"LSB_MCPU_HOSTS": "batch5 1 h1 42 h2 42", "PATH": str(tmp_path / "lsf")})
+    assert (tuple(job.hosts), job.launcher) == ((("h1", 42), ("h2", 42)), "jsrun")
+
+
+@pytest.mark.parametrize(("variables", "part"), [
+    ({"PBS_NODEFILE": "/nowhere/file"}, "PBS_NODEFILE=/nowhere/file: No such file"),
+    ({"PE_HOSTFILE": "FILE"}, "PE_HOSTFILE: 'many'"), ({"PBS_NODEFILE": "/dev/null"}, "names no host"),
+    ({"FLUX_URI": "x"}, "no `flux` on the PATH"),
+    ({"SLURM_JOB_ID": "1", "SLURM_JOB_NODELIST": "a[x-3]"}, "'x-3' is not a range"),
+    ({"SLURM_JOB_ID": "1", "SLURM_JOB_NODELIST": "a", "SLURM_TASKS_PER_NODE": "?"}, "is not a list of counts"),
+])  # fmt: skip
+def test_a_job_that_cannot_be_read_is_an_error_with_a_way_out(variables, part, tmp_path):
+    (tmp_path / "file").write_text("host many\n")
+    env = {key: value.replace("FILE", str(tmp_path / "file")) for key, value in variables.items()}
+    with pytest.raises(AntiphonError) as error:
+        jobs.find(env | {"PATH": str(tmp_path)})
+    assert part in error.value.message
+    assert error.value.hint
+
+
+def test_every_launcher_gets_the_ranks_and_what_the_linker_reads():
+    job = jobs.Job("PBS", (("n1", 2), ("n2", 2)))
+    lines = {name: Where(None, job, name, ("--more",)).start(MPI, None, ["./prog"], ENV)
+             for name in starting.SYSTEM_LAUNCHERS}  # fmt: skip
+    preload = "LD_PRELOAD=/a/lib.so"
+    assert lines["flux"].command == ["flux", "run", "-n", "4", f"--env={preload}", "--more", "./prog"]
+    assert lines["jsrun"].command == ["jsrun", "-n", "4", "-a", "1", "-c", "1", "-E", preload, "--more", "./prog"]
+    assert lines["aprun"].command == ["aprun", "-n", "4", "-e", preload, "--more", "./prog"]
+    assert lines["srun"].command == ["srun", f"--export=ALL,{preload}", "--more", "./prog"]
+    assert all(line.env == {"ANTIPHON_FORCE": ENV["ANTIPHON_FORCE"]} for line in lines.values())
+
+
+def test_the_library_of_a_job_gets_its_hosts(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    command = Where(None, jobs.Job("PBS", (("n1", 2), ("n2", 1)))).start(MPI, None, ["./prog"], {}).command
+    assert command[1:] == ["-n", "3", "-hosts", "n1:2,n2:1", "./prog"]
+
+
+def test_the_launcher_is_the_options_else_the_jobs(tmp_path, monkeypatch):
+    slurm = {"SLURM_JOB_ID": "1"}
+    assert where(None, None, env=slurm).launcher == "srun"
+    assert where(None, None, n=2, env=slurm).launcher == starting.OWN
+    assert where(None, "srun", n=2, env=slurm).launcher == "srun"
+    assert where(Path("hosts"), None, env=slurm).launcher == starting.OWN
+    assert where(None, None, env={}) == Where()
+    with pytest.raises(AntiphonError, match="--launcher nosuch"):
+        where(None, "nosuch", env={})
+    other = stand_in(tmp_path, "launch", "echo")
+    start = Where(launcher=str(other)).start(MPI, 3, ["./prog"], {"A": "1"})
+    assert start.command == [str(other), "-n", "3", "/usr/bin/env", "A=1", "./prog"]
