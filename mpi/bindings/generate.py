@@ -48,7 +48,7 @@ FORMS = [
 HOOKS = {
     "mpi_init": ("", "after_init()"),
     "mpi_init_thread": ("", "after_init()"),
-    "mpi_finalize": ("before_finalize()", ""),
+    "mpi_finalize": ("before_finalize()", "finalize_returned()"),
     "mpi_comm_set_info": ("", "apply_info(comm, info)"),
     "mpi_comm_dup_with_info": ("", "apply_info(*newcomm, info)"),
 }
@@ -65,6 +65,7 @@ HEADER = """\
 C_INCLUDES = [
     "call/call.hpp",
     "entry/intercept.hpp",
+    "entry/finalize_watch.hpp",
     "entry/lifecycle.hpp",
     "entry/overriding.hpp",
     "entry/persistent.hpp",

@@ -3,6 +3,7 @@
 // clang-format off
 #include "call/call.hpp"
 #include "entry/intercept.hpp"
+#include "entry/finalize_watch.hpp"
 #include "entry/lifecycle.hpp"
 #include "entry/overriding.hpp"
 #include "entry/persistent.hpp"
@@ -804,6 +805,7 @@ ANTIPHON_ENTRY_POINTS(Init_thread, (int* argc, char*** argv, int required, int* 
 static int do_Finalize(decltype(library.Finalize) next) {
   before_finalize();
   const int result = next();
+  if (result == MPI_SUCCESS) finalize_returned();
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Finalize, ())

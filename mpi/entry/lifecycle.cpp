@@ -9,6 +9,7 @@
 #include "compress/control.hpp"
 #include "compress/report.hpp"
 #include "entry/comm_state.hpp"
+#include "entry/finalize_watch.hpp"
 #include "entry/pattern_history.hpp"
 #include "entry/persistent.hpp"
 #include "job/warn.hpp"
@@ -59,6 +60,7 @@ void before_finalize() {
   stop_framing();
   CommState::release();
   release_datatypes();
+  watch_finalize();
   stop_world();
 }
 

@@ -16,6 +16,10 @@ std::string library_name();
 /// messages under way beside one end in a failed assertion of its UCX device.
 bool library_restarts_requests();
 
+/// Tells whether MPI_Finalize may never return: in MPICH 4.0 over UCX, ranks wait in it for answers of others that look
+/// for messages no more.
+bool library_may_stay_in_finalize();
+
 /// Tells whether testing for messages already gives the core away when there are none. Open MPI does so where it was
 /// told, or saw, that there are more ranks than cores; a second yield would give every other rank of the core two
 /// turns.

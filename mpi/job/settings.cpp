@@ -155,6 +155,7 @@ Settings read_checked() {
   if (!plan.empty()) s.plan = read_file(plan, "plan");
   s.trace = variable("ANTIPHON_TRACE");
   s.trace_bytes = integer_variable("ANTIPHON_TRACE_BYTES", s.trace_bytes);
+  s.finalize_s = integer_variable("ANTIPHON_FINALIZE_SECONDS", s.finalize_s);
   s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;
   s.compress = compress_mode(measured);
   s.cores_per_node = measured.cores_per_node;
@@ -212,6 +213,7 @@ void each_setting(auto& settings, auto visit) {
   visit("multicast_keeper", settings.multicast_keeper);
   visit("multicast_loss", settings.multicast_loss);
   visit("multicast_seed", settings.multicast_seed);
+  visit("finalize_s", settings.finalize_s);
   visit("yield", settings.yield);
 }
 

@@ -71,6 +71,9 @@ struct Settings {
   double multicast_loss = 0;
   /// ANTIPHON_MULTICAST_SEED is the seed of that loss.
   std::uint64_t multicast_seed = 1;
+  /// ANTIPHON_FINALIZE_SECONDS: a run whose ranks stay in MPI_Finalize for longer is ended; 0 means never, and -1, the
+  /// default, depends on the library.
+  std::int64_t finalize_s = -1;
   /// ANTIPHON_YIELD=0 polls without giving the core away.
   bool yield = true;
 };

@@ -32,6 +32,7 @@ constexpr std::array variables{
     Variable{"ANTIPHON_COMPRESS_MEMORY_BYTES", Takes::whole_number},
     Variable{"ANTIPHON_COMPRESS_MIN_BYTES", Takes::whole_number},
     Variable{"ANTIPHON_CREDIT_BYTES", Takes::whole_number},
+    Variable{"ANTIPHON_FINALIZE_SECONDS", Takes::whole_number, "", INT32_MAX},
     Variable{"ANTIPHON_FORCE"},
     Variable{"ANTIPHON_LINK_BITS_PER_S", Takes::whole_number},
     Variable{"ANTIPHON_MULTICAST", Takes::word, "auto, off"},

@@ -44,6 +44,20 @@ def test_preloads_and_settings_are_the_ranks_own(mpi: FakeMpi) -> None:
     assert made.env["LD_LIBRARY_PATH"] == "/opt/mpi/lib"
 
 
+def test_a_transport_that_may_hang_is_the_last_choice_and_not_a_silent_one() -> None:
+    built = "MPICH Version: 4.0.2 MPICH Device: ch4:ucx ofi MPICH configure: "
+    assert recipes.choose_transport(FakeMpi("mpich", "4.0.2", vendor=built), None) == "ofi"
+    assert recipes.choose_transport(FakeMpi("mpich", "5.0.2", vendor=built), None) == "ucx"
+    alone = FakeMpi("mpich", "4.0.2", device="ch4:ucx")
+    assert recipes.choose_transport(alone, None) == "ucx"
+    warning = recipes.trouble(alone, "ucx", 3)
+    assert warning is not None
+    assert "MPI_Finalize" in warning
+    assert recipes.trouble(alone, "ucx", 2) is None
+    assert recipes.trouble(alone, "ofi", 3) is None
+    assert recipes.trouble(FakeMpi("mpich", "4.1", device="ch4:ucx"), "ucx", 3) is None
+
+
 def test_open_mpi_changed_the_name_of_its_remote_shell() -> None:
     assert launch(FakeMpi("openmpi", "5.0.1")).argv[1:4] == ["--prtemca", "plm_ssh_agent", "/state/agent"]
     assert launch(FakeMpi("openmpi", "4.1.4")).argv[1:4] == ["--mca", "plm_rsh_agent", "/state/agent"]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import selectors
@@ -18,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from antiphon import output
 from antiphon.errors import AntiphonError
 from antiphon.lab import channel, clusters, recipes, state
 from antiphon.lab.outputs import Outputs, supervise
@@ -260,6 +262,7 @@ class Lab:
             transport=recipes.choose_transport(mpi, transport),
             placement=placement,
         )
+        _warn_once(recipes.trouble(mpi, job.transport, job.n_ranks))
         host_file, remote_shell = self.state_dir / f"hosts-{run}", self.state_dir / "agent"
         launch = recipes.build(mpi, job, self.spec.node_names(), host_file, remote_shell, os.environ)
         host_file.write_text(launch.hosts, encoding="ascii")
@@ -278,6 +281,13 @@ class Lab:
                 channel.request(self.node_socket(name), {"do": "end-run", "run": run})
             except (channel.ChannelError, AntiphonError):
                 continue  # A node that does not answer is going down, with everything that runs in it.
+
+
+@functools.cache
+def _warn_once(text: str | None) -> None:
+    """Warns of what holds for all runs of this process."""
+    if text is not None:
+        output.print_warning(text)
 
 
 def take_down(record: dict[str, Any]) -> None:

@@ -87,8 +87,25 @@ def _possible_transports(mpi: MpiLike) -> tuple[str, ...]:
     if device == "ch3":
         return ("ch3",)
     netmods = built.replace(",", " ").split()
+    if _stays_in_finalize(mpi):
+        netmods.sort(key="ucx".__eq__)  # last, since it may hang
     # The library lists its own default first, so that users' transport is the one that is measured.
     return tuple(name for name in netmods if name in TRANSPORTS[mpi.family]) or tuple(TRANSPORTS[mpi.family])
+
+
+def _stays_in_finalize(mpi: MpiLike) -> bool:
+    """MPICH 4.0's ranks may wait in MPI_Finalize, over UCX's TCP, for answers of others that listen no more."""
+    return mpi.family == "mpich" and mpi.version.startswith("4.0") and "MPICH" in getattr(mpi, "name", "MPICH")
+
+
+def trouble(mpi: MpiLike, transport: str, n_ranks: int) -> str | None:
+    """Returns a warning about a transport with which runs are known not to end, or None."""
+    if transport != "ucx" or n_ranks < 3 or not _stays_in_finalize(mpi):
+        return None
+    return (
+        f"MPICH {mpi.version} over UCX may never leave MPI_Finalize with more than two ranks; with Antiphon such a "
+        "run is ended after 10 s, a plain one by --timeout. Open MPI and newer MPICH (PyPI's) have no such fault"
+    )
 
 
 def rank_command(job: Job) -> list[str]:

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "entry/finalize_watch.hpp"
+
+#include <dlfcn.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "job/library_traits.hpp"
+#include "job/warn.hpp"
+#include "job/world.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+constexpr int timeout_exit_code = 124;  // coreutils' timeout uses the same code
+
+// Nothing destroys these: the watcher may still use them while the process exits.
+std::mutex& mutex = *new std::mutex;                               // NOLINT(cppcoreguidelines-owning-memory)
+std::condition_variable& returned = *new std::condition_variable;  // NOLINT(cppcoreguidelines-owning-memory)
+bool has_returned = false;
+
+/// Writes what the program has printed: units of Fortran first, if its runtime is there.
+void flush_output() {
+  using FlushUnits = void (*)(int*);
+  if (auto* const flush = reinterpret_cast<FlushUnits>(dlsym(RTLD_DEFAULT, "_gfortran_flush_i4"))) flush(nullptr);
+  std::fflush(nullptr);
+}
+
+void end_run(std::int64_t limit_s, bool known) {
+  flush_output();
+  warn("MPI_Finalize has not returned for " + std::to_string(limit_s) +
+       " s, and all ranks have come to it: the run is ended with exit code " + std::to_string(timeout_exit_code) +
+       (known ? "; hint: MPICH 4.0 is known for this over UCX: use a newer one, or Open MPI"
+              : "; hint: ANTIPHON_FINALIZE_SECONDS=0 waits for ever"));
+  _exit(timeout_exit_code);
+}
+
+void watch(std::int64_t limit_s, int rank, bool known) {
+  // The launcher ends the others when the first rank has ended, so that few ranks repeat the message.
+  const std::chrono::milliseconds turn(100 * std::min(rank, 50));
+  std::unique_lock lock(mutex);
+  if (!returned.wait_for(lock, std::chrono::seconds(limit_s) + turn, [] { return has_returned; }))
+    end_run(limit_s, known);
+}
+
+}  // namespace
+
+void watch_finalize() {
+  const bool known = library_may_stay_in_finalize();
+  std::int64_t limit_s = world.settings.finalize_s;
+  if (limit_s < 0) limit_s = known ? 10 : 300;
+  int rank = 0;
+  int size = 1;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (limit_s == 0 || size == 1) return;
+  PMPI_Barrier(MPI_COMM_WORLD);
+  try {
+    std::thread(watch, limit_s, rank, known).detach();
+  } catch (const std::system_error&) {
+    if (world.settings.verbose >= 1) warn("no thread could be had to watch MPI_Finalize");
+  }
+}
+
+void finalize_returned() {
+  const std::lock_guard lock(mutex);
+  has_returned = true;
+  returned.notify_all();
+}
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ends runs whose ranks have all come to MPI_Finalize and do not leave it: a stand-in's MPI_Finalize sleeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from antiphon.mpi import Mpi
+
+PROGRAM = Path(__file__).resolve().parent / "programs" / "finalize.c"
+TOO_LONG = "MPI_Finalize has not returned for 1 s"
+
+
+@pytest.mark.parametrize(("limit_s", "code"), [("1", 124), ("0", 7)])
+def test_a_run_that_does_not_leave_finalize_is_ended(
+    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., object], limit_s: str, code: int
+) -> None:
+    """GIVEN a limit THEN the run ends in time, with the message and all output; GIVEN none THEN it is left alone."""
+    program = compiled(wheel, [PROGRAM], "-rdynamic")
+    ended = limit_s != "0"
+    result = run_ranks(wheel, 2, [program, "100" if ended else "2"], ANTIPHON_FINALIZE_SECONDS=limit_s)
+    assert result.returncode == code, result.text
+    assert (TOO_LONG in result.text) == ended, result.text
+    if ended:
+        assert "rank 0 is done" in result.text
