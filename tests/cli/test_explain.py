@@ -200,3 +200,11 @@ def test_explain_and_predict_have_one_answer(
     table = predicted[predicted.index("───") :].splitlines()[1]
     assert table.split()[:2] == ["used:", said["choice"]["choice"]]
     assert answer["fastest_by_model"]["seconds"] == answer["predictions"][0]["seconds"]
+
+
+def test_the_table_is_for_tcp_over_ethernet(capsys: pytest.CaptureFixture[str]) -> None:
+    call = ("alltoall", "--ranks", "16", "--bytes", "64k", "--json")
+    assert json.loads(explain(capsys, *call))["choice"]["algorithm"] == "rotated"
+    other = json.loads(explain(capsys, *call, "--transport", "other"))["choice"]
+    assert other["algorithm"] is None
+    assert "do not travel by TCP over Ethernet" in other["reason"]
