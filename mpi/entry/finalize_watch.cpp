@@ -47,7 +47,7 @@ void end_run(std::int64_t limit_s, bool known) {
 
 void watch(std::int64_t limit_s, int rank, bool known) {
   // The launcher ends the others when the first rank has ended, so that few ranks repeat the message.
-  const std::chrono::milliseconds turn(100 * std::min(rank, 50));
+  const std::chrono::milliseconds turn(500 * std::min(rank, 20));
   std::unique_lock lock(mutex);
   if (!returned.wait_for(lock, std::chrono::seconds(limit_s) + turn, [] { return has_returned; }))
     end_run(limit_s, known);
