@@ -6,10 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdio>
-#include <mutex>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -24,10 +23,7 @@ namespace {
 
 constexpr int timeout_exit_code = 124;  // coreutils' timeout uses the same code
 
-// Nothing destroys these: the watcher may still use them while the process exits.
-std::mutex& mutex = *new std::mutex;                               // NOLINT(cppcoreguidelines-owning-memory)
-std::condition_variable& returned = *new std::condition_variable;  // NOLINT(cppcoreguidelines-owning-memory)
-bool has_returned = false;
+std::atomic<bool> has_returned{false};
 
 /// Writes what the program has printed: units of Fortran first, if its runtime is there.
 void flush_output() {
@@ -46,11 +42,15 @@ void end_run(std::int64_t limit_s, bool known) {
 }
 
 void watch(std::int64_t limit_s, int rank, bool known) {
+  using Clock = std::chrono::steady_clock;
   // The launcher ends the others when the first rank has ended, so that few ranks repeat the message.
   const std::chrono::milliseconds turn(500 * std::min(rank, 20));
-  std::unique_lock lock(mutex);
-  if (!returned.wait_for(lock, std::chrono::seconds(limit_s) + turn, [] { return has_returned; }))
-    end_run(limit_s, known);
+  const auto end = Clock::now() + std::chrono::seconds(limit_s) + turn;
+  while (Clock::now() < end) {
+    if (has_returned) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  if (!has_returned) end_run(limit_s, known);
 }
 
 }  // namespace
@@ -72,10 +72,6 @@ void watch_finalize() {
   }
 }
 
-void finalize_returned() {
-  const std::lock_guard lock(mutex);
-  has_returned = true;
-  returned.notify_all();
-}
+void finalize_returned() { has_returned = true; }
 
 }  // namespace antiphon::mpi

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "network/hardware.hpp"
 
+#include <dirent.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
-#include <filesystem>
+#include <climits>
+#include <cstdlib>
 #include <fstream>
 #include <string_view>
 
 namespace antiphon::network {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int ethernet_type = 1;  // ARPHRD_ETHER; InfiniBand's interfaces have 32
 constexpr int most_levels = 4;    // of a VLAN on a bond on a port
@@ -26,15 +28,26 @@ std::string first_line(const std::string& path) {
 
 std::vector<std::string> names_in(const std::string& directory) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) names.push_back(entry.path().filename().string());
+  DIR* const open = opendir(directory.c_str());
+  if (open == nullptr) return names;
+  while (const dirent* entry = readdir(open)) {
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  }
+  closedir(open);
   std::sort(names.begin(), names.end());
   return names;
 }
 
-bool exists(const std::string& path) {
-  std::error_code error;
-  return fs::exists(fs::symlink_status(path, error));
+bool is_directory(const std::string& path) {
+  DIR* const open = opendir(path.c_str());
+  return open != nullptr && closedir(open) == 0;
+}
+
+/// Returns where a link leads, or nothing if there is no such link.
+std::string target_of(const std::string& link) {
+  std::array<char, PATH_MAX> target{};
+  const ssize_t length = readlink(link.c_str(), target.data(), target.size());
+  return {target.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
 }
 
 std::int64_t speed_bits_per_s(const std::string& interface) {
@@ -51,7 +64,7 @@ struct Rate {
 /// A virtual interface reports a nominal speed that means nothing; what counts is the slowest interface below it.
 Rate rate_of(const std::string& root, const std::string& name, int levels) {
   const std::string path = "/sys/class/net/" + name;
-  if (exists(root + path + "/device") || exists(root + path + "/bonding")) {
+  if (is_directory(root + path + "/device") || is_directory(root + path + "/bonding")) {
     const std::int64_t rate = speed_bits_per_s(root + path);
     return {rate, path + (rate > 0 ? "/speed" : "/speed does not say")};
   }
@@ -75,8 +88,7 @@ std::int64_t rate_of_text(const std::string& text) {
 
 void read_ports(Device& device, const std::string& root) {
   const std::string path = "/sys/class/infiniband/" + device.name;
-  std::error_code error;
-  const fs::path driver = fs::read_symlink(root + path + "/device/driver", error);
+  const std::string driver = target_of(root + path + "/device/driver");
   for (const std::string& port : names_in(root + path + "/ports")) {
     const std::string at = path + "/ports/" + port;
     if (first_line(root + at + "/state").rfind("4", 0) != 0) continue;  // not "4: ACTIVE"
@@ -88,7 +100,7 @@ void read_ports(Device& device, const std::string& root) {
     if (device.kind.empty())
       device.kind = first_line(root + at + "/link_layer") == "Ethernet" ? "RDMA over Ethernet" : "InfiniBand";
   }
-  if (driver.filename() == "efa") device.kind = "EFA";
+  if (driver.ends_with("/efa")) device.kind = "EFA";
   if (device.kind.empty()) device.kind = "RDMA";
 }
 
@@ -123,7 +135,7 @@ Device device_of_file(const std::string& root, const std::string& file) {
     if (file.rfind(prefix, 0) != 0) continue;
     device.name = name;
     device.kind = kind;
-    if (exists(root + "/sys/class/infiniband/" + name)) read_ports(device, root);
+    if (is_directory(root + "/sys/class/infiniband/" + name)) read_ports(device, root);
     if (device.bits_per_s == 0) read_net(device, root, "/sys/class/" + std::string(prefix.substr(5)) + "/" + name);
   }
   return device;
@@ -144,10 +156,9 @@ Interface read_interface(const std::string& root, const std::string& name) {
 
 std::vector<std::string> link_targets(const std::string& directory) {
   std::vector<std::string> targets;
-  std::error_code error;
   for (const std::string& name : names_in(directory)) {
-    const fs::path target = fs::read_symlink(directory + "/" + name, error);
-    if (!error) targets.push_back(target.string());
+    std::string target = target_of(directory + "/" + name);
+    if (!target.empty()) targets.push_back(std::move(target));
   }
   return targets;
 }
