@@ -6,7 +6,7 @@ ARGS ?=
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup demo algorithm object clang test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz verify-models bench docs lint format tidy clean
+.PHONY: help setup demo algorithm object clang test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz fuzz-python verify-models bench docs lint format tidy clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,11 +87,17 @@ conformance: setup ## Test suites of mpi4py and MPICH, with Antiphon and without
 
 fuzz: FUZZ_SECONDS ?= 60
 fuzz: FUZZERS ?= $(patsubst tests/fuzz/%_fuzz.cpp,%,$(wildcard tests/fuzz/*_fuzz.cpp))
-fuzz: ## libFuzzer on everything that reads what comes from outside (needs clang; FUZZ_SECONDS=60 FUZZERS="…")
+fuzz: ## libFuzzer on everything that reads what comes from outside (needs clang; FUZZ_SECONDS=60 FUZZERS="…"), then fuzz-python
 	@cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER="$$(ls /usr/lib/llvm-*/bin/clang++ 2>/dev/null | tail -1 | grep . || echo clang++)" \
 	  -DANTIPHON_BUILD_MPI=OFF -DANTIPHON_BUILD_TESTS=OFF -DANTIPHON_BUILD_FUZZ=ON -DANTIPHON_SANITIZE=address,undefined >/dev/null
 	@cmake --build build/fuzz -j $(JOBS) --target $(addsuffix _fuzz,$(FUZZERS))
 	@echo $(FUZZERS) | xargs -n 1 -P $(JOBS) sh tests/fuzz/run.sh $(FUZZ_SECONDS)
+	@$(MAKE) --no-print-directory fuzz-python
+
+fuzz-python: FUZZ_SECONDS ?= 60
+fuzz-python: PYTHON_FUZZERS ?= $(shell .venv/bin/python tests/fuzz/python_targets.py --list)
+fuzz-python: setup ## The same for what Python reads from files (needs no clang; FUZZ_SECONDS=60 PYTHON_FUZZERS="…")
+	@echo $(PYTHON_FUZZERS) | xargs -n 1 -P $(JOBS) .venv/bin/python tests/fuzz/python_targets.py $(FUZZ_SECONDS)
 
 verify-models: ## Model-check the protocols of credits and of multicast repair (needs spin)
 	@$(PYTHON3) tests/models/verify.py

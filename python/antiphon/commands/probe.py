@@ -69,11 +69,11 @@ def run(args: argparse.Namespace) -> int:
     files.check(args.output)
     samples = args.again or args.output.with_suffix(".samples.json.gz")
     if args.again:
-        recorded = recording.read(args.again)
+        document = recording.document_again(args.again)
     else:
         recorded = _measure(args)
         recorded.write(samples)
-    document = recorded.document()
+        document = recorded.document()
     document["measurements"]["samples"] = samples.name
     _keep_decisions(args.output, document)
     profile.write(args.output, document)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from antiphon import packed
 from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.output import files
@@ -60,10 +61,10 @@ def measured(session: Session, name: str) -> Recording:
 def read(path: Path) -> Recording:
     """Reads a file that write() made."""
     try:
-        content = parse_json(gzip.decompress(path.read_bytes()))
+        content = parse_json(packed.unpack(path.read_bytes()))
     except OSError as error:
-        raise AntiphonError(f"{path}: {error.strerror or 'is not compressed'}") from error
-    except (EOFError, ValueError) as error:
+        raise AntiphonError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
         raise AntiphonError(f"{path}: is not a whole file of samples") from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise AntiphonError(
@@ -71,4 +72,17 @@ def read(path: Path) -> Recording:
         )
     if content.get("version") != VERSION:
         raise AntiphonError(f"{path}: version {content.get('version')}: this Antiphon reads {VERSION}")
+    if not isinstance(content.get("source"), dict) or not isinstance(content.get("launches"), list):
+        raise AntiphonError(f"{path}: is damaged: it has no source or no launches")
     return Recording(content["source"], content["launches"])
+
+
+def document_again(path: Path) -> dict[str, Any]:
+    """Reads a file that write() made, and returns the profile that follows from it."""
+    recorded = read(path)
+    try:
+        return recorded.document()
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        what = f"{type(error).__name__}: {error}"
+        raise AntiphonError(f"{path}: is damaged, or of another version ({what})",
+                            hint="measure the machine again: antiphon probe -o FILE") from error  # fmt: skip

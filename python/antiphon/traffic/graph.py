@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -164,11 +163,11 @@ class Traffic:
                 arrays = {name: stored[name] for name in (*Edges.columns(), "members")}
         except FileNotFoundError:
             raise AntiphonError(f"{path} is not there", hint=hint) from None
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        except Exception as error:  # noqa: BLE001 (NumPy and zipfile meet damage with errors of many kinds)
             raise AntiphonError(f"{path} is no traffic: {error}", hint=hint) from None
         try:
             return _assembled(document, arrays)
-        except (KeyError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise AntiphonError(f"{path} is damaged: {error}", hint=hint) from None
 
     def mapping_file(self, path: Path) -> bool:
