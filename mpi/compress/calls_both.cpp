@@ -2,9 +2,11 @@
 #include <cstring>
 #include <limits>
 
+#include "compress/device_messages.hpp"
 #include "compress/framed.hpp"
 #include "compress/starting.hpp"
 #include "compress/tracked.hpp"
+#include "job/devices.hpp"
 
 namespace antiphon::mpi {
 
@@ -59,7 +61,14 @@ bool copy_of(const SendArguments& out, Buffer& copy, std::int64_t& bytes) {
   bytes = out.count * info.size_bytes;
   if (bytes > std::numeric_limits<int>::max() || (out.buffer == nullptr && info.contiguous)) return false;
   copy = Buffer(static_cast<std::size_t>(bytes));
-  return pack(out.buffer, out.count, out.type, info, copy.data()) == MPI_SUCCESS;
+  Buffer near;
+  const void* from = out.buffer;
+  if (bytes > 0 && is_device_memory(from)) {
+    near = fetch_elements(from, out.count, info);
+    if (!near) return false;
+    from = elements_in(near, info);
+  }
+  return pack(from, out.count, out.type, info, copy.data()) == MPI_SUCCESS;
 }
 
 int library_isendrecv(const SendArguments& out, const ReceiveArguments& in, MPI_Request* request) {

@@ -8,10 +8,12 @@
 #include <limits>
 
 #include "compress/cost.hpp"
+#include "compress/device_messages.hpp"
 #include "compress/framing.hpp"
 #include "compress/losses.hpp"
 #include "compress/mark.hpp"
 #include "job/clock.hpp"
+#include "job/devices.hpp"
 #include "job/warn.hpp"
 
 namespace antiphon::mpi {
@@ -111,20 +113,32 @@ bool is_taken(const Receive& r) {
   });
 }
 
-/// Unpacks elements of the program's type; the last of them may be incomplete.
-int unpack_bytes(const Receive& r, const std::byte* from, std::int64_t bytes) {
+/// Unpacks elements of the program's type to `to`; the last of them may be incomplete.
+int unpack_bytes(const Receive& r, const std::byte* from, std::int64_t bytes, void* to) {
   if (bytes == 0) return MPI_SUCCESS;
   MPI_Datatype type = r.has_own_type ? r.own_type : r.wanted.type;
   const std::int64_t whole = bytes / r.info.size_bytes;
   const std::int64_t rest = bytes % r.info.size_bytes;
-  if (const int code = unpack(from, r.wanted.buffer, whole, type, r.info); code != MPI_SUCCESS || rest == 0)
-    return code;
+  if (const int code = unpack(from, to, whole, type, r.info); code != MPI_SUCCESS || rest == 0) return code;
   // The rest of the last element keeps what the program has there.
   Buffer element(static_cast<std::size_t>(r.info.size_bytes));
-  auto* const place = static_cast<std::byte*>(r.wanted.buffer) + whole * r.info.extent_bytes;
+  auto* const place = static_cast<std::byte*>(to) + whole * r.info.extent_bytes;
   if (const int code = pack(place, 1, type, r.info, element.data()); code != MPI_SUCCESS) return code;
   std::memcpy(element.data(), from + whole * r.info.size_bytes, static_cast<std::size_t>(rest));
   return unpack(element.data(), place, 1, type, r.info);
+}
+
+/// Does the same where the program's buffer is in a GPU's memory.
+int unpack_to_device(const Receive& r, const std::byte* from, std::int64_t bytes) {
+  if (bytes == 0) return MPI_SUCCESS;
+  if (r.info.contiguous)
+    return copy_with_device(r.wanted.buffer, from, static_cast<std::size_t>(bytes)) ? MPI_SUCCESS : MPI_ERR_OTHER;
+  const std::int64_t elements = (bytes + r.info.size_bytes - 1) / r.info.size_bytes;
+  const Buffer near = fetch_elements(r.wanted.buffer, elements, r.info);
+  if (!near) return MPI_ERR_OTHER;
+  const int code = unpack_bytes(r, from, bytes, elements_in(near, r.info));
+  if (code != MPI_SUCCESS) return code;
+  return put_elements(r.wanted.buffer, elements, r.info, near) ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
 /// Copies the message from `data` to where the program wants it. If there is no room, cuts it and returns an error.
@@ -132,8 +146,9 @@ int put(Receive& r, const std::byte* data, std::int64_t bytes) {
   const std::int64_t fits = std::min(bytes, r.capacity_bytes);
   int code = MPI_SUCCESS;
   if (data != r.wanted.buffer && !is_taken(r)) {
-    if (r.info.contiguous) std::memcpy(r.wanted.buffer, data, static_cast<std::size_t>(fits));
-    else code = unpack_bytes(r, data, fits);
+    if (r.on_device) code = unpack_to_device(r, data, fits);
+    else if (r.info.contiguous) std::memcpy(r.wanted.buffer, data, static_cast<std::size_t>(fits));
+    else code = unpack_bytes(r, data, fits, r.wanted.buffer);
   }
   return code == MPI_SUCCESS && fits < bytes ? MPI_ERR_TRUNCATE : code;
 }
@@ -166,7 +181,8 @@ int unframe(Receive& r, const Origin& origin, const std::byte* arrived, std::int
   const codec::ConstBytes here(arrived + mark_bytes, frame_length(arrived, static_cast<std::size_t>(wire)));
   const std::uint64_t raw = codec::raw_bytes(here);
   if (raw == codec::not_a_frame) return failed(codec::Error::damaged);
-  const bool in_place = r.info.contiguous && !r.aside && static_cast<std::int64_t>(raw) <= r.capacity_bytes;
+  const bool in_place =
+      r.info.contiguous && !r.aside && !r.on_device && static_cast<std::int64_t>(raw) <= r.capacity_bytes;
   Buffer copy;
   Buffer decoded;
   codec::ConstBytes frame = here;
@@ -234,6 +250,7 @@ std::unique_ptr<Receive> expect_extracted(const ReceiveArguments& wanted, Messag
   auto r = std::make_unique<Receive>();
   if (wanted.count < 0 || !inspect(wanted.type, r->info)) return nullptr;
   r->capacity_bytes = wanted.count * r->info.size_bytes;
+  r->on_device = is_device_memory(wanted.buffer);
   r->messages = messages.shared_from_this();
   r->wanted = wanted;
   return r;
@@ -256,6 +273,7 @@ std::unique_ptr<Receive> expect(const ReceiveArguments& wanted) {
     if (!(regular && takes_parts_of_elements)) land(*r);
     if (!regular) r->has_own_type = PMPI_Type_dup(wanted.type, &r->own_type) == MPI_SUCCESS;
   }
+  if (r->on_device && !r->landing) land(*r);
   describe_post(*r);
   return r;
 }
@@ -321,7 +339,7 @@ int finish(Receive& r, MPI_Status& status, int code) {
   if (code != MPI_SUCCESS) {
     if (error_class(code) == MPI_ERR_TRUNCATE && status.MPI_SOURCE >= 0)
       report_loss(r.messages->world_rank(status.MPI_SOURCE));
-    if (r.landing) static_cast<void>(unpack_bytes(r, arrived, std::min(wire, r.capacity_bytes)));
+    if (r.landing) static_cast<void>(put(r, arrived, std::min(wire, r.capacity_bytes)));
     return code;
   }
   const bool may_be_marked = wire >= framing_state.threshold_bytes && wire <= std::numeric_limits<int>::max();

@@ -29,8 +29,9 @@ struct Receive {
   ReceiveArguments wanted;
   TypeInfo info;
   std::int64_t capacity_bytes = 0;
-  Buffer landing;      ///< where the message arrives, packed, if not in the program's buffer
-  bool aside = false;  ///< whether it lands elsewhere because an earlier receive has the same buffer
+  Buffer landing;          ///< where the message arrives, packed, if not in the program's buffer
+  bool on_device = false;  ///< whether the program's buffer is in a GPU's memory
+  bool aside = false;      ///< whether it lands elsewhere because an earlier receive has the same buffer
   std::int64_t post_count = 0;
   MPI_Datatype post_type;
   MPI_Datatype own_type;  ///< duplicate of a type without layout, because the program may free its own

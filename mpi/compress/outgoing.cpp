@@ -8,11 +8,13 @@
 
 #include "codecs/frame/head.hpp"
 #include "compress/cost.hpp"
+#include "compress/device_messages.hpp"
 #include "compress/framing.hpp"
 #include "compress/losses.hpp"
 #include "compress/mark.hpp"
 #include "compress/messages.hpp"
 #include "job/clock.hpp"
+#include "job/devices.hpp"
 
 namespace antiphon::mpi {
 
@@ -59,6 +61,16 @@ bool read_mark(const SendArguments& m, const TypeInfo& info, Mark& mark) {
   if (elements * info.size_bytes > static_cast<std::int64_t>(little.size())) return false;
   if (pack(m.buffer, elements, m.type, info, little.data()) == MPI_SUCCESS) mark = mark_of(little.data());
   return true;
+}
+
+/// Tells whether a message in a GPU's memory begins with a mark.
+bool begins_with_mark(SendArguments m, const TypeInfo& info) {
+  m.count = std::min(m.count, static_cast<std::int64_t>(mark_bytes) / info.size_bytes + 1);
+  const Buffer beginning = fetch_elements(m.buffer, m.count, info);
+  if (!beginning) return false;
+  m.buffer = elements_in(beginning, info);
+  Mark mark = Mark::none;
+  return !read_mark(m, info, mark) || mark != Mark::none;
 }
 
 /// Open MPI sends the first 64 KiB of a message with gaps at once, but asks the receiver first for one without gaps
@@ -255,9 +267,18 @@ Prepared::Prepared(const SendArguments& message, Parcel& parcel) {
   if (!may_be_framed(message, info)) return;
   Messages* messages = Messages::of(message.comm);
   if (messages == nullptr || message.peer >= messages->peers()) return;
+  SendArguments near = message;
+  Buffer fetched;
+  if (is_device_memory(message.buffer)) {
+    // The library moves it better than a codec could, unless a receiver would take it for a frame.
+    if (!begins_with_mark(message, info)) return;
+    fetched = fetch_elements(message.buffer, message.count, info);
+    if (!fetched) return;
+    near.buffer = elements_in(fetched, info);
+  }
   OutLink& link = messages->to(message.peer);
   lock_ = std::unique_lock(link.mutex);
-  wire_ = Encoding(message, *messages, link, info, parcel).run();
+  wire_ = Encoding(near, *messages, link, info, parcel).run();
 }
 
 }  // namespace outgoing

@@ -15,6 +15,7 @@
 #include "entry/comm_shape.hpp"
 #include "entry/compiled_patterns.hpp"
 #include "entry/decisions.hpp"
+#include "entry/device_buffers.hpp"
 #include "entry/pattern_history.hpp"
 #include "entry/prepared_schedule.hpp"
 #include "entry/workspace.hpp"
@@ -90,6 +91,12 @@ class CommState : public Staging {
   /// rank alike, if some rank has a neighbour twice. The first call of this communicator asks all ranks.
   const Call* as_exchange(const Call& call);
 
+  /// Tells whether this call must be left to the library because some rank's buffers are in a GPU's memory, alike on
+  /// all ranks; `here` speaks of this rank.
+  bool leaves_devices(Collective collective, bool here) {
+    return some_process_may_have_devices() && devices_.leaves(collective, here, own_comm());
+  }
+
   /// Returns the communicator of schedules' messages, made at the first use, which is the same call on every rank.
   MPI_Comm own_comm();
 
@@ -113,6 +120,7 @@ class CommState : public Staging {
   Parameters exchange_parameters_;
   std::uint64_t clock_ = 0;
   unsigned operations_ = 0;
+  DeviceAgreement devices_;
 };
 
 }  // namespace antiphon::mpi

@@ -12,6 +12,7 @@
 #include "compress/collectives.hpp"
 #include "entry/aside.hpp"
 #include "entry/comm_state.hpp"
+#include "entry/device_buffers.hpp"
 #include "entry/workspace.hpp"
 #include "job/clock.hpp"
 #include "job/progress.hpp"
@@ -85,6 +86,16 @@ std::optional<int> run(const Description& d, const Choice& choice, CommState& st
   return workspace.finish();
 }
 
+/// Runs the choice on copies of what is in a GPU's memory.
+std::optional<int> run_near(const Description& d, DeviceBuffers& on_device, const Choice& choice, CommState& state) {
+  const int fetched = on_device.fetch();
+  // Other ranks count on this one's messages, so the call goes on even if the driver refuses; the error is reported.
+  std::optional<int> result = run(d, choice, state);
+  const int put_back = on_device.put_back();
+  if (result == MPI_SUCCESS) result = fetched != MPI_SUCCESS ? fetched : put_back;
+  return result;
+}
+
 /// Returns the bytes that a rank hands in to a neighbour collective that the library performs.
 std::int64_t bytes_handed_in(const Call& call) {
   std::vector<std::int64_t> to;
@@ -129,7 +140,7 @@ Outcome attempt(const Call& given, CommState& state) {
   if (const auto bytes = short_exchange_bytes(given, state)) return leave(Fate::short_exchange, given, state, *bytes);
   const Call* const call = as_exchange(given, state);
   if (call == nullptr) return {.fate = Fate::same_neighbours, .bytes = bytes_handed_in(given)};
-  const Description d = describe(*call, state.rank(), state.size());
+  Description d = describe(*call, state.rank(), state.size());
   if (!d.schedulable) return leave(Fate::not_schedulable, *call, state, d.own_bytes);
   const Choice& choice =
       state.decisions().decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
@@ -137,7 +148,9 @@ Outcome attempt(const Call& given, CommState& state) {
   // Elements with gaps between them can be neither encoded nor sent as one run of bytes.
   if ((encodes(choice) || choice.algorithm->multicasts) && d.has_gaps())
     return leave(Fate::gaps, *call, state, d.own_bytes);
-  const std::optional<int> result = run(d, choice, state);
+  DeviceBuffers on_device(d);
+  if (state.leaves_devices(d.collective, on_device.any())) return leave(Fate::device_memory, *call, state, d.own_bytes);
+  const std::optional<int> result = run_near(d, on_device, choice, state);
   if (!result) return leave(Fate::unsolvable, *call, state, d.own_bytes);
   state.carried_out();
   return {.fate = Fate::done, .result = *result, .bytes = d.own_bytes};

@@ -20,6 +20,7 @@ enum class Fate : std::uint8_t {
   not_schedulable,  ///< wrong or unusual arguments, or nothing to move
   library_chosen,   ///< the library is the choice
   gaps,             ///< what was chosen cannot move elements with gaps
+  device_memory,    ///< some rank's buffers are in a GPU's memory
   unsolvable,       ///< what was chosen cannot solve this problem
 };
 

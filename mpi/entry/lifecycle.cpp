@@ -9,6 +9,7 @@
 #include "compress/control.hpp"
 #include "compress/report.hpp"
 #include "entry/comm_state.hpp"
+#include "entry/device_buffers.hpp"
 #include "entry/finalize_watch.hpp"
 #include "entry/pattern_history.hpp"
 #include "entry/persistent.hpp"
@@ -36,6 +37,7 @@ void after_init() {
     prepare_datatypes();
     start_capture();
     CommState::prepare();
+    look_for_devices();
     trace::start();
     start_framing();
     world.active = true;

@@ -14,6 +14,7 @@
 #include "call/describe.hpp"
 #include "call/owned.hpp"
 #include "entry/comm_state.hpp"
+#include "entry/device_buffers.hpp"
 #include "entry/share_counts.hpp"
 #include "entry/waits.hpp"
 #include "entry/workspace.hpp"
@@ -41,6 +42,7 @@ struct Operation {
   Staging staging;
   std::unique_ptr<Advice> advice;  ///< of an exchange if all ranks know the pattern
   std::unique_ptr<Runner> runner;
+  std::unique_ptr<DeviceBuffers> on_device;
   std::unique_ptr<Workspace> workspace;
   int signal_tag = 0;
   bool active = false;
@@ -133,6 +135,11 @@ bool plan(Operation& op, CommState& state, bool always) {
   return true;
 }
 
+/// Tells whether some rank's buffers are in a GPU's memory; the library moves such data.
+bool on_devices(Description& d, CommState& state) {
+  return some_process_may_have_devices() && any_rank_has(DeviceBuffers(d).any(), state.own_comm());
+}
+
 int make_request(Operation& op, MPI_Request* request) {
   if (!have_self) {
     if (const int rc = PMPI_Comm_dup(MPI_COMM_SELF, &self); rc != MPI_SUCCESS) return rc;
@@ -146,8 +153,10 @@ void advance_all();
 
 void begin(Operation& op) {
   op.active = true;
+  op.on_device = std::make_unique<DeviceBuffers>(op.description);
+  op.rc = op.on_device->fetch();
   op.workspace = std::make_unique<Workspace>(op.description, op.problem, op.staging);
-  op.rc = op.workspace->prepare(op.runner->scratch_bytes());
+  if (op.rc == MPI_SUCCESS) op.rc = op.workspace->prepare(op.runner->scratch_bytes());
   if (op.rc == MPI_SUCCESS) op.rc = op.runner->begin(op.workspace->binding());
   started.push_back(&op);
   begin_operation(advance_all);
@@ -158,6 +167,7 @@ bool step(Operation& op) {
   if (op.rc == MPI_SUCCESS) op.rc = op.runner->advance();
   if (op.rc == MPI_SUCCESS && !op.runner->done()) return false;
   if (op.rc == MPI_SUCCESS) op.rc = op.workspace->finish();
+  if (const int rc = op.on_device->put_back(); op.rc == MPI_SUCCESS) op.rc = rc;
   if (op.rc != MPI_SUCCESS) PMPI_Comm_call_errhandler(op.call.comm, op.rc);
   op.active = false;
   end_operation();
@@ -225,7 +235,8 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
     if (exchange == nullptr) return false;
     auto op = std::make_unique<Operation>(*exchange, state->rank(), state->size());
     op->description = describe(op->call, state->rank(), state->size());
-    if (!op->description.schedulable || !plan(*op, *state, always)) return false;
+    if (!op->description.schedulable || (!always && on_devices(op->description, *state))) return false;
+    if (!plan(*op, *state, always)) return false;
     const std::lock_guard lock(mutex);
     result = make_request(*op, request);
     if (result != MPI_SUCCESS) return true;

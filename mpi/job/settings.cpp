@@ -156,6 +156,7 @@ Settings read_checked() {
   s.trace = variable("ANTIPHON_TRACE");
   s.trace_bytes = integer_variable("ANTIPHON_TRACE_BYTES", s.trace_bytes);
   s.finalize_s = integer_variable("ANTIPHON_FINALIZE_SECONDS", s.finalize_s);
+  if (const std::string gpu = variable("ANTIPHON_GPU"); !gpu.empty()) s.gpu = gpu;
   s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;
   s.compress = compress_mode(measured);
   s.cores_per_node = measured.cores_per_node;
@@ -214,6 +215,7 @@ void each_setting(auto& settings, auto visit) {
   visit("multicast_loss", settings.multicast_loss);
   visit("multicast_seed", settings.multicast_seed);
   visit("finalize_s", settings.finalize_s);
+  visit("gpu", settings.gpu);
   visit("yield", settings.yield);
 }
 

@@ -74,6 +74,9 @@ struct Settings {
   /// ANTIPHON_FINALIZE_SECONDS: a run whose ranks stay in MPI_Finalize for longer is ended; 0 means never, and -1, the
   /// default, depends on the library.
   std::int64_t finalize_s = -1;
+  /// ANTIPHON_GPU is auto (drivers are asked about buffers where a process has one or its node a GPU), on (everywhere)
+  /// or off.
+  std::string gpu = "auto";
   /// ANTIPHON_YIELD=0 polls without giving the core away.
   bool yield = true;
 };

@@ -15,6 +15,7 @@
 
 #include "call/datatype.hpp"
 #include "call/type_contents.hpp"
+#include "job/devices.hpp"
 #include "job/warn.hpp"
 #include "observe/watch.hpp"
 #include "observe/written.hpp"
@@ -193,6 +194,7 @@ void Capture::after(const P2pCall& call, int result) noexcept {
 void Capture::keep(const Prepared& message) {
   TypeInfo info;
   if (message.peer == MPI_PROC_NULL || left_bytes_ <= 0 || !inspect(message.type, info)) return;
+  if (is_device_memory(message.buffer)) return;
   const std::int64_t bytes = message.count * info.size_bytes;
   if (bytes < least_bytes) return;
   if (bytes > left_bytes_) {

@@ -19,7 +19,8 @@ bool started = false;
 bool wants_summary() {
   const char* const summary = std::getenv("ANTIPHON_SUMMARY");
   const char* const enabled = std::getenv("ANTIPHON");
-  return summary != nullptr && *summary != '\0' && (enabled == nullptr || std::strcmp(enabled, "off") != 0);
+  return summary != nullptr && *summary != '\0' && std::strcmp(summary, "0") != 0 &&
+         (enabled == nullptr || std::strcmp(enabled, "off") != 0);
 }
 
 /// MPI is over, so only what the launcher has set tells ranks apart; without that, every process speaks.

@@ -34,6 +34,7 @@ constexpr std::array variables{
     Variable{"ANTIPHON_CREDIT_BYTES", Takes::whole_number},
     Variable{"ANTIPHON_FINALIZE_SECONDS", Takes::whole_number, "", INT32_MAX},
     Variable{"ANTIPHON_FORCE"},
+    Variable{"ANTIPHON_GPU", Takes::word, "auto, on, off"},
     Variable{"ANTIPHON_LINK_BITS_PER_S", Takes::whole_number},
     Variable{"ANTIPHON_MULTICAST", Takes::word, "auto, off"},
     Variable{"ANTIPHON_MULTICAST_GROUPS", Takes::whole_number, "", INT32_MAX},

@@ -90,6 +90,20 @@ def test_a_tool_on_one_rank_alone(wheel: Mpi, compiled: Compile, run_ranks: Run)
             check_antiphon(result)
 
 
+@pytest.mark.parametrize("language", ["c", "fortran"])
+def test_eztrace(mpi: Mpi, language: str, compiled: Compile, run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN EZTrace, which looks for the next MPI_X behind itself, THEN it traces, and Antiphon works below it."""
+    tools = list(Path("/usr/lib").glob(f"*/libeztrace-{mpi.abi}.so"))
+    if mpi.prefix != Path("/usr") or not tools:
+        pytest.skip("needs eztrace, for the libraries of the same distribution")
+    program = compiled(mpi, [PROGRAMS / ("tooled.F90" if language == "fortran" else "tooled.c")])
+    result = run_ranks(mpi, RANKS, [program], before=tools, EZTRACE_TRACE=mpi.abi, **WITH)
+    assert result.returncode == 0 and "all is right" in result.text, result.text
+    assert list(tmp_path.glob("*_trace/*.otf2")), result.text
+    # EZTrace has collectives of its own.
+    assert result.used("allreduce") == {"recursive_doubling": 3}, result.summary
+
+
 def test_a_run_that_is_not_seen_says_so(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
     """GIVEN a program that calls the library past Antiphon THEN the summary that was asked for is a line about that."""
     program = compiled(wheel, [PROGRAMS / "past.c"], "-ldl")
