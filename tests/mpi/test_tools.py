@@ -63,16 +63,16 @@ def test_a_tool_inside_the_program(wheel: Mpi, compiled: Compile, run_ranks: Run
     check_antiphon(result)
 
 
-def test_a_tool_that_finds_the_library_by_itself(mpi: Mpi, compiled: Compile, run_ranks: Run) -> None:
+def test_a_tool_that_finds_the_library_by_itself(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
     """GIVEN such a tool THEN before Antiphon it sees every call, and behind it what Antiphon leaves to the library."""
-    program = compiled(mpi, [PROGRAMS / "tooled.c"])
-    tool = tool_of(mpi, compiled, "-DBY_NAME")
-    before = run_ranks(mpi, RANKS, [program], before=[tool], **WITH)
+    program = compiled(wheel, [PROGRAMS / "tooled.c"])
+    tool = tool_of(wheel, compiled, "-DBY_NAME")
+    before = run_ranks(wheel, RANKS, [program], before=[tool], **WITH)
     assert seen(before) == RANKS * 3 + 4
     check_antiphon(before)
-    behind = run_ranks(mpi, RANKS, [program], behind=[tool], ANTIPHON_FORCE="*:on;allreduce:library")
+    behind = run_ranks(wheel, RANKS, [program], behind=[tool], ANTIPHON_FORCE="*:on;allreduce:library")
     assert seen(behind) == RANKS * 3 + 4
-    behind = run_ranks(mpi, RANKS, [program], behind=[tool], **WITH)
+    behind = run_ranks(wheel, RANKS, [program], behind=[tool], **WITH)
     assert seen(behind) == 0
     assert f"{tool} sees only the calls that Antiphon leaves" in behind.text
     check_antiphon(behind)
@@ -82,12 +82,11 @@ def test_a_tool_on_one_rank_alone(wheel: Mpi, compiled: Compile, run_ranks: Run)
     """GIVEN a tool that only one rank has, linked to PMPI or not, THEN all ranks still do the same."""
     program = compiled(wheel, [PROGRAMS / "tooled.c"])
     wrapper = PROGRAMS / "preload_on_first.sh"
-    for options in ([], ["-DBY_NAME"]):
+    for options, order in (([], "before"), (["-DBY_NAME"], "behind")):
         tool = tool_of(wheel, compiled, "-DALONE", *options)
-        for order in ("before", "behind"):
-            result = run_ranks(wheel, RANKS, ["sh", wrapper, order, tool, program], **WITH)
-            assert result.returncode == 0 and "all is right" in result.text, result.text
-            check_antiphon(result)
+        result = run_ranks(wheel, RANKS, ["sh", wrapper, order, tool, program], **WITH)
+        assert result.returncode == 0 and "all is right" in result.text, result.text
+        check_antiphon(result)
 
 
 @pytest.mark.parametrize("language", ["c", "fortran"])
