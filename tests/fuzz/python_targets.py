@@ -66,6 +66,7 @@ TARGETS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...]]] = {
     "model": (model.read_profile, ("profile", "rules")),
     "plan": (lambda path: launch.check_settings({"ANTIPHON_PLAN": str(path)}), ("phases", "schedule_json")),
     "decisions": (lambda path: launch.check_settings({"ANTIPHON_PROFILE": str(path)}), ("rules", "profile")),
+    "force": (read_text(lambda t: launch.check_settings({"ANTIPHON_FORCE": t})), ("python_force",)),
     "pattern": (patterns.Pattern.load, ("phases",)),
     "trace": (read_trace, ("python_trace",)),
     "traffic": (Traffic.load, ("python_traffic",)),
