@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from antiphon import profile
 from antiphon.probe import document, evidence, recording, survey
 from antiphon.probe.session import Event, Pair, RecordedSession
 
@@ -166,3 +167,9 @@ def test_a_message_across_switches_is_not_faster() -> None:
     document.keep_order(classes, notes)
     assert [entry["latency_s"] for entry in classes] == [16.6e-6, 16.6e-6]
     assert "11.2 µs" in notes[0]
+
+
+def test_the_confidence_is_said() -> None:
+    assert profile.sureness({"evidence": "uplink", "confidence": 0.9844}) == " (by uplink, confidence 0.98)"
+    assert profile.sureness({"evidence": "none", "confidence": 0.875}) == " (confidence 0.88)"
+    assert profile.sureness({}) == ""

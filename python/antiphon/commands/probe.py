@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +182,7 @@ def summary_lines(document: dict[str, Any]) -> list[str]:
     lines = []
     switches = document["topology"]["switches"]
     uplinks = [f"{s['uplink_bytes_per_s'] / 1e6:.4g} MB/s" for s in switches if "parent" in s]
-    lines.append(f"switches: {len(switches)}{sureness(document['topology'])}"
+    lines.append(f"switches: {len(switches)}{profile.sureness(document['topology'])}"
                  + (f"; links between them: {', '.join(uplinks)}" if uplinks else ""))  # fmt: skip
     contention = document.get("contention", {})
     if "credit_bytes" in contention:
@@ -202,14 +202,6 @@ def summary_lines(document: dict[str, Any]) -> list[str]:
         works = f"{multicast['bytes_per_s'] / 1e6:.4g} MB/s" if multicast["works"] else "does not work"
         lines.append(f"multicast: {works}" + ("" if multicast["works"] else f": {multicast['why_not']}"))
     return lines
-
-
-def sureness(topology: Mapping[str, Any]) -> str:
-    """Says by what the switches were found, and how sure that is."""
-    found = [topology["evidence"]] if topology.get("evidence", "none") != "none" else []
-    sure = topology.get("confidence")
-    known = [*(f"by {text}" for text in found), *([] if sure is None else [f"confidence {sure:.2f}"])]
-    return f" ({', '.join(known)})" if known else ""
 
 
 def _time_at(curve: list[list[float]], size: int) -> str:

@@ -117,6 +117,14 @@ def write(path: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
     files.write(Path(path), json_text(document) + "\n")
 
 
+def sureness(topology: Mapping[str, Any]) -> str:
+    """Says by what the switches were found, and how sure that is."""
+    found = [topology["evidence"]] if topology.get("evidence", "none") != "none" else []
+    sure = topology.get("confidence")
+    known = [*(f"by {text}" for text in found), *([] if sure is None else [f"confidence {sure:.2f}"])]
+    return f" ({', '.join(known)})" if known else ""
+
+
 def json_text(value: Any, indent: int = 0, width: int = 120) -> str:
     """Writes JSON that people can read and compare: short values stay on one line, longer ones use several."""
     line = json.dumps(value, ensure_ascii=False)
