@@ -14,7 +14,7 @@ namespace antiphon::mpi {
 
 namespace {
 
-std::mutex mutex;
+std::mutex losses_mutex;
 std::set<int> told;       // processes that know of a loss here
 std::set<int> have_lost;  // processes that have reported a loss
 
@@ -33,7 +33,7 @@ int look_for_news() {
 }  // namespace
 
 void report_loss(int world_rank) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(losses_mutex);
   if (!told.insert(world_rank).second) return;
   // The message has no data, so that it is complete at once, whatever the other process does.
   MPI_Request request = MPI_REQUEST_NULL;
@@ -42,13 +42,13 @@ void report_loss(int world_rank) {
 }
 
 bool has_reported_loss(int world_rank) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(losses_mutex);
   static_cast<void>(look_for_news());
   return have_lost.count(world_rank) != 0;
 }
 
 void forget_losses() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(losses_mutex);
   told.clear();
   have_lost.clear();
 }

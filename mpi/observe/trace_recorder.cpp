@@ -14,7 +14,7 @@ constexpr std::uint64_t first_call_key = 16;
 
 std::mutex mutex;
 Recorder* current = nullptr;
-double zero_s = 0;
+double recorder_zero_s = 0;
 
 }  // namespace
 
@@ -63,14 +63,14 @@ void Recorder::finish(std::int64_t now_ns) {
 void record_into(Recorder* recorder, double from_s) {
   const std::lock_guard lock(mutex);
   current = recorder;
-  zero_s = from_s;
+  recorder_zero_s = from_s;
 }
 
 void record(const std::string& shape, const std::string& definitions, double began_s, double ended_s) {
   const std::lock_guard lock(mutex);
   if (current == nullptr) return;
   if (!definitions.empty()) current->entry(definitions);
-  current->call(shape, ns_since(zero_s, began_s), static_cast<std::int64_t>((ended_s - began_s) * 1e9));
+  current->call(shape, ns_since(recorder_zero_s, began_s), static_cast<std::int64_t>((ended_s - began_s) * 1e9));
 }
 
 std::int64_t ns_since(double from_s, double at_s) { return static_cast<std::int64_t>((at_s - from_s) * 1e9); }

@@ -14,12 +14,6 @@ namespace {
 
 using Numbers = std::vector<int>;
 
-int size_of(MPI_Comm comm) {
-  int size = 0;
-  PMPI_Comm_size(comm, &size);
-  return size;
-}
-
 int rank_in(MPI_Comm comm) {
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);

@@ -17,6 +17,12 @@
 
 namespace antiphon::mpi::reordering {
 
+int size_of(MPI_Comm comm) {
+  int size = 0;
+  PMPI_Comm_size(comm, &size);
+  return size;
+}
+
 namespace {
 
 /// An edge of mean weight stands for this many bytes. Absolute sizes are unknown; the value only decides how latency

@@ -18,6 +18,9 @@ struct Edge {
   double weight = 1;
 };
 
+/// Returns the number of a communicator's ranks.
+int size_of(MPI_Comm comm);
+
 /// Tells whether an order may be sought for ranks of `old` at all. The answer is the same on all ranks and needs no
 /// communication.
 bool eligible(MPI_Comm old, int reorder);

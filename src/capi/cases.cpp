@@ -25,7 +25,7 @@ void set_equal_blocks(Problem& p, Knowledge knowledge) {
   }
   if (knows && p.collective != Collective::scatterv) {
     p.recv_bytes = sizes;
-    p.recv_offsets = offsets;
+    p.recv_offsets = std::move(offsets);
   }
 }
 

@@ -26,7 +26,7 @@ Json described(const CompiledPattern& compiled, const Fabric& fabric, bool with_
   Json& by = out["seconds"] = Json::object();
   for (int i = 0; i < synchronisation_count; ++i) {
     const auto synchronisation = static_cast<Synchronisation>(i);
-    by[std::string(name(synchronisation))] = phases_seconds(compiled.phases, fabric, synchronisation, compiled.cut);
+    by[name(synchronisation)] = phases_seconds(compiled.phases, fabric, synchronisation, compiled.cut);
   }
   if (!with_time_line) return out;
   Json& line = out["time_line"] = Json::array();

@@ -44,7 +44,7 @@ void set_equal_blocks(Problem& p, Knowledge knowledge) {
   }
   if (knows && receives) {
     p.recv_bytes.assign(n, p.bytes);
-    p.recv_offsets = offsets;
+    p.recv_offsets = std::move(offsets);
   }
 }
 

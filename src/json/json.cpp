@@ -299,7 +299,8 @@ std::string Json::dump(int indent) const {
 
 void Json::write(std::string& out, int indent, int depth) const {
   const auto new_line = [&](int level) {
-    if (indent >= 0) out.append(1, '\n').append(static_cast<std::size_t>(indent * level), ' ');
+    if (indent >= 0)
+      out.append(1, '\n').append(static_cast<std::size_t>(indent) * static_cast<std::size_t>(level), ' ');
   };
   const auto list = [&](const auto& parts, const char* brackets, auto write_part) {
     out += brackets[0];

@@ -102,7 +102,7 @@ class Json {
   template <typename T>
   [[nodiscard]] T value(std::string_view key, T otherwise) const {
     const Json* found = find(key);
-    return found == nullptr ? otherwise : found->get<T>();
+    return found == nullptr ? std::move(otherwise) : found->get<T>();
   }
   [[nodiscard]] bool as_boolean() const;
   /// A whole number, cut to 64 bits; what is above INT64_MAX is_above_int64().

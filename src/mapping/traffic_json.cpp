@@ -11,7 +11,7 @@ namespace antiphon::mapping {
 
 namespace {
 
-constexpr std::size_t max_document_bytes = std::size_t{1} << 30;
+constexpr std::size_t max_traffic_bytes = std::size_t{1} << 30;
 constexpr double max_value = 1e30;
 
 std::vector<TrafficEntry> read_entries(const JsonNode& list, int ranks) {
@@ -66,7 +66,7 @@ TrafficGraph read_traffic(const JsonNode& document) {
 }
 
 TrafficGraph TrafficGraph::parse(std::string_view json) {
-  const Json document = JsonNode::parse(json, max_document_bytes);
+  const Json document = JsonNode::parse(json, max_traffic_bytes);
   return read_traffic(JsonNode(document));
 }
 

@@ -10,8 +10,6 @@ namespace antiphon::multicast {
 
 namespace {
 
-constexpr std::size_t again_at_once = 32;
-
 class AckStrategy final : public Reliability {
  public:
   explicit AckStrategy(Core& core)

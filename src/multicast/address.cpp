@@ -166,7 +166,7 @@ std::vector<Address> local_addresses(const std::string& only, std::size_t most) 
       found.push_back(address);
     }
   }
-  if (found.empty()) found = loopback;
+  if (found.empty()) found = std::move(loopback);
   std::stable_sort(found.begin(), found.end(), [](const Address& a, const Address& b) { return a.family < b.family; });
   if (found.size() > most) found.resize(most);
   return found;

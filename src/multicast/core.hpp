@@ -12,6 +12,9 @@
 
 namespace antiphon::multicast {
 
+/// A sender repairs at most this many packets before it looks for what has come.
+inline constexpr std::size_t again_at_once = 32;
+
 /// The state that the engine and the strategy of a member share.
 struct Core {
   Core(Wire& wire, const Description& description, int index, const LocalOptions& local);

@@ -11,7 +11,7 @@ namespace antiphon::multicast {
 
 namespace {
 
-constexpr std::uint32_t magic = 0x416E7447;  // "AntG"
+constexpr std::uint32_t description_magic = 0x416E7447;  // "AntG"
 constexpr std::uint16_t version = 1;
 
 void fill_random(void* to, std::size_t bytes) {
@@ -114,7 +114,7 @@ Description Description::create(std::span<const Place> members, const Options& o
 
 std::vector<std::byte> Description::pack() const {
   Writer writer;
-  writer.number(magic);
+  writer.number(description_magic);
   writer.number(version);
   writer.number(session);
   writer.raw(std::as_bytes(std::span(key)));
@@ -127,7 +127,8 @@ std::vector<std::byte> Description::pack() const {
 
 Description Description::unpack(std::span<const std::byte> bytes) {
   Reader reader(bytes);
-  if (reader.number<std::uint32_t>() != magic) throw FormatError("multicast group: this is no description of one");
+  if (reader.number<std::uint32_t>() != description_magic)
+    throw FormatError("multicast group: this is no description of one");
   if (reader.number<std::uint16_t>() != version) throw FormatError("multicast group: a description of another version");
   Description d;
   d.session = reader.number<std::uint64_t>();

@@ -7,7 +7,6 @@ namespace antiphon::multicast {
 
 namespace {
 
-constexpr std::size_t again_at_once = 32;
 constexpr int polls_at_once = 64;
 /// The first heartbeat comes this late where nobody waits for acknowledgements, because answering it costs all members
 /// more than a short message. It comes early if a member has missed a packet less than `lossy_ns` ago.

@@ -21,7 +21,7 @@ void check_version(const JsonNode& document) {
     field.fail("this Antiphon reads version " + std::to_string(version) + " of patterns and plans");
 }
 
-Json versioned(Json value) {
+Json versioned(const Json& value) {
   Json out{{"version", version}};
   out.update(value);
   return out;

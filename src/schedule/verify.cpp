@@ -31,10 +31,10 @@ struct Use {
   OpId op;
 };
 
-class Simulation {
+class Verification {
  public:
-  Simulation(const std::vector<Schedule>& schedules, const std::vector<Memory>& memories, const Reduction& reduction,
-             std::uint64_t seed)
+  Verification(const std::vector<Schedule>& schedules, const std::vector<Memory>& memories, const Reduction& reduction,
+               std::uint64_t seed)
       : schedules_(schedules), memories_(memories), reduction_(reduction), random_(seed) {
     for (const Schedule& s : schedules) {
       progress_.push_back(std::make_unique<Progress>(s));
@@ -313,7 +313,7 @@ class Simulation {
 
 std::optional<std::string> run_in_process(const std::vector<Schedule>& schedules, const std::vector<Memory>& memories,
                                           const Reduction& reduction, std::uint64_t seed) {
-  return Simulation(schedules, memories, reduction, seed).run();
+  return Verification(schedules, memories, reduction, seed).run();
 }
 
 }  // namespace antiphon

@@ -15,7 +15,7 @@ namespace {
 
 using Random = std::mt19937_64;
 /// Returns the bytes from one rank to another.
-using Sizes = std::function<std::int64_t(int from, int to)>;
+using SizeOf = std::function<std::int64_t(int from, int to)>;
 
 std::byte expected_byte(int from, int to, std::int64_t i) {
   return static_cast<std::byte>(from * 31 + to * 7 + i * 13 + i / 256);
@@ -40,7 +40,7 @@ std::int64_t place(const std::vector<std::int64_t>& sizes, std::vector<std::int6
   return end;
 }
 
-Exchange make_exchange(const Algorithm& a, int ranks, const Sizes& sizes, const Parameters& parameters,
+Exchange make_exchange(const Algorithm& a, int ranks, const SizeOf& sizes, const Parameters& parameters,
                        Random& random) {
   Exchange e;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -81,7 +81,8 @@ std::optional<std::string> wrong_in(const Exchange& e, const std::vector<std::ve
   return std::nullopt;
 }
 
-void expect_right(const Algorithm& a, int ranks, const Sizes& sizes, const Parameters& parameters, std::uint64_t seed) {
+void expect_right(const Algorithm& a, int ranks, const SizeOf& sizes, const Parameters& parameters,
+                  std::uint64_t seed) {
   Random random(seed);
   const Exchange e = make_exchange(a, ranks, sizes, parameters, random);
   auto inputs = e.inputs;
@@ -104,7 +105,7 @@ void expect_right(const Algorithm& a, int ranks, const Sizes& sizes, const Param
 }
 
 /// Pieces are small, so that modest blocks have many of them; a few windows are tried.
-std::vector<Parameters> parameter_sets(const Algorithm& a) {
+std::vector<Parameters> parameters_to_try(const Algorithm& a) {
   std::vector<Parameters> sets{{}};
   const auto has = [&](std::string_view wanted) {
     return std::any_of(a.parameters.begin(), a.parameters.end(), [&](const Parameter& p) { return p.name == wanted; });
@@ -126,9 +127,9 @@ std::vector<Parameters> parameter_sets(const Algorithm& a) {
   return sets;
 }
 
-void for_everything(const std::function<Sizes(int ranks, Random& random)>& pattern, int seeds) {
+void for_everything(const std::function<SizeOf(int ranks, Random& random)>& pattern, int seeds) {
   for (const Algorithm* a : algorithms_for(Collective::alltoallv)) {
-    for (const Parameters& parameters : parameter_sets(*a)) {
+    for (const Parameters& parameters : parameters_to_try(*a)) {
       for (int ranks = 1; ranks <= 17; ++ranks) {
         for (int seed = 1; seed <= seeds; ++seed) {
           const auto mixed = static_cast<std::uint64_t>(seed * 1000 + ranks);
@@ -141,7 +142,7 @@ void for_everything(const std::function<Sizes(int ranks, Random& random)>& patte
 }
 
 /// The sizes are drawn once for every pair.
-Sizes table(int ranks, const std::function<std::int64_t(int from, int to)>& draw) {
+SizeOf table(int ranks, const std::function<std::int64_t(int from, int to)>& draw) {
   std::vector<std::int64_t> drawn;
   for (int from = 0; from < ranks; ++from) {
     for (int to = 0; to < ranks; ++to) drawn.push_back(draw(from, to));

@@ -7,12 +7,6 @@
 
 using namespace antiphon;
 
-namespace {
-
-constexpr double rate = 100e6;
-
-}  // namespace
-
 TEST_CASE("a benchmark's calls go on until a port's burst is used up, also where each takes but little of it") {
   Profile profile = simple_profile(4, 1e7);
   profile.link_classes[0].gap = Curve({{0, 0}, {1000, 100e-6}});

@@ -7,12 +7,6 @@
 
 using namespace antiphon;
 
-namespace {
-
-constexpr double rate = 100e6;
-
-}  // namespace
-
 TEST_CASE("long messages wait for their receive, short ones do not") {
   Profile profile = simple_profile(3, rate);
   profile.link_classes[0].eager_bytes = 1000;

@@ -11,12 +11,12 @@ using namespace antiphon;
 
 namespace {
 
-constexpr double rate = 12e6;
+constexpr double fast_ethernet = 12e6;
 constexpr double latency_s = 40e-6;
 
 Profile multicast_profile(int nodes) {
-  Profile profile = simple_profile(nodes, rate);
-  profile.multicast = {true, latency_s, Curve::line(20e-6, rate), 100e-6};
+  Profile profile = simple_profile(nodes, fast_ethernet);
+  profile.multicast = {true, latency_s, Curve::line(20e-6, fast_ethernet), 100e-6};
   return profile;
 }
 
@@ -40,7 +40,7 @@ TEST_CASE(
 }
 
 TEST_CASE("without multicast on the machine there is no prediction, and no choice") {
-  const Profile profile = simple_profile(8, rate);
+  const Profile profile = simple_profile(8, fast_ethernet);
   CHECK(seconds(Collective::bcast, "multicast", 4096, Cluster::blocked(profile, 8, 1)) < 0);
   for (const RankedChoice& choice : rank_candidates({Collective::bcast, 4096}, Cluster::blocked(profile, 8, 1)))
     CHECK(!choice.algorithm->multicasts);
@@ -59,7 +59,7 @@ TEST_CASE("several ranks of a node have it from the first of them") {
 
 TEST_CASE("an uplink carries each block of a multicast allgather once") {
   Profile profile = multicast_profile(16);
-  profile.topology.switches = {{"a"}, {"b", 0, rate}};
+  profile.topology.switches = {{"a"}, {"b", 0, fast_ethernet}};
   for (int i = 8; i < 16; ++i) profile.topology.nodes[static_cast<std::size_t>(i)].switch_index = 1;
   const Cluster cluster = Cluster::blocked(profile, 16, 1);
   constexpr std::int64_t block_bytes = 120000;  // 10 ms
@@ -121,7 +121,7 @@ TEST_CASE("ranks that wait for a multicast alone sleep, and leave their cores to
 TEST_CASE("a multicast is not taken for a message, from however far away") {
   constexpr int ranks = 300;
   constexpr std::int64_t bytes = 1000;
-  constexpr double multicast_s = 20e-6 + bytes / rate + latency_s;
+  constexpr double multicast_s = 20e-6 + bytes / fast_ethernet + latency_s;
   Profile profile = multicast_profile(ranks);
   profile.processors.copy_bytes_per_s = 1e9;
   // Rank 0 receives a multicast from the rank before it, and a message from a rank that first copies for 1 ms.

@@ -8,12 +8,6 @@
 
 using namespace antiphon;
 
-namespace {
-
-constexpr double rate = 100e6;
-
-}  // namespace
-
 TEST_CASE("one message takes L + g(m), and processors that are slower than the link show") {
   Profile profile = simple_profile(2, rate);
   std::vector<Schedule> schedules(2);

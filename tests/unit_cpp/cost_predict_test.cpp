@@ -8,12 +8,6 @@
 
 using namespace antiphon;
 
-namespace {
-
-constexpr double rate = 100e6;
-
-}  // namespace
-
 TEST_CASE("one rank stands for all where everything repeats: the same time as all ranks'") {
   const Profile profile = simple_profile(64, rate);
   for (const int per_node : {1, 4}) {

@@ -10,12 +10,6 @@
 
 using namespace antiphon;
 
-namespace {
-
-constexpr double rate = 100e6;
-
-}  // namespace
-
 TEST_CASE("on shared cores a long message is taken in as it comes") {
   Profile profile = simple_profile(2, rate);
   profile.processors.cores_per_node = 1;

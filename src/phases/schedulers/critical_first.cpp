@@ -22,7 +22,7 @@ class Links {
   Links(const Ports& ports, const std::vector<PatternMessage>& messages)
       : nodes_(ports.nodes()), switches_(ports.switches()), left_s_(static_cast<std::size_t>(2 * (nodes_ + switches_))),
         free_(left_s_.size(), 1) {
-    for (std::size_t i = static_cast<std::size_t>(2 * nodes_); i < free_.size(); ++i)
+    for (std::size_t i = 2 * static_cast<std::size_t>(nodes_); i < free_.size(); ++i)
       free_[i] = ports.uplink_messages();
     for (const PatternMessage& m : messages) {
       of_.push_back(links_of(ports.of(m.from, m.to)));
