@@ -100,7 +100,7 @@ int transmit(const Call& call, antiphon_schedule_s& s) {
   Problem& problem = state->blank_problem(Collective::alltoallv);
   make_problem(d, problem);
   if (!s.own.fits(problem)) return ANTIPHON_BAD_PATTERN;
-  Workspace workspace(d, problem, *state);
+  Workspace workspace(d, problem, state->staging());
   s.exchange->prepare(problem, s.own.way());
   int rc = workspace.prepare(s.exchange->scratch_bytes());
   if (rc == MPI_SUCCESS) rc = s.exchange->run(workspace.binding());
@@ -204,7 +204,7 @@ ANTIPHON_EXPORT int antiphon_impl_data_trans1(const void* sendbuf, const int sen
   int rc = MPI_SUCCESS;
   try {
     PreparedSchedule* const prepared = state->prepared(problem, windowed);
-    Workspace workspace(d, prepared->problem, *state);
+    Workspace workspace(d, prepared->problem, state->staging());
     rc = workspace.prepare(prepared->executor->scratch_bytes());
     if (rc == MPI_SUCCESS) rc = prepared->executor->run(workspace.binding());
     if (rc == MPI_SUCCESS) rc = workspace.finish();

@@ -191,7 +191,7 @@ int run_schedule(const Call& call, antiphon_group_s& g, CommState& state) {
     if (problem.rank != problem.root) problem.send_offsets.assign(g.sizes.size(), 0);
   }
   Executor& executor = program_for(g, problem, state);
-  Workspace workspace(d, problem, state);
+  Workspace workspace(d, problem, state.staging());
   int rc = workspace.prepare(executor.scratch_bytes());
   if (rc == MPI_SUCCESS) rc = executor.run(workspace.binding());
   if (rc == MPI_SUCCESS) rc = workspace.finish();

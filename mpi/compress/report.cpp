@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -16,18 +17,39 @@ namespace antiphon::mpi {
 
 namespace {
 
-void add_row(Json& rows, const std::string& label, const char* link_class, const MessageCounts& t) {
-  if (t.messages == 0 && t.decode_ns == 0) return;
-  rows.push_back({{"communicator", label},
-                  {"class", link_class},
-                  {"messages", t.messages},
-                  {"encoded", t.encoded},
-                  {"bytes", t.bytes},
-                  {"wire_bytes", t.wire_bytes},
-                  {"encode_s", 1e-9 * static_cast<double>(t.encode_ns)},
-                  {"decode_s", 1e-9 * static_cast<double>(t.decode_ns)},
-                  {"saved_s", t.saved_s},
-                  {"kept_bytes", t.kept_bytes}});
+/// Counts by communicator and class of links.
+using CountsByLink = std::map<std::pair<std::string, std::string>, MessageCounts>;
+
+double seconds(std::uint64_t ns) { return 1e-9 * static_cast<double>(ns); }
+
+Json row_of(const CountsByLink::value_type& entry) {
+  const auto& [link, t] = entry;
+  return {{"communicator", link.first},
+          {"class", link.second},
+          {"messages", t.messages},
+          {"encoded", t.encoded},
+          {"bytes", t.bytes},
+          {"wire_bytes", t.wire_bytes},
+          {"encode_s", seconds(t.encode_ns)},
+          {"decode_s", seconds(t.decode_ns)},
+          {"saved_s", t.saved_s},
+          {"kept_bytes", t.kept_bytes},
+          {"rate", static_cast<double>(t.bytes) / std::max(1.0, static_cast<double>(t.wire_bytes))}};
+}
+
+/// Adds another rank's row, as row_of() makes it.
+void add(CountsByLink& sums, const Json& row) {
+  const auto whole = [&](const char* name) { return row.at(name).get<std::uint64_t>(); };
+  const auto ns = [&](const char* name) { return static_cast<std::uint64_t>(1e9 * row.at(name).get<double>() + 0.5); };
+  sums[{row.at("communicator").as_string(), row.at("class").as_string()}] +=
+      MessageCounts{.messages = whole("messages"),
+                    .encoded = whole("encoded"),
+                    .bytes = whole("bytes"),
+                    .wire_bytes = whole("wire_bytes"),
+                    .encode_ns = ns("encode_s"),
+                    .decode_ns = ns("decode_s"),
+                    .saved_s = row.at("saved_s").get<double>(),
+                    .kept_bytes = whole("kept_bytes")};
 }
 
 /// Data that is passed on is not counted again, though it is shorter too.
@@ -46,13 +68,21 @@ MessageCounts coded_by_schedules() {
   return t;
 }
 
-Json own_rows() {
-  auto rows = Json::array();
+CountsByLink own_counts() {
+  CountsByLink counts;
   for (const Messages::Sum& sum : Messages::sums()) {
-    add_row(rows, sum.label, "between nodes", sum.far);
-    add_row(rows, sum.label, "within nodes", sum.near);
+    counts[{sum.label, "between nodes"}] += sum.far;
+    counts[{sum.label, "within nodes"}] += sum.near;
   }
-  add_row(rows, "(all)", "collectives", coded_by_schedules());
+  counts[{"(all)", "collectives"}] += coded_by_schedules();
+  std::erase_if(counts, [](const auto& entry) { return entry.second.messages == 0 && entry.second.decode_ns == 0; });
+  return counts;
+}
+
+/// Returns the rows of these counts.
+Json rows_of(const CountsByLink& counts) {
+  auto rows = Json::array();
+  for (const auto& entry : counts) rows.push_back(row_of(entry));
   return rows;
 }
 
@@ -80,28 +110,12 @@ std::vector<std::string> gather(const std::string& own) {
 }  // namespace
 
 Json compression_rows() {
-  auto rows = Json::array();
-  if (!framing_state.compresses) return rows;
-  std::map<std::pair<std::string, std::string>, Json> sums;
-  for (const std::string& text : gather(own_rows().dump())) {
-    for (const auto& row : Json::parse(text)) {
-      auto& sum = sums[{row.at("communicator").as_string(), row.at("class").as_string()}];
-      if (sum.is_null()) {
-        sum = row;
-        continue;
-      }
-      for (const char* key : {"messages", "encoded", "bytes", "wire_bytes", "kept_bytes"}) {
-        sum[key] = sum[key].get<std::int64_t>() + row.at(key).get<std::int64_t>();
-      }
-      for (const char* key : {"encode_s", "decode_s", "saved_s"})
-        sum[key] = sum[key].get<double>() + row.at(key).get<double>();
-    }
+  if (!framing_state.compresses) return Json::array();
+  CountsByLink sums;
+  for (const std::string& text : gather(rows_of(own_counts()).dump())) {
+    for (const Json& row : Json::parse(text)) add(sums, row);
   }
-  for (auto& [key, row] : sums) {
-    row["rate"] = row["bytes"].get<double>() / std::max(1.0, row["wire_bytes"].get<double>());
-    rows.push_back(row);
-  }
-  return rows;
+  return rows_of(sums);
 }
 
 void print_compression(std::FILE* out, const Json& rows) {

@@ -26,7 +26,7 @@
 
 namespace antiphon::mpi {
 
-class CommState : public Staging {
+class CommState {
  public:
   /// `shape` is the communicator's shape, or nothing if Antiphon must not act.
   CommState(MPI_Comm comm, std::optional<CommShape> shape);
@@ -44,6 +44,9 @@ class CommState : public Staging {
   [[nodiscard]] const CommShape& shape() const { return shape_; }
   [[nodiscard]] int rank() const { return shape_.rank; }
   [[nodiscard]] int size() const { return shape_.size; }
+
+  /// Returns the memory of the calls that this communicator runs one after the other.
+  [[nodiscard]] Staging& staging() { return staging_; }
 
   /// Numbers persistent operations in the order of their initialisation, which is the same on all ranks.
   unsigned next_operation() {
@@ -110,6 +113,7 @@ class CommState : public Staging {
   CommShape shape_;
   Decisions decisions_;
   Problem problem_;
+  Staging staging_;
   std::vector<std::unique_ptr<PreparedSchedule>> prepared_;
   std::unique_ptr<Exchange> exchange_;
   std::optional<CompiledPatterns> patterns_;

@@ -37,7 +37,7 @@ std::optional<int> run_exchange(const Description& d, const Problem& problem, Ex
   if (in_step && history.leaves_to_library() && state.leaves_short_exchanges()) return std::nullopt;
   const Way way = history.way(problem, in_step);
   if (history.used() != nullptr) state.decisions().note(d.collective, *history.used());
-  Workspace workspace(d, problem, state);
+  Workspace workspace(d, problem, state.staging());
   if (const int rc = workspace.prepare(exchange.scratch_bytes()); rc != MPI_SUCCESS) return rc;
   exchange.prepare(problem, way);
   const int rc = exchange.run(workspace.binding());
@@ -78,7 +78,7 @@ std::optional<int> run(const Description& d, const Choice& choice, CommState& st
   if (rc != MPI_SUCCESS) return rc;
   PreparedSchedule* const prepared = state.prepared(problem, choice);
   if (prepared == nullptr) return std::nullopt;
-  Workspace workspace(d, prepared->problem, state);
+  Workspace workspace(d, prepared->problem, state.staging());
   rc = workspace.prepare(prepared->executor->scratch_bytes());
   if (rc == MPI_SUCCESS) rc = prepared->executor->run(workspace.binding());
   if (rc != MPI_SUCCESS) return rc;

@@ -3,46 +3,49 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "multicast/open_groups.hpp"
 
 namespace antiphon::mpi {
 
+namespace {
+
+/// One row of the report: a sum over all ranks.
+struct Sum {
+  const char* name;
+  std::uint64_t value;
+};
+
+}  // namespace
+
 Json multicast_row() {
   const MulticastCounts counts = multicast_counts();
   const multicast::Statistics s = multicast_statistics();
-  constexpr std::array names{"opened",
-                             "refused",
-                             "evicted",
-                             "data_packets_sent",
-                             "data_packets_received",
-                             "repaired_packets",
-                             "duplicates",
-                             "socket_overflows",
-                             "forged",
-                             "replayed",
-                             "foreign",
-                             "malformed",
-                             "rejoined"};
-  const std::array<std::uint64_t, names.size()> own{static_cast<std::uint64_t>(counts.opened),
-                                                    static_cast<std::uint64_t>(counts.refused),
-                                                    static_cast<std::uint64_t>(counts.evicted),
-                                                    s.data_sent,
-                                                    s.data_received,
-                                                    s.repairs_unicast + s.repairs_multicast,
-                                                    s.duplicates,
-                                                    s.socket_overflows,
-                                                    s.forged,
-                                                    s.replayed,
-                                                    s.foreign,
-                                                    s.malformed,
-                                                    s.rejoined};
-  std::array<std::uint64_t, names.size()> all{};
-  PMPI_Reduce(own.data(), all.data(), static_cast<int>(names.size()), MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+  const std::array own{
+      Sum{"opened", static_cast<std::uint64_t>(counts.opened)},
+      Sum{"refused", static_cast<std::uint64_t>(counts.refused)},
+      Sum{"evicted", static_cast<std::uint64_t>(counts.evicted)},
+      Sum{"data_packets_sent", s.data_sent},
+      Sum{"data_packets_received", s.data_received},
+      Sum{"repaired_packets", s.repairs_unicast + s.repairs_multicast},
+      Sum{"duplicates", s.duplicates},
+      Sum{"socket_overflows", s.socket_overflows},
+      Sum{"forged", s.forged},
+      Sum{"replayed", s.replayed},
+      Sum{"foreign", s.foreign},
+      Sum{"malformed", s.malformed},
+      Sum{"rejoined", s.rejoined},
+  };
+  std::array<std::uint64_t, own.size()> values{};
+  std::array<std::uint64_t, own.size()> all{};
+  std::transform(own.begin(), own.end(), values.begin(), [](const Sum& sum) { return sum.value; });
+  PMPI_Reduce(values.data(), all.data(), static_cast<int>(all.size()), MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
   if (all[0] + all[1] == 0) return nullptr;
   Json row;
-  for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = all[i];
+  for (std::size_t i = 0; i < own.size(); ++i) row[own[i].name] = all[i];
   if (!counts.refusal.empty()) row["refusal"] = counts.refusal;
   return row;
 }
