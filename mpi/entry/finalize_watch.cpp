@@ -41,7 +41,7 @@ void end_run(std::int64_t limit_s, bool known) {
   _exit(timeout_exit_code);
 }
 
-void watch(std::int64_t limit_s, int rank, bool known) {
+void await_return(std::int64_t limit_s, int rank, bool known) {
   using Clock = std::chrono::steady_clock;
   // The launcher ends the others when the first rank has ended, so that few ranks repeat the message.
   const std::chrono::milliseconds turn(500 * std::min(rank, 20));
@@ -66,7 +66,7 @@ void watch_finalize() {
   if (limit_s == 0 || size == 1) return;
   PMPI_Barrier(MPI_COMM_WORLD);
   try {
-    std::thread(watch, limit_s, rank, known).detach();
+    std::thread(await_return, limit_s, rank, known).detach();
   } catch (const std::system_error&) {
     if (world.settings.verbose >= 1) warn("no thread could be had to watch MPI_Finalize");
   }

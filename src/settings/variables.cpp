@@ -141,10 +141,11 @@ std::vector<std::string_view> setting_names() {
 
 std::vector<SettingProblem> check_variables(const Environment& environment) {
   std::vector<SettingProblem> problems;
-  for (const auto& [name, value] : environment) {
+  for (const auto& entry : environment) {
+    const auto& [name, value] = entry;
     if (!is_setting(name)) continue;
     const auto known =
-        std::find_if(variables.begin(), variables.end(), [&](const Variable& v) { return v.name == name; });
+        std::find_if(variables.begin(), variables.end(), [&](const Variable& v) { return v.name == entry.first; });
     if (known == variables.end()) {
       problems.push_back({name + " is not a setting of Antiphon",
                           "did you mean " + std::string(nearest(name)) + "? Unset what is not meant"});
