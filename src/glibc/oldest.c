@@ -59,6 +59,11 @@ BIND(OLDEST, double, log, (double value), (value))
 BIND(OLDEST, double, log2, (double value), (value))
 BIND(OLDEST, int, __fxstat64, (int version, int file, struct stat64* status), (version, file, status))
 
+BIND(OLDEST, int, __xstat, (int version, const char* path, struct stat* status), (version, path, status))
+
+int __wrap_stat(const char* path, struct stat* status);
+int __wrap_stat(const char* path, struct stat* status) { return oldest___xstat(STAT_VERSION, path, status); }
+
 int __wrap_fstat64(int file, struct stat64* status);
 int __wrap_fstat64(int file, struct stat64* status) { return oldest___fxstat64(STAT_VERSION, file, status); }
 
