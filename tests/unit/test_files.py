@@ -80,12 +80,15 @@ def commands(tmp_path: Path) -> dict[str, list[str]]:
         "map": ["map", str(tmp_path / "run.trace"), PROFILE, "-o"],
         "trace": ["trace", "-o"],
         "probe": ["probe", "--again", str(tmp_path / "no.samples"), "-o"],
+        "bench": ["bench", "bcast", "--mpi", "none", "--json"],
+        "bench-svg": ["bench", "--profile", "none", "--svg"],
+        "codecs": ["bench", "codecs", "--codecs", "none", "--json"],
         "tune": ["tune", "--mpi", "none", "--profile"],
     }
 
 
 @pytest.mark.parametrize("name", ["report", "export", "explain", "predict", "traffic", "compile", "map", "trace",
-                                  "probe", "tune"])  # fmt: skip
+                                  "probe", "tune", "bench", "bench-svg", "codecs"])  # fmt: skip
 def test_nothing_is_done_for_a_file_that_cannot_be_written(name, tmp_path, capsys):
     """GIVEN a directory, a missing directory or a file in a file THEN the error comes before all others."""
     words = commands(tmp_path)[name]

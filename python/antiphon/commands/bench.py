@@ -101,8 +101,10 @@ def _add_prediction(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measures and prints."""
     if "codecs" in args.collectives:
+        _check_files(args)
         return _codecs(args)
     _give_back_names(args)
+    _check_files(args)
     if args.list:
         return _list(args)
     if args.results or args.svg:
@@ -141,6 +143,13 @@ def _codecs(args: argparse.Namespace) -> int:
         document = {"instruction_set": results.instruction_set, "missing": results.missing, "results": results.rows()}
         _write_json(args.json, document)
     return code
+
+
+def _check_files(args: argparse.Namespace) -> None:
+    """Raises an error for a file that could not be written after minutes of measuring."""
+    for path in (args.json if args.json != "-" else None, args.svg):
+        if path is not None:
+            files.check(Path(path))
 
 
 def _give_back_names(args: argparse.Namespace) -> None:
