@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <iterator>
+#include <initializer_list>
 #include <mutex>
 
 #include "job/level_zero.hpp"

@@ -59,7 +59,7 @@ def test_runtimes_are_inside() -> None:
 def test_licences_are_in_tree_and_wheel(library: str) -> None:
     """GIVEN a library in third_party THEN its licence is beside it and in the installed package."""
     licence = ROOT / "third_party" / library / "LICENSE"
-    text = licence.read_text()
+    text = licence.read_text(encoding="utf-8")
     assert "Permission is hereby granted" in text or "Apache License" in text
     installed = importlib.metadata.files("antiphon") or []
-    assert any(file.read_text() == text for file in installed if "LICENSE" in file.name and library in str(file))
+    assert any(file.read_text(encoding="utf-8") == text for file in installed if "LICENSE" in file.name and library in str(file))
