@@ -19,11 +19,13 @@
 #define OLDEST "GLIBC_2.2.5"
 #define OLDEST_SETNAME "GLIBC_2.12"
 #define OLDEST_DLADDR1 "GLIBC_2.3.3"
+#define OLDEST_FSTATAT "GLIBC_2.4"
 #define STAT_VERSION 1
 #elif defined(__aarch64__)
 #define OLDEST "GLIBC_2.17"
 #define OLDEST_SETNAME "GLIBC_2.17"
 #define OLDEST_DLADDR1 "GLIBC_2.17"
+#define OLDEST_FSTATAT "GLIBC_2.17"
 #define STAT_VERSION 0
 #endif
 
@@ -57,15 +59,27 @@ BIND(OLDEST, double, pow, (double base, double exponent), (base, exponent))
 BIND(OLDEST, double, exp, (double value), (value))
 BIND(OLDEST, double, log, (double value), (value))
 BIND(OLDEST, double, log2, (double value), (value))
+BIND(OLDEST, int, __xstat64, (int version, const char* path, struct stat64* status), (version, path, status))
+BIND(OLDEST, int, __lxstat64, (int version, const char* path, struct stat64* status), (version, path, status))
 BIND(OLDEST, int, __fxstat64, (int version, int file, struct stat64* status), (version, file, status))
+BIND(OLDEST_FSTATAT, int, __fxstatat64, (int version, int at, const char* path, struct stat64* status, int flags),
+     (version, at, path, status, flags))
 
-BIND(OLDEST, int, __xstat, (int version, const char* path, struct stat* status), (version, path, status))
+// glibc 2.28 has these in the part that is linked statically. On these processors, both kinds of status are the same.
+#define STATUS(name, parameters, arguments) \
+  int __wrap_##name parameters;             \
+  int __wrap_##name parameters { return oldest_##arguments; }
 
-int __wrap_stat(const char* path, struct stat* status);
-int __wrap_stat(const char* path, struct stat* status) { return oldest___xstat(STAT_VERSION, path, status); }
-
-int __wrap_fstat64(int file, struct stat64* status);
-int __wrap_fstat64(int file, struct stat64* status) { return oldest___fxstat64(STAT_VERSION, file, status); }
+STATUS(stat, (const char* path, struct stat64* status), __xstat64(STAT_VERSION, path, status))
+STATUS(stat64, (const char* path, struct stat64* status), __xstat64(STAT_VERSION, path, status))
+STATUS(lstat, (const char* path, struct stat64* status), __lxstat64(STAT_VERSION, path, status))
+STATUS(lstat64, (const char* path, struct stat64* status), __lxstat64(STAT_VERSION, path, status))
+STATUS(fstat, (int file, struct stat64* status), __fxstat64(STAT_VERSION, file, status))
+STATUS(fstat64, (int file, struct stat64* status), __fxstat64(STAT_VERSION, file, status))
+STATUS(fstatat, (int at, const char* path, struct stat64* status, int flags),
+       __fxstatat64(STAT_VERSION, at, path, status, flags))
+STATUS(fstatat64, (int at, const char* path, struct stat64* status, int flags),
+       __fxstatat64(STAT_VERSION, at, path, status, flags))
 
 // std::shared_ptr counts without atomic operations where this is true; false is always right.
 char __wrap___libc_single_threaded = 0;
