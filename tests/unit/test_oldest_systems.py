@@ -62,4 +62,7 @@ def test_licences_are_in_tree_and_wheel(library: str) -> None:
     text = licence.read_text(encoding="utf-8")
     assert "Permission is hereby granted" in text or "Apache License" in text
     installed = importlib.metadata.files("antiphon") or []
-    assert any(file.read_text(encoding="utf-8") == text for file in installed if "LICENSE" in file.name and library in str(file))
+    carried = [
+        file.read_text(encoding="utf-8") for file in installed if file.name == "LICENSE" and library in str(file)
+    ]
+    assert carried == [text]
