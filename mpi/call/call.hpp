@@ -78,6 +78,8 @@ inline int kind_of(const Call& call) {
   return call.form == Form::plain ? static_cast<int>(call.collective)
                                   : collective_count + static_cast<int>(call.form) - 1;
 }
+/// Tells whether blocks have the same size on all ranks, or a mean that all ranks know.
+bool has_equal_blocks(int kind);
 /// Returns a name such as "alltoallw": the standard's name in small letters.
 std::string_view kind_name(int kind);
 

@@ -8,6 +8,16 @@ namespace antiphon::mpi {
 
 namespace {
 
+constexpr const char* nothing_to_move = "nothing to move";
+constexpr const char* sends_where_it_receives = "sent from where it is received, which the library reports";
+constexpr const char* not_reducible = "an operation or a type that only the library can reduce";
+
+/// Notes why the call must be left to the library.
+bool refuse(Description& d, const char* obstacle) {
+  d.obstacle = obstacle;
+  return false;
+}
+
 bool set_side(Side& side, const void* buffer, MPI_Datatype type, std::int64_t count, Integers counts, Integers displs,
               std::int64_t blocks) {
   side = {};
@@ -61,7 +71,9 @@ bool describe_reduction(Description& d) {
   const std::int64_t count = d.collective == Collective::reduce_scatter_block ? call.recvcount : call.sendcount;
   const void* from = d.in_place ? call.recvbuf : call.sendbuf;
   if (!set_side(d.input, from, call.sendtype, count, call.recvcounts, {}, blocks)) return false;
-  if (!reducible(call.op, call.sendtype, d.input.info)) return false;
+  d.own_bytes = d.input.total_bytes();
+  d.block_bytes = d.own_bytes / blocks;
+  if (!reducible(call.op, call.sendtype, d.input.info)) return refuse(d, not_reducible);
   d.output = d.input;
   d.output.buffer = static_cast<std::byte*>(call.recvbuf);
   d.output.used = !rooted || d.rank == call.root;
@@ -69,9 +81,8 @@ bool describe_reduction(Description& d) {
   PMPI_Op_commutative(call.op, &commutes);
   d.commutative = commutes != 0;
   d.element_bytes = d.input.info.size_bytes;
-  d.own_bytes = d.input.total_bytes();
-  d.block_bytes = d.own_bytes / blocks;
-  return d.own_bytes > 0 && !refused_as_alias(d);
+  if (d.own_bytes == 0) return refuse(d, nothing_to_move);
+  return !refused_as_alias(d) || refuse(d, sends_where_it_receives);
 }
 
 /// These set the side that `call` sends from, or the side that it receives to; the side has `blocks` blocks.
@@ -126,8 +137,9 @@ bool set_sides(Description& d) {
 
 /// Describes the collectives that move data.
 bool describe_movement(Description& d) {
-  if (!set_sides(d) || refused_as_alias(d)) return false;
-  d.own_bytes = (d.input.used ? d.input : d.output).total_bytes();
+  if (!set_sides(d)) return false;
+  if (refused_as_alias(d)) return refuse(d, sends_where_it_receives);
+  d.own_bytes = d.own_side().total_bytes();
   return true;
 }
 
@@ -164,8 +176,8 @@ bool fill(Description& d) {
   if (is_reduction(d.collective)) return describe_reduction(d);
   if (!describe_movement(d)) return false;
   d.block_bytes = common_block_bytes(d);
-  if (d.collective == Collective::allgatherv) return d.output.total_bytes() > 0;
-  return d.block_bytes != 0;
+  const bool moves = d.collective == Collective::allgatherv ? d.output.total_bytes() > 0 : d.block_bytes != 0;
+  return moves || refuse(d, nothing_to_move);
 }
 
 }  // namespace
@@ -178,6 +190,18 @@ Description describe(const Call& call, int rank, int size) {
   d.collective = call.collective;
   d.schedulable = fill(d);
   return d;
+}
+
+std::int64_t mean_block_bytes(const Description& d, bool of_neighbours) {
+  if (!d.schedulable && d.own_bytes == 0) return d.obstacle == nothing_to_move ? 0 : -1;
+  if (d.block_bytes >= 0) return d.block_bytes;
+  const Side& side = d.own_side();
+  std::int64_t blocks = side.blocks;
+  if (of_neighbours) {
+    blocks = 0;
+    for (std::int64_t i = 0; i < side.blocks; ++i) blocks += side.block_count(i) > 0 ? 1 : 0;
+  }
+  return blocks > 0 ? d.own_bytes / blocks : 0;
 }
 
 void make_problem(const Description& d, Problem& p) {

@@ -48,6 +48,7 @@ struct Description {
   int size = 1;
   /// This is false if the call must be left to the library: it has wrong or unusual arguments, or nothing to move.
   bool schedulable = false;
+  const char* obstacle = "";  ///< says in users' words why it is not schedulable, where that is known
   Collective collective{};
   Side input, output;
   bool in_place = false;
@@ -55,6 +56,7 @@ struct Description {
   std::int64_t element_bytes = 1;
   bool commutative = true;
   std::int64_t own_bytes = 0;  ///< for the summary: what this rank hands in or gets
+  [[nodiscard]] const Side& own_side() const { return input.used ? input : output; }
 
   /// An alltoall or alltoallv in place packs the data to send away first, and its problem is not one in place.
   [[nodiscard]] bool is_exchange() const {

@@ -12,6 +12,7 @@
 
 #include "compress/collectives.hpp"
 #include "compress/messages.hpp"
+#include "observe/text_table.hpp"
 
 namespace antiphon::mpi {
 
@@ -120,18 +121,19 @@ Json compression_rows() {
 
 void print_compression(std::FILE* out, const Json& rows) {
   if (rows.empty()) return;
-  std::fprintf(
-      out, "antiphon: messages of at least %ld bytes, and pieces of those of collectives (all ranks; times are sums)\n",
-      static_cast<long>(framing_state.threshold_bytes));
-  std::fprintf(out, "  %-24s %-14s %9s %9s %14s %14s %6s %9s %9s %9s\n", "communicator", "class", "messages", "encoded",
-               "bytes", "on the wire", "rate", "encode, s", "decode, s", "saved, s");
+  std::fprintf(out, "antiphon: messages of at least %s, and pieces of those of collectives (sums over ranks)\n",
+               bytes_text(static_cast<double>(framing_state.threshold_bytes)).c_str());
+  TextTable table;
+  table.column("link", false).column("messages").column("encoded").column("bytes").column("sent as");
+  table.column("coding").column("saved").column("communicator", false);
   for (const auto& row : rows) {
-    std::fprintf(out, "  %-24s %-14s %9ld %9ld %14ld %14ld %6.3f %9.4f %9.4f %9.4f\n",
-                 row.at("communicator").get<std::string>().c_str(), row.at("class").get<std::string>().c_str(),
-                 row.at("messages").get<long>(), row.at("encoded").get<long>(), row.at("bytes").get<long>(),
-                 row.at("wire_bytes").get<long>(), row.at("rate").get<double>(), row.at("encode_s").get<double>(),
-                 row.at("decode_s").get<double>(), row.at("saved_s").get<double>());
+    const auto number = [&](const char* key) { return row.at(key).get<double>(); };
+    table.row({row.at("class").as_string(), std::to_string(row.at("messages").as_integer()),
+               std::to_string(row.at("encoded").as_integer()), bytes_text(number("bytes")),
+               bytes_text(number("wire_bytes")), time_text(number("encode_s") + number("decode_s")),
+               time_text(number("saved_s")), row.at("communicator").as_string()});
   }
+  table.print(out);
 }
 
 }  // namespace antiphon::mpi

@@ -21,6 +21,7 @@
 #include "entry/workspace.hpp"
 #include "job/world.hpp"
 #include "multicast/groups.hpp"
+#include "observe/arrivals.hpp"
 #include "run/exchange.hpp"
 #include "run/executor.hpp"
 
@@ -59,6 +60,12 @@ class CommState {
   /// Returns the decisions on what to use for each collective.
   [[nodiscard]] Decisions& decisions() { return decisions_; }
   [[nodiscard]] const Decisions& decisions() const { return decisions_; }
+
+  /// Numbers the communicator's calls, for the summary; the name is the same on all ranks.
+  CallName next_call_name(int kind) {
+    if (calls_ == 0) name_ = communicator_name(comm_);
+    return call_name(name_, ++calls_, kind);
+  }
 
   /// Notes that the call of the last decision is done, and records what encoding its messages did, if that is on trial.
   void carried_out();
@@ -125,6 +132,8 @@ class CommState {
   std::uint64_t clock_ = 0;
   unsigned operations_ = 0;
   DeviceAgreement devices_;
+  std::uint64_t name_ = 0;   ///< communicator_name(), after the first call that is counted
+  std::uint64_t calls_ = 0;  ///< that are counted in the summary
 };
 
 }  // namespace antiphon::mpi

@@ -5,6 +5,7 @@
 
 #include "antiphon/credit.hpp"
 #include "compress/collectives.hpp"
+#include "entry/fate.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
 
@@ -46,7 +47,7 @@ void Decisions::set_override(Collective collective, const Override& value) {
 Choice Decisions::choose_by_mode(const Question& question) const {
   const Override& over = override_of(question.collective);
   switch (over.mode) {
-    case Override::Mode::library: return {};
+    case Override::Mode::library: return {nullptr, {}, std::string(reason_of(Fate::library_chosen))};
     case Override::Mode::fixed: return over.choice;
     case Override::Mode::own: return world.rules->choose_own(question);
     case Override::Mode::automatic: break;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry/intercept.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "call/describe.hpp"
@@ -96,22 +98,24 @@ std::optional<int> run_near(const Description& d, DeviceBuffers& on_device, cons
   return result;
 }
 
-/// Returns the bytes that a rank hands in to a neighbour collective that the library performs.
-std::int64_t bytes_handed_in(const Call& call) {
-  std::vector<std::int64_t> to;
-  std::vector<std::int64_t> from;
-  if (!summary::enabled() || !bytes_by_rank(call, to, from)) return 0;
-  return std::accumulate(to.begin(), to.end(), std::int64_t{0});
-}
-
-/// Returns a neighbour collective as an alltoallw, and any other call as it is; null if the library must do it.
-const Call* as_exchange(const Call& given, CommState& state) {
+/// Returns a neighbour collective as an alltoallw, and any other call as it is; null if the library must do it, and
+/// then `outcome` says why.
+const Call* as_exchange(const Call& given, CommState& state, Outcome& outcome) {
   if (!has_neighbours(given.form)) return &given;
   // Nothing is looked at if the library performs the call anyway.
-  if (state.decisions().decide(given.collective, -1, 1, true, false).algorithm == nullptr) return nullptr;
-  const Call* const call = state.as_exchange(given);
-  if (call == nullptr) state.decisions().note(given.collective, library_text);
-  return call;
+  const Choice& choice = state.decisions().decide(given.collective, -1, 1, true, false);
+  const Call* const call = choice.algorithm == nullptr ? nullptr : state.as_exchange(given);
+  if (call != nullptr) return call;
+  state.decisions().note(given.collective, library_text);
+  outcome.fate = choice.algorithm == nullptr ? Fate::library_chosen : Fate::same_neighbours;
+  outcome.why = choice.algorithm == nullptr ? std::string_view(choice.reason) : "";
+  std::vector<std::int64_t> to;
+  std::vector<std::int64_t> from;
+  if (!summary::enabled() || !bytes_by_rank(given, to, from)) return nullptr;
+  outcome.bytes = std::accumulate(to.begin(), to.end(), std::int64_t{0});
+  const auto blocks = std::count_if(to.begin(), to.end(), [](std::int64_t bytes) { return bytes > 0; });
+  outcome.block_bytes = outcome.bytes / std::max<std::int64_t>(1, blocks);
+  return nullptr;
 }
 
 /// Returns the bytes that this rank sends in an alltoallv that all ranks leave to the library because it is short. Such
@@ -131,36 +135,64 @@ std::optional<std::int64_t> short_exchange_bytes(const Call& call, CommState& st
 }
 
 /// Leaves the call to the library, and notes that because no decision did.
-Outcome leave(Fate fate, const Call& call, CommState& state, std::int64_t bytes) {
+Outcome leave(Fate fate, const Call& call, CommState& state, Outcome outcome) {
   state.decisions().note(call.collective, library_text);
-  return {.fate = fate, .bytes = bytes};
+  outcome.fate = fate;
+  return outcome;
 }
 
 Outcome attempt(const Call& given, CommState& state) {
-  if (const auto bytes = short_exchange_bytes(given, state)) return leave(Fate::short_exchange, given, state, *bytes);
-  const Call* const call = as_exchange(given, state);
-  if (call == nullptr) return {.fate = Fate::same_neighbours, .bytes = bytes_handed_in(given)};
+  Outcome outcome;
+  if (const auto bytes = short_exchange_bytes(given, state)) {
+    outcome.bytes = *bytes;
+    outcome.block_bytes = *bytes / state.size();
+    return leave(Fate::short_exchange, given, state, outcome);
+  }
+  const Call* const call = as_exchange(given, state, outcome);
+  if (call == nullptr) return outcome;
   Description d = describe(*call, state.rank(), state.size());
-  if (!d.schedulable) return leave(Fate::not_schedulable, *call, state, d.own_bytes);
+  outcome.bytes = d.own_bytes;
+  outcome.why = d.obstacle;
+  if (summary::enabled()) outcome.block_bytes = mean_block_bytes(d, has_neighbours(given.form));
+  if (!d.schedulable) return leave(Fate::not_schedulable, *call, state, outcome);
   const Choice& choice =
       state.decisions().decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
-  if (choice.algorithm == nullptr) return {.fate = Fate::library_chosen, .bytes = d.own_bytes};
+  if (choice.algorithm == nullptr) {
+    outcome.fate = Fate::library_chosen;
+    outcome.why = choice.reason;
+    return outcome;
+  }
   // Elements with gaps between them can be neither encoded nor sent as one run of bytes.
   if ((encodes(choice) || choice.algorithm->multicasts) && d.has_gaps())
-    return leave(Fate::gaps, *call, state, d.own_bytes);
+    return leave(Fate::gaps, *call, state, outcome);
   DeviceBuffers on_device(d);
-  if (state.leaves_devices(d.collective, on_device.any())) return leave(Fate::device_memory, *call, state, d.own_bytes);
+  if (state.leaves_devices(d.collective, on_device.any())) return leave(Fate::device_memory, *call, state, outcome);
   const std::optional<int> result = run_near(d, on_device, choice, state);
-  if (!result) return leave(Fate::unsolvable, *call, state, d.own_bytes);
+  if (!result) return leave(Fate::unsolvable, *call, state, outcome);
   state.carried_out();
-  return {.fate = Fate::done, .result = *result, .bytes = d.own_bytes};
+  outcome.fate = Fate::done;
+  outcome.result = *result;
+  return outcome;
+}
+
+/// Counts a call that is over in the summary.
+void count(const Call& call, const Outcome& outcome, std::string_view used) {
+  const std::string_view reason = !outcome.done() && !outcome.why.empty() ? outcome.why : reason_of(outcome.fate);
+  summary::count({.kind = kind_of(call),
+                  .block_bytes = outcome.block_bytes,
+                  .bytes = outcome.bytes,
+                  .used = used,
+                  .reason = reason,
+                  .name = outcome.name,
+                  .ranks = outcome.ranks,
+                  .began_s = outcome.began_s,
+                  .ended_s = now_s()});
 }
 
 /// Reports a call that was done here to the summary, the trace, and, if it failed, the program's error handler.
 void account(const Call& call, const CommState& state, Outcome& outcome) {
   const bool failed = outcome.result != MPI_SUCCESS;
-  if (summary::enabled())
-    summary::count(kind_of(call), outcome.bytes, now_s() - outcome.began_s, *state.decisions().used(call.collective));
+  if (summary::enabled()) count(call, outcome, *state.decisions().used(call.collective));
   if (trace::on()) trace::collective(call, outcome.began_s, true, failed);
   if (!failed) return;
   const int handled = PMPI_Comm_call_errhandler(call.comm, outcome.result);
@@ -177,6 +209,10 @@ Outcome accelerate(const Call& call) {
     CommState* const state = CommState::of(call.comm);
     if (state != nullptr) outcome = attempt(call, *state);
     outcome.began_s = began_s;
+    if (state != nullptr && summary::enabled()) {
+      outcome.name = state->next_call_name(kind_of(call));
+      outcome.ranks = state->size();
+    }
     if (outcome.done()) {
       account(call, *state, outcome);
     } else if (state != nullptr && state->has_operations() && run_aside(call, outcome.result)) {
@@ -197,7 +233,7 @@ Outcome accelerate(const Call& call) {
 void passed_on(const Call& call, const Outcome& outcome) {
   if (outcome.fate == Fate::unseen) return;
   if (outcome.bytes > 0) note_messages();
-  if (summary::enabled()) summary::count(kind_of(call), outcome.bytes, now_s() - outcome.began_s, library_text);
+  if (summary::enabled()) count(call, outcome, library_text);
   if (trace::on()) trace::collective(call, outcome.began_s, false, false);
 }
 

@@ -5,30 +5,24 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <string_view>
 
 #include "call/call.hpp"
+#include "entry/fate.hpp"
+#include "observe/summary.hpp"
 
 namespace antiphon::mpi {
-
-/// Says that a call is done, or why the library does it.
-enum class Fate : std::uint8_t {
-  unseen,           ///< calls are not looked at now
-  done,             ///< done here; the library must not see the call
-  foreign,          ///< an intercommunicator, a single rank, or processes of other jobs
-  short_exchange,   ///< all ranks know that this alltoallv is short
-  same_neighbours,  ///< a neighbour collective for the library, or with blocks that cannot be told apart
-  not_schedulable,  ///< wrong or unusual arguments, or nothing to move
-  library_chosen,   ///< the library is the choice
-  gaps,             ///< what was chosen cannot move elements with gaps
-  device_memory,    ///< some rank's buffers are in a GPU's memory
-  unsolvable,       ///< what was chosen cannot solve this problem
-};
 
 struct Outcome {
   Fate fate = Fate::unseen;
   int result = MPI_SUCCESS;  ///< what the MPI function returns, if the call is done
   std::int64_t bytes = 0;    ///< what this rank hands in or gets, as far as it is known
   double began_s = 0;        ///< now_s(), if time is counted
+  // The rest is for the summary.
+  std::int64_t block_bytes = summary::unknown_bytes;
+  std::string_view why = {};  ///< says more than reason_of(fate); valid until the communicator's next call
+  CallName name = 0;
+  std::int64_t ranks = 1;
 
   [[nodiscard]] bool done() const { return fate == Fate::done; }
 };

@@ -40,6 +40,7 @@ void after_init() {
     look_for_devices();
     trace::start();
     start_framing();
+    summary::start();
     world.active = true;
   } catch (const std::exception& e) {
     warn(std::string("not active: ") + e.what());

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts what is accelerated, per collective and size class, while the program runs; MPI_Finalize prints it.
+// Counts what is accelerated and what is not while the program runs, and says why; MPI_Finalize prints it.
 #pragma once
 
 #include <mpi.h>
 
-#include <cstdint>
 #include <cstdio>
-#include <string>
 #include <vector>
 
-#include "call/call.hpp"
 #include "json/json.hpp"
+#include "observe/counted_call.hpp"
 
 namespace antiphon::mpi::summary {
 
 /// Tells whether calls are counted at all.
 bool enabled();
-/// Counts one call of a kind (kind_of). `bytes` is what this rank hands in (or, at a receiver, gets). It is
-/// thread-safe.
-void count(int kind, std::int64_t bytes, double time_s, const std::string& used);
+/// Begins to count, if that is asked for. Collective over MPI_COMM_WORLD.
+void start();
+
+/// Counts a call. It is thread-safe.
+void count(const CountedCall& call);
+
 /// Describes a part of the summary that a higher room contributes.
 struct Section {
   const char* key;  ///< key in the JSON document

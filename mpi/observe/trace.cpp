@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "observe/trace.hpp"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "antiphon.h"
 #include "job/clock.hpp"
-#include "job/library_traits.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
 #include "json/json.hpp"
+#include "observe/run_facts.hpp"
 #include "observe/trace_encoder.hpp"
 #include "observe/trace_recorder.hpp"
 #include "observe/trace_shape.hpp"
@@ -39,42 +36,6 @@ double zero_s = 0;
 int rank = 0;
 int size = 1;
 
-std::string host_name() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
-std::string program_name() {
-  char path[1024];
-  const auto length = readlink("/proc/self/exe", path, sizeof path);
-  return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "";
-}
-
-std::string now_text() {
-  const std::time_t now = std::time(nullptr);
-  char text[32] = "";
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
-}
-
-/// Returns the names of the nodes, in the order of their lowest ranks; all ranks call it.
-std::vector<std::string> node_names() {
-  constexpr int length = 64;
-  char own_name[length] = "";
-  host_name().copy(own_name, length - 1);
-  std::vector<char> all(static_cast<std::size_t>(size) * length);
-  PMPI_Allgather(own_name, length, MPI_CHAR, all.data(), length, MPI_CHAR, MPI_COMM_WORLD);
-  std::vector<std::string> names;
-  for (int r = 0; r < size; ++r) {
-    if (world.node_of_rank[static_cast<std::size_t>(r)] == r)
-      names.emplace_back(all.data() + static_cast<std::size_t>(r) * length);
-  }
-  return names;
-}
-
 /// Returns the beginning of every file of this run. It numbers the nodes from 0.
 std::string preamble() {
   std::vector<int> nodes;
@@ -83,16 +44,13 @@ std::string preamble() {
     const int lowest = world.node_of_rank[static_cast<std::size_t>(r)];
     nodes.push_back(lowest == r ? count++ : nodes[static_cast<std::size_t>(lowest)]);
   }
-  const std::string mpi = library_version();
-  const auto number = [](int n) { return std::to_string(n); };
   const Json header{{"ranks", size},
                     {"nodes", nodes},
                     {"hosts", node_names()},
-                    {"mpi", mpi.substr(0, mpi.find_first_of("\n,"))},
-                    {"antiphon", number(ANTIPHON_VERSION_MAJOR) + "." + number(ANTIPHON_VERSION_MINOR) + "." +
-                                     number(ANTIPHON_VERSION_PATCH)},
+                    {"mpi", library_title()},
+                    {"antiphon", antiphon_version()},
                     {"program", program_name()},
-                    {"started", now_text()},
+                    {"started", date_text(std::time(nullptr))},
                     {"functions", function_names()}};
   Encoder e;
   e.append(magic);

@@ -156,9 +156,38 @@ def test_the_summary_of_a_run(tmp_path: Path) -> None:
     text = (tmp_path / "run.html").read_text(encoding="utf-8")
     for wanted in ("rotated:encode=1", "grid", "3 MiB travelled as 2 MiB, 1.50 times shorter", "−250 ms", "−500 ms"):
         assert wanted in text, wanted
+    assert "≤ 256 KiB (buffer)" in text, "a file of version 1 keeps its meaning"
     (tmp_path / "run.json").write_text(json.dumps({**run, "collectives": []}))
     again = antiphon("report", tmp_path / "run.json", "--json", "--overwrite")
     assert json.loads(again.stdout)["sections"] == ["Collectives"], again.stderr
+
+
+def test_what_did_each_call_and_why(tmp_path: Path) -> None:
+    """GIVEN a summary of this version THEN the page has its numbers; GIVEN a later one THEN it is refused."""
+    row = {"collective": "allreduce", "least_bytes": 8, "most_bytes": 8, "calls": 4, "rank_calls": 8, "bytes": 64,
+           "time_s": 0.25, "max_time_s": 0.5, "share": 0.125, "waiting_s": 0.2, "moving_s": 0.05,
+           "compared_calls": 8, "algorithm": "library", "reason": "two ranks"}  # fmt: skip
+    about = {"mpi": "MPICH 5.0.2", "program": "/bin/solver", "started": "2026-01-31T12:00:00Z", "run_s": 2.0}
+    others = [{**row, "least_bytes": 5, "share": None}, {**row, "collective": "alltoallv", "most_bytes": 2048}]
+    run = {"version": 2, "ranks": 2, "nodes": 2, **about, "collectives": [row, *others]}
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    result = antiphon("report", tmp_path / "run.json")
+    assert result.returncode == 0, result.stderr
+    text = (tmp_path / "run.html").read_text(encoding="utf-8")
+    wanted = (
+        "2 ranks on 2 nodes, MPICH 5.0.2",
+        "took 2.00 s",
+        "≤ 8 B",
+        "8 B … 2 KiB",
+        "12.5 %",
+        "80.0 %",
+        "two ranks",
+        "–",
+    )
+    assert [words for words in wanted if words not in text] == []
+    (tmp_path / "run.json").write_text(json.dumps({**run, "version": 3}))
+    later = antiphon("report", tmp_path / "run.json", "-o", tmp_path / "later.html")
+    assert later.returncode == 2 and "version 3" in later.stderr and "hint:" in later.stderr
 
 
 def test_a_page_is_not_replaced_unasked(tmp_path: Path) -> None:

@@ -60,6 +60,23 @@ def test_a_trace_s_traffic(trace: Path, tmp_path: Path) -> None:
     assert {p["algorithm"] for p in other["parts"]} == {"", "binomial", "modified_bruck"}
 
 
+def test_shares_are_the_same_everywhere(trace: Path, tmp_path: Path) -> None:
+    """GIVEN traffic THEN the command's table and the page's have the same shares; GIVEN one node THEN none crosses."""
+    one_node = Trace.load(trace)
+    one_node.header["nodes"] = [0] * RANKS
+    (tmp_path / "one.trace").write_bytes(encode(one_node))
+    for path in (trace, tmp_path / "one.trace"):
+        printed = antiphon("traffic", path).stdout
+        sections = {section.title: section for section in report.page_of(path).sections}
+        (table,) = sections["What is sent"].blocks
+        columns = [table.headings.index(name) for name in ("payload", "share", "between nodes", "share of that")]
+        assert len(table.rows) == 3
+        for row in table.rows:
+            (line,) = [line for line in printed.splitlines() if line.split()[:1] == [row[0]]]
+            assert all(row[c] in line for c in columns), (line, row)
+        assert ("–" in printed) == (path != trace)
+
+
 def test_wrong_use(trace: Path, tmp_path: Path) -> None:
     """GIVEN what cannot be THEN the error says what to do."""
     for args in (["traffic"], ["traffic", tmp_path / "none"], ["traffic", trace, "--library", "lam-7"]):

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -15,8 +14,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 from work import RESULTS, file_name
-
-USED = re.compile(r"^(?P<what>.*?)(?: \((?P<calls>\d+) of \d+\))?$")
 
 #: These outcomes count as a failure.
 BAD = frozenset({"fail", "error", "hang", "crash"})
@@ -109,11 +106,7 @@ def read_summary(path: Path) -> dict[str, Counter[str]]:
         counter["encoded"] += row["encoded"]
         counter["library"] += row["messages"] - row["encoded"]
     for row in rows:
-        for item in row["algorithm"].split(", "):
-            match = USED.match(item)
-            assert match is not None
-            what = match["what"].partition(":")[0]
-            calls.setdefault(row["collective"], Counter())[what] += int(match["calls"] or row["calls"])
+        calls.setdefault(row["collective"], Counter())[row["algorithm"].partition(":")[0]] += row["calls"]
     return calls
 
 

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from antiphon import run_summary
 from antiphon.bench.testbed import Testbed, failure, program
 from antiphon.documents import parse_json
 from antiphon.errors import EXIT_FAILURE, AntiphonError
 from antiphon.model import limits
 from antiphon.mpi import Mpi
+from antiphon.output.tables import share_text
 
 #: One run may take at most this long.
 RUN_TIMEOUT_S = 120.0
@@ -60,6 +62,23 @@ class ProgramReport:
     traffic: tuple[AnnouncedCalls, ...]
 
 
+@dataclass(frozen=True)
+class Used:
+    """What did a collective's calls."""
+
+    algorithm: str
+    #: The part of the time in the calls before the last rank came to them; None where it is not known.
+    waiting: float | None
+
+    @property
+    def by_library(self) -> bool:
+        """Whether the library did them, as without Antiphon."""
+        return self.algorithm == "library"
+
+    def __str__(self) -> str:
+        return self.algorithm if self.waiting is None else f"{self.algorithm}; {share_text(self.waiting)} waiting"
+
+
 @dataclass
 class ExampleRuns:
     """All runs of one example."""
@@ -67,8 +86,8 @@ class ExampleRuns:
     example: Example
     plain: list[ProgramReport] = field(default_factory=list)
     antiphon: list[ProgramReport] = field(default_factory=list)
-    #: The algorithm that took most of each collective's time under Antiphon.
-    used: dict[str, str] = field(default_factory=dict)
+    #: What took most of each collective's time under Antiphon.
+    used: dict[str, Used] = field(default_factory=dict)
 
     def time_s(self, which: str) -> float:
         """Returns the median time of "plain" or "antiphon"."""
@@ -90,6 +109,14 @@ class ExampleRuns:
     @property
     def collectives(self) -> list[str]:
         return list(dict.fromkeys(part.collective for part in self.plain[0].traffic))
+
+    def phase_speed_up(self, phase: str) -> float | None:
+        """Returns how much faster a collective is under Antiphon; None if the library did it, as in the plain run.
+
+        Ranks then wait a shorter or longer time for each other, which is no merit of this collective.
+        """
+        used, seconds = self.used.get(phase), self.phase_s("antiphon", phase)
+        return self.phase_s("plain", phase) / seconds if used and not used.by_library and seconds > 0 else None
 
     @property
     def speed_up(self) -> float:
@@ -122,7 +149,9 @@ class ExampleRuns:
                     "phase": phase or "computing",
                     "plain_s": self.phase_s("plain", phase),
                     "antiphon_s": self.phase_s("antiphon", phase),
-                    "used": self.used.get(phase),
+                    "speed_up": self.phase_speed_up(phase) if phase else None,
+                    "used": self.used[phase].algorithm if phase in self.used else None,
+                    "waiting": self.used[phase].waiting if phase in self.used else None,
                     "limit_s": self.limit_s(network, phase) if phase else None,
                 }
                 for phase in phases
@@ -191,14 +220,21 @@ class Demonstration:
         return parse_report("\n".join(lines))
 
 
-def most_used(summary: Path) -> dict[str, str]:
-    """Returns the algorithm that took most of each collective's time, from the file that the preload object wrote."""
+def most_used(summary: Path) -> dict[str, Used]:
+    """Returns what took most of each collective's time, from the file that the preload object wrote."""
     try:
-        rows = parse_json(summary.read_text(encoding="utf-8"))["collectives"]
+        rows = run_summary.rows(parse_json(summary.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError) as error:
         raise AntiphonError(
             f"Antiphon wrote no summary to {summary}: {error}",
             exit_code=EXIT_FAILURE,
             hint="`antiphon doctor` checks the preload objects",
         ) from None
-    return {row["collective"]: row["algorithm"] for row in sorted(rows, key=lambda row: row["time_s"])}
+    used = {}
+    for collective in dict.fromkeys(row.collective for row in rows):
+        own = [row for row in rows if row.collective == collective]
+        known = [row for row in own if row.waiting_s is not None]
+        seconds = sum(row.time_s for row in known)
+        waiting = sum(row.waiting_s or 0.0 for row in known) / seconds if seconds else None
+        used[collective] = Used(own[0].used, waiting)
+    return used

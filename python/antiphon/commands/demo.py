@@ -139,21 +139,23 @@ def _table(demonstration: Demonstration, title: str) -> Table:
         for phase in [*comparison.collectives, ""]:
             plain, antiphon = comparison.phase_s("plain", phase), comparison.phase_s("antiphon", phase)
             limit_s = comparison.limit_s(demonstration.network, phase) if phase else None
-            faster = plain / antiphon if phase and antiphon > 0 else None
             table.add_row(
                 f"  {phase or 'computing'}",
                 tables.time_text(plain),
                 tables.time_text(antiphon),
-                tables.ratio_text(faster) if phase else "",
+                tables.ratio_text(comparison.phase_speed_up(phase)) if phase else "",
                 tables.time_text(limit_s or None) if phase else "",
-                comparison.used.get(phase, ""),
+                str(comparison.used.get(phase, "")),
                 end_section=not phase,
             )
     return table
 
 
 def _explanation(in_lab: bool) -> str:
-    runs = "Medians of runs by turns; times in collectives are means over ranks and hold waiting for others, too."
+    runs = (
+        "Medians of runs by turns. Times in collectives are means over ranks and include waiting for the last rank to\n"
+        "come; where the library did the calls, a shorter time is less waiting and no speed-up of theirs."
+    )
     if in_lab:
         limit = "limit: the least time in which the links can carry the program's messages; computing comes on top."
         return f"{runs}\n{limit}"

@@ -121,13 +121,15 @@ def _show(found: Any, path: Path) -> None:
 
 def _show_parts(found: Any) -> None:
     """Prints a row for each kind of call; the phase appears only where there are several."""
+    from antiphon.traffic.shares import contributions
+
     table = tables.new_table("")
     phased = len({part.phase for part in found.parts}) > 1
-    headings = ("call", "ranks", "calls", "algorithm", "messages", "payload", "share")
+    headings = ("call", "ranks", "calls", "algorithm", "messages", "payload", "share", "between nodes", "share of that")
     for heading in (*(("phase",) if phased else ()), *headings):
         table.add_column(heading, justify="left" if heading in ("call", "algorithm") else "right")
-    everything = sum(part.total_bytes() for part in found.parts) or 1
-    for part in found.parts:
+    for one in contributions(found):
+        part = one.part
         ranks = (
             f"{part.communicators} × {part.communicator_ranks}"
             if part.communicators > 1
@@ -135,7 +137,7 @@ def _show_parts(found: Any) -> None:
         )
         cells = [str(part.phase)] if phased else []
         algorithm = part.algorithm + (" ≈" if part.approximation else "")
-        size = part.total_bytes()
         cells += [part.name, ranks, str(part.calls), algorithm, str(part.total_messages())]
-        table.add_row(*cells, tables.bytes_text(size), f"{100 * size / everything:.1f} %")
-    tables.print_wide(table)
+        cells += [tables.bytes_text(one.payload_bytes), tables.share_text(one.payload_share)]
+        table.add_row(*cells, tables.bytes_text(one.crossing_bytes), tables.share_text(one.crossing_share))
+    tables.print_wide(table, ("share of that", "messages", "between nodes"))

@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from antiphon import output
+from antiphon.output.fitting import fit
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+#: The width of a pipe.
+_UNBOUNDED = 100_000
 
 
 def time_text(seconds: float | None) -> str:
@@ -23,7 +28,7 @@ def time_text(seconds: float | None) -> str:
 
 def bytes_text(count: int) -> str:
     """Formats powers of two as KiB and MiB: 65536 → "64 KiB"."""
-    for size, unit in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+    for size, unit in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= size:
             return f"{count / size:.4g} {unit}"
     return f"{count} B"
@@ -32,6 +37,11 @@ def bytes_text(count: int) -> str:
 def ratio_text(ratio: float | None) -> str:
     """Formats a ratio with its sign: 1.7 → "1.70×"."""
     return "–" if ratio is None else f"{ratio:.2f}×"
+
+
+def share_text(share: float | None) -> str:
+    """Formats a part of a whole: 0.667 → "66.7 %"."""
+    return "–" if share is None else f"{100 * share:.1f} %"
 
 
 def _three_digits(value: float) -> str:
@@ -46,9 +56,22 @@ def new_table(title: str | None = None) -> Table:
     return Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False, title_style="bold")
 
 
-def print_wide(table: Table) -> None:
-    """Prints to stdout; a file or a pipe has no width that columns must be squeezed into."""
+def print_wide(table: Table, droppable: Sequence[str] = ()) -> None:
+    """Prints to stdout: whole into a file or a pipe, which have no width; fitted into a terminal.
+
+    `droppable` names the columns that a narrow terminal may lack, the least important first.
+    """
+    from rich.text import Text
+
     console = output.stdout()
+    title, table.title = table.title, None
+    if title:
+        console.print(Text(str(title), style="bold"), soft_wrap=not console.is_terminal)
     if not console.is_terminal:
-        console.width = 200
+        console.width = _UNBOUNDED
+        console.print(table)
+        return
+    gone = fit(table, console, droppable)
     console.print(table)
+    if gone:
+        console.print(f"not shown at this width: {', '.join(gone)} (a wider terminal, a pipe and --json have them)")

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from antiphon.output.tables import bytes_text, time_text
+from antiphon import run_summary
+from antiphon.output.tables import bytes_text, share_text, time_text
 from antiphon.report.page import Page, Section, Table, Text
 
 
 def accepts(document: Any) -> bool:
     """Accepts the summary that the preload object writes at the end of a run."""
-    return isinstance(document, Mapping) and {"version", "ranks", "collectives"} <= document.keys()
+    return run_summary.is_summary(document)
 
 
 def page(document: Mapping[str, Any], path: Path) -> Page:
@@ -21,26 +22,38 @@ def page(document: Mapping[str, Any], path: Path) -> Page:
     sections = [_collectives(document)]
     if rows := document.get("compression"):
         sections.append(_compression(rows, int(document["ranks"])))
-    return Page(f"Run {path.name}", f"{document['ranks']} ranks", sections)
+    return Page(f"Run {path.name}", run_summary.facts(document), sections)
 
 
 def _collectives(document: Mapping[str, Any]) -> Section:
-    rows = sorted(document["collectives"], key=lambda row: -row["time_s"])
     lines = [
         [
-            row["collective"],
-            row["size_class"],
-            str(row["calls"]),
-            bytes_text(row["bytes"]),
-            time_text(row["time_s"]),
-            time_text(row["max_time_s"]),
-            row["algorithm"],
+            row.collective,
+            row.size,
+            str(row.calls),
+            bytes_text(row.bytes),
+            time_text(row.time_s),
+            share_text(row.share),
+            share_text(row.waiting_share),
+            time_text(row.max_time_s),
+            row.used,
+            row.reason,
         ]
-        for row in rows
+        for row in run_summary.rows(document)
     ]
-    headings = ["collective", "bytes", "calls", "bytes in all", "time, mean", "time, most", "used"]
-    intro = "Calls: most of any rank. Time: in these calls, mean over ranks and most of any rank."
-    return Section("Collectives", intro, [Table(headings, lines) if lines else Text(["This run called none."])])
+    headings = ["collective", "block", "calls", "bytes in all", "time", "share", "waiting", "longest rank", "done by"]
+    headings += ["because"]
+    intro = (
+        f"{_run_text(document)}Calls: most of any rank. Time: in these calls, mean over ranks. Share: of the run's "
+        "time. Waiting: the part of the time before the last rank came to the call."
+    )
+    nothing = Text([f"No collective call was seen: {document.get('nothing_seen', 'the program calls none')}."])
+    return Section("Collectives", intro, [Table(headings, lines) if lines else nothing])
+
+
+def _run_text(document: Mapping[str, Any]) -> str:
+    seconds = document.get("run_s")
+    return "" if seconds is None else f"The run took {time_text(seconds)} from MPI_Init to MPI_Finalize. "
 
 
 def _compression(rows: list[Mapping[str, Any]], ranks: int) -> Section:

@@ -11,13 +11,14 @@ import numpy as np
 
 from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
-from antiphon.output.tables import bytes_text, time_text
+from antiphon.output.tables import bytes_text, share_text, time_text
 from antiphon.report import Recorded
 from antiphon.report.kinds import _network, _trace
 from antiphon.report.page import Block, HeatMap, Page, Section, Table, Text
 from antiphon.trace import Trace
-from antiphon.traffic import Edges, Part, Traffic
+from antiphon.traffic import Edges, Traffic
 from antiphon.traffic.edges import Array
+from antiphon.traffic.shares import contributions
 
 #: With more ranks than this, nodes are shown instead.
 MOST_RANKS = 96
@@ -75,21 +76,13 @@ def _views(before: Traffic, after: Traffic | None) -> list[tuple[str, Traffic]]:
     return [("", before)] if after is None else [("before", before), ("after", after)]
 
 
-def _crossing(part: Part, places: Array) -> tuple[int, int]:
-    """Returns the bytes that leave their node, and all bytes."""
-    _, size = part.between(places, int(places.max()) + 1)
-    return int(size.sum() - size.trace()), int(size.sum())
-
-
 def _calls(views: Sequence[tuple[str, Traffic]]) -> Section:
     """Shows what each kind of call contributes, and which algorithm was assumed for it."""
     blocks: list[Block] = []
     for name, traffic in views:
         rows = []
-        crossing = {id(part): _crossing(part, traffic.node_of_rank) for part in traffic.parts}
-        total = sum(out for out, _ in crossing.values()) or 1
-        for part in sorted(traffic.parts, key=lambda p: (p.phase, -crossing[id(p)][0])):
-            out, everything = crossing[id(part)]
+        for one in contributions(traffic):
+            part = one.part
             ranks = str(part.communicator_ranks or "")
             if part.communicators > 1:
                 ranks = f"{part.communicators} × {ranks}"
@@ -101,14 +94,15 @@ def _calls(views: Sequence[tuple[str, Traffic]]) -> Section:
                     part.algorithm + (" ≈" if part.approximation else ""),
                     part.schedules.replace("; ", ";\n"),
                     str(part.total_messages()),
-                    bytes_text(everything),
-                    bytes_text(out),
-                    f"{100 * out / total:.1f} %",
+                    bytes_text(one.payload_bytes),
+                    share_text(one.payload_share),
+                    bytes_text(one.crossing_bytes),
+                    share_text(one.crossing_share),
                     time_text(part.seconds) if part.seconds else "–",
                 ]
             )
-        headings = ["call", "ranks", "calls", "algorithm assumed", "as our schedules", "messages", "payload"]
-        headings += ["between nodes", "share", "time in it"]
+        headings = ["call", "ranks", "calls", "algorithm assumed", "as our schedules", "messages", "payload", "share"]
+        headings += ["between nodes", "share of that", "time in it"]
         blocks.append(Table(headings, rows, f"Each kind of call{', ' + name if name else ''}"))
     intro = (
         "Collectives are decomposed into the messages that the library really sends, by the algorithm that its table "
