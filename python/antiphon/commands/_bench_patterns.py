@@ -11,7 +11,7 @@ from antiphon import output, patterns
 from antiphon.bench.patterns import CONTENDERS, PatternBenchmark, PatternResults, fabric_of
 from antiphon.bench.patterns import run as run_benchmark
 from antiphon.bench.results import modes_of
-from antiphon.bench.tables import pattern_table
+from antiphon.bench.tables import DROPPABLE, pattern_table
 from antiphon.bench.testbed import Testbed
 from antiphon.errors import AntiphonError
 from antiphon.mpi import Mpi
@@ -78,7 +78,7 @@ def _say(event: Mapping[str, Any]) -> None:
 
 
 def _show(results: PatternResults, testbed: Testbed) -> None:
-    tables.print_wide(pattern_table(results, testbed.describe()))
+    tables.print_wide(pattern_table(results, testbed.describe()), DROPPABLE)
     if results.below_limit():
         output.stdout().print(results.below_limit(), soft_wrap=True)
     for pattern, contender, why in results.skipped:

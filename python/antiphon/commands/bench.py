@@ -31,7 +31,7 @@ from antiphon import mpi as mpis
 from antiphon.bench import codec_tables, collectives
 from antiphon.bench.collectives import CollectiveBenchmark, CollectiveResults
 from antiphon.bench.results import modes_of
-from antiphon.bench.tables import algorithm_lines, collective_table, mean_lines
+from antiphon.bench.tables import DROPPABLE, algorithm_lines, collective_table, mean_lines
 from antiphon.bench.testbed import Testbed, failure, program
 from antiphon.commands import _bench_patterns, _options
 from antiphon.commands._testbed import open_testbed
@@ -242,7 +242,7 @@ def _progress(label: str, total: int) -> Iterator[Callable[[Mapping[str, Any]], 
 
 
 def _show(results: CollectiveResults, testbed: Testbed) -> None:
-    tables.print_wide(collective_table(results, testbed.describe()))
+    tables.print_wide(collective_table(results, testbed.describe()), DROPPABLE)
     below = results.below_limit()
     for line in [*([below] if below else []), *mean_lines(results)]:
         output.stdout().print(line, soft_wrap=True)

@@ -233,4 +233,4 @@ def _show_alternatives(console: Console, explanation: Explanation, width: int) -
     for cost in sorted(explanation.alternative_costs, key=lambda c: (c.wire.end, c.rounds.end)):
         link = bytes_text(cost.busiest_link_bytes)
         table.add_row(cost.algorithm, str(cost.rounds.end), link, ratio_text(cost.ratio(limit)))
-    console.print(table)
+    print_wide(table)

@@ -30,6 +30,7 @@ from antiphon.lab.clusters import DEFAULT_CLUSTER, cluster_names, spec_from_dict
 from antiphon.mpi import Mpi
 from antiphon.mpi.launch import rank_environment
 from antiphon.mpi.program import find_mpi
+from antiphon.output import tables
 from antiphon.placement import Placement
 
 DEFAULT_NAME = "lab"
@@ -210,15 +211,15 @@ def _status(args: argparse.Namespace) -> int:
     if not labs:
         sys.stdout.write("no lab is up\n")
         return 0
-    from rich.table import Table
-
-    table = Table("name", "cluster", "network", "as", "scheduling", "TCP", "up since", box=None, pad_edge=False)
+    table = tables.new_table()
+    for heading in ("name", "cluster", "network", "as", "scheduling", "TCP", "up since"):
+        table.add_column(heading)
     for record in labs:
         since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record["started"]))
         summary = spec_from_dict(record["cluster"], record["name"]).summary()
         table.add_row(record["name"], record["cluster"]["name"], summary, record["mode"], record["scheduling"],
                       record["congestion_control"], since)  # fmt: skip
-    output.stdout().print(table)
+    tables.print_wide(table, ("TCP", "scheduling", "as"))
     return 0
 
 

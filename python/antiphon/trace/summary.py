@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import output
+from antiphon.output import tables
 from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
 
 
@@ -97,8 +98,6 @@ def _communicators(trace: Trace) -> list[dict[str, Any]]:
 
 def print_summary(data: dict[str, Any]) -> None:
     """Returns the table for people."""
-    from rich.table import Table
-
     console = output.stdout()
     whole = "" if data["complete"] else f", not complete: {data['ranks_recorded']} of {data['ranks']} ranks are in it"
     dropped = f", {data['dropped']} not recorded for lack of memory" if data["dropped"] else ""
@@ -106,10 +105,10 @@ def print_summary(data: dict[str, Any]) -> None:
     console.print(f"{data['program']}: {where}", soft_wrap=True)
     what = f"{data['calls']} calls in {data['duration_s']:.3f} s{dropped}; {len(data['communicators'])} communicators"
     console.print(what, soft_wrap=True)
-    table = Table(box=None, pad_edge=False)
+    table = tables.new_table()
     for name in ("function", "calls a rank", "kinds of call", "bytes in all", "time, s", "longest rank, s"):
         table.add_column(name, justify="left" if name == "function" else "right")
     for row in data["functions"]:
         numbers = (str(row[name]) for name in ("calls", "shapes", "bytes"))
         table.add_row(row["function"], *numbers, f"{row['time_s']:.4f}", f"{row['max_time_s']:.4f}")
-    console.print(table)
+    tables.print_wide(table, ("longest rank, s", "kinds of call"))
