@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: The floors go from the lowest to the highest. Rooms on the same floor may not include each other.
 FLOORS = (
     ("job",),
-    ("call",),
+    ("start", "call"),
     ("observe",),
     ("topology",),
     ("multicast", "compress"),

@@ -46,8 +46,9 @@ FORMS = [
 ]
 # These run before and after the library's function, for calls that are not collectives.
 HOOKS = {
-    "mpi_init": ("", "after_init()"),
-    "mpi_init_thread": ("", "after_init()"),
+    "mpi_init": ("before_init()", "after_init()"),
+    "mpi_init_thread": ("before_init()", "after_init()"),
+    "mpi_session_init": ("before_session()", ""),
     "mpi_finalize": ("before_finalize()", "finalize_returned()"),
     "mpi_comm_set_info": ("", "apply_info(comm, info)"),
     "mpi_comm_dup_with_info": ("", "apply_info(*newcomm, info)"),

@@ -24,14 +24,14 @@ def entries(express: pympistandard.ISOCSymbol, body: list[str]) -> str:
     """Returns the function that does a call's work, with `next` for the library's function, and its entry points."""
     name = c_name(express).removeprefix("MPI_")
     parameters = [str(p) for p in express.parameters]
-    listed = f"({', '.join(parameters)})"
     arguments = [p.name for p in express.parameters]
+    words = ", ".join(f"Word {argument}" for argument in arguments)
     return "\n".join(
         [
             f"static int do_{name}({', '.join([f'decltype(library.{name}) next', *parameters])}) {{",
             *body,
             "}",
-            f"ANTIPHON_ENTRY_POINTS({', '.join([name, listed, *arguments])})",
+            f"ANTIPHON_ENTRY_POINTS({', '.join([name, f'({words})', *arguments])})",
         ]
     )
 

@@ -23,7 +23,7 @@ static int do_Barrier(decltype(library.Barrier) next, MPI_Comm comm) {
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Barrier, (MPI_Comm comm), comm)
+ANTIPHON_ENTRY_POINTS(Barrier, (Word comm), comm)
 
 static int do_Bcast(decltype(library.Bcast) next, void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::bcast,
@@ -39,7 +39,7 @@ static int do_Bcast(decltype(library.Bcast) next, void* buffer, int count, MPI_D
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Bcast, (void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm), buffer, count, datatype, root, comm)
+ANTIPHON_ENTRY_POINTS(Bcast, (Word buffer, Word count, Word datatype, Word root, Word comm), buffer, count, datatype, root, comm)
 
 static int do_Scatter(decltype(library.Scatter) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::scatter,
@@ -57,7 +57,7 @@ static int do_Scatter(decltype(library.Scatter) next, const void* sendbuf, int s
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Scatter, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+ANTIPHON_ENTRY_POINTS(Scatter, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
 
 static int do_Scatterv(decltype(library.Scatterv) next, const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::scatterv,
@@ -76,7 +76,7 @@ static int do_Scatterv(decltype(library.Scatterv) next, const void* sendbuf, con
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Scatterv, (const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
+ANTIPHON_ENTRY_POINTS(Scatterv, (Word sendbuf, Word sendcounts, Word displs, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
 
 static int do_Gather(decltype(library.Gather) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::gather,
@@ -94,7 +94,7 @@ static int do_Gather(decltype(library.Gather) next, const void* sendbuf, int sen
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Gather, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+ANTIPHON_ENTRY_POINTS(Gather, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
 
 static int do_Gatherv(decltype(library.Gatherv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::gatherv,
@@ -113,7 +113,7 @@ static int do_Gatherv(decltype(library.Gatherv) next, const void* sendbuf, int s
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Gatherv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
+ANTIPHON_ENTRY_POINTS(Gatherv, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word root, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
 
 static int do_Allgather(decltype(library.Allgather) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::allgather,
@@ -130,7 +130,7 @@ static int do_Allgather(decltype(library.Allgather) next, const void* sendbuf, i
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Allgather, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+ANTIPHON_ENTRY_POINTS(Allgather, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
 static int do_Allgatherv(decltype(library.Allgatherv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::allgatherv,
@@ -148,7 +148,7 @@ static int do_Allgatherv(decltype(library.Allgatherv) next, const void* sendbuf,
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Allgatherv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
+ANTIPHON_ENTRY_POINTS(Allgatherv, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
 
 static int do_Alltoall(decltype(library.Alltoall) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoall,
@@ -165,7 +165,7 @@ static int do_Alltoall(decltype(library.Alltoall) next, const void* sendbuf, int
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Alltoall, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+ANTIPHON_ENTRY_POINTS(Alltoall, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
 static int do_Alltoallv(decltype(library.Alltoallv) next, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
@@ -184,7 +184,7 @@ static int do_Alltoallv(decltype(library.Alltoallv) next, const void* sendbuf, c
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Alltoallv, (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
+ANTIPHON_ENTRY_POINTS(Alltoallv, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtype, Word recvbuf, Word recvcounts, Word rdispls, Word recvtype, Word comm), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
 
 static int do_Reduce(decltype(library.Reduce) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::reduce,
@@ -201,7 +201,7 @@ static int do_Reduce(decltype(library.Reduce) next, const void* sendbuf, void* r
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Reduce, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm), sendbuf, recvbuf, count, datatype, op, root, comm)
+ANTIPHON_ENTRY_POINTS(Reduce, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word root, Word comm), sendbuf, recvbuf, count, datatype, op, root, comm)
 
 static int do_Allreduce(decltype(library.Allreduce) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::allreduce,
@@ -217,7 +217,7 @@ static int do_Allreduce(decltype(library.Allreduce) next, const void* sendbuf, v
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Allreduce, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, count, datatype, op, comm)
+ANTIPHON_ENTRY_POINTS(Allreduce, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm), sendbuf, recvbuf, count, datatype, op, comm)
 
 static int do_Reduce_scatter(decltype(library.Reduce_scatter) next, const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::reduce_scatter,
@@ -233,7 +233,7 @@ static int do_Reduce_scatter(decltype(library.Reduce_scatter) next, const void* 
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Reduce_scatter, (const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, recvcounts, datatype, op, comm)
+ANTIPHON_ENTRY_POINTS(Reduce_scatter, (Word sendbuf, Word recvbuf, Word recvcounts, Word datatype, Word op, Word comm), sendbuf, recvbuf, recvcounts, datatype, op, comm)
 
 static int do_Reduce_scatter_block(decltype(library.Reduce_scatter_block) next, const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::reduce_scatter_block,
@@ -249,7 +249,7 @@ static int do_Reduce_scatter_block(decltype(library.Reduce_scatter_block) next, 
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Reduce_scatter_block, (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, recvcount, datatype, op, comm)
+ANTIPHON_ENTRY_POINTS(Reduce_scatter_block, (Word sendbuf, Word recvbuf, Word recvcount, Word datatype, Word op, Word comm), sendbuf, recvbuf, recvcount, datatype, op, comm)
 
 static int do_Scan(decltype(library.Scan) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::scan,
@@ -265,7 +265,7 @@ static int do_Scan(decltype(library.Scan) next, const void* sendbuf, void* recvb
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Scan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, count, datatype, op, comm)
+ANTIPHON_ENTRY_POINTS(Scan, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm), sendbuf, recvbuf, count, datatype, op, comm)
 
 static int do_Exscan(decltype(library.Exscan) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::exscan,
@@ -281,7 +281,7 @@ static int do_Exscan(decltype(library.Exscan) next, const void* sendbuf, void* r
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Exscan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, count, datatype, op, comm)
+ANTIPHON_ENTRY_POINTS(Exscan, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm), sendbuf, recvbuf, count, datatype, op, comm)
 
 static int do_Alltoallw(decltype(library.Alltoallw) next, const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
@@ -301,7 +301,7 @@ static int do_Alltoallw(decltype(library.Alltoallw) next, const void* sendbuf, c
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Alltoallw, (const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
+ANTIPHON_ENTRY_POINTS(Alltoallw, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
 
 static int do_Neighbor_allgather(decltype(library.Neighbor_allgather) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
@@ -319,7 +319,7 @@ static int do_Neighbor_allgather(decltype(library.Neighbor_allgather) next, cons
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_allgather, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+ANTIPHON_ENTRY_POINTS(Neighbor_allgather, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
 static int do_Neighbor_allgatherv(decltype(library.Neighbor_allgatherv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
@@ -338,7 +338,7 @@ static int do_Neighbor_allgatherv(decltype(library.Neighbor_allgatherv) next, co
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_allgatherv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
+ANTIPHON_ENTRY_POINTS(Neighbor_allgatherv, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
 
 static int do_Neighbor_alltoall(decltype(library.Neighbor_alltoall) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
@@ -356,7 +356,7 @@ static int do_Neighbor_alltoall(decltype(library.Neighbor_alltoall) next, const 
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_alltoall, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoall, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
 static int do_Neighbor_alltoallv(decltype(library.Neighbor_alltoallv) next, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
@@ -376,7 +376,7 @@ static int do_Neighbor_alltoallv(decltype(library.Neighbor_alltoallv) next, cons
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_alltoallv, (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoallv, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtype, Word recvbuf, Word recvcounts, Word rdispls, Word recvtype, Word comm), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
 
 static int do_Neighbor_alltoallw(decltype(library.Neighbor_alltoallw) next, const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
@@ -396,7 +396,7 @@ static int do_Neighbor_alltoallw(decltype(library.Neighbor_alltoallw) next, cons
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_alltoallw, (const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoallw, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
 
 static int do_Barrier_init(decltype(library.Barrier_init) next, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::barrier,
@@ -406,7 +406,7 @@ static int do_Barrier_init(decltype(library.Barrier_init) next, MPI_Comm comm, M
   if (persistent::init(call, request, result)) return result;
   return next(comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Barrier_init, (MPI_Comm comm, MPI_Info info, MPI_Request* request), comm, info, request)
+ANTIPHON_ENTRY_POINTS(Barrier_init, (Word comm, Word info, Word request), comm, info, request)
 
 static int do_Bcast_init(decltype(library.Bcast_init) next, void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::bcast,
@@ -421,7 +421,7 @@ static int do_Bcast_init(decltype(library.Bcast_init) next, void* buffer, int co
   if (persistent::init(call, request, result)) return result;
   return next(buffer, count, datatype, root, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Bcast_init, (void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), buffer, count, datatype, root, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Bcast_init, (Word buffer, Word count, Word datatype, Word root, Word comm, Word info, Word request), buffer, count, datatype, root, comm, info, request)
 
 static int do_Scatter_init(decltype(library.Scatter_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::scatter,
@@ -438,7 +438,7 @@ static int do_Scatter_init(decltype(library.Scatter_init) next, const void* send
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Scatter_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Scatter_init, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
 
 static int do_Scatterv_init(decltype(library.Scatterv_init) next, const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::scatterv,
@@ -456,7 +456,7 @@ static int do_Scatterv_init(decltype(library.Scatterv_init) next, const void* se
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Scatterv_init, (const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Scatterv_init, (Word sendbuf, Word sendcounts, Word displs, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word info, Word request), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
 
 static int do_Gather_init(decltype(library.Gather_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::gather,
@@ -473,7 +473,7 @@ static int do_Gather_init(decltype(library.Gather_init) next, const void* sendbu
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Gather_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Gather_init, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
 
 static int do_Gatherv_init(decltype(library.Gatherv_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::gatherv,
@@ -491,7 +491,7 @@ static int do_Gatherv_init(decltype(library.Gatherv_init) next, const void* send
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Gatherv_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Gatherv_init, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word root, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request)
 
 static int do_Allgather_init(decltype(library.Allgather_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::allgather,
@@ -507,7 +507,7 @@ static int do_Allgather_init(decltype(library.Allgather_init) next, const void* 
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Allgather_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Allgather_init, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
 
 static int do_Allgatherv_init(decltype(library.Allgatherv_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::allgatherv,
@@ -524,7 +524,7 @@ static int do_Allgatherv_init(decltype(library.Allgatherv_init) next, const void
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Allgatherv_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Allgatherv_init, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request)
 
 static int do_Alltoall_init(decltype(library.Alltoall_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoall,
@@ -540,7 +540,7 @@ static int do_Alltoall_init(decltype(library.Alltoall_init) next, const void* se
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Alltoall_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Alltoall_init, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
 
 static int do_Alltoallv_init(decltype(library.Alltoallv_init) next, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
@@ -558,7 +558,7 @@ static int do_Alltoallv_init(decltype(library.Alltoallv_init) next, const void* 
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Alltoallv_init, (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Alltoallv_init, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtype, Word recvbuf, Word recvcounts, Word rdispls, Word recvtype, Word comm, Word info, Word request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request)
 
 static int do_Reduce_init(decltype(library.Reduce_init) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::reduce,
@@ -574,7 +574,7 @@ static int do_Reduce_init(decltype(library.Reduce_init) next, const void* sendbu
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Reduce_init, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, root, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Reduce_init, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word root, Word comm, Word info, Word request), sendbuf, recvbuf, count, datatype, op, root, comm, info, request)
 
 static int do_Allreduce_init(decltype(library.Allreduce_init) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::allreduce,
@@ -589,7 +589,7 @@ static int do_Allreduce_init(decltype(library.Allreduce_init) next, const void* 
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Allreduce_init, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Allreduce_init, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word info, Word request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
 
 static int do_Reduce_scatter_init(decltype(library.Reduce_scatter_init) next, const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::reduce_scatter,
@@ -604,7 +604,7 @@ static int do_Reduce_scatter_init(decltype(library.Reduce_scatter_init) next, co
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Reduce_scatter_init, (const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Reduce_scatter_init, (Word sendbuf, Word recvbuf, Word recvcounts, Word datatype, Word op, Word comm, Word info, Word request), sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request)
 
 static int do_Reduce_scatter_block_init(decltype(library.Reduce_scatter_block_init) next, const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::reduce_scatter_block,
@@ -619,7 +619,7 @@ static int do_Reduce_scatter_block_init(decltype(library.Reduce_scatter_block_in
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Reduce_scatter_block_init, (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, recvcount, datatype, op, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Reduce_scatter_block_init, (Word sendbuf, Word recvbuf, Word recvcount, Word datatype, Word op, Word comm, Word info, Word request), sendbuf, recvbuf, recvcount, datatype, op, comm, info, request)
 
 static int do_Scan_init(decltype(library.Scan_init) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::scan,
@@ -634,7 +634,7 @@ static int do_Scan_init(decltype(library.Scan_init) next, const void* sendbuf, v
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Scan_init, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Scan_init, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word info, Word request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
 
 static int do_Exscan_init(decltype(library.Exscan_init) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::exscan,
@@ -649,7 +649,7 @@ static int do_Exscan_init(decltype(library.Exscan_init) next, const void* sendbu
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Exscan_init, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Exscan_init, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word info, Word request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
 
 static int do_Alltoallw_init(decltype(library.Alltoallw_init) next, const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
@@ -668,7 +668,7 @@ static int do_Alltoallw_init(decltype(library.Alltoallw_init) next, const void* 
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Alltoallw_init, (const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Alltoallw_init, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm, Word info, Word request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request)
 
 static int do_Neighbor_allgather_init(decltype(library.Neighbor_allgather_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
@@ -685,7 +685,7 @@ static int do_Neighbor_allgather_init(decltype(library.Neighbor_allgather_init) 
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_allgather_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Neighbor_allgather_init, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
 
 static int do_Neighbor_allgatherv_init(decltype(library.Neighbor_allgatherv_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
@@ -703,7 +703,7 @@ static int do_Neighbor_allgatherv_init(decltype(library.Neighbor_allgatherv_init
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_allgatherv_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Neighbor_allgatherv_init, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request)
 
 static int do_Neighbor_alltoall_init(decltype(library.Neighbor_alltoall_init) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
@@ -720,7 +720,7 @@ static int do_Neighbor_alltoall_init(decltype(library.Neighbor_alltoall_init) ne
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_alltoall_init, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoall_init, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
 
 static int do_Neighbor_alltoallv_init(decltype(library.Neighbor_alltoallv_init) next, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
@@ -739,7 +739,7 @@ static int do_Neighbor_alltoallv_init(decltype(library.Neighbor_alltoallv_init) 
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_alltoallv_init, (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoallv_init, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtype, Word recvbuf, Word recvcounts, Word rdispls, Word recvtype, Word comm, Word info, Word request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request)
 
 static int do_Neighbor_alltoallw_init(decltype(library.Neighbor_alltoallw_init) next, const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
@@ -758,49 +758,58 @@ static int do_Neighbor_alltoallw_init(decltype(library.Neighbor_alltoallw_init) 
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_alltoallw_init, (const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoallw_init, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm, Word info, Word request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request)
 
 static int do_Cart_create(decltype(library.Cart_create) next, MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
   int result = MPI_SUCCESS;
   if (reordering::cart_create(comm_old, ndims, dims, periods, reorder, comm_cart, result)) return result;
   return next(comm_old, ndims, dims, periods, reorder, comm_cart);
 }
-ANTIPHON_ENTRY_POINTS(Cart_create, (MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart), comm_old, ndims, dims, periods, reorder, comm_cart)
+ANTIPHON_ENTRY_POINTS(Cart_create, (Word comm_old, Word ndims, Word dims, Word periods, Word reorder, Word comm_cart), comm_old, ndims, dims, periods, reorder, comm_cart)
 
 static int do_Graph_create(decltype(library.Graph_create) next, MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* comm_graph) {
   int result = MPI_SUCCESS;
   if (reordering::graph_create(comm_old, nnodes, index, edges, reorder, comm_graph, result)) return result;
   return next(comm_old, nnodes, index, edges, reorder, comm_graph);
 }
-ANTIPHON_ENTRY_POINTS(Graph_create, (MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* comm_graph), comm_old, nnodes, index, edges, reorder, comm_graph)
+ANTIPHON_ENTRY_POINTS(Graph_create, (Word comm_old, Word nnodes, Word index, Word edges, Word reorder, Word comm_graph), comm_old, nnodes, index, edges, reorder, comm_graph)
 
 static int do_Dist_graph_create(decltype(library.Dist_graph_create) next, MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   int result = MPI_SUCCESS;
   if (reordering::dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, result)) return result;
   return next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph);
 }
-ANTIPHON_ENTRY_POINTS(Dist_graph_create, (MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph), comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph)
+ANTIPHON_ENTRY_POINTS(Dist_graph_create, (Word comm_old, Word n, Word sources, Word degrees, Word destinations, Word weights, Word info, Word reorder, Word comm_dist_graph), comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph)
 
 static int do_Dist_graph_create_adjacent(decltype(library.Dist_graph_create_adjacent) next, MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   int result = MPI_SUCCESS;
   if (reordering::dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph, result)) return result;
   return next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph);
 }
-ANTIPHON_ENTRY_POINTS(Dist_graph_create_adjacent, (MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph), comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph)
+ANTIPHON_ENTRY_POINTS(Dist_graph_create_adjacent, (Word comm_old, Word indegree, Word sources, Word sourceweights, Word outdegree, Word destinations, Word destweights, Word info, Word reorder, Word comm_dist_graph), comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph)
 
 static int do_Init(decltype(library.Init) next, int* argc, char*** argv) {
+  before_init();
   const int result = next(argc, argv);
   if (result == MPI_SUCCESS) after_init();
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Init, (int* argc, char*** argv), argc, argv)
+ANTIPHON_ENTRY_POINTS(Init, (Word argc, Word argv), argc, argv)
 
 static int do_Init_thread(decltype(library.Init_thread) next, int* argc, char*** argv, int required, int* provided) {
+  before_init();
   const int result = next(argc, argv, required, provided);
   if (result == MPI_SUCCESS) after_init();
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Init_thread, (int* argc, char*** argv, int required, int* provided), argc, argv, required, provided)
+ANTIPHON_ENTRY_POINTS(Init_thread, (Word argc, Word argv, Word required, Word provided), argc, argv, required, provided)
+
+static int do_Session_init(decltype(library.Session_init) next, MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  before_session();
+  const int result = next(info, errhandler, session);
+  return result;
+}
+ANTIPHON_ENTRY_POINTS(Session_init, (Word info, Word errhandler, Word session), info, errhandler, session)
 
 static int do_Finalize(decltype(library.Finalize) next) {
   before_finalize();
@@ -815,189 +824,189 @@ static int do_Comm_set_info(decltype(library.Comm_set_info) next, MPI_Comm comm,
   if (result == MPI_SUCCESS) apply_info(comm, info);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Comm_set_info, (MPI_Comm comm, MPI_Info info), comm, info)
+ANTIPHON_ENTRY_POINTS(Comm_set_info, (Word comm, Word info), comm, info)
 
 static int do_Comm_dup_with_info(decltype(library.Comm_dup_with_info) next, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   const int result = next(comm, info, newcomm);
   if (result == MPI_SUCCESS) apply_info(*newcomm, info);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm), comm, info, newcomm)
+ANTIPHON_ENTRY_POINTS(Comm_dup_with_info, (Word comm, Word info, Word newcomm), comm, info, newcomm)
 
 static int do_Ibarrier(decltype(library.Ibarrier) next, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ibarrier, (MPI_Comm comm, MPI_Request* request), comm, request)
+ANTIPHON_ENTRY_POINTS(Ibarrier, (Word comm, Word request), comm, request)
 
 static int do_Ibcast(decltype(library.Ibcast) next, void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(buffer, count, datatype, root, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ibcast, (void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request), buffer, count, datatype, root, comm, request)
+ANTIPHON_ENTRY_POINTS(Ibcast, (Word buffer, Word count, Word datatype, Word root, Word comm, Word request), buffer, count, datatype, root, comm, request)
 
 static int do_Iscatter(decltype(library.Iscatter) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Iscatter, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
+ANTIPHON_ENTRY_POINTS(Iscatter, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
 static int do_Iscatterv(decltype(library.Iscatterv) next, const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Iscatterv, (const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
+ANTIPHON_ENTRY_POINTS(Iscatterv, (Word sendbuf, Word sendcounts, Word displs, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word request), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
 static int do_Igather(decltype(library.Igather) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Igather, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
+ANTIPHON_ENTRY_POINTS(Igather, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
 static int do_Igatherv(decltype(library.Igatherv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Igatherv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request)
+ANTIPHON_ENTRY_POINTS(Igatherv, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word root, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request)
 
 static int do_Iallgather(decltype(library.Iallgather) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Iallgather, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
+ANTIPHON_ENTRY_POINTS(Iallgather, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
 static int do_Iallgatherv(decltype(library.Iallgatherv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Iallgatherv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
+ANTIPHON_ENTRY_POINTS(Iallgatherv, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
 
 static int do_Ialltoall(decltype(library.Ialltoall) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ialltoall, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
+ANTIPHON_ENTRY_POINTS(Ialltoall, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
 static int do_Ialltoallv(decltype(library.Ialltoallv) next, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ialltoallv, (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
+ANTIPHON_ENTRY_POINTS(Ialltoallv, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtype, Word recvbuf, Word recvcounts, Word rdispls, Word recvtype, Word comm, Word request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
 
 static int do_Ialltoallw(decltype(library.Ialltoallw) next, const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ialltoallw, (const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
+ANTIPHON_ENTRY_POINTS(Ialltoallw, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm, Word request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
 
 static int do_Ireduce(decltype(library.Ireduce) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, recvbuf, count, datatype, op, root, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ireduce, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, root, comm, request)
+ANTIPHON_ENTRY_POINTS(Ireduce, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word root, Word comm, Word request), sendbuf, recvbuf, count, datatype, op, root, comm, request)
 
 static int do_Iallreduce(decltype(library.Iallreduce) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Iallreduce, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, request)
+ANTIPHON_ENTRY_POINTS(Iallreduce, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
 static int do_Ireduce_scatter(decltype(library.Ireduce_scatter) next, const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ireduce_scatter, (const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
+ANTIPHON_ENTRY_POINTS(Ireduce_scatter, (Word sendbuf, Word recvbuf, Word recvcounts, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
 
 static int do_Ireduce_scatter_block(decltype(library.Ireduce_scatter_block) next, const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ireduce_scatter_block, (const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, recvcount, datatype, op, comm, request)
+ANTIPHON_ENTRY_POINTS(Ireduce_scatter_block, (Word sendbuf, Word recvbuf, Word recvcount, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, recvcount, datatype, op, comm, request)
 
 static int do_Iscan(decltype(library.Iscan) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Iscan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, request)
+ANTIPHON_ENTRY_POINTS(Iscan, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
 static int do_Iexscan(decltype(library.Iexscan) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Iexscan, (const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, request)
+ANTIPHON_ENTRY_POINTS(Iexscan, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
 static int do_Ineighbor_allgather(decltype(library.Ineighbor_allgather) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ineighbor_allgather, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
+ANTIPHON_ENTRY_POINTS(Ineighbor_allgather, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
 static int do_Ineighbor_allgatherv(decltype(library.Ineighbor_allgatherv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ineighbor_allgatherv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
+ANTIPHON_ENTRY_POINTS(Ineighbor_allgatherv, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
 
 static int do_Ineighbor_alltoall(decltype(library.Ineighbor_alltoall) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ineighbor_alltoall, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
+ANTIPHON_ENTRY_POINTS(Ineighbor_alltoall, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
 static int do_Ineighbor_alltoallv(decltype(library.Ineighbor_alltoallv) next, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ineighbor_alltoallv, (const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
+ANTIPHON_ENTRY_POINTS(Ineighbor_alltoallv, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtype, Word recvbuf, Word recvcounts, Word rdispls, Word recvtype, Word comm, Word request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
 
 static int do_Ineighbor_alltoallw(decltype(library.Ineighbor_alltoallw) next, const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ineighbor_alltoallw, (const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
+ANTIPHON_ENTRY_POINTS(Ineighbor_alltoallw, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm, Word request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
 
 static int do_Win_create(decltype(library.Win_create) next, void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   note_messages();
   const int result = next(base, size, disp_unit, info, comm, win);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Win_create, (void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win), base, size, disp_unit, info, comm, win)
+ANTIPHON_ENTRY_POINTS(Win_create, (Word base, Word size, Word disp_unit, Word info, Word comm, Word win), base, size, disp_unit, info, comm, win)
 
 static int do_Win_create_dynamic(decltype(library.Win_create_dynamic) next, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   note_messages();
   const int result = next(info, comm, win);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win* win), info, comm, win)
+ANTIPHON_ENTRY_POINTS(Win_create_dynamic, (Word info, Word comm, Word win), info, comm, win)
 
 static int do_Win_allocate(decltype(library.Win_allocate) next, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
   note_messages();
   const int result = next(size, disp_unit, info, comm, baseptr, win);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Win_allocate, (MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win), size, disp_unit, info, comm, baseptr, win)
+ANTIPHON_ENTRY_POINTS(Win_allocate, (Word size, Word disp_unit, Word info, Word comm, Word baseptr, Word win), size, disp_unit, info, comm, baseptr, win)
 
 #if ANTIPHON_HAS_LARGE_COUNT
 
@@ -1015,7 +1024,7 @@ static int do_Bcast_c(decltype(library.Bcast_c) next, void* buffer, MPI_Count co
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Bcast_c, (void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm), buffer, count, datatype, root, comm)
+ANTIPHON_ENTRY_POINTS(Bcast_c, (Word buffer, Word count, Word datatype, Word root, Word comm), buffer, count, datatype, root, comm)
 
 static int do_Scatter_c(decltype(library.Scatter_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::scatter,
@@ -1033,7 +1042,7 @@ static int do_Scatter_c(decltype(library.Scatter_c) next, const void* sendbuf, M
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Scatter_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+ANTIPHON_ENTRY_POINTS(Scatter_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
 
 static int do_Scatterv_c(decltype(library.Scatterv_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::scatterv,
@@ -1052,7 +1061,7 @@ static int do_Scatterv_c(decltype(library.Scatterv_c) next, const void* sendbuf,
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Scatterv_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
+ANTIPHON_ENTRY_POINTS(Scatterv_c, (Word sendbuf, Word sendcounts, Word displs, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
 
 static int do_Gather_c(decltype(library.Gather_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::gather,
@@ -1070,7 +1079,7 @@ static int do_Gather_c(decltype(library.Gather_c) next, const void* sendbuf, MPI
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Gather_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+ANTIPHON_ENTRY_POINTS(Gather_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
 
 static int do_Gatherv_c(decltype(library.Gatherv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::gatherv,
@@ -1089,7 +1098,7 @@ static int do_Gatherv_c(decltype(library.Gatherv_c) next, const void* sendbuf, M
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Gatherv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
+ANTIPHON_ENTRY_POINTS(Gatherv_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word root, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
 
 static int do_Allgather_c(decltype(library.Allgather_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::allgather,
@@ -1106,7 +1115,7 @@ static int do_Allgather_c(decltype(library.Allgather_c) next, const void* sendbu
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Allgather_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+ANTIPHON_ENTRY_POINTS(Allgather_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
 static int do_Allgatherv_c(decltype(library.Allgatherv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::allgatherv,
@@ -1124,7 +1133,7 @@ static int do_Allgatherv_c(decltype(library.Allgatherv_c) next, const void* send
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Allgatherv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
+ANTIPHON_ENTRY_POINTS(Allgatherv_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
 
 static int do_Alltoall_c(decltype(library.Alltoall_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoall,
@@ -1141,7 +1150,7 @@ static int do_Alltoall_c(decltype(library.Alltoall_c) next, const void* sendbuf,
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Alltoall_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+ANTIPHON_ENTRY_POINTS(Alltoall_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
 static int do_Alltoallv_c(decltype(library.Alltoallv_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
@@ -1160,7 +1169,7 @@ static int do_Alltoallv_c(decltype(library.Alltoallv_c) next, const void* sendbu
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Alltoallv_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
+ANTIPHON_ENTRY_POINTS(Alltoallv_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtype, Word recvbuf, Word recvcounts, Word rdispls, Word recvtype, Word comm), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
 
 static int do_Reduce_c(decltype(library.Reduce_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
   const Call call{.collective = Collective::reduce,
@@ -1177,7 +1186,7 @@ static int do_Reduce_c(decltype(library.Reduce_c) next, const void* sendbuf, voi
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Reduce_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm), sendbuf, recvbuf, count, datatype, op, root, comm)
+ANTIPHON_ENTRY_POINTS(Reduce_c, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word root, Word comm), sendbuf, recvbuf, count, datatype, op, root, comm)
 
 static int do_Allreduce_c(decltype(library.Allreduce_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::allreduce,
@@ -1193,7 +1202,7 @@ static int do_Allreduce_c(decltype(library.Allreduce_c) next, const void* sendbu
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Allreduce_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, count, datatype, op, comm)
+ANTIPHON_ENTRY_POINTS(Allreduce_c, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm), sendbuf, recvbuf, count, datatype, op, comm)
 
 static int do_Reduce_scatter_c(decltype(library.Reduce_scatter_c) next, const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::reduce_scatter,
@@ -1209,7 +1218,7 @@ static int do_Reduce_scatter_c(decltype(library.Reduce_scatter_c) next, const vo
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Reduce_scatter_c, (const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, recvcounts, datatype, op, comm)
+ANTIPHON_ENTRY_POINTS(Reduce_scatter_c, (Word sendbuf, Word recvbuf, Word recvcounts, Word datatype, Word op, Word comm), sendbuf, recvbuf, recvcounts, datatype, op, comm)
 
 static int do_Reduce_scatter_block_c(decltype(library.Reduce_scatter_block_c) next, const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::reduce_scatter_block,
@@ -1225,7 +1234,7 @@ static int do_Reduce_scatter_block_c(decltype(library.Reduce_scatter_block_c) ne
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Reduce_scatter_block_c, (const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, recvcount, datatype, op, comm)
+ANTIPHON_ENTRY_POINTS(Reduce_scatter_block_c, (Word sendbuf, Word recvbuf, Word recvcount, Word datatype, Word op, Word comm), sendbuf, recvbuf, recvcount, datatype, op, comm)
 
 static int do_Scan_c(decltype(library.Scan_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::scan,
@@ -1241,7 +1250,7 @@ static int do_Scan_c(decltype(library.Scan_c) next, const void* sendbuf, void* r
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Scan_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, count, datatype, op, comm)
+ANTIPHON_ENTRY_POINTS(Scan_c, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm), sendbuf, recvbuf, count, datatype, op, comm)
 
 static int do_Exscan_c(decltype(library.Exscan_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
   const Call call{.collective = Collective::exscan,
@@ -1257,7 +1266,7 @@ static int do_Exscan_c(decltype(library.Exscan_c) next, const void* sendbuf, voi
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Exscan_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm), sendbuf, recvbuf, count, datatype, op, comm)
+ANTIPHON_ENTRY_POINTS(Exscan_c, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm), sendbuf, recvbuf, count, datatype, op, comm)
 
 static int do_Alltoallw_c(decltype(library.Alltoallw_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
@@ -1277,7 +1286,7 @@ static int do_Alltoallw_c(decltype(library.Alltoallw_c) next, const void* sendbu
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Alltoallw_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
+ANTIPHON_ENTRY_POINTS(Alltoallw_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
 
 static int do_Neighbor_allgather_c(decltype(library.Neighbor_allgather_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
@@ -1295,7 +1304,7 @@ static int do_Neighbor_allgather_c(decltype(library.Neighbor_allgather_c) next, 
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_allgather_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+ANTIPHON_ENTRY_POINTS(Neighbor_allgather_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
 static int do_Neighbor_allgatherv_c(decltype(library.Neighbor_allgatherv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
@@ -1314,7 +1323,7 @@ static int do_Neighbor_allgatherv_c(decltype(library.Neighbor_allgatherv_c) next
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_allgatherv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
+ANTIPHON_ENTRY_POINTS(Neighbor_allgatherv_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
 
 static int do_Neighbor_alltoall_c(decltype(library.Neighbor_alltoall_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
@@ -1332,7 +1341,7 @@ static int do_Neighbor_alltoall_c(decltype(library.Neighbor_alltoall_c) next, co
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_alltoall_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoall_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
 
 static int do_Neighbor_alltoallv_c(decltype(library.Neighbor_alltoallv_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
@@ -1352,7 +1361,7 @@ static int do_Neighbor_alltoallv_c(decltype(library.Neighbor_alltoallv_c) next, 
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_alltoallv_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoallv_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtype, Word recvbuf, Word recvcounts, Word rdispls, Word recvtype, Word comm), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
 
 static int do_Neighbor_alltoallw_c(decltype(library.Neighbor_alltoallw_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
   const Call call{.collective = Collective::alltoallv,
@@ -1372,7 +1381,7 @@ static int do_Neighbor_alltoallw_c(decltype(library.Neighbor_alltoallw_c) next, 
   passed_on(call, outcome);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_alltoallw_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoallw_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
 
 static int do_Bcast_init_c(decltype(library.Bcast_init_c) next, void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::bcast,
@@ -1387,7 +1396,7 @@ static int do_Bcast_init_c(decltype(library.Bcast_init_c) next, void* buffer, MP
   if (persistent::init(call, request, result)) return result;
   return next(buffer, count, datatype, root, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Bcast_init_c, (void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), buffer, count, datatype, root, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Bcast_init_c, (Word buffer, Word count, Word datatype, Word root, Word comm, Word info, Word request), buffer, count, datatype, root, comm, info, request)
 
 static int do_Scatter_init_c(decltype(library.Scatter_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::scatter,
@@ -1404,7 +1413,7 @@ static int do_Scatter_init_c(decltype(library.Scatter_init_c) next, const void* 
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Scatter_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Scatter_init_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
 
 static int do_Scatterv_init_c(decltype(library.Scatterv_init_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::scatterv,
@@ -1422,7 +1431,7 @@ static int do_Scatterv_init_c(decltype(library.Scatterv_init_c) next, const void
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Scatterv_init_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Scatterv_init_c, (Word sendbuf, Word sendcounts, Word displs, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word info, Word request), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
 
 static int do_Gather_init_c(decltype(library.Gather_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::gather,
@@ -1439,7 +1448,7 @@ static int do_Gather_init_c(decltype(library.Gather_init_c) next, const void* se
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Gather_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Gather_init_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request)
 
 static int do_Gatherv_init_c(decltype(library.Gatherv_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::gatherv,
@@ -1457,7 +1466,7 @@ static int do_Gatherv_init_c(decltype(library.Gatherv_init_c) next, const void* 
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Gatherv_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Gatherv_init_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word root, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request)
 
 static int do_Allgather_init_c(decltype(library.Allgather_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::allgather,
@@ -1473,7 +1482,7 @@ static int do_Allgather_init_c(decltype(library.Allgather_init_c) next, const vo
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Allgather_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Allgather_init_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
 
 static int do_Allgatherv_init_c(decltype(library.Allgatherv_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::allgatherv,
@@ -1490,7 +1499,7 @@ static int do_Allgatherv_init_c(decltype(library.Allgatherv_init_c) next, const 
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Allgatherv_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Allgatherv_init_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request)
 
 static int do_Alltoall_init_c(decltype(library.Alltoall_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoall,
@@ -1506,7 +1515,7 @@ static int do_Alltoall_init_c(decltype(library.Alltoall_init_c) next, const void
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Alltoall_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Alltoall_init_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
 
 static int do_Alltoallv_init_c(decltype(library.Alltoallv_init_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
@@ -1524,7 +1533,7 @@ static int do_Alltoallv_init_c(decltype(library.Alltoallv_init_c) next, const vo
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Alltoallv_init_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Alltoallv_init_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtype, Word recvbuf, Word recvcounts, Word rdispls, Word recvtype, Word comm, Word info, Word request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request)
 
 static int do_Reduce_init_c(decltype(library.Reduce_init_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::reduce,
@@ -1540,7 +1549,7 @@ static int do_Reduce_init_c(decltype(library.Reduce_init_c) next, const void* se
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Reduce_init_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, root, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Reduce_init_c, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word root, Word comm, Word info, Word request), sendbuf, recvbuf, count, datatype, op, root, comm, info, request)
 
 static int do_Allreduce_init_c(decltype(library.Allreduce_init_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::allreduce,
@@ -1555,7 +1564,7 @@ static int do_Allreduce_init_c(decltype(library.Allreduce_init_c) next, const vo
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Allreduce_init_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Allreduce_init_c, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word info, Word request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
 
 static int do_Reduce_scatter_init_c(decltype(library.Reduce_scatter_init_c) next, const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::reduce_scatter,
@@ -1570,7 +1579,7 @@ static int do_Reduce_scatter_init_c(decltype(library.Reduce_scatter_init_c) next
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Reduce_scatter_init_c, (const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Reduce_scatter_init_c, (Word sendbuf, Word recvbuf, Word recvcounts, Word datatype, Word op, Word comm, Word info, Word request), sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request)
 
 static int do_Reduce_scatter_block_init_c(decltype(library.Reduce_scatter_block_init_c) next, const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::reduce_scatter_block,
@@ -1585,7 +1594,7 @@ static int do_Reduce_scatter_block_init_c(decltype(library.Reduce_scatter_block_
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Reduce_scatter_block_init_c, (const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, recvcount, datatype, op, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Reduce_scatter_block_init_c, (Word sendbuf, Word recvbuf, Word recvcount, Word datatype, Word op, Word comm, Word info, Word request), sendbuf, recvbuf, recvcount, datatype, op, comm, info, request)
 
 static int do_Scan_init_c(decltype(library.Scan_init_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::scan,
@@ -1600,7 +1609,7 @@ static int do_Scan_init_c(decltype(library.Scan_init_c) next, const void* sendbu
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Scan_init_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Scan_init_c, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word info, Word request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
 
 static int do_Exscan_init_c(decltype(library.Exscan_init_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::exscan,
@@ -1615,7 +1624,7 @@ static int do_Exscan_init_c(decltype(library.Exscan_init_c) next, const void* se
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Exscan_init_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Exscan_init_c, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word info, Word request), sendbuf, recvbuf, count, datatype, op, comm, info, request)
 
 static int do_Alltoallw_init_c(decltype(library.Alltoallw_init_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
@@ -1634,7 +1643,7 @@ static int do_Alltoallw_init_c(decltype(library.Alltoallw_init_c) next, const vo
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Alltoallw_init_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Alltoallw_init_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm, Word info, Word request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request)
 
 static int do_Neighbor_allgather_init_c(decltype(library.Neighbor_allgather_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
@@ -1651,7 +1660,7 @@ static int do_Neighbor_allgather_init_c(decltype(library.Neighbor_allgather_init
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_allgather_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Neighbor_allgather_init_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
 
 static int do_Neighbor_allgatherv_init_c(decltype(library.Neighbor_allgatherv_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
@@ -1669,7 +1678,7 @@ static int do_Neighbor_allgatherv_init_c(decltype(library.Neighbor_allgatherv_in
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_allgatherv_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Neighbor_allgatherv_init_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request)
 
 static int do_Neighbor_alltoall_init_c(decltype(library.Neighbor_alltoall_init_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
@@ -1686,7 +1695,7 @@ static int do_Neighbor_alltoall_init_c(decltype(library.Neighbor_alltoall_init_c
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_alltoall_init_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoall_init_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word info, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request)
 
 static int do_Neighbor_alltoallv_init_c(decltype(library.Neighbor_alltoallv_init_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
@@ -1705,7 +1714,7 @@ static int do_Neighbor_alltoallv_init_c(decltype(library.Neighbor_alltoallv_init
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_alltoallv_init_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoallv_init_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtype, Word recvbuf, Word recvcounts, Word rdispls, Word recvtype, Word comm, Word info, Word request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request)
 
 static int do_Neighbor_alltoallw_init_c(decltype(library.Neighbor_alltoallw_init_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   const Call call{.collective = Collective::alltoallv,
@@ -1724,167 +1733,167 @@ static int do_Neighbor_alltoallw_init_c(decltype(library.Neighbor_alltoallw_init
   if (persistent::init(call, request, result)) return result;
   return next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
 }
-ANTIPHON_ENTRY_POINTS(Neighbor_alltoallw_init_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request)
+ANTIPHON_ENTRY_POINTS(Neighbor_alltoallw_init_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm, Word info, Word request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request)
 
 static int do_Ibcast_c(decltype(library.Ibcast_c) next, void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(buffer, count, datatype, root, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ibcast_c, (void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request), buffer, count, datatype, root, comm, request)
+ANTIPHON_ENTRY_POINTS(Ibcast_c, (Word buffer, Word count, Word datatype, Word root, Word comm, Word request), buffer, count, datatype, root, comm, request)
 
 static int do_Iscatter_c(decltype(library.Iscatter_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Iscatter_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
+ANTIPHON_ENTRY_POINTS(Iscatter_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
 static int do_Iscatterv_c(decltype(library.Iscatterv_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Iscatterv_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
+ANTIPHON_ENTRY_POINTS(Iscatterv_c, (Word sendbuf, Word sendcounts, Word displs, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word request), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
 static int do_Igather_c(decltype(library.Igather_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Igather_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
+ANTIPHON_ENTRY_POINTS(Igather_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
 static int do_Igatherv_c(decltype(library.Igatherv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Igatherv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request)
+ANTIPHON_ENTRY_POINTS(Igatherv_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word root, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request)
 
 static int do_Iallgather_c(decltype(library.Iallgather_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Iallgather_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
+ANTIPHON_ENTRY_POINTS(Iallgather_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
 static int do_Iallgatherv_c(decltype(library.Iallgatherv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Iallgatherv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
+ANTIPHON_ENTRY_POINTS(Iallgatherv_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
 
 static int do_Ialltoall_c(decltype(library.Ialltoall_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ialltoall_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
+ANTIPHON_ENTRY_POINTS(Ialltoall_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
 static int do_Ialltoallv_c(decltype(library.Ialltoallv_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ialltoallv_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
+ANTIPHON_ENTRY_POINTS(Ialltoallv_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtype, Word recvbuf, Word recvcounts, Word rdispls, Word recvtype, Word comm, Word request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
 
 static int do_Ialltoallw_c(decltype(library.Ialltoallw_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ialltoallw_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
+ANTIPHON_ENTRY_POINTS(Ialltoallw_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm, Word request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
 
 static int do_Ireduce_c(decltype(library.Ireduce_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, recvbuf, count, datatype, op, root, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ireduce_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, root, comm, request)
+ANTIPHON_ENTRY_POINTS(Ireduce_c, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word root, Word comm, Word request), sendbuf, recvbuf, count, datatype, op, root, comm, request)
 
 static int do_Iallreduce_c(decltype(library.Iallreduce_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Iallreduce_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, request)
+ANTIPHON_ENTRY_POINTS(Iallreduce_c, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
 static int do_Ireduce_scatter_c(decltype(library.Ireduce_scatter_c) next, const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ireduce_scatter_c, (const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
+ANTIPHON_ENTRY_POINTS(Ireduce_scatter_c, (Word sendbuf, Word recvbuf, Word recvcounts, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
 
 static int do_Ireduce_scatter_block_c(decltype(library.Ireduce_scatter_block_c) next, const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ireduce_scatter_block_c, (const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, recvcount, datatype, op, comm, request)
+ANTIPHON_ENTRY_POINTS(Ireduce_scatter_block_c, (Word sendbuf, Word recvbuf, Word recvcount, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, recvcount, datatype, op, comm, request)
 
 static int do_Iscan_c(decltype(library.Iscan_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Iscan_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, request)
+ANTIPHON_ENTRY_POINTS(Iscan_c, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
 static int do_Iexscan_c(decltype(library.Iexscan_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Iexscan_c, (const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request), sendbuf, recvbuf, count, datatype, op, comm, request)
+ANTIPHON_ENTRY_POINTS(Iexscan_c, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
 static int do_Ineighbor_allgather_c(decltype(library.Ineighbor_allgather_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ineighbor_allgather_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
+ANTIPHON_ENTRY_POINTS(Ineighbor_allgather_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
 static int do_Ineighbor_allgatherv_c(decltype(library.Ineighbor_allgatherv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ineighbor_allgatherv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
+ANTIPHON_ENTRY_POINTS(Ineighbor_allgatherv_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
 
 static int do_Ineighbor_alltoall_c(decltype(library.Ineighbor_alltoall_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ineighbor_alltoall_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
+ANTIPHON_ENTRY_POINTS(Ineighbor_alltoall_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
 static int do_Ineighbor_alltoallv_c(decltype(library.Ineighbor_alltoallv_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ineighbor_alltoallv_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
+ANTIPHON_ENTRY_POINTS(Ineighbor_alltoallv_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtype, Word recvbuf, Word recvcounts, Word rdispls, Word recvtype, Word comm, Word request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
 
 static int do_Ineighbor_alltoallw_c(decltype(library.Ineighbor_alltoallw_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
   note_messages();
   const int result = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Ineighbor_alltoallw_c, (const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
+ANTIPHON_ENTRY_POINTS(Ineighbor_alltoallw_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm, Word request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
 
 static int do_Win_create_c(decltype(library.Win_create_c) next, void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   note_messages();
   const int result = next(base, size, disp_unit, info, comm, win);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Win_create_c, (void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win), base, size, disp_unit, info, comm, win)
+ANTIPHON_ENTRY_POINTS(Win_create_c, (Word base, Word size, Word disp_unit, Word info, Word comm, Word win), base, size, disp_unit, info, comm, win)
 
 static int do_Win_allocate_c(decltype(library.Win_allocate_c) next, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
   note_messages();
   const int result = next(size, disp_unit, info, comm, baseptr, win);
   return result;
 }
-ANTIPHON_ENTRY_POINTS(Win_allocate_c, (MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win), size, disp_unit, info, comm, baseptr, win)
+ANTIPHON_ENTRY_POINTS(Win_allocate_c, (Word size, Word disp_unit, Word info, Word comm, Word baseptr, Word win), size, disp_unit, info, comm, baseptr, win)
 
 #endif

@@ -21,7 +21,7 @@ static int do_Send(decltype(library.Send) next, const void* buf, int count, MPI_
                [&] { return framing() ? framed::send(buf, count, datatype, dest, tag, comm)
                                        : next(buf, count, datatype, dest, tag, comm); });
 }
-ANTIPHON_ENTRY_POINTS(Send, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm), buf, count, datatype, dest, tag, comm)
+ANTIPHON_ENTRY_POINTS(Send, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm), buf, count, datatype, dest, tag, comm)
 
 static int do_Bsend(decltype(library.Bsend) next, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   note_messages();
@@ -36,7 +36,7 @@ static int do_Bsend(decltype(library.Bsend) next, const void* buf, int count, MP
                [&] { return framing() ? framed::bsend(buf, count, datatype, dest, tag, comm)
                                        : next(buf, count, datatype, dest, tag, comm); });
 }
-ANTIPHON_ENTRY_POINTS(Bsend, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm), buf, count, datatype, dest, tag, comm)
+ANTIPHON_ENTRY_POINTS(Bsend, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm), buf, count, datatype, dest, tag, comm)
 
 static int do_Ssend(decltype(library.Ssend) next, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   if (!p2p_watched()) return next(buf, count, datatype, dest, tag, comm);
@@ -50,7 +50,7 @@ static int do_Ssend(decltype(library.Ssend) next, const void* buf, int count, MP
                [&] { return framing() ? framed::ssend(buf, count, datatype, dest, tag, comm)
                                        : next(buf, count, datatype, dest, tag, comm); });
 }
-ANTIPHON_ENTRY_POINTS(Ssend, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm), buf, count, datatype, dest, tag, comm)
+ANTIPHON_ENTRY_POINTS(Ssend, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm), buf, count, datatype, dest, tag, comm)
 
 static int do_Rsend(decltype(library.Rsend) next, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   note_messages();
@@ -65,7 +65,7 @@ static int do_Rsend(decltype(library.Rsend) next, const void* buf, int count, MP
                [&] { return framing() ? framed::rsend(buf, count, datatype, dest, tag, comm)
                                        : next(buf, count, datatype, dest, tag, comm); });
 }
-ANTIPHON_ENTRY_POINTS(Rsend, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm), buf, count, datatype, dest, tag, comm)
+ANTIPHON_ENTRY_POINTS(Rsend, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm), buf, count, datatype, dest, tag, comm)
 
 static int do_Isend(decltype(library.Isend) next, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
@@ -82,7 +82,7 @@ static int do_Isend(decltype(library.Isend) next, const void* buf, int count, MP
                [&] { return framing() ? framed::isend(buf, count, datatype, dest, tag, comm, request)
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Isend, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Isend, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
 
 static int do_Ibsend(decltype(library.Ibsend) next, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
@@ -99,7 +99,7 @@ static int do_Ibsend(decltype(library.Ibsend) next, const void* buf, int count, 
                [&] { return framing() ? framed::ibsend(buf, count, datatype, dest, tag, comm, request)
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Ibsend, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Ibsend, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
 
 static int do_Issend(decltype(library.Issend) next, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
@@ -116,7 +116,7 @@ static int do_Issend(decltype(library.Issend) next, const void* buf, int count, 
                [&] { return framing() ? framed::issend(buf, count, datatype, dest, tag, comm, request)
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Issend, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Issend, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
 
 static int do_Irsend(decltype(library.Irsend) next, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
@@ -133,7 +133,7 @@ static int do_Irsend(decltype(library.Irsend) next, const void* buf, int count, 
                [&] { return framing() ? framed::irsend(buf, count, datatype, dest, tag, comm, request)
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Irsend, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Irsend, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
 
 static int do_Send_init(decltype(library.Send_init) next, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   if (!p2p_watched()) return next(buf, count, datatype, dest, tag, comm, request);
@@ -149,7 +149,7 @@ static int do_Send_init(decltype(library.Send_init) next, const void* buf, int c
                [&] { return framing() ? framed::send_init(buf, count, datatype, dest, tag, comm, request)
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Send_init, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Send_init, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
 
 static int do_Bsend_init(decltype(library.Bsend_init) next, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   if (!p2p_watched()) return next(buf, count, datatype, dest, tag, comm, request);
@@ -165,7 +165,7 @@ static int do_Bsend_init(decltype(library.Bsend_init) next, const void* buf, int
                [&] { return framing() ? framed::bsend_init(buf, count, datatype, dest, tag, comm, request)
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Bsend_init, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Bsend_init, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
 
 static int do_Ssend_init(decltype(library.Ssend_init) next, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   if (!p2p_watched()) return next(buf, count, datatype, dest, tag, comm, request);
@@ -181,7 +181,7 @@ static int do_Ssend_init(decltype(library.Ssend_init) next, const void* buf, int
                [&] { return framing() ? framed::ssend_init(buf, count, datatype, dest, tag, comm, request)
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Ssend_init, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Ssend_init, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
 
 static int do_Rsend_init(decltype(library.Rsend_init) next, const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   if (!p2p_watched()) return next(buf, count, datatype, dest, tag, comm, request);
@@ -197,7 +197,7 @@ static int do_Rsend_init(decltype(library.Rsend_init) next, const void* buf, int
                [&] { return framing() ? framed::rsend_init(buf, count, datatype, dest, tag, comm, request)
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Rsend_init, (const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Rsend_init, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
 
 static int do_Recv(decltype(library.Recv) next, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
   if (!p2p_watched()) return next(buf, count, datatype, source, tag, comm, status);
@@ -213,7 +213,7 @@ static int do_Recv(decltype(library.Recv) next, void* buf, int count, MPI_Dataty
                [&] { return framing() ? framed::recv(buf, count, datatype, source, tag, comm, room.get())
                                        : next(buf, count, datatype, source, tag, comm, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Recv, (void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status), buf, count, datatype, source, tag, comm, status)
+ANTIPHON_ENTRY_POINTS(Recv, (Word buf, Word count, Word datatype, Word source, Word tag, Word comm, Word status), buf, count, datatype, source, tag, comm, status)
 
 static int do_Irecv(decltype(library.Irecv) next, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
@@ -230,7 +230,7 @@ static int do_Irecv(decltype(library.Irecv) next, void* buf, int count, MPI_Data
                [&] { return framing() ? framed::irecv(buf, count, datatype, source, tag, comm, request)
                                        : next(buf, count, datatype, source, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Irecv, (void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, source, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Irecv, (Word buf, Word count, Word datatype, Word source, Word tag, Word comm, Word request), buf, count, datatype, source, tag, comm, request)
 
 static int do_Recv_init(decltype(library.Recv_init) next, void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
   if (!p2p_watched()) return next(buf, count, datatype, source, tag, comm, request);
@@ -246,7 +246,7 @@ static int do_Recv_init(decltype(library.Recv_init) next, void* buf, int count, 
                [&] { return framing() ? framed::recv_init(buf, count, datatype, source, tag, comm, request)
                                        : next(buf, count, datatype, source, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Recv_init, (void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, source, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Recv_init, (Word buf, Word count, Word datatype, Word source, Word tag, Word comm, Word request), buf, count, datatype, source, tag, comm, request)
 
 static int do_Mrecv(decltype(library.Mrecv) next, void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
   if (!p2p_watched()) return next(buf, count, datatype, message, status);
@@ -260,7 +260,7 @@ static int do_Mrecv(decltype(library.Mrecv) next, void* buf, int count, MPI_Data
                [&] { return framing() ? framed::mrecv(buf, count, datatype, message, room.get())
                                        : next(buf, count, datatype, message, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Mrecv, (void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status), buf, count, datatype, message, status)
+ANTIPHON_ENTRY_POINTS(Mrecv, (Word buf, Word count, Word datatype, Word message, Word status), buf, count, datatype, message, status)
 
 static int do_Imrecv(decltype(library.Imrecv) next, void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
   note_messages();
@@ -275,7 +275,7 @@ static int do_Imrecv(decltype(library.Imrecv) next, void* buf, int count, MPI_Da
                [&] { return framing() ? framed::imrecv(buf, count, datatype, message, request)
                                        : next(buf, count, datatype, message, request); });
 }
-ANTIPHON_ENTRY_POINTS(Imrecv, (void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request), buf, count, datatype, message, request)
+ANTIPHON_ENTRY_POINTS(Imrecv, (Word buf, Word count, Word datatype, Word message, Word request), buf, count, datatype, message, request)
 
 static int do_Sendrecv(decltype(library.Sendrecv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   note_messages();
@@ -297,7 +297,7 @@ static int do_Sendrecv(decltype(library.Sendrecv) next, const void* sendbuf, int
                [&] { return framing() ? framed::sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, room.get())
                                        : next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Sendrecv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
+ANTIPHON_ENTRY_POINTS(Sendrecv, (Word sendbuf, Word sendcount, Word sendtype, Word dest, Word sendtag, Word recvbuf, Word recvcount, Word recvtype, Word source, Word recvtag, Word comm, Word status), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
 
 static int do_Sendrecv_replace(decltype(library.Sendrecv_replace) next, void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   note_messages();
@@ -319,7 +319,7 @@ static int do_Sendrecv_replace(decltype(library.Sendrecv_replace) next, void* bu
                [&] { return framing() ? framed::sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get())
                                        : next(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Sendrecv_replace, (void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status), buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
+ANTIPHON_ENTRY_POINTS(Sendrecv_replace, (Word buf, Word count, Word datatype, Word dest, Word sendtag, Word source, Word recvtag, Word comm, Word status), buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
 
 static int do_Isendrecv(decltype(library.Isendrecv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
@@ -341,7 +341,7 @@ static int do_Isendrecv(decltype(library.Isendrecv) next, const void* sendbuf, i
                [&] { return framing() ? framed::isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
                                        : next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Isendrecv, (const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
+ANTIPHON_ENTRY_POINTS(Isendrecv, (Word sendbuf, Word sendcount, Word sendtype, Word dest, Word sendtag, Word recvbuf, Word recvcount, Word recvtype, Word source, Word recvtag, Word comm, Word request), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
 
 static int do_Isendrecv_replace(decltype(library.Isendrecv_replace) next, void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
@@ -363,7 +363,7 @@ static int do_Isendrecv_replace(decltype(library.Isendrecv_replace) next, void* 
                [&] { return framing() ? framed::isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
                                        : next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Isendrecv_replace, (void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
+ANTIPHON_ENTRY_POINTS(Isendrecv_replace, (Word buf, Word count, Word datatype, Word dest, Word sendtag, Word source, Word recvtag, Word comm, Word request), buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
 
 static int do_Probe(decltype(library.Probe) next, int source, int tag, MPI_Comm comm, MPI_Status* status) {
   if (!p2p_watched()) return next(source, tag, comm, status);
@@ -376,7 +376,7 @@ static int do_Probe(decltype(library.Probe) next, int source, int tag, MPI_Comm 
                [&] { return framing() ? framed::probe(source, tag, comm, room.get())
                                        : next(source, tag, comm, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Probe, (int source, int tag, MPI_Comm comm, MPI_Status* status), source, tag, comm, status)
+ANTIPHON_ENTRY_POINTS(Probe, (Word source, Word tag, Word comm, Word status), source, tag, comm, status)
 
 static int do_Iprobe(decltype(library.Iprobe) next, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   if (!p2p_watched()) return next(source, tag, comm, flag, status);
@@ -390,7 +390,7 @@ static int do_Iprobe(decltype(library.Iprobe) next, int source, int tag, MPI_Com
                [&] { return framing() ? framed::iprobe(source, tag, comm, flag, room.get())
                                        : next(source, tag, comm, flag, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Iprobe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status), source, tag, comm, flag, status)
+ANTIPHON_ENTRY_POINTS(Iprobe, (Word source, Word tag, Word comm, Word flag, Word status), source, tag, comm, flag, status)
 
 static int do_Mprobe(decltype(library.Mprobe) next, int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
   if (!p2p_watched()) return next(source, tag, comm, message, status);
@@ -404,7 +404,7 @@ static int do_Mprobe(decltype(library.Mprobe) next, int source, int tag, MPI_Com
                [&] { return framing() ? framed::mprobe(source, tag, comm, message, room.get())
                                        : next(source, tag, comm, message, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Mprobe, (int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status), source, tag, comm, message, status)
+ANTIPHON_ENTRY_POINTS(Mprobe, (Word source, Word tag, Word comm, Word message, Word status), source, tag, comm, message, status)
 
 static int do_Improbe(decltype(library.Improbe) next, int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
   if (!p2p_watched()) return next(source, tag, comm, flag, message, status);
@@ -419,7 +419,7 @@ static int do_Improbe(decltype(library.Improbe) next, int source, int tag, MPI_C
                [&] { return framing() ? framed::improbe(source, tag, comm, flag, message, room.get())
                                        : next(source, tag, comm, flag, message, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Improbe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status), source, tag, comm, flag, message, status)
+ANTIPHON_ENTRY_POINTS(Improbe, (Word source, Word tag, Word comm, Word flag, Word message, Word status), source, tag, comm, flag, message, status)
 
 static int do_Start(decltype(library.Start) next, MPI_Request* request) {
   note_messages();
@@ -430,7 +430,7 @@ static int do_Start(decltype(library.Start) next, MPI_Request* request) {
                [&] { return framing() ? framed::start(request)
                                        : next(request); });
 }
-ANTIPHON_ENTRY_POINTS(Start, (MPI_Request* request), request)
+ANTIPHON_ENTRY_POINTS(Start, (Word request), request)
 
 static int do_Startall(decltype(library.Startall) next, int count, MPI_Request array_of_requests[]) {
   note_messages();
@@ -441,7 +441,7 @@ static int do_Startall(decltype(library.Startall) next, int count, MPI_Request a
                [&] { return framing() ? framed::startall(count, array_of_requests)
                                        : next(count, array_of_requests); });
 }
-ANTIPHON_ENTRY_POINTS(Startall, (int count, MPI_Request array_of_requests[]), count, array_of_requests)
+ANTIPHON_ENTRY_POINTS(Startall, (Word count, Word array_of_requests), count, array_of_requests)
 
 static int do_Wait(decltype(library.Wait) next, MPI_Request* request, MPI_Status* status) {
   if (!p2p_watched()) return next(request, status);
@@ -453,7 +453,7 @@ static int do_Wait(decltype(library.Wait) next, MPI_Request* request, MPI_Status
                [&] { return framing() ? framed::wait(request, room.get())
                                        : next(request, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Wait, (MPI_Request* request, MPI_Status* status), request, status)
+ANTIPHON_ENTRY_POINTS(Wait, (Word request, Word status), request, status)
 
 static int do_Waitall(decltype(library.Waitall) next, int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
   if (!p2p_watched()) return next(count, array_of_requests, array_of_statuses);
@@ -465,7 +465,7 @@ static int do_Waitall(decltype(library.Waitall) next, int count, MPI_Request arr
                [&] { return framing() ? framed::waitall(count, array_of_requests, room.get())
                                        : next(count, array_of_requests, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Waitall, (int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]), count, array_of_requests, array_of_statuses)
+ANTIPHON_ENTRY_POINTS(Waitall, (Word count, Word array_of_requests, Word array_of_statuses), count, array_of_requests, array_of_statuses)
 
 static int do_Waitany(decltype(library.Waitany) next, int count, MPI_Request array_of_requests[], int* index, MPI_Status* status) {
   if (!p2p_watched()) return next(count, array_of_requests, index, status);
@@ -478,7 +478,7 @@ static int do_Waitany(decltype(library.Waitany) next, int count, MPI_Request arr
                [&] { return framing() ? framed::waitany(count, array_of_requests, index, room.get())
                                        : next(count, array_of_requests, index, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Waitany, (int count, MPI_Request array_of_requests[], int* index, MPI_Status* status), count, array_of_requests, index, status)
+ANTIPHON_ENTRY_POINTS(Waitany, (Word count, Word array_of_requests, Word index, Word status), count, array_of_requests, index, status)
 
 static int do_Waitsome(decltype(library.Waitsome) next, int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
   if (!p2p_watched()) return next(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
@@ -492,7 +492,7 @@ static int do_Waitsome(decltype(library.Waitsome) next, int incount, MPI_Request
                [&] { return framing() ? framed::waitsome(incount, array_of_requests, outcount, array_of_indices, room.get())
                                        : next(incount, array_of_requests, outcount, array_of_indices, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Waitsome, (int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]), incount, array_of_requests, outcount, array_of_indices, array_of_statuses)
+ANTIPHON_ENTRY_POINTS(Waitsome, (Word incount, Word array_of_requests, Word outcount, Word array_of_indices, Word array_of_statuses), incount, array_of_requests, outcount, array_of_indices, array_of_statuses)
 
 static int do_Test(decltype(library.Test) next, MPI_Request* request, int* flag, MPI_Status* status) {
   if (!p2p_watched()) return next(request, flag, status);
@@ -505,7 +505,7 @@ static int do_Test(decltype(library.Test) next, MPI_Request* request, int* flag,
                [&] { return framing() ? framed::test(request, flag, room.get())
                                        : next(request, flag, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Test, (MPI_Request* request, int* flag, MPI_Status* status), request, flag, status)
+ANTIPHON_ENTRY_POINTS(Test, (Word request, Word flag, Word status), request, flag, status)
 
 static int do_Testall(decltype(library.Testall) next, int count, MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
   if (!p2p_watched()) return next(count, array_of_requests, flag, array_of_statuses);
@@ -518,7 +518,7 @@ static int do_Testall(decltype(library.Testall) next, int count, MPI_Request arr
                [&] { return framing() ? framed::testall(count, array_of_requests, flag, room.get())
                                        : next(count, array_of_requests, flag, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Testall, (int count, MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]), count, array_of_requests, flag, array_of_statuses)
+ANTIPHON_ENTRY_POINTS(Testall, (Word count, Word array_of_requests, Word flag, Word array_of_statuses), count, array_of_requests, flag, array_of_statuses)
 
 static int do_Testany(decltype(library.Testany) next, int count, MPI_Request array_of_requests[], int* index, int* flag, MPI_Status* status) {
   if (!p2p_watched()) return next(count, array_of_requests, index, flag, status);
@@ -532,7 +532,7 @@ static int do_Testany(decltype(library.Testany) next, int count, MPI_Request arr
                [&] { return framing() ? framed::testany(count, array_of_requests, index, flag, room.get())
                                        : next(count, array_of_requests, index, flag, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Testany, (int count, MPI_Request array_of_requests[], int* index, int* flag, MPI_Status* status), count, array_of_requests, index, flag, status)
+ANTIPHON_ENTRY_POINTS(Testany, (Word count, Word array_of_requests, Word index, Word flag, Word status), count, array_of_requests, index, flag, status)
 
 static int do_Testsome(decltype(library.Testsome) next, int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
   if (!p2p_watched()) return next(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
@@ -546,7 +546,7 @@ static int do_Testsome(decltype(library.Testsome) next, int incount, MPI_Request
                [&] { return framing() ? framed::testsome(incount, array_of_requests, outcount, array_of_indices, room.get())
                                        : next(incount, array_of_requests, outcount, array_of_indices, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Testsome, (int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]), incount, array_of_requests, outcount, array_of_indices, array_of_statuses)
+ANTIPHON_ENTRY_POINTS(Testsome, (Word incount, Word array_of_requests, Word outcount, Word array_of_indices, Word array_of_statuses), incount, array_of_requests, outcount, array_of_indices, array_of_statuses)
 
 static int do_Cancel(decltype(library.Cancel) next, MPI_Request* request) {
   if (!p2p_watched()) return next(request);
@@ -556,7 +556,7 @@ static int do_Cancel(decltype(library.Cancel) next, MPI_Request* request) {
                [&] { return framing() ? framed::cancel(request)
                                        : next(request); });
 }
-ANTIPHON_ENTRY_POINTS(Cancel, (MPI_Request* request), request)
+ANTIPHON_ENTRY_POINTS(Cancel, (Word request), request)
 
 static int do_Request_free(decltype(library.Request_free) next, MPI_Request* request) {
   if (!p2p_watched()) return next(request);
@@ -566,7 +566,7 @@ static int do_Request_free(decltype(library.Request_free) next, MPI_Request* req
                [&] { return framing() ? framed::request_free(request)
                                        : next(request); });
 }
-ANTIPHON_ENTRY_POINTS(Request_free, (MPI_Request* request), request)
+ANTIPHON_ENTRY_POINTS(Request_free, (Word request), request)
 
 static int do_Request_get_status(decltype(library.Request_get_status) next, MPI_Request request, int* flag, MPI_Status* status) {
   if (!p2p_watched()) return next(request, flag, status);
@@ -579,7 +579,7 @@ static int do_Request_get_status(decltype(library.Request_get_status) next, MPI_
                [&] { return framing() ? framed::request_get_status(request, flag, room.get())
                                        : next(request, flag, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Request_get_status, (MPI_Request request, int* flag, MPI_Status* status), request, flag, status)
+ANTIPHON_ENTRY_POINTS(Request_get_status, (Word request, Word flag, Word status), request, flag, status)
 
 #if ANTIPHON_HAS_LARGE_COUNT
 
@@ -594,7 +594,7 @@ static int do_Request_get_status_all(decltype(library.Request_get_status_all) ne
                [&] { return framing() ? framed::request_get_status_all(count, array_of_requests, flag, room.get())
                                        : next(count, array_of_requests, flag, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Request_get_status_all, (int count, const MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]), count, array_of_requests, flag, array_of_statuses)
+ANTIPHON_ENTRY_POINTS(Request_get_status_all, (Word count, Word array_of_requests, Word flag, Word array_of_statuses), count, array_of_requests, flag, array_of_statuses)
 
 static int do_Request_get_status_any(decltype(library.Request_get_status_any) next, int count, const MPI_Request array_of_requests[], int* index, int* flag, MPI_Status* status) {
   if (!p2p_watched()) return next(count, array_of_requests, index, flag, status);
@@ -608,7 +608,7 @@ static int do_Request_get_status_any(decltype(library.Request_get_status_any) ne
                [&] { return framing() ? framed::request_get_status_any(count, array_of_requests, index, flag, room.get())
                                        : next(count, array_of_requests, index, flag, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Request_get_status_any, (int count, const MPI_Request array_of_requests[], int* index, int* flag, MPI_Status* status), count, array_of_requests, index, flag, status)
+ANTIPHON_ENTRY_POINTS(Request_get_status_any, (Word count, Word array_of_requests, Word index, Word flag, Word status), count, array_of_requests, index, flag, status)
 
 static int do_Request_get_status_some(decltype(library.Request_get_status_some) next, int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
   if (!p2p_watched()) return next(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
@@ -622,7 +622,7 @@ static int do_Request_get_status_some(decltype(library.Request_get_status_some) 
                [&] { return framing() ? framed::request_get_status_some(incount, array_of_requests, outcount, array_of_indices, room.get())
                                        : next(incount, array_of_requests, outcount, array_of_indices, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Request_get_status_some, (int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]), incount, array_of_requests, outcount, array_of_indices, array_of_statuses)
+ANTIPHON_ENTRY_POINTS(Request_get_status_some, (Word incount, Word array_of_requests, Word outcount, Word array_of_indices, Word array_of_statuses), incount, array_of_requests, outcount, array_of_indices, array_of_statuses)
 
 static int do_Send_c(decltype(library.Send_c) next, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   note_messages();
@@ -637,7 +637,7 @@ static int do_Send_c(decltype(library.Send_c) next, const void* buf, MPI_Count c
                [&] { return framing() ? framed::send(buf, count, datatype, dest, tag, comm)
                                        : next(buf, count, datatype, dest, tag, comm); });
 }
-ANTIPHON_ENTRY_POINTS(Send_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm), buf, count, datatype, dest, tag, comm)
+ANTIPHON_ENTRY_POINTS(Send_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm), buf, count, datatype, dest, tag, comm)
 
 static int do_Bsend_c(decltype(library.Bsend_c) next, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   note_messages();
@@ -652,7 +652,7 @@ static int do_Bsend_c(decltype(library.Bsend_c) next, const void* buf, MPI_Count
                [&] { return framing() ? framed::bsend(buf, count, datatype, dest, tag, comm)
                                        : next(buf, count, datatype, dest, tag, comm); });
 }
-ANTIPHON_ENTRY_POINTS(Bsend_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm), buf, count, datatype, dest, tag, comm)
+ANTIPHON_ENTRY_POINTS(Bsend_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm), buf, count, datatype, dest, tag, comm)
 
 static int do_Ssend_c(decltype(library.Ssend_c) next, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   if (!p2p_watched()) return next(buf, count, datatype, dest, tag, comm);
@@ -666,7 +666,7 @@ static int do_Ssend_c(decltype(library.Ssend_c) next, const void* buf, MPI_Count
                [&] { return framing() ? framed::ssend(buf, count, datatype, dest, tag, comm)
                                        : next(buf, count, datatype, dest, tag, comm); });
 }
-ANTIPHON_ENTRY_POINTS(Ssend_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm), buf, count, datatype, dest, tag, comm)
+ANTIPHON_ENTRY_POINTS(Ssend_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm), buf, count, datatype, dest, tag, comm)
 
 static int do_Rsend_c(decltype(library.Rsend_c) next, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   note_messages();
@@ -681,7 +681,7 @@ static int do_Rsend_c(decltype(library.Rsend_c) next, const void* buf, MPI_Count
                [&] { return framing() ? framed::rsend(buf, count, datatype, dest, tag, comm)
                                        : next(buf, count, datatype, dest, tag, comm); });
 }
-ANTIPHON_ENTRY_POINTS(Rsend_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm), buf, count, datatype, dest, tag, comm)
+ANTIPHON_ENTRY_POINTS(Rsend_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm), buf, count, datatype, dest, tag, comm)
 
 static int do_Isend_c(decltype(library.Isend_c) next, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
@@ -698,7 +698,7 @@ static int do_Isend_c(decltype(library.Isend_c) next, const void* buf, MPI_Count
                [&] { return framing() ? framed::isend(buf, count, datatype, dest, tag, comm, request)
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Isend_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Isend_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
 
 static int do_Ibsend_c(decltype(library.Ibsend_c) next, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
@@ -715,7 +715,7 @@ static int do_Ibsend_c(decltype(library.Ibsend_c) next, const void* buf, MPI_Cou
                [&] { return framing() ? framed::ibsend(buf, count, datatype, dest, tag, comm, request)
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Ibsend_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Ibsend_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
 
 static int do_Issend_c(decltype(library.Issend_c) next, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
@@ -732,7 +732,7 @@ static int do_Issend_c(decltype(library.Issend_c) next, const void* buf, MPI_Cou
                [&] { return framing() ? framed::issend(buf, count, datatype, dest, tag, comm, request)
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Issend_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Issend_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
 
 static int do_Irsend_c(decltype(library.Irsend_c) next, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
@@ -749,7 +749,7 @@ static int do_Irsend_c(decltype(library.Irsend_c) next, const void* buf, MPI_Cou
                [&] { return framing() ? framed::irsend(buf, count, datatype, dest, tag, comm, request)
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Irsend_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Irsend_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
 
 static int do_Send_init_c(decltype(library.Send_init_c) next, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   if (!p2p_watched()) return next(buf, count, datatype, dest, tag, comm, request);
@@ -765,7 +765,7 @@ static int do_Send_init_c(decltype(library.Send_init_c) next, const void* buf, M
                [&] { return framing() ? framed::send_init(buf, count, datatype, dest, tag, comm, request)
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Send_init_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Send_init_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
 
 static int do_Bsend_init_c(decltype(library.Bsend_init_c) next, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   if (!p2p_watched()) return next(buf, count, datatype, dest, tag, comm, request);
@@ -781,7 +781,7 @@ static int do_Bsend_init_c(decltype(library.Bsend_init_c) next, const void* buf,
                [&] { return framing() ? framed::bsend_init(buf, count, datatype, dest, tag, comm, request)
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Bsend_init_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Bsend_init_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
 
 static int do_Ssend_init_c(decltype(library.Ssend_init_c) next, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   if (!p2p_watched()) return next(buf, count, datatype, dest, tag, comm, request);
@@ -797,7 +797,7 @@ static int do_Ssend_init_c(decltype(library.Ssend_init_c) next, const void* buf,
                [&] { return framing() ? framed::ssend_init(buf, count, datatype, dest, tag, comm, request)
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Ssend_init_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Ssend_init_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
 
 static int do_Rsend_init_c(decltype(library.Rsend_init_c) next, const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   if (!p2p_watched()) return next(buf, count, datatype, dest, tag, comm, request);
@@ -813,7 +813,7 @@ static int do_Rsend_init_c(decltype(library.Rsend_init_c) next, const void* buf,
                [&] { return framing() ? framed::rsend_init(buf, count, datatype, dest, tag, comm, request)
                                        : next(buf, count, datatype, dest, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Rsend_init_c, (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Rsend_init_c, (Word buf, Word count, Word datatype, Word dest, Word tag, Word comm, Word request), buf, count, datatype, dest, tag, comm, request)
 
 static int do_Recv_c(decltype(library.Recv_c) next, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
   if (!p2p_watched()) return next(buf, count, datatype, source, tag, comm, status);
@@ -829,7 +829,7 @@ static int do_Recv_c(decltype(library.Recv_c) next, void* buf, MPI_Count count, 
                [&] { return framing() ? framed::recv(buf, count, datatype, source, tag, comm, room.get())
                                        : next(buf, count, datatype, source, tag, comm, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Recv_c, (void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status), buf, count, datatype, source, tag, comm, status)
+ANTIPHON_ENTRY_POINTS(Recv_c, (Word buf, Word count, Word datatype, Word source, Word tag, Word comm, Word status), buf, count, datatype, source, tag, comm, status)
 
 static int do_Irecv_c(decltype(library.Irecv_c) next, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
@@ -846,7 +846,7 @@ static int do_Irecv_c(decltype(library.Irecv_c) next, void* buf, MPI_Count count
                [&] { return framing() ? framed::irecv(buf, count, datatype, source, tag, comm, request)
                                        : next(buf, count, datatype, source, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Irecv_c, (void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, source, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Irecv_c, (Word buf, Word count, Word datatype, Word source, Word tag, Word comm, Word request), buf, count, datatype, source, tag, comm, request)
 
 static int do_Recv_init_c(decltype(library.Recv_init_c) next, void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
   if (!p2p_watched()) return next(buf, count, datatype, source, tag, comm, request);
@@ -862,7 +862,7 @@ static int do_Recv_init_c(decltype(library.Recv_init_c) next, void* buf, MPI_Cou
                [&] { return framing() ? framed::recv_init(buf, count, datatype, source, tag, comm, request)
                                        : next(buf, count, datatype, source, tag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Recv_init_c, (void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, source, tag, comm, request)
+ANTIPHON_ENTRY_POINTS(Recv_init_c, (Word buf, Word count, Word datatype, Word source, Word tag, Word comm, Word request), buf, count, datatype, source, tag, comm, request)
 
 static int do_Mrecv_c(decltype(library.Mrecv_c) next, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
   if (!p2p_watched()) return next(buf, count, datatype, message, status);
@@ -876,7 +876,7 @@ static int do_Mrecv_c(decltype(library.Mrecv_c) next, void* buf, MPI_Count count
                [&] { return framing() ? framed::mrecv(buf, count, datatype, message, room.get())
                                        : next(buf, count, datatype, message, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Mrecv_c, (void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status), buf, count, datatype, message, status)
+ANTIPHON_ENTRY_POINTS(Mrecv_c, (Word buf, Word count, Word datatype, Word message, Word status), buf, count, datatype, message, status)
 
 static int do_Imrecv_c(decltype(library.Imrecv_c) next, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
   note_messages();
@@ -891,7 +891,7 @@ static int do_Imrecv_c(decltype(library.Imrecv_c) next, void* buf, MPI_Count cou
                [&] { return framing() ? framed::imrecv(buf, count, datatype, message, request)
                                        : next(buf, count, datatype, message, request); });
 }
-ANTIPHON_ENTRY_POINTS(Imrecv_c, (void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request), buf, count, datatype, message, request)
+ANTIPHON_ENTRY_POINTS(Imrecv_c, (Word buf, Word count, Word datatype, Word message, Word request), buf, count, datatype, message, request)
 
 static int do_Sendrecv_c(decltype(library.Sendrecv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   note_messages();
@@ -913,7 +913,7 @@ static int do_Sendrecv_c(decltype(library.Sendrecv_c) next, const void* sendbuf,
                [&] { return framing() ? framed::sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, room.get())
                                        : next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Sendrecv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
+ANTIPHON_ENTRY_POINTS(Sendrecv_c, (Word sendbuf, Word sendcount, Word sendtype, Word dest, Word sendtag, Word recvbuf, Word recvcount, Word recvtype, Word source, Word recvtag, Word comm, Word status), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status)
 
 static int do_Sendrecv_replace_c(decltype(library.Sendrecv_replace_c) next, void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   note_messages();
@@ -935,7 +935,7 @@ static int do_Sendrecv_replace_c(decltype(library.Sendrecv_replace_c) next, void
                [&] { return framing() ? framed::sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get())
                                        : next(buf, count, datatype, dest, sendtag, source, recvtag, comm, room.get()); });
 }
-ANTIPHON_ENTRY_POINTS(Sendrecv_replace_c, (void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status), buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
+ANTIPHON_ENTRY_POINTS(Sendrecv_replace_c, (Word buf, Word count, Word datatype, Word dest, Word sendtag, Word source, Word recvtag, Word comm, Word status), buf, count, datatype, dest, sendtag, source, recvtag, comm, status)
 
 static int do_Isendrecv_c(decltype(library.Isendrecv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
@@ -957,7 +957,7 @@ static int do_Isendrecv_c(decltype(library.Isendrecv_c) next, const void* sendbu
                [&] { return framing() ? framed::isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
                                        : next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Isendrecv_c, (const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
+ANTIPHON_ENTRY_POINTS(Isendrecv_c, (Word sendbuf, Word sendcount, Word sendtype, Word dest, Word sendtag, Word recvbuf, Word recvcount, Word recvtype, Word source, Word recvtag, Word comm, Word request), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request)
 
 static int do_Isendrecv_replace_c(decltype(library.Isendrecv_replace_c) next, void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   note_messages();
@@ -979,6 +979,6 @@ static int do_Isendrecv_replace_c(decltype(library.Isendrecv_replace_c) next, vo
                [&] { return framing() ? framed::isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
                                        : next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request); });
 }
-ANTIPHON_ENTRY_POINTS(Isendrecv_replace_c, (void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request), buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
+ANTIPHON_ENTRY_POINTS(Isendrecv_replace_c, (Word buf, Word count, Word datatype, Word dest, Word sendtag, Word source, Word recvtag, Word comm, Word request), buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
 
 #endif

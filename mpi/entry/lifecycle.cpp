@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry/lifecycle.hpp"
 
+#include <atomic>
 #include <exception>
 #include <string>
 
@@ -13,6 +14,7 @@
 #include "entry/finalize_watch.hpp"
 #include "entry/pattern_history.hpp"
 #include "entry/persistent.hpp"
+#include "job/first_process.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
 #include "multicast/open_groups.hpp"
@@ -22,13 +24,38 @@
 #include "observe/summary.hpp"
 #include "observe/trace.hpp"
 #include "observe/unseen.hpp"
+#include "start/handshake.hpp"
 #include "topology/placement.hpp"
 
 namespace antiphon::mpi {
 
+namespace {
+
+enum class StartedBy { nobody, init, session };
+std::atomic<StartedBy> started_by = StartedBy::nobody;
+
+/// Tells whether this is how the process starts MPI. The library meets the launcher then, and never again.
+bool is_first_start(StartedBy how) {
+  StartedBy expected = StartedBy::nobody;
+  return started_by.compare_exchange_strong(expected, how);
+}
+
+}  // namespace
+
+void before_init() {
+  if (is_first_start(StartedBy::init)) announce();
+}
+
+void before_session() {
+  note_start();
+  if (is_first_start(StartedBy::session) && is_first_process())
+    warn_left_alone("the program starts MPI by MPI_Session_init, not MPI_Init");
+}
+
 void after_init() {
   note_start();
   try {
+    if (started_by != StartedBy::init || !all_take_part()) return;
     start_world();
     if (!world.settings.enabled) return;
     report_tools();

@@ -4,6 +4,10 @@
 
 namespace antiphon::mpi {
 
+/// Tells the ranks of the job that this one takes part; called before the library's MPI_Init(_thread).
+void before_init();
+/// Communicators that come from sessions are the library's. Called before the library's MPI_Session_init.
+void before_session();
 /// Reads the settings and distributes them; called after the program's MPI_Init(_thread) has succeeded.
 void after_init();
 /// Writes the summary and frees all communicators' state; called before the library's MPI_Finalize.

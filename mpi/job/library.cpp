@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "job/first_process.hpp"
 #include "job/library_calls.gen.hpp"
 #include "job/tools.hpp"
 #include "job/warn.hpp"
@@ -15,6 +16,7 @@
 namespace antiphon::mpi {
 
 std::atomic<bool> library_found = false;
+bool library_fits = true;
 AddressRange library_code;
 LibraryCalls library;
 LibraryCalls tools_behind;
@@ -49,18 +51,16 @@ std::vector<std::string> loaded_objects() {
   return names;
 }
 
-/// Returns the library's file: the one in the global scope, or else one that was loaded privately.
-std::string library_file() {
-  if (const char* const file = foreign_file_of(dlsym(RTLD_NEXT, "PMPI_Init"))) return file;
-  for (const auto& name : loaded_objects()) {
-    void* const handle = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-    if (handle == nullptr) continue;
-    const char* const file = foreign_file_of(dlsym(handle, "PMPI_Init"));
-    const std::string found = file != nullptr ? file : "";
-    dlclose(handle);
-    if (!found.empty()) return found;
-  }
-  return {};
+/// Returns the ABI of the library in a file. Only Open MPI has this object; the standard ABI's file has its own name.
+std::string abi_of(const std::string& file, void* handle) {
+  if (file.find("libmpi_abi.so") != std::string::npos) return "mpiabi";
+  return dlsym(handle, "ompi_mpi_comm_world") != nullptr ? "openmpi" : "mpich";
+}
+
+void warn_of_foreign(const std::string& file, const std::string& abi) {
+  if (!is_first_process()) return;
+  warn_left_alone("libantiphon-" ANTIPHON_ABI ".so does not fit " + file + " (hint: preload libantiphon-" + abi +
+                  ".so, or let `antiphon run` choose)");
 }
 
 /// Stands for a function that the library lacks. Any arguments may be handed to it.
@@ -90,11 +90,23 @@ AddressRange code_of(void* function) {
   return search.found;
 }
 
+/// A foreign library may lack the call with large counts that mpi4py then finds here. Returns its call with small ones,
+/// which takes the same words; null where the counts are in arrays, which it does not.
+void* small_count_of(void* handle, const std::string& profiling_name) {
+  const bool has_arrays =
+      profiling_name.find("catterv") != std::string::npos || profiling_name.find("atherv") != std::string::npos ||
+      profiling_name.find("toallv") != std::string::npos || profiling_name.find("toallw") != std::string::npos ||
+      (profiling_name.find("duce_scatter") != std::string::npos && profiling_name.find("block") == std::string::npos);
+  if (library_fits || has_arrays || !profiling_name.ends_with("_c")) return nullptr;
+  return dlsym(handle, profiling_name.substr(0, profiling_name.size() - 2).c_str());
+}
+
 /// Fills in one call's row of the three tables.
 void find_call(void* handle, std::size_t i) {
   const std::string name = std::string("MPI_") + library_call_names[i];
   const std::string profiling_name = 'P' + name;
-  void* const own = dlsym(handle, profiling_name.c_str());
+  void* own = dlsym(handle, profiling_name.c_str());
+  if (own == nullptr) own = small_count_of(handle, profiling_name);
   slots(library)[i] = own != nullptr ? own : reinterpret_cast<void*>(&missing_in_library);
   slots(next_in_line)[i] = slots(library)[i];
   void* const by_library = dlsym(handle, name.c_str());
@@ -108,17 +120,35 @@ void find_call(void* handle, std::size_t i) {
 
 }  // namespace
 
+void* next_definition(const char* symbol) {
+  void* const next = dlsym(RTLD_NEXT, symbol);
+  if (foreign_file_of(next) != nullptr) return next;
+  for (const auto& name : loaded_objects()) {
+    void* const handle = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) continue;
+    void* const found = dlsym(handle, symbol);
+    dlclose(handle);
+    if (foreign_file_of(found) != nullptr) return found;
+  }
+  return nullptr;
+}
+
 void load_library() noexcept {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   if (library_found.load(std::memory_order_relaxed)) return;
-  const std::string file = library_file();
-  // The handle stays open because this object's references are bound to the library from here on.
-  void* const handle = file.empty() ? nullptr : dlopen(file.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+  const char* const found = foreign_file_of(next_definition("PMPI_Init"));
+  const std::string file = found != nullptr ? found : "";
+  void* handle = file.empty() ? nullptr : dlopen(file.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (handle == nullptr) return;
+  const std::string abi = abi_of(file, handle);
+  library_fits = abi == ANTIPHON_ABI;
+  // The handle stays open because this object's references are bound to the library from here on.
+  if (library_fits) handle = dlopen(file.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
   for (std::size_t i = 0; i < library_call_names.size(); ++i) find_call(handle, i);
   library_code = code_of(reinterpret_cast<void*>(library.Init));
   library_found.store(true, std::memory_order_release);
+  if (!library_fits) warn_of_foreign(file, abi);
 }
 
 void* predefined_object(const char* symbol) noexcept {

@@ -10,17 +10,23 @@
 namespace antiphon::mpi {
 
 extern std::atomic<bool> library_found;
+/// A library of another ABI has other handles and constants: this object must keep out of its process.
+extern bool library_fits;
 
 /// Finds the library's functions, and puts the library into the global scope if the program loaded it privately (Python
 /// extensions do), because a preloaded object resolves its symbols in the global scope. Does nothing if there is no MPI
-/// library.
+/// library. Says so if the library does not fit.
 void load_library() noexcept;
 
-/// Must be called before any MPI function is used.
-inline void find_library() {
+/// Must be called before any MPI function is used. Returns whether the library fits.
+inline bool find_library() {
   if (!library_found.load(std::memory_order_acquire)) [[unlikely]]
     load_library();
+  return library_fits;
 }
+
+/// Returns where the symbol is defined next, behind this object; null if it is nowhere else.
+void* next_definition(const char* symbol);
 
 /// The memory that the library's code lies in.
 struct AddressRange {

@@ -61,6 +61,7 @@ struct LibraryCalls {
   decltype(&PMPI_Dist_graph_create_adjacent) Dist_graph_create_adjacent = nullptr;
   decltype(&PMPI_Init) Init = nullptr;
   decltype(&PMPI_Init_thread) Init_thread = nullptr;
+  decltype(&PMPI_Session_init) Session_init = nullptr;
   decltype(&PMPI_Finalize) Finalize = nullptr;
   decltype(&PMPI_Comm_set_info) Comm_set_info = nullptr;
   decltype(&PMPI_Comm_dup_with_info) Comm_dup_with_info = nullptr;
@@ -276,6 +277,7 @@ inline constexpr std::array library_call_names{
     "Dist_graph_create_adjacent",
     "Init",
     "Init_thread",
+    "Session_init",
     "Finalize",
     "Comm_set_info",
     "Comm_dup_with_info",
@@ -500,6 +502,7 @@ extern LibraryCalls next_in_line;
 #define PMPI_Dist_graph_create_adjacent ::antiphon::mpi::library.Dist_graph_create_adjacent
 #define PMPI_Init ::antiphon::mpi::library.Init
 #define PMPI_Init_thread ::antiphon::mpi::library.Init_thread
+#define PMPI_Session_init ::antiphon::mpi::library.Session_init
 #define PMPI_Finalize ::antiphon::mpi::library.Finalize
 #define PMPI_Comm_set_info ::antiphon::mpi::library.Comm_set_info
 #define PMPI_Comm_dup_with_info ::antiphon::mpi::library.Comm_dup_with_info

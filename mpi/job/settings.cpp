@@ -11,6 +11,7 @@
 #include "antiphon/settings.hpp"
 #include "json/json.hpp"
 
+#include "job/environment.hpp"
 #include "job/warn.hpp"
 
 namespace antiphon::mpi {
@@ -122,20 +123,10 @@ std::string compress_mode(const Measured& measured) {
   return mode == "1" ? "on" : mode == "0" ? "off" : mode;
 }
 
-Environment environment() {
-  Environment variables;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::size_t equals = std::min(text.find('='), text.size());
-    if (text.starts_with("ANTIPHON"))
-      variables.emplace(text.substr(0, equals), text.substr(std::min(equals + 1, text.size())));
-  }
-  return variables;
-}
-
 /// Reads an environment in which every setting makes sense.
 Settings read_checked() {
   Settings s;
+  s.environment = own_settings();
   s.verbose = static_cast<int>(integer_variable("ANTIPHON_VERBOSE", 0));
   s.force = variable("ANTIPHON_FORCE");
   s.summary = variable("ANTIPHON_SUMMARY");
@@ -174,7 +165,7 @@ Settings read_settings() {
   const std::string mode = variable("ANTIPHON");
   s.enabled = mode != "off" && mode != "0";
   if (!s.enabled) return s;
-  const auto problems = check_variables(environment());
+  const auto problems = check_variables(own_variables());
   if (problems.empty()) return read_checked();
   s.enabled = false;
   warn_left_alone(problems.front().what + " (" + problems.front().hint + ")");
@@ -216,6 +207,7 @@ void each_setting(auto& settings, auto visit) {
   visit("multicast_seed", settings.multicast_seed);
   visit("finalize_s", settings.finalize_s);
   visit("gpu", settings.gpu);
+  visit("environment", settings.environment);
   visit("yield", settings.yield);
 }
 

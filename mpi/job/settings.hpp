@@ -77,6 +77,8 @@ struct Settings {
   /// ANTIPHON_GPU is auto (drivers are asked about buffers where a process has one or its node a GPU), on (everywhere)
   /// or off.
   std::string gpu = "auto";
+  /// These are the variables themselves, for the comparison with the other ranks'.
+  std::string environment;
   /// ANTIPHON_YIELD=0 polls without giving the core away.
   bool yield = true;
 };

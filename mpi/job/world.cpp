@@ -5,6 +5,7 @@
 #include <map>
 
 #include "antiphon/error.hpp"
+#include "job/environment.hpp"
 #include "job/find_network.hpp"
 #include "job/library_traits.hpp"
 #include "job/warn.hpp"
@@ -24,6 +25,20 @@ Settings agree_on_settings(int rank) {
   text.resize(static_cast<std::size_t>(length));
   PMPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, MPI_COMM_WORLD);
   return deserialize(text);
+}
+
+/// Tells whether no rank was given other settings than rank 0; the lowest that was says so. A rank without any takes
+/// rank 0's: launchers do not carry variables to other nodes unless they are told to.
+bool settings_are_alike(int rank, int size) {
+  const std::string own = own_settings();
+  int differs = own.empty() || own == world.settings.environment ? size : rank;
+  int first = size;
+  PMPI_Allreduce(&differs, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (first == rank) {
+    warn_left_alone("rank " + std::to_string(rank) + " has " + first_difference(own, world.settings.environment) +
+                    ", unlike rank 0 (hint: give all ranks the same ANTIPHON variables)");
+  }
+  return first == size;
 }
 
 /// Returns, for each rank, the lowest rank that shares memory with it, as the MPI library sees it.
@@ -102,6 +117,8 @@ void start_world() {
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
   world.settings = agree_on_settings(rank);
+  if (!world.settings.enabled) return;
+  world.settings.enabled = settings_are_alike(rank, size);
   if (!world.settings.enabled) return;
   if (const std::string wrong = read_languages(); !wrong.empty()) {
     if (rank == 0) warn_left_alone(wrong);

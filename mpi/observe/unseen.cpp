@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "job/first_process.hpp"
 #include "job/library.hpp"
 #include "job/tools.hpp"
 #include "job/warn.hpp"
@@ -23,19 +24,11 @@ bool wants_summary() {
          (enabled == nullptr || std::strcmp(enabled, "off") != 0);
 }
 
-/// MPI is over, so only what the launcher has set tells ranks apart; without that, every process speaks.
-bool is_first_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
-    if (const char* const rank = std::getenv(name)) return std::strcmp(rank, "0") == 0;
-  }
-  return true;
-}
-
 __attribute__((destructor)) void report_unseen_run() {
-  if (started || !wants_summary() || !is_first_rank()) return;
+  if (started || !wants_summary() || !is_first_process()) return;
   load_library();
   int over = 0;
-  if (!library_found.load() || PMPI_Finalized(&over) != MPI_SUCCESS || over == 0) return;
+  if (!library_found.load() || !library_fits || PMPI_Finalized(&over) != MPI_SUCCESS || over == 0) return;
   warn("no summary: the program used MPI, but none of its calls came to libantiphon-" ANTIPHON_ABI
        ".so; something calls the MPI library directly (`antiphon doctor` looks for it)");
 }

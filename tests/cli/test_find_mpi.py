@@ -161,7 +161,7 @@ def test_a_shell_script_needs_the_option(mpi, tmp_path):
         find_mpi(name)
     assert "script of sh" in message(error) and "--mpi" in error.value.hint
     found = find_mpi(name, str(mpi.libmpi))
-    assert found.libmpi == mpi.libmpi and found.late and found.redirect
+    assert found.libmpi == mpi.libmpi and found.redirect and not found.late
 
 
 def test_a_script_without_its_interpreter(tmp_path):

@@ -125,6 +125,7 @@ def run_ranks(tmp_path: Path) -> Run:
         preload: bool = True,
         before: Sequence[Path] = (),
         behind: Sequence[Path] = (),
+        limit_s: int = LIMIT_S,
         **variables: str,
     ) -> Result:
         summary = tmp_path / "summary.json"
@@ -138,7 +139,7 @@ def run_ranks(tmp_path: Path) -> Run:
             variables.setdefault("ANTIPHON_SUMMARY", str(summary))
         command = launch.launch_command(mpi, n, [str(a) for a in argv], variables, oversubscribe=True, as_root=True)
         # The launcher is asked to end, so that it ends the ranks.
-        command = ["timeout", "--kill-after=10", str(LIMIT_S), *command]
+        command = ["timeout", "--kill-after=10", str(limit_s), *command]
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", env=env, cwd=tmp_path, check=False
         )

@@ -16,9 +16,11 @@ from antiphon.mpi import launch
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "include" / "antiphon.h"
 #: These have no counts that could be large.
-LIFE_CYCLE = {"Init", "Init_thread", "Finalize", "Comm_set_info", "Comm_dup_with_info"}
+LIFE_CYCLE = {"Init", "Init_thread", "Session_init", "Finalize", "Comm_set_info", "Comm_dup_with_info"}
 TOPOLOGY = {"Cart_create", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent"}
 NO_BUFFER = LIFE_CYCLE | TOPOLOGY | {"Barrier", "Barrier_init", "Ibarrier", "Win_create_dynamic"}
+#: What Open MPI calls when it starts, and by which the ranks tell each other that they load the object.
+PMIX = {f"{prefix}PMIx_{name}" for prefix in ("", "OPAL_MCA_PMIX3X_") for name in ("Init", "Put")}
 
 pytestmark = pytest.mark.skipif(shutil.which("nm") is None, reason="needs binutils")
 
@@ -52,7 +54,7 @@ def expected(abi: str) -> set[str]:
     else:
         wrapped |= {f"{name}_c" for name in wrapped - NO_BUFFER if not has_no_buffer(name)}
     own = set(re.findall(r'antiphon_find\("(antiphon_impl_\w+)"\)', HEADER.read_text()))
-    return {f"{prefix}_{name}" for name in wrapped for prefix in ("MPI", "PMPI")} | own
+    return {f"{prefix}_{name}" for name in wrapped for prefix in ("MPI", "PMPI")} | own | PMIX
 
 
 def dynamic_symbols(abi: str) -> dict[str, str]:

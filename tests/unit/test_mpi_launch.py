@@ -96,8 +96,8 @@ def test_no_launcher():
 def test_srun_sees_no_preload_itself_and_values_keep_their_commas():
     start = srun_command(None, PROGRAM, ENV, ["--mpi=pmix"])
     assert start.command == ["srun", "--export=ALL,LD_PRELOAD=/a/libantiphon.so", "--mpi=pmix", *PROGRAM]
-    assert start.env == {"ANTIPHON_FORCE": ENV["ANTIPHON_FORCE"]}
-    assert start.shell_line().startswith(f"ANTIPHON_FORCE='{ENV['ANTIPHON_FORCE']}' srun ")
+    assert start.env == {"ANTIPHON_FORCE": ENV["ANTIPHON_FORCE"], "ANTIPHON_ALL_RANKS": "1"}
+    assert start.shell_line().startswith(f"ANTIPHON_FORCE='{ENV['ANTIPHON_FORCE']}' ANTIPHON_ALL_RANKS=1 srun ")
     with pytest.raises(AntiphonError, match="comma"):
         srun_command(2, PROGRAM, {"LD_PRELOAD": "/a,b/libantiphon.so"})
 
@@ -114,6 +114,13 @@ def test_a_program_that_opens_mpi_itself_gets_it_preloaded(objects):
     env = rank_environment(late, Settings(), {"LD_LIBRARY_PATH": "/mine"})
     assert env["LD_PRELOAD"] == f"{objects}/libantiphon-mpich.so:{MPICH.libmpi}"
     assert env["LD_LIBRARY_PATH"] == "/opt/mpich/lib:/mine"
+
+
+def test_a_script_of_another_library_gets_no_library_preloaded(objects):
+    """GIVEN a script whose MPI is named by the user THEN only mpi4py is told of it: a program brings its own."""
+    env = rank_environment(replace(MPICH, redirect=True), Settings(), {})
+    assert env["LD_PRELOAD"] == f"{objects}/libantiphon-mpich.so"
+    assert env["MPI4PY_LIBMPI"] == str(MPICH.libmpi)
 
 
 def test_settings_become_variables(tmp_path):

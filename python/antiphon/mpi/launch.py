@@ -132,6 +132,9 @@ def rank_environment(mpi: Mpi, settings: Settings, env: Mapping[str, str]) -> di
     if mpi.redirect:
         folders = [str(mpi.libmpi.parent), env.get("LD_LIBRARY_PATH", "")]
         variables["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
+    if mpi.redirect and not mpi.late:
+        # A script may start Python, whose mpi4py opens the first library that it finds, unless it is told.
+        variables["MPI4PY_LIBMPI"] = str(mpi.libmpi)
     ours = own_variables(env) | settings.variables()
     check_settings(ours, settings)
     ours.pop("ANTIPHON_LIB_DIR", None)
@@ -176,6 +179,8 @@ def launch_command(
 def srun_command(n: int | None, argv: Sequence[str], env: Mapping[str, str], extra: Sequence[str] = ()) -> Launch:
     """The same by Slurm's srun. Only what srun itself must not see goes to --export: its values cannot hold commas."""
     linker = {key: value for key, value in env.items() if key.startswith("LD_")}
+    # Where ranks cannot ask Slurm about each other (no PMIx), they may rely on what this command line gives to all.
+    env = {**env, "ANTIPHON_ALL_RANKS": "1"}
     exports = ",".join(["ALL", *(f"{key}={value}" for key, value in checked_for_slurm(linker).items())])
     command = ["srun", *(["-n", str(n)] if n else []), f"--export={exports}", *extra, *argv]
     return Launch(command, {key: value for key, value in env.items() if key not in linker})

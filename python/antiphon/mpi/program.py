@@ -180,7 +180,8 @@ def _chosen(file: Path, choice: str, env: Mapping[str, str]) -> Mpi:
     used = uses(file, env) if os.access(interpreter_of(file), os.R_OK) else None
     chosen = mpi.by_name(choice, env, soname=used.soname if used else None)
     other = used is None or used.libmpi is None or used.libmpi.resolve() != chosen.libmpi.resolve()
-    return replace(chosen, redirect=other, late=used is None)
+    # Where the library cannot be told, none is preloaded: it would stand before the one that the program is linked to.
+    return replace(chosen, redirect=other)
 
 
 def _no_mpi(file: Path) -> str:

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/environment.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <string_view>
+
+namespace antiphon::mpi {
+
+namespace {
+
+/// These are not for the preload objects, or not the same everywhere.
+bool may_differ(const std::string& name) {
+  return name == "ANTIPHON_LIB_DIR" || name == "ANTIPHON_LAB_RUN" || name == "ANTIPHON_ALL_RANKS";
+}
+
+std::set<std::string> lines_of(const std::string& text) {
+  std::set<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.insert(line);
+  return lines;
+}
+
+}  // namespace
+
+Environment own_variables() {
+  Environment variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = std::min(text.find('='), text.size());
+    if (text.starts_with("ANTIPHON"))
+      variables.emplace(text.substr(0, equals), text.substr(std::min(equals + 1, text.size())));
+  }
+  return variables;
+}
+
+std::string own_settings() {
+  std::string text;
+  for (const auto& [name, value] : own_variables()) {
+    if (!may_differ(name)) text += name + "=" + value + "\n";
+  }
+  return text;
+}
+
+std::string first_difference(const std::string& own, const std::string& other) {
+  const std::set<std::string> mine = lines_of(own);
+  const std::set<std::string> theirs = lines_of(other);
+  for (const std::string& line : mine) {
+    if (theirs.count(line) == 0) return line;
+  }
+  for (const std::string& line : theirs) {
+    if (mine.count(line) == 0) return "no " + line.substr(0, line.find('='));
+  }
+  return "";
+}
+
+}  // namespace antiphon::mpi
