@@ -91,7 +91,7 @@ void read_ports(Device& device, const std::string& root) {
   const std::string driver = target_of(root + path + "/device/driver");
   for (const std::string& port : names_in(root + path + "/ports")) {
     const std::string at = path + "/ports/" + port;
-    if (first_line(root + at + "/state").rfind("4", 0) != 0) continue;  // not "4: ACTIVE"
+    if (first_line(root + at + "/state").rfind('4', 0) != 0) continue;  // not "4: ACTIVE"
     const std::int64_t rate = rate_of_text(first_line(root + at + "/rate"));
     if (device.bits_per_s == 0 || rate < device.bits_per_s) {
       device.bits_per_s = rate;
