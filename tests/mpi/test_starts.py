@@ -90,7 +90,7 @@ STARTS = [
     Start("first-without", ("none", "own", "own"), "rank 0 does not load libantiphon"),
     Start("one-without", ("own", "none", "own", "own"), "rank 1 does not load libantiphon"),
     Start("one-wrong", ("own", "own", "foreign"), "rank 2 does not load libantiphon"),
-    Start("versions", ("own", "other", "own"), r"rank 1 loads Antiphon [9.]+ for \w+ \(build \w+\), this rank"),
+    Start("versions", ("own", "other", "own"), r"rank 1 loads Antiphon [\d.]+ for \w+ \(build 0{20}\), this rank"),
     Start("settings", ("own", "own"), "rank 1 has ANTIPHON_FORCE=bcast:chain, unlike rank 0",
           last={"ANTIPHON_FORCE": "bcast:chain"}),
     Start("one-off", ("own", "own"), "rank 1 has ANTIPHON=off, unlike rank 0", last={"ANTIPHON": "off"}),
@@ -111,7 +111,7 @@ MATRIX = [
 
 @pytest.fixture(scope="session")
 def objects(tmp_path_factory: pytest.TempPathFactory, compiled: Compile) -> Callable[[Mpi, str], str]:
-    """Returns what a rank preloads; another version is a copy with another number in its identity."""
+    """Returns what a rank preloads; another version is a copy with another build id."""
     folder = tmp_path_factory.mktemp("objects")
 
     def find(mpi: Mpi, load: str) -> str:
@@ -122,9 +122,9 @@ def objects(tmp_path_factory: pytest.TempPathFactory, compiled: Compile) -> Call
         own = launch.preload_object(mpi.abi)
         if load == "other":
             other = folder / own.name
-            identity = rb"(1/%b/)([\d.]+/)" % mpi.abi.encode()
-            nines = lambda found: found[1] + re.sub(rb"\d", b"9", found[2])  # noqa: E731
-            changed, count = re.subn(identity, nines, own.read_bytes())
+            # A note of the linker's: the lengths of name and id, its kind, its name.
+            note = rb"(\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0).{20}"
+            changed, count = re.subn(note, lambda found: found[1] + bytes(20), own.read_bytes(), flags=re.DOTALL)
             assert count == 1
             other.write_bytes(changed)
             return str(other)
@@ -190,9 +190,12 @@ def test_a_start_ends_well(
     check_end(start, run_ranks(library, len(preloads), command, preload=False, limit_s=20, **environment))
 
 
-@pytest.mark.parametrize("library", [m for m in MPIS if m.abi != "mpiabi"], ids=lambda m: IDS[id(m)])
+@pytest.mark.parametrize("library", [m for m in MPIS if m.family == "openmpi"], ids=lambda m: IDS[id(m)])
 def test_a_script_around_another_library(library: Mpi, compiled: Compile, tmp_path: Path) -> None:
-    """GIVEN a script WHEN it runs with an MPI that its program is not linked to THEN each process runs, for itself."""
+    """GIVEN a script WHEN it runs with an MPI that its program is not linked to THEN each process runs, for itself.
+
+    MPICH's own programs end under Open MPI's launcher, also without Antiphon.
+    """
     other = next((m for m in MPIS if m.abi == FOREIGN[library.abi]), None)
     if other is None:
         pytest.skip(f"there is no library of the ABI {FOREIGN[library.abi]}")
