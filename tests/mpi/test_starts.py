@@ -207,3 +207,19 @@ def test_a_script_around_another_library(library: Mpi, compiled: Compile, tmp_pa
     assert (done.returncode, done.stdout.count("verified")) == (0, 2), done.stdout + done.stderr
     said = [line for line in done.stderr.splitlines() if line.startswith("antiphon: ")]
     assert len(said) == 1 and "does not fit" in said[0], done.stderr
+
+
+def test_a_launcher_that_cannot_be_asked(compiled: Compile, run_ranks: Run, tmp_path: Path) -> None:
+    """GIVEN ranks that do not know Hydra as Hydra THEN they stay apart unless the user vouches for all of them."""
+    library = next((m for m in MPIS if m.abi == "mpich"), None)
+    if library is None:
+        pytest.skip("there is no MPICH")
+    script = tmp_path / "stranger"
+    script.write_text('#!/bin/sh\nunset MPI_LOCALNRANKS\nexec "$@"\n')
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    command = [script, compiled(library, [PROGRAMS / "starts.c"])]
+    for start, variables in (
+        (Start("apart", (), "cannot find out whether every rank loads it"), {}),
+        (Start("vouched", ()), {"ANTIPHON_ALL_RANKS": "1"}),
+    ):
+        check_end(start, run_ranks(library, 2, command, limit_s=20, ANTIPHON_FORCE="*:on", **variables))
