@@ -11,6 +11,7 @@ namespace antiphon {
 
 /// The links' rate, in bytes/s, where a test has no reason for another.
 inline constexpr double rate = 100e6;
+inline constexpr double fast_ethernet = 12e6;
 
 /// Makes a cluster with one switch, L = 40 µs, g = 20 µs + m/rate, and processors that cost nothing.
 inline Profile simple_profile(int nodes, double bytes_per_s) {

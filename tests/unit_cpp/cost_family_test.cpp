@@ -15,8 +15,6 @@ using namespace antiphon;
 
 namespace {
 
-constexpr double rate = 12e6;
-
 /// Draws from short lists, the same on every machine.
 class Draw {
  public:
@@ -34,15 +32,15 @@ class Draw {
 /// Makes a machine of up to three switches, in a chain or around one without nodes, with or without shared cores,
 /// bursts, losses and incast.
 Profile drawn_profile(Draw& draw, int nodes) {
-  Profile profile = simple_profile(nodes, rate);
+  Profile profile = simple_profile(nodes, fast_ethernet);
   profile.link_classes[0].eager_bytes = draw.of<2>({4096, 65536});
   profile.link_classes.insert(profile.link_classes.begin(), {"node", Scope::node, 1e-6, Curve({{0, 1e-7}}),
                                                              Curve({{0, 1e-7}}), Curve::line(1e-6, 1e9)});
-  profile.multicast = {true, 40e-6, Curve::line(20e-6, rate), 100e-6};
+  profile.multicast = {true, 40e-6, Curve::line(20e-6, fast_ethernet), 100e-6};
   const auto switches = 1 + draw.below(3);
   const bool bare_root = draw.below(2) == 0;
   for (std::size_t s = 1; s < switches; ++s)
-    profile.topology.switches.push_back({"", bare_root ? 0 : static_cast<int>(s) - 1, rate});
+    profile.topology.switches.push_back({"", bare_root ? 0 : static_cast<int>(s) - 1, fast_ethernet});
   const std::size_t first = bare_root && switches > 1 ? 1 : 0;
   for (std::size_t n = 0; n < profile.topology.nodes.size(); ++n) {
     profile.topology.nodes[n].switch_index =

@@ -11,7 +11,6 @@ using namespace antiphon;
 
 namespace {
 
-constexpr double fast_ethernet = 12e6;
 constexpr double latency_s = 40e-6;
 
 Profile multicast_profile(int nodes) {

@@ -26,7 +26,7 @@ struct SignedOf<u64> {
 
 template <typename T>
 inline T sign_of(T x) {
-  return static_cast<T>(static_cast<SignedOf<T>::type>(x) >> (8 * sizeof(T) - 1));
+  return static_cast<T>(static_cast<typename SignedOf<T>::type>(x) >> (8 * sizeof(T) - 1));
 }
 
 template <typename T, Map M>
