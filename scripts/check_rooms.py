@@ -113,7 +113,9 @@ def compile_command(build: Path, abi: str) -> list[str]:
     """Returns the compiler and its flags for sources of one preload object, without input and output."""
     entries = json.loads((build / "compile_commands.json").read_text())
     target = f"antiphon-{abi}.dir/"
-    command = next((e["command"] for e in entries if target in e["command"] and "/call/" in e["file"]), None)
+    of_room = ("/call/", "unity_call_")  # a file of a room, or all of them together
+    commands = (e["command"] for e in entries if target in e["command"] and any(part in e["file"] for part in of_room))
+    command = next(commands, None)
     if command is None:
         raise SystemExit(f"{build} does not build antiphon-{abi} (hint: cmake -DANTIPHON_BUILD_MPI=ON)")
     words = shlex.split(command)

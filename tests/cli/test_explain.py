@@ -135,7 +135,7 @@ def test_svg(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     tips = [title.text or "" for title in root.iter("{http://www.w3.org/2000/svg}title")]
     assert sum("8 KiB" in tip for tip in tips) == 32
     assert any(tip.startswith("3 → 4: 8 KiB") for tip in tips)
-    assert f"{file} exists" in fail(capsys, "bcast", "--ranks", "5", "--bytes", "64k", "--svg", str(file))
+    assert f"{file} is there already" in fail(capsys, "bcast", "--ranks", "5", "--bytes", "64k", "--svg", str(file))
     for name, args in (("rounds", ["alltoall", "--bytes", "256k"]), ("tokens", ["barrier"])):
         drawn = tmp_path / f"{name}.svg"
         explain(capsys, args[0], *args[1:], "--ranks", "16", "--svg", str(drawn))

@@ -126,6 +126,6 @@ def test_a_schedule_as_goal(antiphon: Antiphon, tmp_path: Path) -> None:
     assert sum(line.startswith("rank ") for line in lines) == 4
     again = antiphon(*command)
     assert again.returncode == 2
-    assert "exists" in again.stderr
+    assert "is there already" in again.stderr
     data = json.loads(antiphon(*command[:-2], "--json").stdout)
     assert data["text"].splitlines() == lines

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from antiphon.errors import AntiphonError
-from antiphon.mpi import Mpi, jobs, starting
-from antiphon.mpi.starting import Where, where
+from antiphon.mpi import Mpi, jobs
+from antiphon.placement import starting
+from antiphon.placement.starting import Where, where
 
 MPI = Mpi(
     family="mpich", abi="mpich", name="MPICH", version="5.0.2", vendor="", soname="libmpi.so.12",
@@ -80,7 +81,9 @@ def test_every_launcher_gets_the_ranks_and_what_the_linker_reads():
     assert lines["jsrun"].command == ["jsrun", "-n", "4", "-a", "1", "-c", "1", "-E", preload, "--more", "./prog"]
     assert lines["aprun"].command == ["aprun", "-n", "4", "-e", preload, "--more", "./prog"]
     assert lines["srun"].command == ["srun", f"--export=ALL,{preload}", "--more", "./prog"]
+    vouched = lines.pop("srun").env
     assert all(line.env == {"ANTIPHON_FORCE": ENV["ANTIPHON_FORCE"]} for line in lines.values())
+    assert vouched == {"ANTIPHON_FORCE": ENV["ANTIPHON_FORCE"], "ANTIPHON_ALL_RANKS": "1"}
 
 
 def test_the_library_of_a_job_gets_its_hosts(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from antiphon.lab import ClusterSpec, Lab, Uplink, recipes
 from antiphon.lab.network import uplink_burst
 from antiphon.model import limits
 from antiphon.mpi import Mpi, launch
-from antiphon.mpi.starting import Where
+from antiphon.placement.starting import Where
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from antiphon import output
 from antiphon.mpi.launch import Settings
-from antiphon.mpi.starting import HELP as LAUNCHER_HELP
+from antiphon.placement.starting import HELP as LAUNCHER_HELP
 
 #: The names of the number of ranks, wherever ranks are started.
 RANKS = ("-n", "-np", "--ranks")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from antiphon.bench.testbed import HostTestbed, LabTestbed, Testbed
 from antiphon.errors import AntiphonError
 from antiphon.lab import DEFAULT_CLUSTER, Lab, load_cluster, state
-from antiphon.mpi.starting import where
+from antiphon.placement.starting import where
 from antiphon.units import rate_option
 
 

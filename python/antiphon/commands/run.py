@@ -25,10 +25,10 @@ from antiphon import model, output, profile
 from antiphon.commands import _options
 from antiphon.commands import map as map_command
 from antiphon.errors import AntiphonError
-from antiphon.mpi import Mpi, jobs, starting
+from antiphon.mpi import Mpi, jobs
 from antiphon.mpi.launch import Launch, launch_command, rank_environment, read_hostfile, srun_command
 from antiphon.mpi.program import find_mpi
-from antiphon.placement import Placement, launchers, launching
+from antiphon.placement import Placement, launchers, launching, starting
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

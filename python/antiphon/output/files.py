@@ -12,7 +12,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from antiphon.errors import EXIT_FAILURE, AntiphonError
+from antiphon.errors import EXIT_FAILURE, EXIT_USAGE, AntiphonError
 
 ANOTHER = "name another file, or make room for this one"
 
@@ -95,7 +95,8 @@ def _refused(path: Path, error: OSError | ValueError) -> AntiphonError:
     reason = error.strerror if isinstance(error, OSError) else str(error)
     missing = isinstance(error, FileNotFoundError)
     hint = f"make the directory {path.absolute().parent} first" if missing else ANOTHER
-    return AntiphonError(f"cannot write {path}: {reason}", hint=hint, exit_code=EXIT_FAILURE)
+    code = EXIT_USAGE if missing else EXIT_FAILURE
+    return AntiphonError(f"cannot write {path}: {reason}", hint=hint, exit_code=code)
 
 
 def _umask() -> int:
