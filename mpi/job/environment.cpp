@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -14,7 +15,8 @@ namespace {
 
 /// These are not for the preload objects, or not the same everywhere.
 bool may_differ(const std::string& name) {
-  return name == "ANTIPHON_LIB_DIR" || name == "ANTIPHON_LAB_RUN" || name == "ANTIPHON_ALL_RANKS";
+  constexpr std::array names{"ANTIPHON_LIB_DIR", "ANTIPHON_LAB_RUN", "ANTIPHON_ALL_RANKS", "ANTIPHON_SYSTEM_ROOT"};
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 std::set<std::string> lines_of(const std::string& text) {
