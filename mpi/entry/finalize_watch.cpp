@@ -21,6 +21,8 @@ namespace antiphon::mpi {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr int timeout_exit_code = 124;  // coreutils' timeout uses the same code
 
 std::atomic<bool> has_returned{false};
@@ -33,7 +35,6 @@ void flush_output() {
 }
 
 void end_run(std::int64_t limit_s, bool known) {
-  flush_output();
   warn("MPI_Finalize has not returned for " + std::to_string(limit_s) +
        " s, and all ranks have come to it: the run is ended with exit code " + std::to_string(timeout_exit_code) +
        (known ? "; hint: MPICH 4.0 is known for this over UCX: use a newer one, or Open MPI"
@@ -41,16 +42,18 @@ void end_run(std::int64_t limit_s, bool known) {
   _exit(timeout_exit_code);
 }
 
+/// Tells whether MPI_Finalize returns by then.
+bool returns_by(Clock::time_point end) {
+  while (!has_returned && Clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  return has_returned;
+}
+
 void await_return(std::int64_t limit_s, int rank, bool known) {
-  using Clock = std::chrono::steady_clock;
-  // The launcher ends the others when the first rank has ended, so that few ranks repeat the message.
-  const std::chrono::milliseconds turn(500 * std::min(rank, 20));
-  const auto end = Clock::now() + std::chrono::seconds(limit_s) + turn;
-  while (Clock::now() < end) {
-    if (has_returned) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  if (!has_returned) end_run(limit_s, known);
+  const auto limit = Clock::now() + std::chrono::seconds(limit_s);
+  if (returns_by(limit)) return;
+  flush_output();
+  // The launcher kills all ranks once one has ended: time for all to flush, and turns, so that few say the same.
+  if (!returns_by(limit + std::chrono::milliseconds(500 * (1 + std::min(rank, 20))))) end_run(limit_s, known);
 }
 
 }  // namespace

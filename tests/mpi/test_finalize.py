@@ -27,4 +27,4 @@ def test_a_run_that_does_not_leave_finalize_is_ended(
     assert result.returncode == code, result.text
     assert (TOO_LONG in result.text) == ended, result.text
     if ended:
-        assert result.text.count(" is done") == 2  # Hydra may mix the lines of two ranks
+        assert result.text.count(" is done") == 2  # of both ranks, whose lines Hydra may mix
