@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "antiphon/adapt.hpp"
+
+namespace antiphon {
+
+namespace {
+
+/// Trying and agreeing may take this share of the time of all calls; agreeing alone, while nothing is tried, the next.
+constexpr double trying_share = 0.0145;
+constexpr double watching_share = 0.003;
+/// A way that was never tried is taken to be 2.5 times as slow, and 1.5 times after the network has changed: in
+/// octaves.
+constexpr double at_first = 1.32;
+constexpr double after_change = 0.585;
+/// A call counts as at most so many times as slow, or as fast, as those beside it, so that an outlier decides nothing.
+constexpr double most_ratio = 4;
+constexpr double most_octaves = 2;
+/// What is assumed weighs as much as half a pair.
+constexpr double weight_of_assumed = 0.5;
+/// Trying costs at least this part of a call: ways that seem equal or faster may not be.
+constexpr double least_loss = 0.05;
+/// In a round, a way gets at most this many calls, each between two calls of the way in use.
+constexpr int most_units = 9;
+constexpr std::uint64_t calls_per_unit = 3;
+/// After a comparison has ended, there must be so many times as many calls before the next.
+constexpr std::uint64_t back_off = 4;
+/// A way that could not do so many calls, one after the other, is not tried any more.
+constexpr int most_failures = 8;
+constexpr std::uint64_t never = UINT64_MAX;
+/// While nothing is tried, so many calls of a round are timed, its last ones.
+constexpr std::uint64_t watched_calls = 8;
+constexpr std::uint64_t longest_round = 65536;
+/// A longer time is taken as this, so that sums stay numbers: 100 hours.
+constexpr std::int64_t longest_ns = std::int64_t{360'000} * 1'000'000'000;
+
+}  // namespace
+
+Turns::Turns(const Terms& terms)
+    : contenders_(static_cast<std::size_t>(terms.contenders)), agreement_ns_(terms.agreement_ns) {
+  for (Contender& c : contenders_) c.assumed = at_first;
+  begin_round();
+  // No call was seen yet, so this replaces the length that follows from their time.
+  const auto length = std::max(static_cast<std::uint64_t>(terms.first_round), length_);
+  for (Slot& slot : slots_) slot.call += length - length_;
+  length_ = length;
+  numbers_[0] = -terms.agreement_ns;
+}
+
+bool Turns::done(std::int64_t ns) {
+  if (timed()) numbers_[++slot_] = std::min(ns, longest_ns);
+  return ++call_ == length_;
+}
+
+void Turns::skip() {
+  tried_ = -1;
+  calls_ += length_;
+  begin_round();
+}
+
+void Turns::take_in(std::int64_t agreement_ns) {
+  agreement_ns_ = std::max<std::int64_t>(0, -numbers_[0]);
+  account();
+  calls_ += length_;
+  if (watch()) forget();
+  else if (tried_ >= 0) compare();
+  begin_round();
+  numbers_[0] = -agreement_ns;
+}
+
+bool Turns::knows() const {
+  return std::any_of(contenders_.begin(), contenders_.end(),
+                     [](const Contender& c) { return c.shown.verdict != PairedTest::Verdict::open; });
+}
+
+/// Adds up what this round's calls took, and what was lost.
+void Turns::account() {
+  std::vector<std::int64_t> in_use;
+  std::vector<std::int64_t> tried;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (time_of(i) <= 0) continue;
+    (slots_[i].contender == in_use_ ? in_use : tried).push_back(time_of(i));
+  }
+  if (!in_use.empty()) {
+    const auto middle = in_use.begin() + static_cast<std::ptrdiff_t>(in_use.size() / 2);
+    std::nth_element(in_use.begin(), middle, in_use.end());
+    typical_ns_ = static_cast<double>(*middle);
+  }
+  // Outliers must not count: the share of trying refers to this time, and one may also come in a call that is tried.
+  taken_ns_ += typical_ns_ * static_cast<double>(length_);
+  double lost_ns = 0;
+  for (const std::int64_t ns : tried)
+    lost_ns += std::min(static_cast<double>(ns), most_ratio * typical_ns_) - typical_ns_;
+  lost_ns_ += std::max(0.0, lost_ns) + static_cast<double>(agreement_ns_);
+}
+
+/// Looks at the times of the way in use, and tells whether they have changed.
+bool Turns::watch() {
+  bool changed = false;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].contender != in_use_ || time_of(i) <= 0) continue;
+    changed = watch_.add(log2_alike(static_cast<double>(time_of(i)))) || changed;
+  }
+  return changed;
+}
+
+/// What was found does not hold any more: all may be tried again.
+void Turns::forget() {
+  for (Contender& c : contenders_) {
+    const bool known = c.test.pairs() > 0 || c.shown.pairs > 0;
+    const double before = c.test.pairs() > 0 ? c.test.mean() : c.assumed;
+    const double assumed = known ? std::max(after_change, (after_change + before) / 2) : c.assumed;
+    c = Contender::again(assumed, c.next_try == never ? never : 0);
+  }
+}
+
+/// Compares the contender's calls of this round with the calls before and after each, so that drift cancels.
+void Turns::compare() {
+  Contender& c = at(tried_);
+  for (std::size_t i = 1; i + 1 < slots_.size(); ++i) {
+    if (slots_[i].contender != tried_) continue;
+    c.failures = time_of(i) == no_time ? c.failures + 1 : 0;
+    if (time_of(i - 1) <= 0 || time_of(i) <= 0 || time_of(i + 1) <= 0) continue;
+    const double own = log2_alike(static_cast<double>(time_of(i)));
+    const double beside =
+        (log2_alike(static_cast<double>(time_of(i - 1))) + log2_alike(static_cast<double>(time_of(i + 1)))) / 2;
+    c.test.add(std::clamp(own - beside, -most_octaves, most_octaves));
+    c.octaves += own;
+  }
+  if (c.failures >= most_failures) c.next_try = never;
+  if (c.test.pairs() > 0) conclude(c);
+}
+
+/// Acts on what the test says by now.
+void Turns::conclude(Contender& c) {
+  constexpr double s_per_ns = 1e-9;
+  const auto verdict = c.test.verdict();
+  const bool over = verdict != PairedTest::Verdict::open;
+  const double octaves = c.octaves / c.test.pairs();
+  const Shown now{c.test.pairs(), s_per_ns * exp2_alike(octaves), s_per_ns * exp2_alike(octaves - c.test.mean()),
+                  verdict};
+  if (over || c.shown.verdict == PairedTest::Verdict::open) c.shown = now;
+  if (!over) return;
+  const double mean = c.test.mean();
+  const std::uint64_t next_try = back_off * calls_;
+  if (verdict == PairedTest::Verdict::slower) {
+    c = Contender::again(mean, next_try);
+    c.shown = now;
+    return;
+  }
+  c = {};
+  at(in_use_) = Contender::again(-mean, next_try);
+  at(in_use_).shown = {now.pairs, now.in_use_seconds, now.seconds, PairedTest::Verdict::slower};
+  in_use_ = tried_;
+  typical_ns_ *= exp2_alike(mean);
+  watch_ = {};
+}
+
+/// Returns the contender whose turn to be tried it is, or −1.
+int Turns::next_to_try() const {
+  int found = -1;
+  for (int i = 0; i < static_cast<int>(contenders_.size()); ++i) {
+    if (i == in_use_ || at(i).next_try > calls_) continue;
+    if (found < 0 || at(i).test.pairs() < at(found).test.pairs()) found = i;
+  }
+  return found;
+}
+
+/// Returns what a call of the contender is expected to cost, compared with the way in use.
+double Turns::expected_loss_ns(const Contender& c) const {
+  const int pairs = c.test.pairs();
+  const double octaves = (c.test.mean() * pairs + c.assumed * weight_of_assumed) / (pairs + weight_of_assumed);
+  return typical_ns_ * std::max(least_loss, exp2_alike(octaves) - 1);
+}
+
+/// Returns after how many more calls so many of the contender's can be paid for; none at all if that takes longer than
+/// `most`.
+std::optional<std::uint64_t> Turns::calls_before(const Contender& c, int units, double most) const {
+  const double needed_ns = lost_ns_ + static_cast<double>(agreement_ns_) + units * expected_loss_ns(c);
+  const double calls = (needed_ns / trying_share - taken_ns_) / typical_ns_ - calls_per_unit * units;
+  if (calls > most) return std::nullopt;
+  return static_cast<std::uint64_t>(std::max(0.0, std::ceil(calls)));
+}
+
+/// Plans a round in which the contender gets its calls at the end. Returns false if that must wait.
+bool Turns::plan_trial(const Contender& c, double most_calls) {
+  const int most = std::min(most_units, 1 + 2 * c.test.pairs());
+  for (int units = most; units > 0; units = units > 1 ? 1 : 0) {
+    const auto before = calls_before(c, units, most_calls);
+    if (!before) continue;
+    length_ = *before + calls_per_unit * static_cast<std::uint64_t>(units);
+    for (std::uint64_t i = *before; i < length_; ++i)
+      slots_.push_back({i, (i - *before) % calls_per_unit == 1 ? tried_ : in_use_});
+    return true;
+  }
+  return false;
+}
+
+/// Plans a round in which the last calls are only looked at.
+void Turns::plan_watch(double calls) {
+  tried_ = -1;
+  length_ = static_cast<std::uint64_t>(
+      std::clamp(calls, static_cast<double>(watched_calls), static_cast<double>(longest_round)));
+  for (std::uint64_t i = length_ - watched_calls; i < length_; ++i) slots_.push_back({i, in_use_});
+}
+
+void Turns::begin_round() {
+  slots_.clear();
+  tried_ = next_to_try();
+  const bool timed = typical_ns_ > 0;  // else no call was done as chosen
+  const double affordable =
+      timed ? static_cast<double>(agreement_ns_) / (watching_share * typical_ns_) : 2 * static_cast<double>(length_);
+  const double most = std::max(affordable, static_cast<double>(watched_calls));
+  if (!timed || tried_ < 0 || !plan_trial(at(tried_), most)) plan_watch(most);
+  call_ = 0;
+  slot_ = 0;
+  numbers_.resize(slots_.size() + 1);
+  std::fill(numbers_.begin() + 1, numbers_.end(), no_time);
+}
+
+}  // namespace antiphon
