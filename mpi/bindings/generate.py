@@ -49,7 +49,7 @@ HOOKS = {
     "mpi_init": ("before_init()", "after_init()"),
     "mpi_init_thread": ("before_init()", "after_init()"),
     "mpi_session_init": ("before_session()", ""),
-    "mpi_finalize": ("before_finalize()", "finalize_returned()"),
+    "mpi_finalize": ("before_finalize()", "after_finalize()"),
     "mpi_comm_set_info": ("", "apply_info(comm, info)"),
     "mpi_comm_dup_with_info": ("", "apply_info(*newcomm, info)"),
 }

@@ -814,7 +814,7 @@ ANTIPHON_ENTRY_POINTS(Session_init, (Word info, Word errhandler, Word session), 
 static int do_Finalize(decltype(library.Finalize) next) {
   before_finalize();
   const int result = next();
-  if (result == MPI_SUCCESS) finalize_returned();
+  if (result == MPI_SUCCESS) after_finalize();
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Finalize, ())

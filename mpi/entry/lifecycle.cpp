@@ -15,11 +15,13 @@
 #include "entry/pattern_history.hpp"
 #include "entry/persistent.hpp"
 #include "job/first_process.hpp"
+#include "job/profile_store.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
 #include "multicast/open_groups.hpp"
 #include "multicast/report.hpp"
 #include "observe/capture.hpp"
+#include "observe/job_facts.hpp"
 #include "observe/network_report.hpp"
 #include "observe/summary.hpp"
 #include "observe/trace.hpp"
@@ -79,6 +81,7 @@ void before_finalize() {
   stop_multicast();
   if (summary::enabled()) {
     summary::write({{"network", network_row, print_network},
+                    {"facts", facts_row, print_facts},
                     {"multicast", multicast_row, print_multicast},
                     {"compression", compression_rows, print_compression}});
   }
@@ -92,6 +95,11 @@ void before_finalize() {
   release_datatypes();
   watch_finalize();
   stop_world();
+}
+
+void after_finalize() {
+  finalize_returned();
+  write_learned();
 }
 
 }  // namespace antiphon::mpi

@@ -12,5 +12,7 @@ void before_session();
 void after_init();
 /// Writes the summary and frees all communicators' state; called before the library's MPI_Finalize.
 void before_finalize();
+/// Runs where the library has left MPI_Finalize: what takes time keeps no other rank waiting, or polling, here.
+void after_finalize();
 
 }  // namespace antiphon::mpi

@@ -4,14 +4,12 @@
 
 #include <vector>
 
-#include "job/settings.hpp"
 #include "network/agree.hpp"
 
 namespace antiphon::mpi {
 
 /// Returns the same answer on all ranks. It reads what the library has opened for the messages so far, so all nodes
-/// must have exchanged some. A rate that the user sets counts instead of the one that is found. The call is collective
-/// over MPI_COMM_WORLD.
-network::Network find_network(const Settings& settings, const std::vector<int>& node_of_rank);
+/// must have exchanged some. The call is collective over MPI_COMM_WORLD.
+network::Network find_network(const std::vector<int>& node_of_rank);
 
 }  // namespace antiphon::mpi

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/settings.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 
 #include "job/environment.hpp"
 #include "job/warn.hpp"
+#include "network/rate.hpp"
 
 namespace antiphon::mpi {
 
@@ -55,6 +57,14 @@ std::string read_file(const std::string& path, const std::string& what) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// Returns the file that ANTIPHON_PROFILE names; empty without one.
+Stored named_profile() {
+  const std::string path = variable("ANTIPHON_PROFILE");
+  if (path.empty()) return {};
+  struct stat found{};
+  return {path, read_file(path, "profile"), stat(path.c_str(), &found) == 0 ? found.st_mtime : 0};
+}
+
 /// Returns the part of a profile that placing ranks needs.
 Json machine_of(Json profile) {
   for (const char* part : {"decisions", "measurements", "codecs"}) profile.erase(part);
@@ -66,7 +76,7 @@ Json machine_of(Json profile) {
 /// bytes that may be under way to it.
 struct Measured {
   bool codecs = false;
-  std::int64_t link_bits_per_s = 0;
+  std::int64_t payload_bits_per_s = 0;  ///< of a node's link
   std::int64_t credit_bytes = 0;
   int cores_per_node = 0;
   int nodes_sharing = 1;
@@ -95,14 +105,17 @@ Measured measured_by(const Json& document) {
     const Json* rate = node.find("port_bytes_per_s");
     if (rate == nullptr || !rate->is_number()) continue;
     const auto bits = static_cast<std::int64_t>(8 * rate->as_real());
-    if (bits > 0) m.link_bits_per_s = m.link_bits_per_s == 0 ? bits : std::min(m.link_bits_per_s, bits);
+    if (bits > 0) m.payload_bits_per_s = m.payload_bits_per_s == 0 ? bits : std::min(m.payload_bits_per_s, bits);
   }
   return m;
 }
 
 /// Keeps the part of a profile that runs need, because with its measurements every start would carry them to all ranks.
 /// A text that is not a profile stays as it is, so that its reader can report what is wrong with it.
-Measured take_profile(Settings& s, std::string text) {
+Measured take_profile(Settings& s, const Stored& file) {
+  std::string text = file.text;
+  s.profile_path = file.path;
+  s.profile_modified_s = file.modified_s;
   Json document;
   try {
     document = Json::parse(text);
@@ -119,12 +132,12 @@ Measured take_profile(Settings& s, std::string text) {
 /// Resolves "auto", the default: it means "on" if the profile has measured codecs and links, else "off".
 std::string compress_mode(const Measured& measured) {
   const std::string mode = variable("ANTIPHON_COMPRESS");
-  if (mode.empty() || mode == "auto") return measured.codecs && measured.link_bits_per_s > 0 ? "on" : "off";
+  if (mode.empty() || mode == "auto") return measured.codecs && measured.payload_bits_per_s > 0 ? "on" : "off";
   return mode == "1" ? "on" : mode == "0" ? "off" : mode;
 }
 
-/// Reads an environment in which every setting makes sense.
-Settings read_checked() {
+/// Reads an environment in which every setting makes sense. `profile` is null, or the store's.
+Settings read_checked(const Stored* profile = nullptr) {
   Settings s;
   s.environment = own_settings();
   s.verbose = static_cast<int>(integer_variable("ANTIPHON_VERBOSE", 0));
@@ -136,11 +149,14 @@ Settings read_checked() {
   const std::string placement = variable("ANTIPHON_PLACEMENT");
   if (!placement.empty()) s.placement = read_file(placement, "placement");
   s.placement_strict = integer_variable("ANTIPHON_PLACEMENT_STRICT", 0) != 0;
-  const std::string profile = variable("ANTIPHON_PROFILE");
+  s.store = variable("ANTIPHON_STORE");
+  const Stored file = profile != nullptr ? *profile : named_profile();
   Measured measured;
-  if (!profile.empty()) measured = take_profile(s, read_file(profile, "profile"));
+  if (!file.path.empty()) measured = take_profile(s, file);
+  s.profile_source = profile != nullptr ? "found for these nodes" : "ANTIPHON_PROFILE";
+  s.profile_link_bits_per_s = network::rate_of_payload(static_cast<double>(measured.payload_bits_per_s) / 8);
   s.link_bits_per_s = integer_variable("ANTIPHON_LINK_BITS_PER_S", 0);
-  s.compress_link_bits_per_s = s.link_bits_per_s != 0 ? s.link_bits_per_s : measured.link_bits_per_s;
+  s.compress_link_bits_per_s = s.link_bits_per_s != 0 ? s.link_bits_per_s : measured.payload_bits_per_s;
   s.credit_bytes = integer_variable("ANTIPHON_CREDIT_BYTES", measured.credit_bytes);
   const std::string plan = variable("ANTIPHON_PLAN");
   if (!plan.empty()) s.plan = read_file(plan, "plan");
@@ -172,6 +188,8 @@ Settings read_settings() {
   return s;
 }
 
+Settings read_settings_with(const Stored& profile) { return read_checked(&profile); }
+
 namespace {
 
 /// Calls `visit` with the name and the value of every setting.
@@ -181,6 +199,11 @@ void each_setting(auto& settings, auto visit) {
   visit("force", settings.force);
   visit("summary", settings.summary);
   visit("profile", settings.profile);
+  visit("profile_path", settings.profile_path);
+  visit("profile_source", settings.profile_source);
+  visit("profile_modified_s", settings.profile_modified_s);
+  visit("profile_link_bits_per_s", settings.profile_link_bits_per_s);
+  visit("store", settings.store);
   visit("link_bits_per_s", settings.link_bits_per_s);
   visit("credit_bytes", settings.credit_bytes);
   visit("plan", settings.plan);

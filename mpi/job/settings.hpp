@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "antiphon/store.hpp"
+
 namespace antiphon::mpi {
 
 struct Settings {
@@ -19,8 +21,18 @@ struct Settings {
   /// ANTIPHON_SUMMARY says where the summary goes: "1" means standard error, another text is a file (.json: JSON), and
   /// empty means no summary.
   std::string summary;
-  /// This is the text of the file that ANTIPHON_PROFILE names.
+  /// This is the part that choices need of the file that ANTIPHON_PROFILE names, or that the store has.
   std::string profile;
+  /// This is that file; empty without one.
+  std::string profile_path;
+  /// "ANTIPHON_PROFILE", or where it was found.
+  std::string profile_source;
+  /// When it was written, in seconds since 1970.
+  std::int64_t profile_modified_s = 0;
+  /// The rate of the nodes' links that it has measured; 0: none.
+  std::int64_t profile_link_bits_per_s = 0;
+  /// ANTIPHON_STORE names the directories with what is known of nodes, or is "off".
+  std::string store;
   /// ANTIPHON_LINK_BITS_PER_S sets this; the default is the rate of the interface that the library uses, as
   /// World::network says.
   std::int64_t link_bits_per_s = 0;
@@ -82,6 +94,9 @@ struct Settings {
   /// ANTIPHON_YIELD=0 polls without giving the core away.
   bool yield = true;
 };
+
+/// Reads the same environment as if ANTIPHON_PROFILE named this file of the store.
+Settings read_settings_with(const Stored& profile);
 
 /// Reads this process's environment. A setting that does not exist or means nothing disables all, with a warning.
 Settings read_settings();

@@ -8,6 +8,9 @@
 #include "job/environment.hpp"
 #include "job/find_network.hpp"
 #include "job/library_traits.hpp"
+#include "job/link_rate.hpp"
+#include "job/profile_store.hpp"
+#include "job/shared_text.hpp"
 #include "job/warn.hpp"
 
 namespace antiphon::mpi {
@@ -17,15 +20,7 @@ World world;
 namespace {
 
 /// Returns rank 0's settings on every rank.
-Settings agree_on_settings(int rank) {
-  std::string text;
-  if (rank == 0) text = serialize(read_settings());
-  auto length = static_cast<long long>(text.size());
-  PMPI_Bcast(&length, 1, MPI_LONG_LONG, 0, MPI_COMM_WORLD);
-  text.resize(static_cast<std::size_t>(length));
-  PMPI_Bcast(text.data(), static_cast<int>(length), MPI_CHAR, 0, MPI_COMM_WORLD);
-  return deserialize(text);
-}
+Settings agree_on_settings(int rank) { return deserialize(from_rank_0(rank == 0 ? serialize(read_settings()) : "")); }
 
 /// Tells whether no rank was given other settings than rank 0; the lowest that was says so. A rank without any takes
 /// rank 0's: launchers do not carry variables to other nodes unless they are told to.
@@ -87,14 +82,15 @@ std::string read_languages() {
   return "";
 }
 
-/// Finds what messages travel by, and takes its rate where the user gives none. Assumed nodes have no network to look
-/// at.
+/// Finds what messages travel by and what is known of these nodes. Assumed nodes have no network to look at.
 void look_at_network(bool speaks) {
   Settings& s = world.settings;
-  const bool given = s.link_bits_per_s != 0;
-  world.network = find_network(s, world.assumed_locations.empty() ? world.node_of_rank : std::vector<int>{});
+  const std::vector<int> nodes = world.assumed_locations.empty() ? world.node_of_rank : std::vector<int>{};
+  world.network = find_network(nodes);
+  recall(s, world.network, nodes);
+  settle_link_rate(world.network, s, nodes);
   // Who names a rate says that the table of rules is right for that link.
-  world.transport = given ? "tcp" : world.network.transport;
+  world.transport = s.link_bits_per_s != 0 ? "tcp" : world.network.transport;
   s.link_bits_per_s = world.network.bits_per_s;
   if (s.compress_link_bits_per_s == 0) s.compress_link_bits_per_s = s.link_bits_per_s;
   if (speaks && s.verbose >= 1) warn("network: " + world.network.line());
@@ -120,16 +116,16 @@ void start_world() {
   if (!world.settings.enabled) return;
   world.settings.enabled = settings_are_alike(rank, size);
   if (!world.settings.enabled) return;
-  if (const std::string wrong = read_languages(); !wrong.empty()) {
-    if (rank == 0) warn_left_alone(wrong);
-    world.settings.enabled = false;
-    return;
-  }
   world.mpi = library_name();
   world.restarts_requests = library_restarts_requests();
   world.node_of_rank = assumed_nodes(world.settings.nodes, rank, size);
   if (world.node_of_rank.empty()) world.node_of_rank = find_nodes(rank, size);
   look_at_network(rank == 0);
+  if (const std::string wrong = read_languages(); !wrong.empty()) {
+    if (rank == 0) warn_left_alone(wrong);
+    world.settings.enabled = false;
+    return;
+  }
   world.rules = world.profile_rules ? &*world.profile_rules : &Rules::defaults();
   world.yields = world.settings.yield && !library_yields();
   PMPI_Comm_group(MPI_COMM_WORLD, &world.group);

@@ -7,6 +7,7 @@
 #include "antiphon/profile.hpp"
 #include "antiphon/select.hpp"
 #include "capi/cases.hpp"
+#include "network/rate.hpp"
 
 namespace antiphon {
 
@@ -152,7 +153,9 @@ Json read_profile_request(const JsonNode& request) {
           {"fingerprint", profile.machine.fingerprint},
           {"link_classes", links},
           {"switches", profile.topology.switches.size()},
-          {"port_bytes_per_s", profile.port_bytes_per_s()}};
+          {"port_bytes_per_s", profile.port_bytes_per_s()},
+          {"link_bits_per_s", network::rate_of_payload(profile.port_bytes_per_s())},
+          {"credit_bytes", profile.contention.credit_bytes}};
 }
 
 Json predict_request(const JsonNode& request) {

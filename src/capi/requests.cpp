@@ -14,6 +14,7 @@
 #include "capi/model_requests.hpp"
 #include "capi/phases_requests.hpp"
 #include "capi/settings_requests.hpp"
+#include "capi/store_requests.hpp"
 #include "schedule/json.hpp"
 
 namespace antiphon {
@@ -248,6 +249,9 @@ constexpr std::array requests{
     Request{"describe_machine", describe_machine_request},
     Request{"score_mapping", score_mapping_request},
     Request{"check_settings", check_settings_request},
+    Request{"store_directories", store_directories_request},
+    Request{"store_profile", store_profile_request},
+    Request{"read_learned", read_learned_request},
 };
 
 Json handle(const JsonNode& request) {

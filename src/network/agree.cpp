@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "antiphon/fact.hpp"
+
 namespace antiphon::network {
 
 namespace {
@@ -102,6 +104,7 @@ Network over_tcp(const Findings& all, const std::string& source) {
   n.interface_source = "the connections' addresses";
   n.bits_per_s = slow.bits_per_s;
   n.rate_source = slow.source;
+  n.rate_is_claimed = slow.claimed;
   return n;
 }
 
@@ -149,19 +152,6 @@ Network read(const Findings& all, const Told& told) {
   return unclear(why);
 }
 
-std::string rate_text(std::int64_t bits_per_s) {
-  if (bits_per_s == 0) return "unknown rate";
-  const bool giga = bits_per_s >= 1'000'000'000;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g %cbit/s", static_cast<double>(bits_per_s) / (giga ? 1e9 : 1e6),
-                giga ? 'G' : 'M');
-  return text;
-}
-
-std::string with_source(const std::string& what, const std::string& source) {
-  return source.empty() ? what : what + " (" + source + ")";
-}
-
 }  // namespace
 
 Network agree(const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank) {
@@ -184,13 +174,23 @@ Network on_one_node(const Told& told) {
   return n;
 }
 
+std::string rate_text(std::int64_t bits_per_s) {
+  if (bits_per_s == 0) return "unknown rate";
+  const bool giga = bits_per_s >= 1'000'000'000;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g %cbit/s", static_cast<double>(bits_per_s) / (giga ? 1e9 : 1e6),
+                giga ? 'G' : 'M');
+  return text;
+}
+
 std::string Network::line() const {
   std::string text = name;
   if (!component.empty() && component != name) text += " by " + component;
-  text = with_source(text, transport_source);
+  text = Fact{"transport", text, transport_source}.text();
   if (transport == "shared memory") return text + "; to other nodes " + between_nodes;
-  text += ", " + with_source(interface.empty() ? "unknown interface" : "interface " + interface, interface_source);
-  return text + ", " + with_source(rate_text(bits_per_s), rate_source);
+  const std::string used = interface.empty() ? "unknown interface" : "interface " + interface;
+  text += ", " + Fact{"interface", used, interface_source}.text();
+  return text + ", " + Fact{"link rate", rate_text(bits_per_s), rate_source}.text();
 }
 
 }  // namespace antiphon::network

@@ -29,6 +29,15 @@ struct Sighting {
 Json to_json(const Sighting& sighting);
 Sighting sighting_from_json(const Json& json);
 
+/// What a measurement of the links took, between nodes that measured.
+struct Measuring {
+  int pairs = 0;
+  int rounds = 0;
+  std::int64_t sent_bytes = 0;     ///< by each node
+  std::int64_t sent_messages = 0;  ///< the same
+  double seconds = 0;
+};
+
 /// How the library's messages travel between the nodes of a job.
 struct Network {
   /// "tcp", "other", "shared memory" (one node), or empty: unclear.
@@ -38,11 +47,16 @@ struct Network {
   std::string interface;  ///< "eth0", "mlx5_0"; all that are used, with commas
   std::int64_t bits_per_s = 0;
   std::string transport_source, interface_source, rate_source;
-  std::string between_nodes;  ///< one node: what the settings say about messages to others
+  bool rate_is_claimed = false;  ///< by a hypervisor
+  Measuring measuring;           ///< empty: the links were not measured
+  std::string between_nodes;     ///< one node: what the settings say about messages to others
 
   /// Returns one line: transport, interface and rate, each with its source.
   [[nodiscard]] std::string line() const;
 };
+
+/// Returns "100 Mbit/s"; 0 is "unknown rate".
+std::string rate_text(std::int64_t bits_per_s);
 
 Json to_json(const Network& network);
 Network network_from_json(const Json& json);

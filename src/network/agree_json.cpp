@@ -10,6 +10,7 @@ Json to_json(const Sighting& s) {
                      {"ethernet", link.interface.ethernet},
                      {"bits_per_s", link.interface.bits_per_s},
                      {"source", link.interface.source},
+                     {"claimed", link.interface.claimed},
                      {"keys", Json(link.keys)}});
   }
   Json devices = Json::array();
@@ -28,7 +29,8 @@ Sighting sighting_from_json(const Json& json) {
     Link read{.interface = {.name = link.at("name").as_string(),
                             .ethernet = link.at("ethernet").as_boolean(),
                             .bits_per_s = link.at("bits_per_s").as_integer(),
-                            .source = link.at("source").as_string()}};
+                            .source = link.at("source").as_string(),
+                            .claimed = link.at("claimed").as_boolean()}};
     for (const Json& key : link.at("keys")) read.keys.push_back(static_cast<std::uint64_t>(key.as_integer()));
     s.links.push_back(std::move(read));
   }
@@ -43,16 +45,26 @@ Sighting sighting_from_json(const Json& json) {
 }
 
 Json to_json(const Network& n) {
-  return {{"transport", n.transport},
-          {"name", n.name},
-          {"component", n.component},
-          {"interface", n.interface},
-          {"link_bits_per_s", n.bits_per_s},
-          {"transport_source", n.transport_source},
-          {"interface_source", n.interface_source},
-          {"rate_source", n.rate_source},
-          {"between_nodes", n.between_nodes},
-          {"line", n.line()}};
+  Json json{{"transport", n.transport},
+            {"name", n.name},
+            {"component", n.component},
+            {"interface", n.interface},
+            {"link_bits_per_s", n.bits_per_s},
+            {"transport_source", n.transport_source},
+            {"interface_source", n.interface_source},
+            {"rate_source", n.rate_source},
+            {"rate_is_claimed", n.rate_is_claimed},
+            {"between_nodes", n.between_nodes},
+            {"line", n.line()}};
+  const Measuring& m = n.measuring;
+  if (m.rounds > 0) {
+    json["measuring"] = {{"pairs", m.pairs},
+                         {"rounds", m.rounds},
+                         {"sent_bytes", m.sent_bytes},
+                         {"sent_messages", m.sent_messages},
+                         {"seconds", m.seconds}};
+  }
+  return json;
 }
 
 Network network_from_json(const Json& json) {
@@ -65,6 +77,7 @@ Network network_from_json(const Json& json) {
           .transport_source = text("transport_source"),
           .interface_source = text("interface_source"),
           .rate_source = text("rate_source"),
+          .rate_is_claimed = json.at("rate_is_claimed").as_boolean(),
           .between_nodes = text("between_nodes")};
 }
 

@@ -56,6 +56,16 @@ std::int64_t speed_bits_per_s(const std::string& interface) {
   return file >> mbit && mbit > 0 ? mbit * 1'000'000 : 0;
 }
 
+/// Tells whether this node is a virtual machine: its ports' speeds are what its host likes to say.
+bool is_virtual_machine(const std::string& root) {
+  if (!first_line(root + "/sys/hypervisor/type").empty()) return true;
+  std::ifstream file(root + "/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("flags", 0) == 0) return (line + " ").find(" hypervisor ") != std::string::npos;
+  }
+  return is_directory(root + "/proc/device-tree/hypervisor");
+}
+
 struct Rate {
   std::int64_t bits_per_s = 0;
   std::string source;
@@ -151,6 +161,8 @@ Interface read_interface(const std::string& root, const std::string& name) {
   Rate rate = rate_of(root, name, most_levels);
   found.bits_per_s = rate.bits_per_s;
   found.source = std::move(rate.source);
+  found.claimed = found.bits_per_s > 0 && is_virtual_machine(root);
+  if (found.claimed) found.source += " of a virtual machine";
   return found;
 }
 

@@ -13,6 +13,7 @@ struct Interface {
   bool ethernet = true;
   std::int64_t bits_per_s = 0;  ///< 0: unknown
   std::string source;           ///< the file with the rate, or why there is none
+  bool claimed = false;         ///< a hypervisor says so, which may have set another limit
 };
 
 /// A device that carries messages without the kernel's TCP.

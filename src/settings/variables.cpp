@@ -14,12 +14,12 @@ namespace antiphon {
 
 namespace {
 
-enum class Takes : std::uint8_t { text, whole_number, share, word, file, output, folder };
+enum class Takes : std::uint8_t { text, whole_number, share, word, file, output, folder, folders };
 
 struct Variable {
   std::string_view name;
   Takes takes = Takes::text;
-  std::string_view words;  ///< for `word`: all that may be said, as "on, off"; for `output`: what is no file
+  std::string_view words;  ///< for `word`: all that may be said, as "on, off"; for others: what is no file
   std::int64_t max = INT64_MAX;
 };
 
@@ -51,6 +51,7 @@ constexpr std::array variables{
     Variable{"ANTIPHON_PLAN", Takes::file},
     Variable{"ANTIPHON_PROFILE", Takes::file},
     Variable{"ANTIPHON_REORDER", Takes::word, "0, 1"},
+    Variable{"ANTIPHON_STORE", Takes::folders, "off"},
     Variable{"ANTIPHON_SUMMARY", Takes::output, "0, 1"},
     Variable{"ANTIPHON_SYSTEM_ROOT"},
     Variable{"ANTIPHON_TRACE", Takes::output},
@@ -94,6 +95,16 @@ std::string wrong_output(Takes takes, const std::string& path) {
   return why.empty() ? "" : "cannot be written: " + why;
 }
 
+/// Tells whether each part between colons is a path from the root, or empty.
+bool is_list_of_folders(std::string_view text) {
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(':', begin), text.size());
+    if (begin != end && text[begin] != '/') return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
 /// Returns what is wrong with a value, as "is not a whole number"; an empty text if nothing is.
 std::string wrong(const Variable& variable, const std::string& value) {
   switch (variable.takes) {
@@ -101,6 +112,8 @@ std::string wrong(const Variable& variable, const std::string& value) {
     case Takes::share: return is_share(value) ? "" : "is not a share from 0 to 1";
     case Takes::word: return is_one_of(value, variable.words) ? "" : "is none of " + std::string(variable.words);
     case Takes::file: return std::ifstream(value).good() ? "" : "cannot be read";
+    case Takes::folders:
+      return is_one_of(value, variable.words) || is_list_of_folders(value) ? "" : "is neither off nor a list of paths";
     case Takes::output:
     case Takes::folder: return is_one_of(value, variable.words) ? "" : wrong_output(variable.takes, value);
     case Takes::text: break;

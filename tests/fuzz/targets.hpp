@@ -9,6 +9,7 @@
 #include "antiphon/replay.hpp"
 #include "antiphon/schedule_json.hpp"
 #include "antiphon/select.hpp"
+#include "antiphon/store.hpp"
 
 /// Properties that hold for any input. Each function returns false if its property fails. The fuzzers use them, and the
 /// unit test that replays the corpus.
@@ -71,6 +72,19 @@ inline bool profile(std::string_view text) {
       }
     }
     return read.port_bytes_per_s() > 0;
+  } catch (const FormatError&) {
+    return true;
+  }
+}
+
+/// What a store's file says of runs can be written, merged with itself, and read again as the same.
+inline bool learned(std::string_view text) {
+  try {
+    const Learned read = Learned::parse(text);
+    Learned merged = read;
+    merged.merge(read);
+    const Learned again = Learned::parse(merged.to_json().dump());
+    return again.link_bits_per_s == read.link_bits_per_s && again.evidence == read.evidence;
   } catch (const FormatError&) {
     return true;
   }

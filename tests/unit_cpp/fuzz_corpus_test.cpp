@@ -28,6 +28,8 @@ TEST_CASE("the corpus of rules and choices") {
 
 TEST_CASE("the corpus of profiles") { replay("profile", fuzz::profile); }
 
+TEST_CASE("the corpus of what runs have learned") { replay("learned", fuzz::learned); }
+
 TEST_CASE("the corpus of patterns, phases and compiled plans") { replay("phases", fuzz::phases); }
 
 TEST_CASE("the corpus of traffic and machines") { replay("mapping", fuzz::mapping); }

@@ -36,7 +36,7 @@ from antiphon.placement import Placement
 DEFAULT_NAME = "lab"
 _CLUSTER_OPTIONS = (
     "cluster", "nodes", "switches", "rate", "buffer", "burst", "offloads", "uplink_rate", "uplink_buffer",
-    "ranks_per_node", "loss", "loss_protocol", "loss_nodes",
+    "ranks_per_node", "loss", "loss_protocol", "loss_nodes", "hide_rate",
 )  # fmt: skip
 
 
@@ -113,6 +113,12 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
         help="rate of a node's link: 100mbit, 1gbit; brings its own buffer, burst and offloads",
     )
     _options.add_old_name(parser, "--rate", "--link-rate")
+    add(
+        "--hide-rate",
+        action="store_true",
+        default=None,
+        help="do not tell the ranks the links' rate: they measure it, as where the system does not know it",
+    )
     add("--buffer", metavar="SIZE", help="output buffer of a switch's port: 128kb")
     add("--burst", metavar="SIZE", help="bytes that a link may send at once: 8kb")
     add("--offloads", type=_on_off, metavar="on|off", help="segmentation offload; off means real frames")
@@ -271,7 +277,7 @@ def _spec(args: argparse.Namespace) -> ClusterSpec:
     return spec.with_options(
         nodes=args.nodes, switches=args.switches, rate=args.rate, port_buffer=args.buffer, burst=args.burst,
         offloads=args.offloads, uplink_rate=args.uplink_rate, uplink_buffer=args.uplink_buffer,
-        ranks_per_node=args.ranks_per_node, loss=loss,
+        ranks_per_node=args.ranks_per_node, loss=loss, hide_rate=args.hide_rate,
     )  # fmt: skip
 
 

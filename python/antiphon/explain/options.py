@@ -8,7 +8,6 @@ import argparse
 from antiphon import core
 from antiphon.errors import AntiphonError
 from antiphon.explain.explanation import ExplainedCall
-from antiphon.model import limits
 from antiphon.units import parse_rate, size_option
 
 #: This rate is assumed where --link-rate is missing, because the table of rules needs one.
@@ -47,8 +46,7 @@ def rate_of(option: str | None, profile: str | None) -> int:
     """Returns the bits per second of a node's link: by --link-rate, else by the profile, else what is assumed."""
     if option is not None or profile is None:
         return link_rate(option or ASSUMED_RATE)
-    port_bytes_per_s = core.query("profile", text=profile)["port_bytes_per_s"]
-    return int(float(f"{8 * port_bytes_per_s / limits.PAYLOAD_SHARE:.2g}"))
+    return int(core.query("profile", text=profile)["link_bits_per_s"])
 
 
 def library_of(option: str | None, profile: str | None) -> str:

@@ -23,6 +23,7 @@ DEFAULT_CLUSTER = "ethernet-16"
 _FIELDS = {
     "name": str, "description": str, "nodes": int, "rate": str, "port_buffer": str, "node_buffer": str, "burst": str,
     "offloads": bool, "ranks_per_node": int, "switch": list, "uplink": list, "loss": dict,
+    "hide_rate": bool,
 }  # fmt: skip
 _SWITCH_FIELDS = {"name": str, "nodes": int}
 _UPLINK_FIELDS = {"between": list, "rate": str, "buffer": str}
@@ -88,6 +89,7 @@ def spec_from_dict(document: dict[str, Any], where: str, default_name: str = "cl
             offloads=document.get("offloads", defaults.offloads),
             ranks_per_node=document.get("ranks_per_node", 1),
             loss=_loss(document, where),
+            hide_rate=document.get("hide_rate", False),
         )
     except AntiphonError as error:
         raise AntiphonError(f"{where}: {error}", hint=getattr(error, "hint", None)) from None

@@ -256,7 +256,7 @@ class Lab:
         job = recipes.Job(
             argv=tuple(os.fspath(word) for word in argv),
             n_ranks=n_ranks or (placement.ranks if placement else self.spec.ranks),
-            rank_env={"ANTIPHON_LINK_BITS_PER_S": str(self.spec.rate_bits_per_s), **(env or {})},
+            rank_env={**self._told(), **(env or {})},
             preload=tuple(os.fspath(path) for path in preload),
             map_by=map_by,
             transport=recipes.choose_transport(mpi, transport),
@@ -273,6 +273,18 @@ class Lab:
             self._end_run(run)
             host_file.unlink(missing_ok=True)
         return replace(result, transport=launch.transport, argv=job.argv)
+
+    @property
+    def store(self) -> Path:
+        """Returns the directory of the profiles of this lab: its nodes have the names of every other lab's."""
+        return self.state_dir / "profiles"
+
+    def _told(self) -> dict[str, str]:
+        """Returns what the ranks are told of the lab, unless the caller says otherwise."""
+        told = {"ANTIPHON_STORE": str(self.store)}
+        if not self.spec.hide_rate:
+            told["ANTIPHON_LINK_BITS_PER_S"] = str(self.spec.rate_bits_per_s)
+        return told
 
     def _end_run(self, run: str) -> None:
         """Kill what is left of a run in the nodes, however it ended."""

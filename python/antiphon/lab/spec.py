@@ -76,6 +76,8 @@ class ClusterSpec:
     node_buffer_bytes: int = 2 * 1024 * 1024
     ranks_per_node: int = 1
     loss: Loss | None = None
+    #: The ranks are not told the links' rate, as on a cluster whose system does not know it.
+    hide_rate: bool = False
 
     def __post_init__(self) -> None:
         _check(self)
@@ -128,6 +130,8 @@ class ClusterSpec:
                 for u in self.uplinks
             ],
         }
+        if self.hide_rate:
+            document["hide_rate"] = True
         if self.loss:
             document["loss"] = {
                 "percent": self.loss.percent,
@@ -141,8 +145,9 @@ class ClusterSpec:
         switches = "1 switch" if len(self.switches) == 1 else f"{len(self.switches)} switches"
         ranks = "" if self.ranks_per_node == 1 else f" × {self.ranks_per_node} ranks"
         loss = f", {self.loss.percent:g}% loss" if self.loss else ""
+        hidden = " (hidden)" if self.hide_rate else ""
         return (
-            f"{self.nodes} nodes{ranks}, {switches}, {format_rate(self.rate_bits_per_s)}, "
+            f"{self.nodes} nodes{ranks}, {switches}, {format_rate(self.rate_bits_per_s)}{hidden}, "
             f"port buffer {format_size(self.port_buffer_bytes)}{loss}"
         )
 
@@ -159,6 +164,7 @@ class ClusterSpec:
         uplink_buffer: str | None = None,
         ranks_per_node: int | None = None,
         loss: Loss | None = None,
+        hide_rate: bool | None = None,
     ) -> ClusterSpec:
         """Returns a copy with options applied. A new rate brings its own defaults for buffer, burst and offloads."""
         change: dict[str, Any] = {}
@@ -175,6 +181,8 @@ class ClusterSpec:
             change["ranks_per_node"] = ranks_per_node
         if loss is not None:
             change["loss"] = loss
+        if hide_rate is not None:
+            change["hide_rate"] = hide_rate
         spec = dataclasses.replace(self, **_topology_options(self, nodes, switches), **change)
         return _with_uplink_options(spec, rate is not None, uplink_rate, uplink_buffer)
 

@@ -1,15 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints labelled lines of text."""
+"""Facts with their sources, and labelled lines of text."""
 
 from __future__ import annotations
 
 import textwrap
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 LABEL_WIDTH = 13
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that is known, and where it comes from."""
+
+    name: str
+    value: str
+    #: Empty: it goes without saying.
+    source: str = ""
+
+    def text(self) -> str:
+        """Returns value and source, as every command writes them."""
+        return f"{self.value} ({self.source})" if self.source else self.value
+
+    def to_json(self) -> dict[str, str]:
+        return asdict(self)
 
 
 def width_of(console: Console) -> int:

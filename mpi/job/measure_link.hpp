@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures the rate of the nodes' links by messages between a few pairs of nodes, in MPI_Init.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace antiphon::mpi {
+
+struct MeasuredLink {
+  std::int64_t bits_per_s = 0;  ///< 0: what was seen makes no sense
+  int pairs = 0;                ///< of nodes, that sent to each other at the same time
+  int rounds = 0;
+  std::int64_t sent_bytes = 0, sent_messages = 0;  ///< by the first node
+  double seconds = 0;                              ///< that it took there
+};
+
+/// Returns the same rate on all ranks. At least two nodes are needed. The call is collective over MPI_COMM_WORLD.
+MeasuredLink measure_link(const std::vector<int>& node_of_rank);
+
+}  // namespace antiphon::mpi

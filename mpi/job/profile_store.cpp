@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/profile_store.hpp"
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <optional>
+
+#include "antiphon/store.hpp"
+#include "job/library_traits.hpp"
+#include "job/shared_text.hpp"
+#include "job/warn.hpp"
+
+namespace antiphon::mpi {
+
+Recalled recalled;
+
+namespace {
+
+/// Where rank 0 found, and puts, what is known of these nodes.
+struct Place {
+  Store store;
+  StoreKey key;
+  StoreNetwork network;
+  bool speaks;    ///< as ANTIPHON_VERBOSE says
+  Learned fresh;  ///< what this run has learned
+  bool changed = false;
+};
+std::optional<Place> place;
+
+std::string environment_text(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string own_host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+/// Puts learned rules before the profile's, or behind them where the profile is newer.
+void add_decisions(Settings& settings, const Learned& learned, std::int64_t profile_s) {
+  if (learned.decisions.is_null()) return;
+  Learned all;
+  const Json own = settings.profile.empty() ? Json::object() : Json::parse(settings.profile);
+  if (const Json* decisions = own.find("decisions")) all.decisions = *decisions;
+  Learned other = learned;
+  if (profile_s > learned.saved_s) std::swap(all.decisions, other.decisions);
+  all.merge(other);
+  settings.profile = Json{{"decisions", all.decisions}}.dump();
+}
+
+/// Fills in, on rank 0, the settings and what is recalled.
+void look_up(Settings& settings) {
+  std::vector<std::string> problems;
+  std::int64_t profile_s = settings.profile_modified_s;
+  if (settings.profile_path.empty()) {
+    if (const auto found = place->store.find_profile(place->key, problems)) {
+      settings = read_settings_with(*found);
+      profile_s = found->modified_s;
+    }
+  }
+  if (const auto learned = place->store.find_learned(place->key, place->network, problems)) {
+    recalled.learned_path = learned->path;
+    if (!learned->decisions.is_null()) {
+      recalled.learned_decisions = learned->decisions.dump();
+      recalled.learned_rules = static_cast<std::int64_t>(learned->decisions.at("rules").size());
+    }
+    if (!learned->evidence.is_null()) recalled.learned_evidence = learned->evidence.dump();
+    if (learned->knows_link(std::time(nullptr))) {
+      recalled.link_bits_per_s = learned->link_bits_per_s;
+      recalled.link_measured_s = learned->link_measured_s;
+    }
+    add_decisions(settings, *learned, profile_s);
+  }
+  for (const std::string& problem : problems)
+    warn("passed over " + problem + " (hint: `antiphon profile forget` removes it)");
+}
+
+void each_field(auto& r, auto visit) {
+  visit("learned_path", r.learned_path);
+  visit("learned_decisions", r.learned_decisions);
+  visit("learned_evidence", r.learned_evidence);
+  visit("learned_rules", r.learned_rules);
+  visit("link_bits_per_s", r.link_bits_per_s);
+  visit("link_measured_s", r.link_measured_s);
+}
+
+}  // namespace
+
+void recall(Settings& settings, const network::Network& network, const std::vector<int>& node_of_rank) {
+  const bool one_node = std::all_of(node_of_rank.begin(), node_of_rank.end(), [](int node) { return node == 0; });
+  recalled = {};
+  place.reset();
+  if (one_node || settings.store == "off") return;
+  const std::vector<std::string> names = gather_texts(own_host_name());
+  std::string answer;
+  if (!names.empty()) {
+    const std::int64_t told = settings.link_bits_per_s != 0 ? settings.link_bits_per_s : network.bits_per_s;
+    const auto directories =
+        Store::directories(settings.store, environment_text("XDG_CACHE_HOME"), environment_text("HOME"));
+    place = Place{Store(directories), StoreKey(names, library_name(), library_version()),
+                  StoreNetwork{network.transport, network.interface, told}, settings.verbose >= 1};
+    look_up(settings);
+    Json all{{"settings", serialize(settings)}};
+    each_field(recalled, [&](const char* name, const auto& value) { all[name] = value; });
+    answer = all.dump();
+  }
+  const Json all = Json::parse(from_rank_0(std::move(answer)));
+  settings = deserialize(all.at("settings").as_string());
+  each_field(recalled, [&]<typename T>(const char* name, T& value) { value = all.at(name).get<T>(); });
+}
+
+void save_learned(std::string_view rules_json, std::string_view evidence_json) {
+  if (!place) return;
+  try {
+    Learned learned;
+    if (!rules_json.empty()) learned.decisions = Json::parse(rules_json);
+    if (!evidence_json.empty()) learned.evidence = Json::parse(evidence_json);
+    // What no run could read again is not written.
+    (void)Learned::parse(learned.to_json().dump());
+    place->fresh.merge(learned);
+    place->changed = true;
+  } catch (const std::exception& error) {
+    if (place->speaks) warn(std::string("what was learned is not kept: ") + error.what());
+  }
+}
+
+void save_measured_link(std::int64_t bits_per_s) {
+  if (!place) return;
+  place->fresh.link_bits_per_s = bits_per_s;
+  place->fresh.link_measured_s = std::time(nullptr);
+  place->changed = true;
+}
+
+void write_learned() {
+  if (!place || !place->changed) return;
+  const std::string why = place->store.save_learned(place->key, place->network, place->fresh);
+  if (!why.empty() && place->speaks)
+    warn("what was learned is not kept: " + place->store.path_of(place->key) + ": " + why);
+  place.reset();
+}
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What choices rest on in this run, each fact with its source, for the summary.
+#pragma once
+
+#include <cstdio>
+
+#include "json/json.hpp"
+
+namespace antiphon::mpi {
+
+Json facts_row();
+/// Prints what the line about the network does not say.
+void print_facts(std::FILE* out, const Json& row);
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The store: what is known of sets of nodes from one run to the next (its form: include/antiphon/store.hpp)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from antiphon import core, profile
+from antiphon.documents import parse_json
+from antiphon.errors import EXIT_FAILURE, AntiphonError
+
+VARIABLE = "ANTIPHON_STORE"
+#: Whose library a profile's ABI is: the standard ABI's objects are MPICH's.
+FAMILIES = {"mpiabi": "mpich"}
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What runs have learned over one network."""
+
+    path: Path
+    #: "tcp, eth0".
+    network: str
+    rules: int
+    link_bits_per_s: int
+    link_measured_s: int
+    #: The rate is used instead of another measurement; it is not when it is too old.
+    link_is_used: bool
+    #: Why the file cannot be read.
+    broken: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A set of nodes and a library."""
+
+    path: Path
+    nodes: tuple[str, ...]
+    mpi: str
+    profile: Path | None
+    learned: tuple[Path, ...]
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    def read_learned(self) -> list[Learned]:
+        return [read_learned(path) for path in self.learned]
+
+
+def directories(env: Mapping[str, str] = os.environ) -> list[Path]:
+    """The directories of the store, the one that is written first; none if it is off."""
+    answer = core.query(
+        "store_directories",
+        setting=env.get(VARIABLE, ""),
+        cache_home=env.get("XDG_CACHE_HOME", ""),
+        home=env.get("HOME", ""),
+    )
+    return [Path(text) for text in answer["directories"] if text]
+
+
+def entries(folders: Sequence[Path] | None = None) -> list[Entry]:
+    """All entries, in the order in which a run looks for them."""
+    found = []
+    for folder in directories() if folders is None else folders:
+        paths = sorted(folder.iterdir()) if folder.is_dir() else []
+        found += [_read_entry(path) for path in paths if path.is_dir()]
+    return found
+
+
+def _read_entry(path: Path) -> Entry:
+    try:
+        about = parse_json((path / "about.json").read_text(encoding="utf-8"))
+        nodes, mpi = tuple(map(str, about["nodes"])), str(about["mpi"])
+    except (OSError, ValueError, LookupError, TypeError):
+        nodes, mpi = (), path.name.partition(".")[0]
+    own = path / "profile.json"
+    return Entry(path, nodes, mpi, own if own.is_file() else None, tuple(sorted(path.glob("learned.*.json"))))
+
+
+def read_learned(path: Path) -> Learned:
+    """Reads a file that runs have written; a broken one says so."""
+    transport, interface = (path.name.split(".") + ["", ""])[1:3]
+    network = f"{transport}, {interface}"
+    try:
+        found = core.query("read_learned", text=path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, AntiphonError) as error:
+        return Learned(path, network, 0, 0, 0, False, str(error))
+    link = found.get("link", {"bits_per_s": 0, "measured_s": 0})
+    rules = len(found.get("decisions", {"rules": []})["rules"])
+    return Learned(path, network, rules, link["bits_per_s"], link["measured_s"], found["link_is_used"])
+
+
+def choose(key: str, among: Sequence[Entry]) -> Entry:
+    """The entry whose name begins with `key` or has it after a dot, as `1f2e` is enough of its last part."""
+    fitting = [e for e in among if e.name.startswith(key) or any(part.startswith(key) for part in e.name.split("."))]
+    exact = [entry for entry in fitting if entry.name == key]
+    if len(exact or fitting) == 1:
+        return (exact or fitting)[0]
+    names = ", ".join(dict.fromkeys(entry.name for entry in fitting))
+    if len({entry.name for entry in fitting}) == 1:
+        return fitting[0]  # The same nodes, in several directories: a run takes the first.
+    if not fitting:
+        raise AntiphonError(f"nothing is known under {key!r}", hint="`antiphon profile list` shows all names")
+    raise AntiphonError(f"{key!r} is the beginning of several names", hint=f"there are {names}")
+
+
+def nodes_of(document: Mapping[str, Any]) -> list[str]:
+    """The names of the nodes that a profile was measured on; none where it does not say them."""
+    names = [str(node.get("name", "")) for node in document["topology"]["nodes"]]
+    return names if all(names) and len(set(names)) == document["machine"]["nodes"] else []
+
+
+def save(document: Mapping[str, Any], nodes: Sequence[str] = (), folders: Sequence[Path] | None = None) -> Path:
+    """Puts a profile into the store, for the nodes that it names or for `nodes`; returns its path there."""
+    chosen = directories() if folders is None else folders
+    if not chosen:
+        raise AntiphonError(f"the store is off ({VARIABLE}=off)", hint=f"unset {VARIABLE}, or name a directory")
+    names = list(nodes) or nodes_of(document)
+    if not names:
+        raise AntiphonError("the profile does not name its nodes", hint="name them with --hostfile FILE")
+    mpi = document["machine"].get("mpi", {})
+    library = FAMILIES.get(mpi.get("name", ""), mpi.get("name", ""))
+    answer = core.query(
+        "store_profile",
+        directories=[str(folder) for folder in chosen],
+        nodes=names,
+        mpi=library,
+        version=mpi.get("version", ""),
+        text=profile.json_text(document) + "\n",
+    )
+    if answer["why"]:
+        raise AntiphonError(f"cannot write {answer['path']}: {answer['why']}", exit_code=EXIT_FAILURE,
+                            hint=f"name a directory that can be written: {VARIABLE}=DIRECTORY")  # fmt: skip
+    return Path(answer["path"])
+
+
+def forget(entry: Entry, *, learned_only: bool = False) -> None:
+    """Removes an entry, or what runs have added to it."""
+    try:
+        if learned_only and entry.profile is not None:
+            for path in entry.learned:
+                path.unlink()
+        else:
+            shutil.rmtree(entry.path)
+    except OSError as error:
+        raise AntiphonError(f"cannot remove {error.filename}: {error.strerror}", exit_code=EXIT_FAILURE) from None

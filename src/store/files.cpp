@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "antiphon/store.hpp"
+
+namespace antiphon {
+
+namespace {
+
+/// Writes all of a text and makes sure that it is on the disk. Returns whether that worked; errno says why not.
+bool write_through(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(file, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return fsync(file) == 0;
+}
+
+}  // namespace
+
+std::optional<Stored> read_bounded(const std::string& path, std::size_t most_bytes, std::string& why) {
+  // Nothing but a file is read: a pipe would keep the reader waiting.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) {
+    if (errno != ENOENT && errno != ENOTDIR) why = std::strerror(errno);
+    return std::nullopt;
+  }
+  struct stat found{};
+  std::string text;
+  if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) {
+    why = "it is no file";
+  } else if (static_cast<std::size_t>(found.st_size) > most_bytes) {
+    why = "it is longer than " + std::to_string(most_bytes >> 20) + " MiB";
+  } else {
+    text.resize(static_cast<std::size_t>(found.st_size));
+    const ssize_t got = read(file, text.data(), text.size());
+    if (got < 0) why = std::strerror(errno);
+    text.resize(static_cast<std::size_t>(got < 0 ? 0 : got));
+  }
+  close(file);
+  if (!why.empty()) return std::nullopt;
+  return Stored{path, std::move(text), found.st_mtime};
+}
+
+std::string replace_file(const std::string& path, std::string_view text) {
+  std::string temporary = path + ".XXXXXX";
+  const int file = mkostemp(temporary.data(), O_CLOEXEC);
+  if (file < 0) return std::strerror(errno);
+  const bool written = write_through(file, text) && fchmod(file, 0644) == 0;
+  int error = written ? 0 : errno;
+  if (close(file) != 0 && error == 0) error = errno;
+  if (error == 0 && std::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) return "";
+  unlink(temporary.c_str());
+  return std::strerror(error);
+}
+
+}  // namespace antiphon

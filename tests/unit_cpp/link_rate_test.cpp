@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks what follows from trains of messages over links that a few lines imitate: buckets, slow starts, noise.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "network/rate.hpp"
+
+namespace network = antiphon::network;
+using network::RateSeries;
+
+namespace {
+
+constexpr double payload_share = 1448.0 / 1514;
+
+/// A link of some nominal rate. Its bucket lets bytes pass at the speed of memory until it is empty.
+struct ImitatedLink {
+  double bits_per_s;
+  double bucket_bytes = 0;
+  double first_window_bytes = 1e12;  ///< that may be under way at first; doubles with each round trip
+  double noise_s = 0;                ///< a receiver may be late by up to so much
+  std::mt19937 random{1};
+  double tokens = bucket_bytes;
+  double now_s = 0, filled_s = 0, spent_s = 0;
+  std::int64_t sent_bytes = 0;
+
+  void train(RateSeries& series, std::int64_t bytes) {
+    constexpr double round_trip_s = 2e-4;
+    constexpr double memory_bytes_per_s = 5e9;
+    const double rate = bits_per_s / 8 * payload_share;
+    const double start_s = now_s += round_trip_s;
+    double counted_from_s = start_s;
+    for (int i = 0; i < RateSeries::pieces; ++i) {
+      double left = static_cast<double>(bytes) / RateSeries::pieces;
+      tokens = std::min(bucket_bytes, tokens + (now_s - filled_s) * rate);
+      const double free = std::min(left, tokens);
+      tokens -= free;
+      left -= free;
+      now_s += free / memory_bytes_per_s + std::max(left / rate, 0.0);
+      const double window = first_window_bytes * static_cast<double>(1 << std::min<std::int64_t>(30, sent_bytes >> 14));
+      if (window < left) now_s += round_trip_s;
+      filled_s = now_s;
+      sent_bytes += bytes / RateSeries::pieces;
+      if (i == RateSeries::skipped_pieces - 1) counted_from_s = late();
+    }
+    series.add(bytes, std::max(late() - counted_from_s, 1e-9), now_s - start_s);
+    spent_s = now_s;
+  }
+
+  double late() { return now_s + noise_s * std::uniform_real_distribution<double>(0, 1)(random); }
+
+  std::int64_t measured() {
+    RateSeries series;
+    while (const std::int64_t bytes = series.next_bytes()) train(series, bytes);
+    return network::rate_of_payload(series.bytes_per_s());
+  }
+};
+
+constexpr std::int64_t mbit = 1'000'000;
+
+}  // namespace
+
+TEST_CASE("a rate near one of Ethernet's is that rate, another is what was measured") {
+  CHECK(network::rate_of_payload(95.2e6 / 8) == 100 * mbit);
+  CHECK(network::rate_of_payload(86e6 / 8) == 100 * mbit);
+  CHECK(network::rate_of_payload(940e6 / 8) == 1000 * mbit);
+  CHECK(network::rate_of_payload(60e6 / 8) == 63 * mbit);
+  CHECK(network::rate_of_payload(15.6e9 / 8) == 16'000 * mbit);
+  CHECK(network::rate_of_payload(23e9 / 8) == 25'000 * mbit);
+  CHECK(network::rate_of_payload(0) == 0);
+  CHECK(network::rate_of_payload(1e18) == 0);
+  CHECK(network::rate_of_payload(-1) == 0);
+}
+
+TEST_CASE("links of every rate are measured right, with few bytes and in little time") {
+  for (const std::int64_t rate : {10 * mbit, 100 * mbit, 1000 * mbit, 10'000 * mbit, 100'000 * mbit}) {
+    ImitatedLink link{.bits_per_s = static_cast<double>(rate)};
+    CAPTURE(rate);
+    CHECK(link.measured() == rate);
+    CHECK(link.spent_s < (rate < 1000 * mbit ? 0.04 : 0.0101));
+    CHECK(link.sent_bytes <= 9 << 20);
+  }
+}
+
+TEST_CASE("a bucket that is full at first is not taken for the link") {
+  for (const double bucket : {8e3, 64e3, 128e3, 256e3, 500e3}) {
+    for (const std::int64_t rate : {100 * mbit, 1000 * mbit}) {
+      ImitatedLink link{.bits_per_s = static_cast<double>(rate), .bucket_bytes = bucket};
+      CAPTURE(bucket);
+      CAPTURE(rate);
+      CHECK(link.measured() == rate);
+      CHECK(link.spent_s < 0.08);
+    }
+  }
+}
+
+TEST_CASE("a slow start and receivers that are late do not hide a rate") {
+  ImitatedLink slow_start{.bits_per_s = 1e9, .first_window_bytes = 1024};
+  CHECK(slow_start.measured() == 1000 * mbit);
+  for (unsigned seed = 1; seed <= 50; ++seed) {
+    ImitatedLink noisy{.bits_per_s = 1e8, .bucket_bytes = 8192, .noise_s = 5e-4, .random = std::mt19937(seed)};
+    CAPTURE(seed);
+    CHECK(noisy.measured() == 100 * mbit);
+  }
+}
+
+TEST_CASE("pairs are neighbours, none twice, and spread over the nodes") {
+  using Pairs = std::vector<std::pair<int, int>>;
+  CHECK(network::pairs_to_measure(1, 4).empty());
+  CHECK(network::pairs_to_measure(3, 4) == Pairs{{0, 1}});
+  CHECK(network::pairs_to_measure(16, 4) == Pairs{{0, 1}, {4, 5}, {8, 9}, {12, 13}});
+  CHECK(network::pairs_to_measure(11, 4) == Pairs{{0, 1}, {2, 3}, {4, 5}, {6, 7}});
+}
+
+TEST_CASE("one late pair does not slow down all, but a slow link counts for all") {
+  CHECK_FALSE(network::is_spread(std::vector<double>{100, 95, 102}));
+  CHECK(network::is_spread(std::vector<double>{100, 60, 102}));
+  CHECK(network::rate_for_all({100, 80, 102, 99}) == 100);
+  CHECK(network::rate_for_all({100, 10, 102, 99}) == 10);
+  CHECK(network::rate_for_all({}) == 0);
+}

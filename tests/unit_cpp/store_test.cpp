@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks the store: whose entry is found, what is merged, and that broken files and full disks harm nobody.
+#include <doctest/doctest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "antiphon/error.hpp"
+#include "antiphon/store.hpp"
+#include "profile_text.hpp"
+
+using namespace antiphon;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct StoreFolder {
+  StoreFolder() {
+    std::string name = (fs::temp_directory_path() / "antiphon-store-XXXXXX").string();
+    path = mkdtemp(name.data());
+  }
+  StoreFolder(const StoreFolder&) = delete;
+  StoreFolder& operator=(const StoreFolder&) = delete;
+  ~StoreFolder() { fs::remove_all(path); }
+  std::string path;
+};
+
+const StoreKey four({"n1.site", "n2.site", "n1.site", "n3.site", "n4.site"}, "openmpi", "Open MPI v5.0.11, build 7");
+const StoreNetwork ethernet{"tcp", "eth0", 0};
+using Problems = std::vector<std::string>;
+
+Learned learned_rule(const std::string& collective, const std::string& use) {
+  Learned learned;
+  learned.decisions = Json::parse(R"({"version": 1, "rules": [{"collective": ")" + collective +
+                                  R"(", "bytes": [1024, 2047], "use": ")" + use + R"(", "why": "learned"}]})");
+  return learned;
+}
+
+std::size_t rules_in(const Learned& learned) { return learned.decisions.at("rules").size(); }
+
+}  // namespace
+
+TEST_CASE("an entry is named by its nodes in any order and the library's major version") {
+  CHECK(four.nodes == std::vector<std::string>{"n1", "n2", "n3", "n4"});
+  CHECK(four.mpi == "openmpi-5");
+  const StoreKey same({"n4", "n3", "n2", "n1"}, "openmpi", "5.1");
+  CHECK(four.name() == same.name());
+  CHECK(four.name().starts_with("openmpi-5.4-nodes."));
+  CHECK(four.name() != StoreKey({"n1", "n2", "n3", "n5"}, "openmpi", "5.1").name());
+  CHECK(four.name() != StoreKey(same.nodes, "openmpi", "4.1.4").name());
+  CHECK(StoreKey({"10.0.0.1", "10.0.0.2"}, "", "Some/MPI 7").name().starts_with("mpi-7.2-nodes."));
+  CHECK(StoreNetwork{"tcp", "eth0,../x", 5}.file_name() == "learned.tcp.eth0____x.5.json");
+}
+
+TEST_CASE("directories are what the setting says") {
+  using Paths = std::vector<std::string>;
+  CHECK(Store::directories("", "", "/home/u") == Paths{"/home/u/.cache/antiphon/profiles", "/etc/antiphon/profiles"});
+  CHECK(Store::directories("", "/c", "/home/u").front() == "/c/antiphon/profiles");
+  CHECK(Store::directories("/a:/b", "", "/h") == Paths{"/a", "/b"});
+  CHECK(Store::directories(":/b", "", "/h") == Paths{"/h/.cache/antiphon/profiles", "/b"});
+  CHECK(Store::directories("off", "/c", "/h").empty());
+  // Without a home nothing is written, least of all the site's directory.
+  const Store homeless(Store::directories("", "", ""));
+  CHECK_FALSE(homeless.save_learned(four, ethernet, learned_rule("bcast", "chain")).empty());
+}
+
+TEST_CASE("a profile serves its nodes and any part of them, but no others") {
+  const StoreFolder folder;
+  const Store store({folder.path});
+  Problems problems;
+  REQUIRE(store.save_profile(four, two_switch_profile).empty());
+  CHECK(store.find_profile(four, problems)->path == folder.path + "/" + four.name() + "/profile.json");
+  const StoreKey part({"n3", "n1"}, "openmpi", "5.0.11");
+  CHECK(store.find_profile(part, problems)->text == two_switch_profile);
+  CHECK_FALSE(store.find_profile(StoreKey({"n3", "n9"}, "openmpi", "5.0.11"), problems));
+  CHECK_FALSE(store.find_profile(StoreKey({"n3", "n1"}, "mpich", "5.0.11"), problems));
+  CHECK_FALSE(store.find_profile(StoreKey({"n1", "n2", "n3", "n4", "n5"}, "openmpi", "5"), problems));
+  const std::string own = std::string(two_switch_profile) + "\n";
+  REQUIRE(Store({folder.path}).save_profile(part, own).empty());
+  CHECK(store.find_profile(part, problems)->text == own);
+  CHECK(problems.empty());
+}
+
+TEST_CASE("a site's directory is read and never written") {
+  const StoreFolder site;
+  const StoreFolder user;
+  REQUIRE(Store({site.path}).save_profile(four, two_switch_profile).empty());
+  const Store store({user.path, site.path});
+  Problems problems;
+  CHECK(store.find_profile(four, problems)->path.starts_with(site.path));
+  REQUIRE(store.save_learned(four, ethernet, learned_rule("bcast", "chain")).empty());
+  CHECK_FALSE(fs::exists(site.path + "/" + four.name() + "/" + ethernet.file_name()));
+  CHECK(fs::exists(user.path + "/" + four.name() + "/" + ethernet.file_name()));
+}
+
+TEST_CASE("what runs learn is merged, for their nodes and their network alone") {
+  const StoreFolder folder;
+  const Store store({folder.path});
+  Problems problems;
+  REQUIRE(store.save_learned(four, ethernet, learned_rule("bcast", "chain")).empty());
+  Learned second = learned_rule("bcast", "binary");
+  second.link_bits_per_s = 100'000'000;
+  second.link_measured_s = 1'700'000'000;
+  second.evidence = Json{{"calls", 7}};
+  REQUIRE(store.save_learned(four, ethernet, second).empty());
+  REQUIRE(store.save_learned(four, ethernet, learned_rule("reduce", "library")).empty());
+  const auto found = store.find_learned(four, ethernet, problems);
+  REQUIRE(found);
+  CHECK(rules_in(*found) == 2);
+  CHECK(found->decisions.at("rules").at(1).at("use").as_string() == "binary");
+  CHECK(found->evidence.at("calls").as_integer() == 7);
+  CHECK(found->link_bits_per_s == 100'000'000);
+  CHECK(found->knows_link(1'700'000'060));
+  CHECK_FALSE(found->knows_link(1'710'000'000));
+  CHECK_FALSE(found->knows_link(1'600'000'000));
+  CHECK_FALSE(store.find_learned(four, {"tcp", "eth1", 0}, problems));
+  CHECK_FALSE(store.find_learned(StoreKey({"n1", "n2"}, "openmpi", "5"), ethernet, problems));
+  CHECK(problems.empty());
+}
+
+TEST_CASE("a broken file is named, passed over, and replaced by the next run") {
+  const StoreFolder folder;
+  const Store store({folder.path});
+  REQUIRE(store.save_profile(four, "{\"format\": \"antiphon-pro").empty());
+  const std::string path = folder.path + "/" + four.name() + "/" + ethernet.file_name();
+  std::ofstream(path) << R"({"format": "antiphon-learned", "version": 1, "decisions": {"rules": [{"use": "?"}]}})";
+  Problems problems;
+  CHECK_FALSE(store.find_profile(four, problems));
+  CHECK_FALSE(store.find_learned(four, ethernet, problems));
+  REQUIRE(problems.size() >= 2);
+  CHECK(problems.back().starts_with(path + ": "));
+  REQUIRE(store.save_learned(four, ethernet, learned_rule("bcast", "chain")).empty());
+  CHECK(rules_in(*store.find_learned(four, ethernet, problems)) == 1);
+  fs::remove(path);
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  CHECK_FALSE(store.find_learned(four, ethernet, problems));
+  CHECK(problems.back() == path + ": it is no file");
+}
+
+TEST_CASE("where nothing can be written the reason is returned") {
+  const StoreFolder folder;
+  std::ofstream(folder.path + "/file") << "x";
+  const Store store({folder.path + "/file"});
+  CHECK_FALSE(store.save_learned(four, ethernet, learned_rule("bcast", "chain")).empty());
+  CHECK_FALSE(store.save_profile(four, two_switch_profile).empty());
+}
+
+TEST_CASE("jobs that save at once leave a whole file with what all have learned") {
+  const StoreFolder folder;
+  const std::vector<std::string> collectives{"bcast", "reduce", "gather", "scatter"};
+  std::vector<std::thread> jobs;
+  for (const std::string& collective : collectives) {
+    jobs.emplace_back([&folder, collective] {
+      for (int i = 0; i < 5; ++i)
+        (void)Store({folder.path}).save_learned(four, ethernet, learned_rule(collective, "library"));
+    });
+  }
+  Problems problems;
+  for (int i = 0; i < 50; ++i) (void)Store({folder.path}).find_learned(four, ethernet, problems);
+  for (std::thread& job : jobs) job.join();
+  CHECK(problems.empty());
+  const auto found = Store({folder.path}).find_learned(four, ethernet, problems);
+  REQUIRE(found);
+  CHECK(rules_in(*found) == collectives.size());
+  // Nothing else is left than about.json, the lock and the file itself.
+  CHECK(std::distance(fs::directory_iterator(folder.path + "/" + four.name()), fs::directory_iterator()) == 3);
+}
