@@ -34,7 +34,8 @@ void save_learned(std::string_view rules_json, std::string_view evidence_json = 
 /// The same for the rate of the links as it was measured.
 void save_measured_link(std::int64_t bits_per_s);
 
-/// Writes what was noted, after MPI_Finalize. Where that is not possible nothing happens, with ANTIPHON_VERBOSE=1 but for a line.
+/// Writes what was noted, after MPI_Finalize. Where that is not possible nothing happens but, with ANTIPHON_VERBOSE=1,
+/// a line.
 void write_learned();
 
 }  // namespace antiphon::mpi
