@@ -49,9 +49,9 @@ test-cpp: setup ## The core's unit tests, and each header of mpi/ by itself (in 
 # pytest ends with 5 where ARGS choose none of one half.
 none_chosen = $(if $(ARGS),|| test $$? = 5)
 test-python: setup ## Command line, MPI and cluster tests (ARGS="-k name")
-	@# Tests on emulated clusters measure, and so run one after the other.
-	@.venv/bin/python -m pytest -n $(JOBS) $(ARGS) tests/cli tests/unit tests/mpi $(none_chosen)
-	@.venv/bin/python -m pytest $(ARGS) tests/lab $(none_chosen)
+	@.venv/bin/python -m pytest -n $(JOBS) -m "not measures" $(ARGS) tests/cli tests/unit tests/mpi tests/lab $(none_chosen)
+	@# These measure, and so run one after the other.
+	@.venv/bin/python -m pytest -m measures $(ARGS) tests/lab $(none_chosen)
 
 sanitize: setup ## The core's unit tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
 	@$(MAKE) --no-print-directory -j $(JOBS) sanitize-asan sanitize-tsan

@@ -150,10 +150,12 @@ def test_results_in_all_modes(bench: Bench, mpi: Mpi) -> None:
 def test_every_algorithm_of_every_collective_is_right(bench: Bench, mpi: Mpi, ranks: int) -> None:
     if mpi.abi == "mpiabi" and ranks > 2:
         pytest.skip("the same library as MPICH's own ABI, whose waiting ranks do not yield")
+    # Three ranks on two cores are slow; tests/mpi has more numbers of ranks and sizes.
+    sizes = "0,13,1000" if ranks == 2 else "13"
     result = bench(
         "all",
         "--bytes",
-        "0,13,1000",
+        sizes,
         "--algorithms",
         "all",
         "--against",

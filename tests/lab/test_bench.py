@@ -14,6 +14,8 @@ import pytest
 from antiphon.lab import state
 from antiphon.model.limits import PAYLOAD_SHARE
 
+pytestmark = pytest.mark.measures
+
 CLUSTER = 'name = "three"\nnodes = 3\nrate = "100mbit"\n'
 
 

@@ -13,6 +13,8 @@ import pytest
 from antiphon.lab import Lab, load_cluster
 from antiphon.mpi import discover, launch
 
+pytestmark = pytest.mark.measures
+
 CALLS = 40
 PROGRAM = r"""
 #include <mpi.h>

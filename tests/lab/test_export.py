@@ -17,6 +17,8 @@ from antiphon.lab import ClusterSpec, Lab
 from antiphon.mpi import by_name
 from antiphon.tune import decide
 
+pytestmark = pytest.mark.measures
+
 BYTES = 1 << 18
 NODES = 6
 

@@ -130,6 +130,7 @@ def test_loss_on_the_wire(cluster: Callable[..., ClusterSpec], built: tuple[Mpi,
     assert found["multicast"]["repaired_packets"] > 0
 
 
+@pytest.mark.measures
 @pytest.mark.skipif(os.geteuid() != 0, reason="overhearing packets needs root")
 def test_forged_packets(cluster: Callable[..., ClusterSpec], built: tuple[Mpi, Path], tmp_path: Path) -> None:
     """GIVEN forgeries of overheard packets on the wire THEN all are thrown away, and every byte is right."""

@@ -7,7 +7,11 @@ import re
 from collections.abc import Callable
 from types import ModuleType
 
+import pytest
+
 from antiphon.lab import ClusterSpec, Lab, Loss
+
+pytestmark = pytest.mark.measures
 
 
 def test_one_stream_reaches_the_payload_rate_of_the_link(

@@ -19,6 +19,8 @@ from antiphon.lab import ClusterSpec, Lab
 from antiphon.mpi import Mpi, by_name, discover, launch
 from antiphon.placement import Node, Placement
 
+pytestmark = pytest.mark.measures
+
 LIBRARIES = [mpi for mpi in discover() if mpi.launcher is not None and mpi.abi == mpi.family]
 SAY = 'echo "rank ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} on $(hostname)"'
 

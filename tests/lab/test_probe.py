@@ -14,6 +14,8 @@ import pytest
 from antiphon import profile
 from antiphon.model.limits import PAYLOAD_SHARE
 
+pytestmark = pytest.mark.measures
+
 SLOW = bool(os.environ.get("ANTIPHON_SLOW"))
 
 

@@ -16,6 +16,8 @@ import pytest
 from antiphon import core
 from antiphon import profile as profiles
 
+pytestmark = pytest.mark.measures
+
 CLUSTER = 'name = "four"\nnodes = 4\nrate = "100mbit"\n'
 
 
