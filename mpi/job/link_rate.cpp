@@ -33,7 +33,7 @@ void set_rate(network::Network& network, std::int64_t bits_per_s, std::string so
 /// Measures, and keeps for the next run what was found.
 void take_measured(network::Network& network, const std::vector<int>& node_of_rank) {
   const MeasuredLink found = measure_link(node_of_rank);
-  network.measuring = {found.pairs, found.rounds, found.sent_bytes, found.sent_messages, found.seconds};
+  network.measuring = {found.pairs, found.rounds, found.received_bytes, found.messages, found.seconds};
   if (found.bits_per_s == 0) {
     network.rate_source += "; a measurement gave no rate that a link can have";
     return;

@@ -20,7 +20,7 @@ using network::RateSeries;
 /// All ranks are still in MPI_Init, so no receive of the program can take these messages.
 constexpr int link_tag = 27183;
 /// Pairs at the same time: enough to see what is usual, and few enough for what switches and emulated nodes share.
-constexpr int most_pairs = 4;
+constexpr int most_pairs = 3;
 constexpr int most_rounds = 2;
 /// Ranks that only wait sleep, so that they take no turns from those that measure.
 constexpr long nap_ns = 200'000;
@@ -32,62 +32,82 @@ bool is_done(MPI_Request& request) {
   return done != 0;
 }
 
-void wait_busily(MPI_Request& request) {
+void wait_busily(MPI_Request request) {
   while (!is_done(request)) sched_yield();
 }
 
-/// One of two nodes that send to each other at the same time.
-class Peer {
- public:
-  explicit Peer(int rank) : rank_(rank), received_(RateSeries::most_train_bytes), sent_(RateSeries::most_train_bytes) {}
+void wait_asleep(MPI_Request request) {
+  while (!is_done(request)) {
+    const timespec nap{0, nap_ns};
+    nanosleep(&nap, nullptr);
+  }
+}
 
-  /// Returns the rate at which the other's messages come in.
+/// The node that asks another for trains of messages, and watches them come in.
+class Receiver {
+ public:
+  explicit Receiver(int sender) : sender_(sender), buffer_(RateSeries::most_train_bytes) {}
+
   double measure() {
     RateSeries series;
-    while (const std::int64_t bytes = agree_on(series.next_bytes())) run_train(series, bytes);
+    while (const std::int64_t bytes = series.next_bytes()) receive_train(series, bytes);
     return series.bytes_per_s();
   }
 
-  std::int64_t sent_bytes = 0, sent_messages = 0;
+  /// Lets the sender go.
+  void end() { ask_for(0); }
+
+  std::int64_t received_bytes = 0, messages = 0;
 
  private:
-  /// Returns the longer of both sides' wishes. When it returns, both sides have come here.
-  std::int64_t agree_on(std::int64_t wanted) {
-    std::int64_t other = 0;
-    MPI_Request requests[2];
-    PMPI_Irecv(&other, 1, MPI_INT64_T, rank_, link_tag, MPI_COMM_WORLD, &requests[0]);
-    PMPI_Isend(&wanted, 1, MPI_INT64_T, rank_, link_tag, MPI_COMM_WORLD, &requests[1]);
-    for (MPI_Request& request : requests) wait_busily(request);
-    ++sent_messages;
-    return std::max(wanted, other);
+  void ask_for(std::int64_t bytes) {
+    PMPI_Send(&bytes, 1, MPI_INT64_T, sender_, link_tag, MPI_COMM_WORLD);
+    ++messages;
   }
 
-  void run_train(RateSeries& series, std::int64_t bytes) {
-    const std::int64_t piece = bytes / RateSeries::pieces;
-    const auto count = static_cast<int>(piece);
-    std::array<MPI_Request, RateSeries::pieces> in, out;
-    const double start_s = now_s();
-    for (std::size_t i = 0; i < in.size(); ++i)
-      PMPI_Irecv(&received_[i * static_cast<std::size_t>(piece)], count, MPI_BYTE, rank_, link_tag, MPI_COMM_WORLD,
-                 &in[i]);
-    for (std::size_t i = 0; i < out.size(); ++i)
-      PMPI_Isend(&sent_[i * static_cast<std::size_t>(piece)], count, MPI_BYTE, rank_, link_tag, MPI_COMM_WORLD,
-                 &out[i]);
-    double counted_from_s = start_s;
-    for (int i = 0; i < RateSeries::pieces; ++i) {
-      wait_busily(in[static_cast<std::size_t>(i)]);
-      if (i < RateSeries::skipped_pieces) counted_from_s = now_s();
+  void receive_train(RateSeries& series, std::int64_t bytes) {
+    const auto piece = static_cast<std::size_t>(bytes) / RateSeries::pieces;
+    std::array<MPI_Request, RateSeries::pieces> requests;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      PMPI_Irecv(&buffer_[i * piece], static_cast<int>(piece), MPI_BYTE, sender_, link_tag, MPI_COMM_WORLD,
+                 &requests[i]);
     }
-    const double end_s = now_s();
-    for (MPI_Request& request : out) wait_busily(request);
-    series.add(bytes, end_s - counted_from_s, end_s - start_s);
-    sent_bytes += bytes;
-    sent_messages += RateSeries::pieces;
+    const double start_s = now_s();
+    ask_for(bytes);
+    RateSeries::Arrivals arrivals;
+    double looked_s = now_s();
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      while (!is_done(requests[i])) {
+        looked_s = now_s();
+        sched_yield();
+      }
+      arrivals[i] = {looked_s, now_s()};
+    }
+    series.add(bytes, arrivals, now_s() - start_s);
+    received_bytes += bytes;
+    messages += RateSeries::pieces;
   }
 
-  int rank_;
-  std::vector<char> received_, sent_;
+  int sender_;
+  std::vector<char> buffer_;
 };
+
+/// Sends trains until none is asked for.
+void send_trains(int receiver) {
+  const std::vector<char> buffer(RateSeries::most_train_bytes / RateSeries::pieces);
+  while (true) {
+    std::int64_t bytes = 0;
+    MPI_Request request;
+    PMPI_Irecv(&bytes, 1, MPI_INT64_T, receiver, link_tag, MPI_COMM_WORLD, &request);
+    wait_busily(request);
+    if (bytes == 0) return;
+    std::array<MPI_Request, RateSeries::pieces> sends;
+    const auto piece = static_cast<int>(bytes / static_cast<std::int64_t>(RateSeries::pieces));
+    for (MPI_Request& send : sends)
+      PMPI_Isend(buffer.data(), piece, MPI_BYTE, receiver, link_tag, MPI_COMM_WORLD, &send);
+    for (MPI_Request& send : sends) wait_busily(send);
+  }
+}
 
 /// Returns the first rank of each node, in the order of nodes.
 std::vector<int> leaders_of(const std::vector<int>& node_of_rank) {
@@ -98,37 +118,58 @@ std::vector<int> leaders_of(const std::vector<int>& node_of_rank) {
   return leaders;
 }
 
-/// Hands this rank's measurement to rank 0. Returns what that makes of all: the rate, or `again`.
-double judge(double own, std::vector<double>& best, const std::vector<int>& measuring, bool last_round) {
+/// Hands a receiver's measurement to rank 0, one of them. Returns what that makes of all: the rate, or `again`.
+double judge(double own, std::vector<double>& best, const std::vector<int>& receivers, bool last_round) {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   double verdict = 0;
+  MPI_Request request;
   if (rank != 0) {
     PMPI_Send(&own, 1, MPI_DOUBLE, 0, link_tag, MPI_COMM_WORLD);
-    PMPI_Recv(&verdict, 1, MPI_DOUBLE, 0, link_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    PMPI_Irecv(&verdict, 1, MPI_DOUBLE, 0, link_tag, MPI_COMM_WORLD, &request);
+    wait_asleep(request);
     return verdict;
   }
-  best.resize(measuring.size(), 0);
-  for (std::size_t i = 0; i < measuring.size(); ++i) {
+  best.resize(receivers.size(), 0);
+  for (std::size_t i = 0; i < receivers.size(); ++i) {
     double value = own;
-    if (measuring[i] != 0) PMPI_Recv(&value, 1, MPI_DOUBLE, measuring[i], link_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (receivers[i] != 0) {
+      PMPI_Irecv(&value, 1, MPI_DOUBLE, receivers[i], link_tag, MPI_COMM_WORLD, &request);
+      wait_asleep(request);
+    }
     best[i] = std::max(best[i], value);
   }
-  verdict = network::is_spread(best) && !last_round ? again : network::rate_for_all(best);
-  for (const int other : measuring) {
+  verdict = network::one_seems_slow(best) && !last_round ? again : network::rate_for_all(best);
+  for (const int other : receivers) {
     if (other != 0) PMPI_Send(&verdict, 1, MPI_DOUBLE, other, link_tag, MPI_COMM_WORLD);
   }
   return verdict;
+}
+
+/// Measures, on a receiver.
+MeasuredLink measure_from(int sender, const std::vector<int>& receivers) {
+  MeasuredLink found{.pairs = static_cast<int>(receivers.size())};
+  const double start_s = now_s();
+  Receiver receiver(sender);
+  std::vector<double> best;
+  double verdict = again;
+  while (verdict == again) {
+    const double own = receiver.measure();
+    verdict = judge(own, best, receivers, ++found.rounds == most_rounds);
+  }
+  receiver.end();
+  found.bits_per_s = network::rate_of_payload(verdict);
+  found.received_bytes = receiver.received_bytes;
+  found.messages = receiver.messages;
+  found.seconds = now_s() - start_s;
+  return found;
 }
 
 /// Returns rank 0's value on every rank.
 std::int64_t sleep_until_told(std::int64_t value) {
   MPI_Request request;
   PMPI_Ibcast(&value, 1, MPI_INT64_T, 0, MPI_COMM_WORLD, &request);
-  while (!is_done(request)) {
-    const timespec nap{0, nap_ns};
-    nanosleep(&nap, nullptr);
-  }
+  wait_asleep(request);
   return value;
 }
 
@@ -138,29 +179,15 @@ MeasuredLink measure_link(const std::vector<int>& node_of_rank) {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const std::vector<int> leaders = leaders_of(node_of_rank);
-  const auto pairs = network::pairs_to_measure(static_cast<int>(leaders.size()), most_pairs);
-  MeasuredLink found{.pairs = static_cast<int>(pairs.size())};
-  std::vector<int> measuring;
-  int peer_rank = -1;
-  for (const auto& [a, b] : pairs) {
-    const int first = leaders[static_cast<std::size_t>(a)];
-    const int second = leaders[static_cast<std::size_t>(b)];
-    measuring.insert(measuring.end(), {first, second});
-    if (rank == first || rank == second) peer_rank = rank == first ? second : first;
+  std::vector<int> receivers, senders;
+  for (const auto& [a, b] : network::pairs_to_measure(static_cast<int>(leaders.size()), most_pairs)) {
+    receivers.push_back(leaders[static_cast<std::size_t>(a)]);
+    senders.push_back(leaders[static_cast<std::size_t>(b)]);
   }
-  if (peer_rank >= 0) {
-    const double start_s = now_s();
-    Peer peer(peer_rank);
-    std::vector<double> best;
-    double verdict = again;
-    while (verdict == again) {
-      const double own = peer.measure();
-      verdict = judge(own, best, measuring, ++found.rounds == most_rounds);
-    }
-    found.bits_per_s = network::rate_of_payload(verdict);
-    found.sent_bytes = peer.sent_bytes;
-    found.sent_messages = peer.sent_messages;
-    found.seconds = now_s() - start_s;
+  MeasuredLink found;
+  for (std::size_t i = 0; i < receivers.size(); ++i) {
+    if (rank == receivers[i]) found = measure_from(senders[i], receivers);
+    if (rank == senders[i]) send_trains(receivers[i]);
   }
   found.bits_per_s = sleep_until_told(found.bits_per_s);
   return found;

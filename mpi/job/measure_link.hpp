@@ -9,10 +9,10 @@ namespace antiphon::mpi {
 
 struct MeasuredLink {
   std::int64_t bits_per_s = 0;  ///< 0: what was seen makes no sense
-  int pairs = 0;                ///< of nodes, that sent to each other at the same time
+  int pairs = 0;                ///< of nodes, that measured at the same time
   int rounds = 0;
-  std::int64_t sent_bytes = 0, sent_messages = 0;  ///< by the first node
-  double seconds = 0;                              ///< that it took there
+  std::int64_t received_bytes = 0, messages = 0;  ///< of the first pair
+  double seconds = 0;                             ///< that it took there
 };
 
 /// Returns the same rate on all ranks. At least two nodes are needed. The call is collective over MPI_COMM_WORLD.

@@ -29,12 +29,12 @@ struct Sighting {
 Json to_json(const Sighting& sighting);
 Sighting sighting_from_json(const Json& json);
 
-/// What a measurement of the links took, between nodes that measured.
+/// What a measurement of the links took.
 struct Measuring {
-  int pairs = 0;
+  int pairs = 0;  ///< of nodes
   int rounds = 0;
-  std::int64_t sent_bytes = 0;     ///< by each node
-  std::int64_t sent_messages = 0;  ///< the same
+  std::int64_t bytes = 0;     ///< between two nodes
+  std::int64_t messages = 0;  ///< the same
   double seconds = 0;
 };
 

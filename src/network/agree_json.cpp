@@ -58,11 +58,8 @@ Json to_json(const Network& n) {
             {"line", n.line()}};
   const Measuring& m = n.measuring;
   if (m.rounds > 0) {
-    json["measuring"] = {{"pairs", m.pairs},
-                         {"rounds", m.rounds},
-                         {"sent_bytes", m.sent_bytes},
-                         {"sent_messages", m.sent_messages},
-                         {"seconds", m.seconds}};
+    json["measuring"] = {
+        {"pairs", m.pairs}, {"rounds", m.rounds}, {"bytes", m.bytes}, {"messages", m.messages}, {"seconds", m.seconds}};
   }
   return json;
 }

@@ -17,16 +17,18 @@ constexpr double like_ethernet = 0.15;
 /// More than memory can do, and less than a modem's: the clock or the library misled us.
 constexpr double most_bits_per_s = 2e12, least_bits_per_s = 1e4;
 
-constexpr std::int64_t first_train_bytes = 16 << 10;
-constexpr std::int64_t piece_unit_bytes = RateSeries::pieces * 1024;
-constexpr double agreement = 0.1;
+constexpr std::int64_t first_train_bytes = 32 << 10;
+constexpr std::int64_t train_unit_bytes = static_cast<std::int64_t>(RateSeries::pieces) * 1024;
+/// Of a train's pieces, the first one that counts lies in the first range, the last one in the second.
+constexpr std::size_t first_from = 5, first_to = 8, last_from = 12;
+/// A train says something if it is known this well when its pieces came.
+constexpr double most_doubt = 0.15, agreement = 0.1;
 /// A train of this length is long beside a turn of a busy core; so long a series is enough if its end agrees.
-constexpr double train_s = 10e-3, enough_s = 6e-3;
+constexpr double train_s = 10e-3, enough_s = 5e-3;
 /// After so long, or so much, it ends as it is: MPI_Init waits for it.
 constexpr double most_s = 25e-3;
 constexpr std::int64_t enough_bytes = 4 << 20, most_bytes = 8 << 20;
-/// Ratios of measurements of links that are alike, and of those that are not.
-constexpr double alike = 0.8, much_slower = 0.67;
+constexpr double much_slower = 0.5;
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -47,40 +49,54 @@ std::int64_t rate_of_payload(double payload_bytes_per_s) {
   return static_cast<std::int64_t>(std::round(bits / digit) * digit);
 }
 
-double RateSeries::rate_of(const Train& train) {
-  const double counted_bytes = static_cast<double>(train.bytes) * (pieces - skipped_pieces) / pieces;
-  return counted_bytes / std::max(train.counted_s, 1e-9);
+namespace {
+
+/// Returns the rate between the two pieces whose times are known best; 0 where none is known well.
+double rate_of(std::int64_t train_bytes, const RateSeries::Arrivals& arrivals) {
+  double rate = 0;
+  double least_doubt = most_doubt;
+  for (std::size_t first = first_from; first <= first_to; ++first) {
+    for (std::size_t last = last_from; last < RateSeries::pieces; ++last) {
+      const Arrival &a = arrivals[first], &b = arrivals[last];
+      const double seconds = (b.seen_s + b.not_before_s - a.seen_s - a.not_before_s) / 2;
+      const double unsure_s = (b.seen_s - b.not_before_s + a.seen_s - a.not_before_s) / 2;
+      if (!(seconds > 0) || unsure_s / seconds > least_doubt) continue;
+      least_doubt = unsure_s / seconds;
+      rate = static_cast<double>(train_bytes) / RateSeries::pieces * static_cast<double>(last - first) / seconds;
+    }
+  }
+  return rate;
 }
 
+}  // namespace
+
 bool RateSeries::last_two_agree() const {
-  if (trains_.size() < 2) return false;
-  const double last = rate_of(trains_.back());
-  const double before = rate_of(trains_[trains_.size() - 2]);
+  if (rates_.size() < 2) return false;
+  const double last = rates_.back();
+  const double before = rates_[rates_.size() - 2];
   return std::abs(last - before) <= agreement * std::max(last, before);
 }
 
 std::int64_t RateSeries::next_bytes() const {
-  if (trains_.empty()) return first_train_bytes;
+  if (last_bytes_ == 0) return first_train_bytes;
   const bool agree = last_two_agree() && (elapsed_s_ >= enough_s || sent_bytes_ >= enough_bytes);
   if (agree || elapsed_s_ >= most_s || sent_bytes_ >= most_bytes) return 0;
-  const double wanted = rate_of(trains_.back()) * train_s;
-  const double longest = static_cast<double>(std::min(2 * trains_.back().bytes, most_train_bytes));
+  const auto longest = static_cast<double>(std::min(2 * last_bytes_, most_train_bytes));
+  const double wanted = rates_.empty() ? longest : rates_.back() * train_s;
   const auto bytes = static_cast<std::int64_t>(std::clamp(wanted, static_cast<double>(first_train_bytes), longest));
-  return bytes / piece_unit_bytes * piece_unit_bytes;
+  return bytes / train_unit_bytes * train_unit_bytes;
 }
 
-void RateSeries::add(std::int64_t train_bytes, double counted_s, double whole_s) {
-  trains_.push_back({train_bytes, counted_s});
+void RateSeries::add(std::int64_t train_bytes, const Arrivals& arrivals, double whole_s) {
+  last_bytes_ = train_bytes;
+  if (const double rate = rate_of(train_bytes, arrivals); rate > 0) rates_.push_back(rate);
   sent_bytes_ += train_bytes;
   elapsed_s_ += whole_s;
 }
 
 double RateSeries::bytes_per_s() const {
-  if (trains_.empty()) return 0;
-  const Train& last = trains_.back();
-  if (!last_two_agree()) return rate_of(last);
-  const Train& before = trains_[trains_.size() - 2];
-  return rate_of({last.bytes + before.bytes, last.counted_s + before.counted_s});
+  if (rates_.empty()) return 0;
+  return last_two_agree() ? (rates_.back() + rates_[rates_.size() - 2]) / 2 : rates_.back();
 }
 
 std::vector<std::pair<int, int>> pairs_to_measure(int nodes, int most_pairs) {
@@ -94,12 +110,13 @@ std::vector<std::pair<int, int>> pairs_to_measure(int nodes, int most_pairs) {
   return pairs;
 }
 
-bool is_spread(std::span<const double> bytes_per_s) {
-  const auto [least, most] = std::minmax_element(bytes_per_s.begin(), bytes_per_s.end());
-  return least != bytes_per_s.end() && *least < alike * *most;
+bool one_seems_slow(std::vector<double> bytes_per_s) {
+  std::erase(bytes_per_s, 0.0);
+  return !bytes_per_s.empty() && rate_for_all(bytes_per_s) < much_slower * median(bytes_per_s);
 }
 
 double rate_for_all(std::vector<double> bytes_per_s) {
+  std::erase(bytes_per_s, 0.0);
   if (bytes_per_s.empty()) return 0;
   const double least = *std::min_element(bytes_per_s.begin(), bytes_per_s.end());
   const double usual = median(std::move(bytes_per_s));

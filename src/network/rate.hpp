@@ -3,9 +3,9 @@
 // pairs of nodes. Everything here is arithmetic; mpi/job/measure_link.cpp sends the messages.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -15,32 +15,34 @@ namespace antiphon::network {
 /// 15 % of one, else what was measured, with two digits. Returns 0 for what no link can be.
 std::int64_t rate_of_payload(double payload_bytes_per_s);
 
-/// Decides how much is sent between two nodes, and says what follows from it. Each train of messages is about twice as
-/// long as the one before, until two in succession agree: then neither TCP's slow start nor a token bucket that is full
-/// at first can be what was measured. A train's time runs from the arrival of its first quarter to that of its end, so
-/// that latency, and what a bucket saved up between two trains, do not count.
+/// When a piece of a train came: after the receiver last looked in vain, and before it saw the piece.
+struct Arrival {
+  double not_before_s = 0, seen_s = 0;
+};
+
+/// Decides how much is sent from one node to another, and says what follows from it. Each train of messages is about
+/// twice as long as the one before, until two in succession agree: then neither TCP's slow start nor a token bucket
+/// that is full at first can be what was measured. A train's first pieces do not count, so that latency, and what a
+/// bucket saved up between two trains, do not either. Of the others, two count that were seen soon after they came: a
+/// receiver that has to wait for its core sees many at once, and would take the link for much faster than it is.
 class RateSeries {
  public:
-  static constexpr int pieces = 8;                           ///< messages of a train, all of the same length
-  static constexpr int skipped_pieces = 2;                   ///< whose arrival does not count
+  static constexpr std::size_t pieces = 16;                  ///< messages of a train, all of the same length
   static constexpr std::int64_t most_train_bytes = 1 << 20;  ///< for the receiver's memory
+  using Arrivals = std::array<Arrival, pieces>;
 
   /// Returns the length of the next train; 0: enough is known.
   [[nodiscard]] std::int64_t next_bytes() const;
-  /// Takes what a train showed: the time in which all but its first pieces arrived, and its whole time.
-  void add(std::int64_t train_bytes, double counted_s, double whole_s);
-  /// Returns the rate of payload: of the last two trains where these agree, else of the last one.
+  /// Takes what a train showed, and the time from its request to its end.
+  void add(std::int64_t train_bytes, const Arrivals& arrivals, double whole_s);
+  /// Returns the rate of payload: of the last two trains where these agree, else of the last one that says anything.
   [[nodiscard]] double bytes_per_s() const;
 
  private:
-  struct Train {
-    std::int64_t bytes;
-    double counted_s;
-  };
-  [[nodiscard]] static double rate_of(const Train& train);
   [[nodiscard]] bool last_two_agree() const;
 
-  std::vector<Train> trains_;
+  std::int64_t last_bytes_ = 0;
+  std::vector<double> rates_;  ///< of trains that say anything
   std::int64_t sent_bytes_ = 0;
   double elapsed_s_ = 0;
 };
@@ -48,10 +50,11 @@ class RateSeries {
 /// Returns pairs of neighbours, none of them twice: at most `most_pairs`, spread over `nodes`.
 std::vector<std::pair<int, int>> pairs_to_measure(int nodes, int most_pairs);
 
-/// Tells whether measurements differ by so much that another round is due: noise makes some of them too slow.
-bool is_spread(std::span<const double> bytes_per_s);
+/// Tells whether some link seems much slower than is usual, which another measurement should confirm.
+bool one_seems_slow(std::vector<double> bytes_per_s);
 
-/// Returns what holds for all links: the usual rate or, where some are much slower, that of the slowest.
+/// Returns what holds for all links: the usual rate or, where some are much slower, that of the slowest. Links of which
+/// nothing is known do not count; 0 where there is no other.
 double rate_for_all(std::vector<double> bytes_per_s);
 
 }  // namespace antiphon::network
