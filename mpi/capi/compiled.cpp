@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "antiphon.h"
+#include "antiphon/advice.hpp"
 #include "antiphon/error.hpp"
 #include "antiphon/phases.hpp"
 #include "call/describe.hpp"
-#include "entry/advice.hpp"
 #include "entry/comm_state.hpp"
 #include "entry/persistent.hpp"
 #include "job/library.hpp"

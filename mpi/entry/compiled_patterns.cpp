@@ -31,10 +31,6 @@ Fabric fabric_of(const std::vector<int>& node_of_rank) {
 
 }  // namespace
 
-bool is_short(const Pattern& pattern, const Fabric& fabric) {
-  return lower_bound(pattern, fabric).node_bytes <= short_pattern_bytes;
-}
-
 CompiledPatterns::CompiledPatterns(const std::vector<int>& node_of_rank) : fabric_(fabric_of(node_of_rank)) {}
 
 const CompiledPattern& CompiledPatterns::of(const Pattern& pattern) {

@@ -10,12 +10,6 @@
 
 namespace antiphon::mpi {
 
-/// Tells whether the library performs such a pattern as well: so little goes into and out of every node that the order
-/// has no effect, and the processor time of a call decides.
-bool is_short(const Pattern& pattern, const Fabric& fabric);
-/// At most this much goes into and out of every node of a short pattern.
-inline constexpr std::int64_t short_pattern_bytes = 8192;
-
 class CompiledPatterns {
  public:
   /// `node_of_rank` gives the node of each rank of the communicator.

@@ -10,7 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "antiphon/advice.hpp"
 #include "antiphon/error.hpp"
+#include "antiphon/known_patterns.hpp"
 #include "call/describe.hpp"
 #include "call/owned.hpp"
 #include "entry/comm_state.hpp"

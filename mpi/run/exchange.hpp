@@ -6,9 +6,9 @@
 
 #include <cstddef>
 #include <deque>
-#include <span>
 #include <vector>
 
+#include "antiphon/advice.hpp"
 #include "antiphon/credit.hpp"
 #include "antiphon/problem.hpp"
 #include "run/requests.hpp"
@@ -16,13 +16,6 @@
 #include "run/waiting.hpp"
 
 namespace antiphon::mpi {
-
-/// Says how a rank goes through an exchange: its steps, and whether it keeps in step as long as it has patience.
-struct Way {
-  std::span<const ExchangeStep> steps;
-  bool in_step = false;
-  double patience_s = 0;  ///< lower bound; Exchange::Options has another, and the longer one holds
-};
 
 /// Runs an alltoallv under the credit protocol. One object per communicator serves all its calls of any sizes, and it
 /// allocates only when something grows. Exchanges that are under way at the same time on one communicator need

@@ -16,9 +16,16 @@ from antiphon.trace.writer import join_parts
 
 HERE = Path(__file__).resolve().parent
 PATTERNS = HERE / "programs" / "patterns.c"
+STREAMS = HERE / "programs" / "streams.c"
+INCLUDE = HERE.parents[1] / "include"
 SMALL = "credit:piece_bytes=1000,credit_bytes=3000,sender_bytes=2000,short_bytes=300,window_bytes=200"
 
 Run = Callable[..., Any]
+
+
+def cluster(ranks: int) -> dict[str, str]:
+    """Makes Antiphon take each rank for a node of its own."""
+    return {"ANTIPHON_NODES": ",".join(f"node{i}" for i in range(ranks)), "ANTIPHON_LINK_BITS_PER_S": "100000000"}
 
 
 @pytest.mark.parametrize("choice", ["credit", SMALL, "auto"])
@@ -83,7 +90,7 @@ def test_uneven_patterns(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Pa
     """GIVEN a pattern with phases that would wait for each other THEN it is right, and scheduled once it is known."""
     source = tmp_path / "uneven.c"
     source.write_text(UNEVEN)
-    result = run_ranks(wheel, 5, [compiled(wheel, [source])], ANTIPHON_FORCE="alltoallv:on")
+    result = run_ranks(wheel, 5, [compiled(wheel, [source])], ANTIPHON_FORCE="alltoallv:on", **cluster(5))
     assert result.returncode == 0, result.text
     assert "fine" in result.text.split()
     ways = {row["algorithm"] for row in result.calls("alltoallv")}
@@ -235,11 +242,6 @@ int main(int argc, char** argv) {
 """
 
 
-def cluster(ranks: int) -> dict[str, str]:
-    """Makes Antiphon take each rank for a node of its own."""
-    return {"ANTIPHON_NODES": ",".join(f"node{i}" for i in range(ranks)), "ANTIPHON_LINK_BITS_PER_S": "100000000"}
-
-
 @pytest.mark.parametrize(
     ("calls", "used"),
     [
@@ -273,3 +275,21 @@ def test_uneven_patterns_that_change(wheel: Mpi, compiled: Run, run_ranks: Run, 
     assert "fine" in result.text.split()
     known = [row["algorithm"] for row in result.calls("alltoallv") if "known pattern" in row["algorithm"]]
     assert known, result.summary
+
+
+def test_ranks_go_the_same_way(wheel: Mpi, compiled: Run, run_ranks: Run) -> None:
+    """GIVEN counts that repeat nearly, grow, take turns or change THEN all ranks go the same way in each call."""
+    program = compiled(wheel, [STREAMS], f"-I{INCLUDE}", "-ldl")
+    streams = ["even:equal", "even:key", "uneven:key", "uneven:little", "uneven:growing", "even:turns", "skewed:3"]
+    result = run_ranks(wheel, 5, [program, 65536, 14, 1, "antiphon", *streams], **cluster(5))
+    assert result.returncode == 0, result.text
+    assert "fine" in result.text.split()
+    lines = [json.loads(line) for line in result.text.splitlines() if line.startswith("{")]
+    used = {line["stream"]: line["used"] for line in lines}
+    assert set(used["even:key"]) == {"credit in step"}
+    assert set(used["uneven:key"]) == {"credit with a known pattern"}
+    assert set(used["uneven:little"]) == {"credit with a known pattern"}
+    assert {*used["even:turns"]} == {"credit in step", "credit with a known pattern"}
+    # From call 3 on counts are even: once that is gathered, all ranks leave the schedule, and need none.
+    assert used["skewed:3"][:2] == ["credit with a known pattern"] * 2
+    assert used["skewed:3"][-1] == "credit in step"

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "antiphon/phases.hpp"
+#include "antiphon/problem.hpp"
+
+namespace antiphon {
+
+/// Tells whether the library performs such a pattern as well: so little goes into and out of every node that the order
+/// has no effect, and the processor time of a call decides.
+bool is_short(const Pattern& pattern, const Fabric& fabric);
+/// At most this much goes into and out of every node of a short pattern.
+inline constexpr std::int64_t short_pattern_bytes = 8192;
+
+/// What all ranks of a communicator know alike of the patterns of its Alltoallv calls, and what follows from it: when
+/// they gather their counts, which calls are the library's, and through whose phases they go.
+///
+/// Every rank has such an object and calls its functions in the same order. Whatever decides is either gathered or the
+/// call's number, so all ranks decide alike, whatever the counts of this call are. A rank whose counts differ from the
+/// pattern's adapts its part (Advice::way_for), and says in the next gathering that they did.
+///
+///     known.begin_call();
+///     if (a gathering has ended) known.take_in(its rows);
+///     if (known.gathers()) {
+///       known.tell(problem, own row);                     // then all ranks exchange rows
+///       if (known.waits()) known.take_in(all rows);
+///     }
+///     known.note(problem);
+///     … known.leaves_to_library(), known.pattern() …
+///
+/// Up to four patterns are kept. Each rank notes which of them its counts nearly were in the last 16 calls and tells
+/// so when all gather, so that all know which pattern each call had, and find a period in which patterns take turns.
+class KnownPatterns {
+ public:
+  static constexpr int most = 4;
+  static constexpr int calls_noted = 16;
+
+  /// `fabric` must outlive the object.
+  KnownPatterns(int rank, int size, const Fabric& fabric);
+
+  [[nodiscard]] int rank() const { return rank_; }
+  /// A gathering brings together so many numbers of each rank.
+  [[nodiscard]] std::size_t row_length() const { return static_cast<std::size_t>(size_) + 2; }
+
+  void begin_call();
+  [[nodiscard]] bool gathers() const { return call_ == next_gathering_; }
+  /// Tells whether this call needs what is gathered; else the gathering goes on beside it, and is taken in by the next.
+  [[nodiscard]] bool waits() const { return call_ == 1 || waits_; }
+  /// Writes what this rank tells the others before the call of `p`.
+  void tell(const Problem& p, std::span<std::int64_t> row);
+  /// Takes in all ranks' rows of the last gathering: for this call, or for the call before.
+  void take_in(std::span<const std::int64_t> rows);
+  /// Notes which patterns the call's counts nearly are.
+  void note(const Problem& p);
+
+  /// Stands for all functions above in a call that goes to the library without being looked at, of which this rank
+  /// sends `sent_bytes`. Returns false if the call must be looked at.
+  bool pass(std::int64_t sent_bytes);
+  /// Tells whether this call is for the library, whatever its counts are: the last gathered pattern is short, and no
+  /// rank had a long call between the last two gatherings.
+  [[nodiscard]] bool leaves_to_library() const { return is_short_; }
+
+  /// A pattern whose phases are worth going through.
+  struct Scheduled {
+    int place = 0;             ///< 0 … most − 1
+    std::uint64_t number = 0;  ///< another one for each pattern that ever had this place
+    const Pattern* pattern = nullptr;
+  };
+  /// Returns the pattern through whose phases all ranks go in this call, or nothing: then rotated phases are as good.
+  [[nodiscard]] std::optional<Scheduled> pattern() const;
+
+ private:
+  struct Known {
+    std::vector<std::int64_t> counts;  ///< [from · size + to]; 0 of a rank to itself
+    Pattern pattern;
+    std::int64_t busiest_bytes = 0;  ///< most that a rank sends and receives together
+    std::uint64_t number = 0;
+    std::uint64_t last_seen = 0;   ///< the call for which it was gathered last
+    bool worth_scheduling = false;
+  };
+  using Noted = std::uint64_t;  ///< a bit for each pattern, and so for 16 calls; the last call has the lowest bits
+
+  [[nodiscard]] std::int64_t count(const Known& known, int from, int to) const;
+  [[nodiscard]] bool nearly(const Known& known, std::span<const std::int64_t> counts) const;
+  int learn(Pattern pattern, std::vector<std::int64_t> counts, Noted& agreed, bool& is_new);
+  void find_period(Noted agreed);
+  [[nodiscard]] int place_of(std::uint64_t call) const;
+  [[nodiscard]] bool is_worth_scheduling(const Pattern& pattern, double calls) const;
+  void plan_gathering(const Known& known, bool is_new);
+
+  int rank_, size_;
+  const Fabric& fabric_;
+  std::array<Known, most> known_;
+  std::uint64_t patterns_ = 0;  ///< ever known
+  std::uint64_t call_ = 0;
+  std::uint64_t told_for_ = 0, gathered_for_ = 0, next_gathering_ = 1;  ///< calls
+  int gathered_ = -1;            ///< the place of the pattern that was gathered last
+  bool is_short_ = false;        ///< that pattern, and all calls between the last two gatherings
+  bool is_long_ = false;         ///< that pattern has bytes enough
+  bool waits_ = false;
+  std::vector<int> turns_;       ///< places of patterns that take turns after gathered_for_; −1: unknown
+  std::uint64_t noted_since_ = 1;  ///< from this call on, notes cover all calls and all patterns
+  Noted noted_ = 0;              ///< by this rank
+  std::int64_t most_sent_bytes_ = 0;  ///< in one call since the last gathering
+};
+
+}  // namespace antiphon
