@@ -82,7 +82,7 @@ class KnownPatterns {
     Pattern pattern;
     std::int64_t busiest_bytes = 0;  ///< most that a rank sends and receives together
     std::uint64_t number = 0;
-    std::uint64_t last_seen = 0;   ///< the call for which it was gathered last
+    std::uint64_t last_seen = 0;  ///< the call for which it was gathered last
     bool worth_scheduling = false;
   };
   using Noted = std::uint64_t;  ///< a bit for each pattern, and so for 16 calls; the last call has the lowest bits
@@ -101,13 +101,13 @@ class KnownPatterns {
   std::uint64_t patterns_ = 0;  ///< ever known
   std::uint64_t call_ = 0;
   std::uint64_t told_for_ = 0, gathered_for_ = 0, next_gathering_ = 1;  ///< calls
-  int gathered_ = -1;            ///< the place of the pattern that was gathered last
-  bool is_short_ = false;        ///< that pattern, and all calls between the last two gatherings
-  bool is_long_ = false;         ///< that pattern has bytes enough
+  int gathered_ = -1;      ///< the place of the pattern that was gathered last
+  bool is_short_ = false;  ///< that pattern, and all calls between the last two gatherings
+  bool is_long_ = false;   ///< that pattern has bytes enough
   bool waits_ = false;
-  std::vector<int> turns_;       ///< places of patterns that take turns after gathered_for_; −1: unknown
-  std::uint64_t noted_since_ = 1;  ///< from this call on, notes cover all calls and all patterns
-  Noted noted_ = 0;              ///< by this rank
+  std::vector<int> turns_;            ///< places of patterns that take turns after gathered_for_; −1: unknown
+  std::uint64_t noted_since_ = 1;     ///< from this call on, notes cover all calls and all patterns
+  Noted noted_ = 0;                   ///< by this rank
   std::int64_t most_sent_bytes_ = 0;  ///< in one call since the last gathering
 };
 

@@ -49,8 +49,7 @@ double gathering_seconds(int size, const Fabric& fabric) {
 /// says that the gathered pattern decides something; else gathering only checks whether patterns have changed.
 std::uint64_t calls_between(const Pattern& pattern, const Fabric& fabric, std::uint64_t calls, bool useful) {
   const double call_s = lower_bound(pattern, fabric).seconds;
-  const double affordable =
-      gathering_seconds(pattern.size, fabric) / (gathering_share * std::max(call_s, 1e-9));
+  const double affordable = gathering_seconds(pattern.size, fabric) / (gathering_share * std::max(call_s, 1e-9));
   // While a communicator is young, ranks gather again soon.
   const auto latest = std::min(gather_every, (useful ? 3 : 15) * calls);
   return affordable < static_cast<double>(latest) ? static_cast<std::uint64_t>(std::ceil(affordable)) : latest;
@@ -216,8 +215,7 @@ std::optional<KnownPatterns::Scheduled> KnownPatterns::pattern() const {
 }
 
 bool KnownPatterns::is_worth_scheduling(const Pattern& pattern, double calls) const {
-  const double gained_s =
-      rotated_seconds(pattern, fabric_) - scheduled_share * lower_bound(pattern, fabric_).seconds;
+  const double gained_s = rotated_seconds(pattern, fabric_) - scheduled_share * lower_bound(pattern, fabric_).seconds;
   return calls * gained_s > scheduling_s * static_cast<double>(pattern.messages.size());
 }
 

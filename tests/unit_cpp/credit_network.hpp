@@ -21,8 +21,8 @@ class CreditNetwork {
  public:
   explicit CreditNetwork(int size, double patience_s = 21e-3) : size_(size), patience_s_(patience_s) {}
 
-  /// Runs one call, which all ranks begin at the same time. `problems` and `ways` are by rank. Returns how long the last
-  /// rank took, in seconds; 0 if the ranks wait for each other for ever.
+  /// Runs one call, which all ranks begin at the same time. `problems` and `ways` are by rank. Returns how long the
+  /// last rank took, in seconds; 0 if the ranks wait for each other for ever.
   double run(const std::vector<Problem>& problems, const std::vector<Way>& ways) {
     events_ = {};
     channels_.clear();
@@ -33,7 +33,8 @@ class CreditNetwork {
       const Way& way = ways[index(r)];
       ranks_.push_back({CreditExchange(r, size_, {}), std::vector<std::deque<Frame>>(index(size_)), r, false, 0, 0,
                         std::max(patience_s_, way.patience_s)});
-      ranks_.back().protocol.reset(problems[index(r)].send_bytes, problems[index(r)].recv_bytes, way.steps, way.in_step);
+      ranks_.back().protocol.reset(problems[index(r)].send_bytes, problems[index(r)].recv_bytes, way.steps,
+                                   way.in_step);
     }
     for (int r = 0; r < size_; ++r) moved(r);
     double end_s = 0;
@@ -76,9 +77,7 @@ class CreditNetwork {
     double time_s;
     std::uint64_t number;
     std::function<void()> happen;
-    bool operator<(const Event& other) const {
-      return std::tie(other.time_s, other.number) < std::tie(time_s, number);
-    }
+    bool operator<(const Event& other) const { return std::tie(other.time_s, other.number) < std::tie(time_s, number); }
   };
   struct Channel {
     std::deque<Action> arrived, posted;

@@ -41,7 +41,7 @@ Counts make_counts(const std::function<std::int64_t(int from, int to)>& bytes) {
 }
 
 /// 4096 keys of 4 bytes for everybody, 3 % more or less, as in NAS IS of class W.
-Counts keys(std::uint64_t seed) {
+Counts sort_keys(std::uint64_t seed) {
   return make_counts([seed](int from, int to) {
     const auto at = static_cast<std::uint64_t>(from * ranks + to);
     return 4 * (4096 - 120 + static_cast<std::int64_t>(mix(seed, at, 0) % 241));
@@ -187,7 +187,7 @@ class Ranks {
   std::uint64_t advised_ = 0;
 };
 
-struct Case {
+struct KindOfStream {
   std::string name;
   Stream stream;
   double most = 0;  ///< times the limit from the third call on, and from the tenth after a change, at most; 0: any
@@ -201,16 +201,16 @@ Stream changing_at(int call, const Stream& before, const Stream& after) {
 /// A pattern that few ranks dominate is as far from its limit in this network, if it is equal each time.
 constexpr double skewed_most = 1.6;
 
-std::vector<Case> cases() {
-  const Stream even = [](int) { return keys(1); };
+std::vector<KindOfStream> kinds_of_stream() {
+  const Stream even = [](int) { return sort_keys(1); };
   const Stream uneven = [](int) { return random_counts(1); };
   const Stream skewed = [](int) { return power_law(0); };
-  std::vector<Case> all{
+  std::vector<KindOfStream> all{
       {"even, equal", even, 1.15},
-      {"even, by a key", [](int c) { return by_a_key(keys(1), c); }, 1.15},
-      {"even, by little", [](int c) { return by_little(keys(1), c); }, 1.15},
-      {"even, another each time", [](int c) { return keys(static_cast<std::uint64_t>(c)); }, 1.15},
-      {"even, growing", [](int c) { return grown(keys(1), c); }, 1.15},
+      {"even, by a key", [](int c) { return by_a_key(sort_keys(1), c); }, 1.15},
+      {"even, by little", [](int c) { return by_little(sort_keys(1), c); }, 1.15},
+      {"even, another each time", [](int c) { return sort_keys(static_cast<std::uint64_t>(c)); }, 1.15},
+      {"even, growing", [](int c) { return grown(sort_keys(1), c); }, 1.15},
       {"uneven, equal", uneven, 1.15},
       {"uneven, by a key", [](int c) { return by_a_key(random_counts(1), c); }, 1.15},
       {"uneven, by little", [](int c) { return by_little(random_counts(1), c); }, 1.15},
@@ -218,8 +218,9 @@ std::vector<Case> cases() {
       {"uneven, growing", [](int c) { return grown(random_counts(1), c); }, 1.2},
       {"skewed, equal", skewed, skewed_most},
       {"skewed, by little", [](int c) { return by_little(power_law(0), c); }, skewed_most},
-      {"two in turns", [](int c) { return c % 2 == 0 ? random_counts(1) : keys(1); }},
-      {"three in turns", [](int c) { return c % 3 == 2 ? keys(1) : random_counts(static_cast<std::uint64_t>(c % 3)); }},
+      {"two in turns", [](int c) { return c % 2 == 0 ? random_counts(1) : sort_keys(1); }},
+      {"three in turns",
+       [](int c) { return c % 3 == 2 ? sort_keys(1) : random_counts(static_cast<std::uint64_t>(c % 3)); }},
   };
   for (const int call : {3, 10, 100}) {
     const std::string from = " from call " + std::to_string(call);
@@ -230,14 +231,14 @@ std::vector<Case> cases() {
   return all;
 }
 
-bool is_settled(const Case& one, int call) {
+bool is_settled(const KindOfStream& one, int call) {
   return one.change == 0 ? call >= 3 : (call >= 3 && call < one.change) || call >= one.change + 6;
 }
 
 }  // namespace
 
 TEST_CASE("known patterns: all ranks decide alike, and what nearly repeats is nearly as fast as the links") {
-  for (const Case& one : cases()) {
+  for (const KindOfStream& one : kinds_of_stream()) {
     CAPTURE(one.name);
     Ranks all;
     for (int c = 1; c <= std::max(24, one.change + 10); ++c) {
@@ -259,7 +260,7 @@ TEST_CASE("known patterns: those that take turns are each gone through in their 
     for (int c = 1; c <= 80; ++c) {
       const int turn = c % period;
       // The last of them is even, so that rotated phases are as good.
-      const Counts counts = by_little(turn == 0 ? keys(1) : random_counts(static_cast<std::uint64_t>(turn)), c);
+      const Counts counts = by_little(turn == 0 ? sort_keys(1) : random_counts(static_cast<std::uint64_t>(turn)), c);
       const Followed followed = all.call(counts);
       if (c <= 60) continue;
       CAPTURE(c);
@@ -277,7 +278,7 @@ TEST_CASE("known patterns: streams without any order keep all ranks together") {
     for (int c = 1; c <= 150; ++c) {
       const std::uint64_t kind = mix(seed, static_cast<std::uint64_t>(c), 4) % (seed + 2);
       const std::uint64_t of = mix(seed, static_cast<std::uint64_t>(c), 5) % 3;
-      Counts counts = kind == 0 ? keys(of) : kind == 1 ? power_law(of) : random_counts(of);
+      Counts counts = kind == 0 ? sort_keys(of) : kind == 1 ? power_law(of) : random_counts(of);
       if (kind == 3) counts = Counts(cells);
       if (kind == 4) counts = by_little(std::move(counts), c);
       all.call(counts);
@@ -288,7 +289,7 @@ TEST_CASE("known patterns: streams without any order keep all ranks together") {
 
 TEST_CASE("known patterns: ranks in step that follow different orders wait for each other") {
   // This is what the functions above prevent: some ranks take a pattern for known, others do not.
-  const Counts counts = keys(1);
+  const Counts counts = sort_keys(1);
   CompiledPattern reversed;
   reversed.synchronisation = Synchronisation::lockstep;
   reversed.phases.size = ranks;

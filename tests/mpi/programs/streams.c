@@ -51,7 +51,8 @@ static void make_counts(int base, const char* kind, int call) {
     for (int to = 0; to < size; ++to) {
       int* bytes = &counts[from * size + to];
       *bytes = base_bytes(base, seed, from, to);
-      if (strcmp(kind, "little") == 0) *bytes = *bytes / 100 * (97 + (int)(mix((uint64_t)call, (uint64_t)(from * size + to)) % 7));
+      if (strcmp(kind, "little") == 0)
+        *bytes = *bytes / 100 * (97 + (int)(mix((uint64_t)call, (uint64_t)(from * size + to)) % 7));
       for (int i = 1; strcmp(kind, "growing") == 0 && i < call; ++i) *bytes += *bytes / 20;
     }
   }
@@ -143,7 +144,8 @@ int main(int argc, char** argv) {
   antiphon_enable(control, NULL, 0);
   int calls = argc > 2 ? atoi(argv[2]) : 0, rounds = argc > 3 ? atoi(argv[3]) : 0;
   if (argc < 6 || size > most_ranks || calls < 1 || calls >= most_calls || rounds < 1) {
-    if (rank == 0) fprintf(stderr, "usage: streams BYTES CALLS ROUNDS WAY[,WAY...] STREAM..., at most %d ranks\n", most_ranks);
+    if (rank == 0)
+      fprintf(stderr, "usage: streams BYTES CALLS ROUNDS WAY[,WAY...] STREAM..., at most %d ranks\n", most_ranks);
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   mean = atoi(argv[1]);
