@@ -53,8 +53,8 @@ std::vector<Fact> facts_of_job() {
   facts.push_back({"link rate", network::rate_text(n.bits_per_s), n.rate_source});
   facts.push_back(credit_fact());
   if (!s.profile_path.empty()) facts.push_back({"profile", s.profile_path, s.profile_source});
-  if (recalled.learned_rules > 0)
-    facts.push_back({"learned", std::to_string(recalled.learned_rules) + " rules", recalled.learned_path});
+  if (const std::int64_t rules = recalled.learned_rules; rules > 0)
+    facts.push_back({"learned", std::to_string(rules) + (rules == 1 ? " rule" : " rules"), recalled.learned_path});
   return facts;
 }
 

@@ -35,7 +35,8 @@ def test_json_schema_and_exit_code(antiphon):
     assert data["ok"] is (not failed) and result.returncode == (1 if failed else 0)
     # The objects of these tests come without the core, so exactly the core must be missing.
     assert [line["name"] for line in failed] == ["core"]
-    assert {line["group"] for line in data["checks"]} == {"Antiphon", "MPI", "Fortran", "cluster", "multicast", "CPU"}
+    groups = {"Antiphon", "MPI", "Fortran", "cluster", "multicast", "CPU", "profiles"}
+    assert {line["group"] for line in data["checks"]} == groups
     assert data["mpi"] and all({"family", "abi", "version", "libmpi", "launcher"} <= set(mpi) for mpi in data["mpi"])
 
 

@@ -45,6 +45,9 @@ mpi.MPI_Bcast(ctypes.create_string_buffer(1 << 18), 1 << 18, byte, 0, world)
 mpi.MPI_Finalize()
 """
 
+#: Links are measured.
+pytestmark = pytest.mark.measures
+
 Summary = dict[str, Any]
 Runs = Callable[..., tuple[Summary, str]]
 

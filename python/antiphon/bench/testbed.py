@@ -19,6 +19,7 @@ from antiphon.lab.network import uplink_burst
 from antiphon.model import limits
 from antiphon.mpi import Mpi, launch
 from antiphon.placement.starting import Where
+from antiphon.profile import store
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,9 @@ class Testbed(Protocol):
 
     def nodes_for(self, ranks: int) -> int:
         """Returns how many nodes hold this many ranks."""
+
+    def stores(self) -> Sequence[Path]:
+        """Returns the directories where later runs here look for profiles; none where there will be none."""
 
     def run(
         self,
@@ -85,6 +89,9 @@ class HostTestbed:
 
     def nodes_for(self, ranks: int) -> int:
         return len(self.where.hosts()) or 1
+
+    def stores(self) -> Sequence[Path]:
+        return store.directories()
 
     def run(
         self,
@@ -176,6 +183,9 @@ class LabTestbed:
 
     def nodes_for(self, ranks: int) -> int:
         return min(ranks, int(self.lab.spec.nodes))
+
+    def stores(self) -> Sequence[Path]:
+        return [] if self.lab.is_temporary else [self.lab.store]
 
     def run(
         self,

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from antiphon import output
-from antiphon.checks import FAIL, Check, machine, multicast, tools
+from antiphon.checks import FAIL, Check, machine, multicast, profiles, tools
 from antiphon.checks import mpi as mpi_checks
 from antiphon.mpi import discover
 
@@ -32,7 +32,9 @@ def run(args: argparse.Namespace) -> int:
     mpis = discover()
     found = []
     of_profile = multicast.checks(args.profile)
-    for line in itertools.chain(mpi_checks.checks(mpis), tools.checks(), machine.checks(), of_profile):
+    for line in itertools.chain(
+        mpi_checks.checks(mpis), tools.checks(), machine.checks(), profiles.checks(), of_profile
+    ):
         found.append(line)
         if not args.json:
             show(line)

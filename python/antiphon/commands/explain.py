@@ -13,12 +13,13 @@ time the bytes need on such a network when messages are cut into pieces, over th
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from antiphon import core, model, output
 from antiphon.commands import _explain_phases, _options
+from antiphon.documents import parse_json
 from antiphon.draw import rounds
 from antiphon.errors import AntiphonError
 from antiphon.explain import svg
@@ -28,7 +29,7 @@ from antiphon.explain.explanation import MAX_DRAWN_RANKS, MAX_REPLAYED_RANKS, Co
 from antiphon.explain.options import ASSUMED_RATE, call_of_options, link_rate
 from antiphon.model import limits
 from antiphon.output import files
-from antiphon.output.facts import LABEL_WIDTH, print_fact, width_of
+from antiphon.output.facts import LABEL_WIDTH, Fact, print_fact, width_of
 from antiphon.output.tables import bytes_text, new_table, print_wide, ratio_text, time_text
 from antiphon.units import format_rate
 
@@ -80,12 +81,13 @@ def run(args: argparse.Namespace) -> int:
     if args.svg:
         _write_svg(explanation, args.svg)
     if args.json:
-        extra = {"comparison": comparison.to_json() if comparison else None} if profile else {}
+        extra: dict[str, Any] = {"comparison": comparison.to_json() if comparison else None} if profile else {}
         extra |= {"expected": expected.to_json() if expected else None}
+        extra |= {"facts": [fact.to_json() for fact in facts_of(args, call, profile)]}
         output.print_json(explanation.to_json() | extra)
     else:
         source = "" if args.link_rate else "by the profile" if profile else "assumed"
-        _show(explanation, expected, source)
+        _show(explanation, expected, source, facts_of(args, call, profile))
         if profile:
             _show_comparison(output.stdout(), call, comparison)
         if args.svg:
@@ -101,7 +103,28 @@ def _write_svg(explanation: Explanation, path: Path) -> None:
     files.write(path, svg.time_line(explanation))
 
 
-def _show(explanation: Explanation, expected: Answer | None, rate_from: str) -> None:
+def facts_of(args: argparse.Namespace, call: ExplainedCall, profile: str | None) -> list[Fact]:
+    """What the choice rests on, each with its source."""
+    told = f"the profile {args.profile}" if profile else "assumed"
+    rate = format_rate(call.link_bits_per_s) if call.link_bits_per_s else "unknown"
+    most = min(call.ranks_per_node, call.ranks)
+    nodes = f"{call.nodes} with {most} rank{'s' * (most != 1)} each, one node after the other"
+    facts = [
+        Fact("link rate", rate, "--link-rate" if args.link_rate else told),
+        Fact("nodes", nodes, "--ranks, --ranks-per-node"),
+        Fact("transport", "TCP over Ethernet" if call.transport == "tcp" else call.transport, "--transport"),
+    ]
+    if call.mpi:
+        facts.append(Fact("library", call.mpi, "--mpi" if args.mpi else told))
+    if profile:
+        rules = len(parse_json(profile).get("decisions", {}).get("rules", []))
+        facts.append(Fact("rules", f"{rules} of the profile, then the built-in ones", str(args.profile)))
+    else:
+        facts.append(Fact("rules", "the built-in ones", "no --profile"))
+    return facts
+
+
+def _show(explanation: Explanation, expected: Answer | None, rate_from: str, facts: Sequence[Fact]) -> None:
     console = output.stdout()
     width = width_of(console)
     call, shown = explanation.call, explanation.shown
@@ -109,6 +132,7 @@ def _show(explanation: Explanation, expected: Answer | None, rate_from: str) -> 
     console.print()
     print_fact(console, "used", explanation.choice.choice, width, style="bold green")
     print_fact(console, "because", explanation.choice.reason, width)
+    print_fact(console, "known", "; ".join(f"{fact.name} {fact.text()}" for fact in facts), width)
     if expected:
         print_fact(console, "the model", expected.verdict(), width)
     if explanation.choice.algorithm is None and shown.algorithm:

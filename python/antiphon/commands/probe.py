@@ -21,7 +21,7 @@ from typing import Any
 from antiphon import mpi as mpis
 from antiphon import output, profile
 from antiphon.bench.testbed import LabTestbed, Testbed
-from antiphon.commands import _options
+from antiphon.commands import _keeping, _options
 from antiphon.commands._testbed import open_testbed
 from antiphon.errors import AntiphonError
 from antiphon.output import files, tables
@@ -56,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--budget", type=float, default=60.0, metavar="SECONDS", help="the time it may take (default: 60)")
     add("--name", metavar="NAME", help="of the machine, in the profile (default: the lab's cluster, or this host)")
     add("--again", type=Path, metavar="FILE", help="measure nothing: make the profile from samples that were kept")
+    _keeping.add_option(parser)
     _options.add_where(parser, several=False, link_rate=None)
     parser.add_argument("--json", action="store_true", help="print the profile on stdout too")
 
@@ -70,13 +71,9 @@ def run(args: argparse.Namespace) -> int:
     samples = args.again or args.output.with_suffix(".samples.json.gz")
     if args.again:
         document = recording.document_again(args.again)
+        _write(args.output, document, samples)
     else:
-        recorded = _measure(args)
-        recorded.write(samples)
-        document = recorded.document()
-    document["measurements"]["samples"] = samples.name
-    _keep_decisions(args.output, document)
-    profile.write(args.output, document)
+        document = _measure_and_write(args, samples)
     if args.json:
         output.print_json(document)
     else:
@@ -101,16 +98,29 @@ def _keep_decisions(path: Path, document: dict[str, Any]) -> None:
         )
 
 
-def _measure(args: argparse.Namespace) -> recording.Recording:
+def _write(path: Path, document: dict[str, Any], samples: Path) -> None:
+    document["measurements"]["samples"] = samples.name
+    _keep_decisions(path, document)
+    profile.write(path, document)
+
+
+def _measure_and_write(args: argparse.Namespace, samples: Path) -> dict[str, Any]:
+    """Measures, writes samples and profile, and keeps the profile for runs to find."""
     found = [mpis.by_name(args.mpi)] if args.mpi else mpis.discover()[:1]
     if not found:
         raise AntiphonError(
             "no MPI library was found", hint="`antiphon doctor` says what was looked for; or give --mpi PATH"
         )
-    with open_testbed(args) as testbed, _progress(args.budget) as advance:
-        return recording.measured(
-            Session(testbed, found[0], _ranks(args, testbed), args.budget, advance), _name(args, testbed)
-        )
+    with open_testbed(args) as testbed:
+        with _progress(args.budget) as advance:
+            session = Session(testbed, found[0], _ranks(args, testbed), args.budget, advance)
+            recorded = recording.measured(session, _name(args, testbed))
+        recorded.write(samples)
+        document = recorded.document()
+        _write(args.output, document, samples)
+        if not args.no_keep:
+            _keeping.keep(document, args.output, testbed, found)
+    return document
 
 
 def _ranks(args: argparse.Namespace, testbed: Testbed) -> int:

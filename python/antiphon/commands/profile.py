@@ -145,7 +145,8 @@ def facts_of(entry: store.Entry) -> list[Fact]:
             rate = f"{format_rate(learned.link_bits_per_s)} ({learned.network})"
             facts.append(Fact("link rate", rate, f"measured by a run on {day}{old}, {learned.path}"))
         if learned.rules:
-            facts.append(Fact("learned", f"{learned.rules} rules ({learned.network})", str(learned.path)))
+            rules = f"{learned.rules} rule{'s' * (learned.rules != 1)}"
+            facts.append(Fact("learned", f"{rules} ({learned.network})", str(learned.path)))
     return facts
 
 

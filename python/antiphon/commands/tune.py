@@ -26,7 +26,7 @@ from antiphon import profile as profiles
 from antiphon.bench.collectives import RaceCell
 from antiphon.bench.results import modes_of
 from antiphon.bench.testbed import Testbed
-from antiphon.commands import _options
+from antiphon.commands import _keeping, _options
 from antiphon.commands._testbed import open_testbed
 from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, AntiphonError
 from antiphon.output import files, tables
@@ -56,12 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="for each library, everything included (default: 180)",
     )
-    add(
-        "--modes",
-        default="sync,throughput",
-        metavar="M,…",
-        help="a choice must lose in none of them (default: %(default)s)",
-    )
+    modes = "a choice must lose in none of them (default: %(default)s)"
+    add("--modes", default="sync,throughput", metavar="M,…", help=modes)
     add("--bytes", metavar="N,…", help="sizes to measure (default: 8 to 1 MiB)")
     add("--whole", action="store_true", help="for communicators of all ranks only, not of a half and a quarter of them")
     add(
@@ -76,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--restart", action="store_true", help="throw away what an interrupted tuning measured")
     add("--dry-run", action="store_true", help="show what would be measured, and measure nothing")
+    _keeping.add_option(parser)
     _options.add_where(parser, link_rate="")
     parser.add_argument("--json", action="store_true", help="print rules and evidence as JSON")
 
@@ -103,6 +100,9 @@ def run(args: argparse.Namespace) -> int:
             outcomes[mpi.label] = outcome
             if not args.json:
                 _show(outcome, request, mpi, args.profile)
+        right = not any(outcome.wrong for outcome in outcomes.values())
+        if request.purpose == driver.DECISIONS and right and not args.no_keep:
+            _keeping.keep(profiles.load(args.profile), args.profile, testbed, found)
     if args.json:
         output.print_json({label: {"rules": o.rules, **o.evidence} for label, o in outcomes.items()})
     return EXIT_FAILURE if any(o.wrong for o in outcomes.values()) else 0

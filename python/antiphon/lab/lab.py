@@ -275,6 +275,11 @@ class Lab:
         return replace(result, transport=launch.transport, argv=job.argv)
 
     @property
+    def is_temporary(self) -> bool:
+        """Returns whether the lab goes when the context manager is left."""
+        return self._life is not None
+
+    @property
     def store(self) -> Path:
         """Returns the directory of the profiles of this lab: its nodes have the names of every other lab's."""
         return self.state_dir / "profiles"

@@ -116,8 +116,16 @@ def nodes_of(document: Mapping[str, Any]) -> list[str]:
     return names if all(names) and len(set(names)) == document["machine"]["nodes"] else []
 
 
-def save(document: Mapping[str, Any], nodes: Sequence[str] = (), folders: Sequence[Path] | None = None) -> Path:
-    """Puts a profile into the store, for the nodes that it names or for `nodes`; returns its path there."""
+def save(
+    document: Mapping[str, Any],
+    nodes: Sequence[str] = (),
+    folders: Sequence[Path] | None = None,
+    library: tuple[str, str] | None = None,
+) -> Path:
+    """Puts a profile into the store, for the nodes that it names or for `nodes`; returns its path there.
+
+    `library` is the family and version of another MPI library than the one that it was measured with.
+    """
     chosen = directories() if folders is None else folders
     if not chosen:
         raise AntiphonError(f"the store is off ({VARIABLE}=off)", hint=f"unset {VARIABLE}, or name a directory")
@@ -125,13 +133,13 @@ def save(document: Mapping[str, Any], nodes: Sequence[str] = (), folders: Sequen
     if not names:
         raise AntiphonError("the profile does not name its nodes", hint="name them with --hostfile FILE")
     mpi = document["machine"].get("mpi", {})
-    library = FAMILIES.get(mpi.get("name", ""), mpi.get("name", ""))
+    family, version = library or (mpi.get("name", ""), mpi.get("version", ""))
     answer = core.query(
         "store_profile",
         directories=[str(folder) for folder in chosen],
         nodes=names,
-        mpi=library,
-        version=mpi.get("version", ""),
+        mpi=FAMILIES.get(family, family),
+        version=version,
         text=profile.json_text(document) + "\n",
     )
     if answer["why"]:

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks `antiphon profile`, and what doctor and explain say of what is known."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon import profile
+from antiphon.commands import _keeping
+from antiphon.errors import AntiphonError
+from antiphon.model import limits
+from antiphon.mpi import discover
+from antiphon.profile import store
+from antiphon.tune import document
+
+Antiphon = Callable[..., "subprocess.CompletedProcess[str]"]
+FOUR = ("n1", "n2", "n3", "n4")
+LEARNED = {
+    "format": "antiphon-learned", "version": 1, "link": {"bits_per_s": 10**8, "measured_s": 1_000_000_000},
+    "decisions": {"version": 1, "rules": [{"collective": "bcast", "use": "chain", "why": "learned"}]},
+}  # fmt: skip
+
+
+def of_nodes(*names: str) -> dict[str, Any]:
+    """A profile of Fast Ethernet that names its nodes."""
+    places = list(range(len(names)))
+    made = document.first_guess("four", places, limits.Network(places, 95.6e6))
+    made["created"] = "2026-01-01T00:00:00Z"
+    made["machine"]["mpi"] = {"name": "openmpi", "version": "5.0.11"}
+    rate = made["topology"]["nodes"][0]["port_bytes_per_s"]
+    made["topology"]["nodes"] = [{"name": name, "switch": "a", "port_bytes_per_s": rate} for name in names]
+    return made
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> dict[str, str]:
+    """Provides a store with a profile of four nodes and what runs have learned of them, as variables."""
+    folder = tmp_path / "store"
+    entry = store.save(of_nodes(*FOUR), (), [folder]).parent
+    (entry / "learned.tcp.eth0.0.json").write_text(json.dumps(LEARNED))
+    return {"ANTIPHON_STORE": str(folder)}
+
+
+def test_list_and_show_say_every_fact_and_its_source(antiphon: Antiphon, known: dict[str, str]) -> None:
+    [row] = json.loads(antiphon("profile", "list", "--json", **known).stdout)
+    assert (row["mpi"], row["nodes"], row["learned_rules"]) == ("openmpi-5", list(FOUR), 1)
+    assert row["link_bits_per_s"] == 10**8
+    assert row["name"] in antiphon("profile", "list", **known).stdout
+    [shown] = json.loads(antiphon("profile", "show", "openmpi", "--json", **known).stdout)
+    facts = {(fact["name"], fact["source"]): fact["value"] for fact in shown["facts"]}
+    learned = Path(row["path"], "learned.tcp.eth0.0.json")
+    assert facts["link rate", f"measured, {row['profile']}"] == "100mbit"
+    assert facts["learned", str(learned)] == "1 rule (tcp, eth0)"
+    [old] = [source for name, source in facts if name == "link rate" and source.endswith(str(learned))]
+    assert "too old, it will be measured again" in old
+    assert "4 (n1, n2, n3, n4)" in antiphon("profile", "show", **known).stdout
+
+
+def test_use_names_a_profile_for_its_nodes_or_others(antiphon: Antiphon, tmp_path: Path, known: dict[str, str]) -> None:
+    profile.write(tmp_path / "m.json", of_nodes("a", "b"))
+    (tmp_path / "nodes").write_text("x slots=2\ny slots=2\n")
+    assert antiphon("profile", "use", "m.json", **known).returncode == 0
+    used = json.loads(antiphon("profile", "use", "m.json", "--hostfile", "nodes", "--json", **known).stdout)
+    assert used["nodes"] == ["x", "y"]
+    assert profile.load(used["path"]) == of_nodes("a", "b")
+    assert sorted(entry.nodes for entry in store.entries([tmp_path / "store"])) == [("a", "b"), FOUR, ("x", "y")]
+    nameless = of_nodes("a", "b")
+    nameless["topology"]["nodes"] = [{"switch": "a", "port_bytes_per_s": 1e7, "count": 2}]
+    profile.write(tmp_path / "m.json", nameless)
+    refused = antiphon("profile", "use", "m.json", **known)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == "error: the profile does not name its nodes\nhint: name them with --hostfile FILE\n"
+
+
+def test_forget_removes_what_it_is_told_to(antiphon: Antiphon, tmp_path: Path, known: dict[str, str]) -> None:
+    [entry] = store.entries([tmp_path / "store"])
+    assert antiphon("profile", "forget", **known).returncode == 2
+    wrong = antiphon("profile", "forget", "mpich", **known)
+    assert (wrong.returncode, wrong.stderr.splitlines()[0]) == (2, "error: nothing is known under 'mpich'")
+    assert antiphon("profile", "forget", "--learned", entry.name[:15], **known).returncode == 0
+    assert entry.profile.is_file() and not entry.learned[0].exists()
+    gone = json.loads(antiphon("profile", "forget", "--all", "--json", **known).stdout)
+    assert gone == {"forgotten": [str(entry.path)]}
+    assert antiphon("profile", "list", "--json", **known).stdout == "[]\n"
+    assert "nothing is known" in antiphon("profile", "list", **known).stdout
+    assert "the store is off" in antiphon("profile", "list", ANTIPHON_STORE="off").stdout
+
+
+def test_a_broken_file_is_named(antiphon: Antiphon, tmp_path: Path, known: dict[str, str]) -> None:
+    [entry] = store.entries([tmp_path / "store"])
+    entry.learned[0].write_text("{")
+    entry.profile.write_text("{}")
+    shown = antiphon("profile", "show", **known)
+    assert shown.returncode == 0
+    assert "broken" in shown.stdout and str(entry.profile) in shown.stderr
+    lines = json.loads(antiphon("doctor", "--json", **known).stdout)["checks"]
+    warned = [line for line in lines if line["group"] == "profiles" and line["status"] == "warn"]
+    assert [line["hint"] for line in warned] == [f"`antiphon profile forget {entry.name}`"] * 2
+
+
+class Place:
+    """Stands for a testbed with these directories."""
+
+    def __init__(self, *folders: Path) -> None:
+        self.stores = lambda: folders
+
+
+def test_probe_and_tune_keep_a_profile_for_each_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    libraries = list({mpi.family: mpi for mpi in discover()}.values())
+    _keeping.keep(of_nodes(*FOUR), tmp_path / "m.json", Place(tmp_path / "kept"), libraries)  # type: ignore[arg-type]
+    entries = store.entries([tmp_path / "kept"])
+    assert {entry.mpi.partition("-")[0] for entry in entries} == {mpi.family for mpi in libraries}
+    assert capsys.readouterr().err.count("kept: runs on these nodes find it") == len(libraries)
+    _keeping.keep(of_nodes("alone"), tmp_path / "m.json", Place(tmp_path / "none"), libraries)  # type: ignore[arg-type]
+    _keeping.keep(of_nodes(*FOUR), tmp_path / "m.json", Place(), libraries)  # type: ignore[arg-type]
+    assert not (tmp_path / "none").exists()
+    _keeping.keep(of_nodes(*FOUR), tmp_path / "m.json", Place(Path("/dev/null/x")), libraries)  # type: ignore[arg-type]
+    assert "warning: not kept for runs to find: cannot write /dev/null/x" in capsys.readouterr().err
+    with pytest.raises(AntiphonError, match="the store is off"):
+        store.save(of_nodes(*FOUR), (), [])
+
+
+def test_explain_says_where_its_facts_come_from(antiphon: Antiphon, tmp_path: Path) -> None:
+    profile.write(tmp_path / "m.json", of_nodes(*FOUR))
+    args = ("explain", "bcast", "--ranks", "4", "--bytes", "64k", "--profile", "m.json", "--json")
+    facts = {fact["name"]: fact for fact in json.loads(antiphon(*args).stdout)["facts"]}
+    assert facts["link rate"] == {"name": "link rate", "value": "100mbit", "source": "the profile m.json"}
+    assert facts["library"]["source"] == "the profile m.json"
