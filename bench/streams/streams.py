@@ -5,8 +5,8 @@
   streams.py --mpi openmpi,mpich --rounds 5 -o streams.jsonl
 
 Each way (the library, Antiphon, rotated phases) has a new communicator in each round, and they take turns in one run.
-Keeps the time of the slowest rank in every call; the limit is that of the busiest rank's link. Needs an mpicc of that
-library.
+Keeps the time of the slowest rank in every call; the limit is that of the busiest rank's link (where nodes have
+several ranks, it is lower than the node's). Needs an mpicc of that library.
 """
 
 from __future__ import annotations
@@ -57,8 +57,10 @@ def measure(args: argparse.Namespace, mpi: Mpi, program: Path, stream: str) -> l
     argv = [program, str(args.bytes), str(calls), str(args.rounds), args.ways, stream]
     with Lab(spec) as lab:
         preload = [launch.preload_object(mpi.abi)]
-        said = lab.mpirun(mpi, spec.ranks, argv, preload=preload, timeout_s=TIMEOUT_S).check().stdout
-    facts = {"mpi": mpi.label, "cluster": args.cluster, "ranks": spec.ranks, "bytes": args.bytes}
+        said = (
+            lab.mpirun(mpi, spec.ranks, argv, preload=preload, timeout_s=TIMEOUT_S, map_by=args.map_by).check().stdout
+        )
+    facts = {"mpi": mpi.label, "cluster": args.cluster, "map_by": args.map_by, "ranks": spec.ranks, "bytes": args.bytes}
     link_bytes_per_s = spec.rate_bits_per_s * PAYLOAD_SHARE / 8
     rows = [{**facts, **json.loads(line)} for line in said.splitlines() if line.startswith("{")]
     for row in rows:
@@ -96,6 +98,9 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=24, help="calls of a stream (default: 24)")
     parser.add_argument("--rounds", type=int, default=5, help="streams of each way (default: 5)")
     parser.add_argument("--ways", default="library,antiphon,rotated", help="default: library,antiphon,rotated")
+    parser.add_argument(
+        "--map-by", choices=("node", "slot"), default="slot", help="node deals ranks out (default: slot)"
+    )
     parser.add_argument("--streams", default=",".join(STREAMS), help=f"default: {','.join(STREAMS)}")
     parser.add_argument("-o", "--output", type=Path, required=True, help="file to append a line to for each round")
     args = parser.parse_args()

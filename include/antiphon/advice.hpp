@@ -35,7 +35,8 @@ class Advice {
   /// The way for a call with these counts, whatever they are: the same phases, with parts that are shortened or
   /// lengthened in proportion. Both ends of a message know its size here and in the pattern, and so adapt it alike:
   /// ranks that all take the same advice keep the same order, even if every count differs. What the pattern leaves out
-  /// follows in rotated phases. The result is valid until the next call.
+  /// follows in rotated phases. A rank with very different counts keeps the order and is free: phases are no longer
+  /// even, and ranks that are free hold nobody up. The result is valid until the next call.
   Way way_for(const Problem& p);
   /// Tells whether these are this call's counts.
   [[nodiscard]] bool fits(const Problem& p) const;

@@ -13,10 +13,11 @@
 
 namespace antiphon {
 
-/// Tells whether the library performs such a pattern as well: so little goes into and out of every node that the order
-/// has no effect, and the processor time of a call decides.
+/// Tells whether the library performs such a pattern as well or better, because the processor time of a call decides:
+/// so little goes into and out of every node that the order has no effect, or ranks that share their nodes have nothing
+/// but short messages.
 bool is_short(const Pattern& pattern, const Fabric& fabric);
-/// At most this much goes into and out of every node of a short pattern.
+/// At most this much goes into and out of every node of a short pattern, or is in a short message.
 inline constexpr std::int64_t short_pattern_bytes = 8192;
 
 /// What all ranks of a communicator know alike of the patterns of its Alltoallv calls, and what follows from it: when
@@ -60,11 +61,11 @@ class KnownPatterns {
   /// Notes which patterns the call's counts nearly are.
   void note(const Problem& p);
 
-  /// Stands for all functions above in a call that goes to the library without being looked at, of which this rank
-  /// sends `sent_bytes`. Returns false if the call must be looked at.
+  /// Stands for all functions above in a call that goes to the library without being looked at, in which this rank
+  /// sends others `sent_bytes`. Returns false if the call must be looked at.
   bool pass(std::int64_t sent_bytes);
   /// Tells whether this call is for the library, whatever its counts are: the last gathered pattern is short, and no
-  /// rank had a long call between the last two gatherings.
+  /// rank had a much longer call between the last two gatherings.
   [[nodiscard]] bool leaves_to_library() const { return is_short_; }
 
   /// A pattern whose phases are worth going through.

@@ -130,7 +130,7 @@ std::optional<std::int64_t> short_exchange_bytes(const Call& call, CommState& st
   for (int i = 0; i < state.size(); ++i) elements += call.sendcounts[i];
   int bytes = 0;
   if (PMPI_Type_size(call.sendtype, &bytes) != MPI_SUCCESS) return std::nullopt;
-  if (!state.history().pass(elements * bytes)) return std::nullopt;
+  if (!state.history().pass((elements - call.sendcounts[state.rank()]) * bytes)) return std::nullopt;
   return elements * bytes;
 }
 

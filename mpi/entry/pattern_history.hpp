@@ -36,8 +36,8 @@ class PatternHistory {
   void before_call(const Problem& p);
   /// Tells whether this call is for the library, whatever its counts are; the same on every rank.
   [[nodiscard]] bool leaves_to_library() const { return known_.leaves_to_library(); }
-  /// Replaces all the rest if the only thing to do is to leave this call, of which this rank sends `sent_bytes`, to the
-  /// library. Returns false if the call must be looked at. The same on every rank.
+  /// Replaces all the rest if the only thing to do is to leave this call, in which this rank sends others `sent_bytes`,
+  /// to the library. Returns false if the call must be looked at. The same on every rank.
   bool pass(std::int64_t sent_bytes) { return gathering_ == MPI_REQUEST_NULL && known_.pass(sent_bytes); }
   /// Returns the way of this call: through the phases of a known pattern, else as `in_step` says.
   Way way(const Problem& p, bool in_step);

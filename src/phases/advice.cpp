@@ -117,7 +117,7 @@ Way Advice::way_for(const Problem& p) {
   };
   const auto known = static_cast<double>(std::max<std::int64_t>(1, sum(send_bytes_) + sum(recv_bytes_)));
   const double longer = static_cast<double>(sum(p.send_bytes) + sum(p.recv_bytes)) / known;
-  return {adapted_, in_step_, patience_s_ * std::max(1.0, longer)};
+  return {adapted_, in_step_ && nearly_fits(p), patience_s_ * std::max(1.0, longer)};
 }
 
 bool Advice::fits(const Problem& p) const {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <numeric>
 #include <utility>
 
 #include "antiphon/advice.hpp"
@@ -55,6 +57,17 @@ std::uint64_t calls_between(const Pattern& pattern, const Fabric& fabric, std::u
   return affordable < static_cast<double>(latest) ? static_cast<std::uint64_t>(std::ceil(affordable)) : latest;
 }
 
+/// With so many ranks on a node, their short messages take their processors longer than the node's link (as in the
+/// rules of alltoallv).
+constexpr int many_ranks_on_a_node = 4;
+
+int most_ranks_on_a_node(int size, const Fabric& fabric) {
+  std::map<int, int> ranks;
+  int most = 0;
+  for (int rank = 0; rank < size; ++rank) most = std::max(most, ++ranks[fabric.node(rank)]);
+  return most;
+}
+
 /// What a row holds after the counts.
 enum Told : std::size_t { most_sent, noted_calls };
 
@@ -86,7 +99,10 @@ int lowest(std::uint64_t bits) {
 }  // namespace
 
 bool is_short(const Pattern& pattern, const Fabric& fabric) {
-  return lower_bound(pattern, fabric).node_bytes <= short_pattern_bytes;
+  if (lower_bound(pattern, fabric).node_bytes <= short_pattern_bytes) return true;
+  return most_ranks_on_a_node(pattern.size, fabric) >= many_ranks_on_a_node &&
+         std::all_of(pattern.messages.begin(), pattern.messages.end(),
+                     [](const PatternMessage& m) { return m.bytes <= short_pattern_bytes; });
 }
 
 KnownPatterns::KnownPatterns(int rank, int size, const Fabric& fabric) : rank_(rank), size_(size), fabric_(fabric) {}
@@ -146,7 +162,8 @@ void KnownPatterns::take_in(std::span<const std::int64_t> rows) {
     const auto row = rows.subspan(i * row_length(), row_length());
     counts.insert(counts.end(), row.begin(), row.begin() + size_);
     agreed &= static_cast<Noted>(row[ranks + noted_calls]);
-    was_short = was_short && row[ranks + most_sent] <= short_pattern_bytes;
+    const std::int64_t sends = std::accumulate(row.begin(), row.begin() + size_, std::int64_t{0});
+    was_short = was_short && row[ranks + most_sent] <= std::max(short_pattern_bytes, 2 * sends);
   }
   gathered_for_ = next_gathering_;
   Pattern pattern = Pattern::of_counts(size_, counts);

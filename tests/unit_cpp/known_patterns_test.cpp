@@ -109,7 +109,8 @@ struct Followed {
 /// All ranks, each with what it knows, and the gatherings between them.
 class Ranks {
  public:
-  Ranks() {
+  explicit Ranks(Fabric fabric = {}) : fabric_(std::move(fabric)) {
+    known_.reserve(ranks);
     for (int r = 0; r < ranks; ++r) known_.emplace_back(r, ranks, fabric_);
   }
 
@@ -150,6 +151,18 @@ class Ranks {
     }
     return result;
   }
+
+  /// Leaves a call of so many bytes a rank to the library, if all agree.
+  bool pass(std::int64_t sent_bytes) {
+    bool all = true;
+    for (int r = 0; r < ranks; ++r) {
+      const bool passes = known_[static_cast<std::size_t>(r)].pass(sent_bytes);
+      REQUIRE((r == 0 || passes == all));
+      all = passes;
+    }
+    return all;
+  }
+  [[nodiscard]] bool leaves_to_library() const { return known_[0].leaves_to_library(); }
 
   /// The last call's time, over that of the busiest link.
   double times_the_limit(const Counts& counts) {
@@ -272,6 +285,28 @@ TEST_CASE("known patterns: those that take turns are each gone through in their 
   }
 }
 
+TEST_CASE("known patterns: short messages of ranks that share their nodes are the library's") {
+  const auto all_send = [](std::int64_t bytes) {
+    return make_counts([bytes](int from, int to) { return from == to ? 0 : bytes; });
+  };
+  Fabric shared;
+  for (int r = 0; r < ranks; ++r) shared.node_of_rank.push_back(r % 4);
+  const auto left_of = [&](Ranks& all, std::int64_t bytes, int calls) {
+    int left = 0;
+    for (int c = 0; c < calls; ++c) {
+      if (!all.pass((ranks - 1) * bytes)) all.call(all_send(bytes));
+      left += all.leaves_to_library() ? 1 : 0;
+    }
+    return left;
+  };
+  Ranks on_nodes(shared);
+  CHECK(left_of(on_nodes, 8192, 300) == 300);
+  CHECK(left_of(on_nodes, 65536, 300) < 150);  // until all have gathered again
+  CHECK(left_of(on_nodes, 65536, 300) == 0);
+  Ranks alone;
+  CHECK(left_of(alone, 8192, 300) == 0);
+}
+
 TEST_CASE("known patterns: streams without any order keep all ranks together") {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     Ranks all;
@@ -284,6 +319,25 @@ TEST_CASE("known patterns: streams without any order keep all ranks together") {
       all.call(counts);
       if (c % 50 == 0) CHECK((kind == 3 || all.times_the_limit(counts) < 3));
     }
+  }
+}
+
+TEST_CASE("known patterns: an exchange that changes on one rank or on all is not held up by the pattern before") {
+  for (const int changed : {1, ranks}) {
+    CAPTURE(changed);
+    Counts counts = make_counts([](int from, int to) {
+      return mix(static_cast<std::uint64_t>(from), static_cast<std::uint64_t>(to), 7) % 2 * 65536;
+    });
+    const CompiledPattern compiled = compile_pattern(Pattern::of_counts(ranks, counts), {});
+    const Counts other = random_counts(5);
+    std::copy(other.begin(), other.begin() + changed * ranks, counts.begin());
+    Ranks all;
+    all.call(counts);
+    std::vector<Advice> advice;
+    for (int r = 0; r < ranks; ++r) advice.emplace_back(compiled, r);
+    CHECK(advice[0].way().in_step);
+    for (std::size_t r = 0; r < ranks; ++r) all.ways[r] = advice[r].way_for(all.problems[r]);
+    CHECK(all.times_the_limit(counts) < 1.4);
   }
 }
 
