@@ -28,6 +28,8 @@ struct Question {
   bool blocked = true;     ///< each node's ranks follow one another, so that rings and chains cross a link once
   bool multicasts = true;  ///< a multicast is one message on the wire here; false: answers that multicast are skipped
   std::string_view mpi;    ///< the library that is the alternative: "openmpi", "mpich"; empty: another, or unknown
+  /// A reduction gives the same bits in whatever order it works, as of whole numbers; true for all that reduce nothing.
+  bool exact = true;
 };
 
 /// The answer: an algorithm with all its parameters, or none: the library's own collective.

@@ -80,6 +80,7 @@ bool describe_reduction(Description& d) {
   int commutes = 0;
   PMPI_Op_commutative(call.op, &commutes);
   d.commutative = commutes != 0;
+  d.exact = is_exact(call.op, call.sendtype);
   d.element_bytes = d.input.info.size_bytes;
   if (d.own_bytes == 0) return refuse(d, nothing_to_move);
   return !refused_as_alias(d) || refuse(d, sends_where_it_receives);

@@ -55,6 +55,7 @@ struct Description {
   std::int64_t block_bytes = 0;  ///< for the choice of algorithm: see Question::bytes
   std::int64_t element_bytes = 1;
   bool commutative = true;
+  bool exact = true;           ///< as Question::exact
   std::int64_t own_bytes = 0;  ///< for the summary: what this rank hands in or gets
   [[nodiscard]] const Side& own_side() const { return input.used ? input : output; }
 

@@ -53,6 +53,12 @@ bool is_predefined(MPI_Op op) {
 
 }  // namespace
 
+bool is_exact(MPI_Op op, MPI_Datatype type) {
+  const bool whole = is_integer(type) || any_of<MPI_Datatype>(type, {MPI_C_BOOL, MPI_LOGICAL, MPI_BYTE, MPI_2INT,
+                                                                     MPI_LONG_INT, MPI_SHORT_INT, MPI_2INTEGER});
+  return whole && is_predefined(op);
+}
+
 bool reducible(MPI_Op op, MPI_Datatype type, const TypeInfo& info) {
   if (any_of<MPI_Op>(op, {MPI_OP_NULL, MPI_REPLACE, MPI_NO_OP})) return false;
   // Elements that overlap or lie backwards cannot be worked on one by one.

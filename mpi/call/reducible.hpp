@@ -12,4 +12,9 @@ namespace antiphon::mpi {
 /// answer depends only on what all ranks must pass alike.
 bool reducible(MPI_Op op, MPI_Datatype type, const TypeInfo& info);
 
+/// Tells whether the result of a reducible operation is the same to the last bit in whatever order it works: that of a
+/// predefined one on whole numbers, truth values or bits. Minimum and maximum of floating-point numbers are not (the
+/// sign of a zero, NaN). The answer depends only on what all ranks must pass alike.
+bool is_exact(MPI_Op op, MPI_Datatype type);
+
 }  // namespace antiphon::mpi

@@ -91,6 +91,15 @@ void CommState::carried_out() {
   // The library's collectives wait in the library, and there persistent operations that other ranks wait for cannot
   // advance.
   if (CodingTrial* const trial = decisions_.on_trial()) trial->end(own_comm(), !has_operations());
+  call_over(true);
+}
+
+void CommState::call_over(bool as_chosen) {
+  Evidence* const evidence = decisions_.take_timed();
+  if (evidence == nullptr || !evidence->end(as_chosen)) return;
+  // All ranks are at the same call of the program's communicator, so this cannot be mixed up with calls of its own.
+  const MPI_Comm comm = own_ != MPI_COMM_NULL ? own_ : comm_;
+  evidence->agree(has_operations() ? MPI_COMM_NULL : comm);
 }
 
 Problem& CommState::blank_problem(Collective collective) {

@@ -67,8 +67,12 @@ class CommState {
     return call_name(name_, ++calls_, kind);
   }
 
-  /// Notes that the call of the last decision is done, and records what encoding its messages did, if that is on trial.
+  /// Notes that the call of the last decision was done here, and records what encoding its messages did, if that is on
+  /// trial.
   void carried_out();
+  /// Notes that the call of the last decision is over, here or in the library. `as_chosen` says that it went the way
+  /// that was chosen; the same on every rank. Ranks agree on the times that they saw if it is time for that.
+  void call_over(bool as_chosen);
 
   /// Returns room to describe a call in, reset, with the communicator's part set. The room is kept, so that describing
   /// the next call allocates nothing.

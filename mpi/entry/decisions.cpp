@@ -6,6 +6,7 @@
 #include "antiphon/credit.hpp"
 #include "compress/collectives.hpp"
 #include "entry/fate.hpp"
+#include "entry/learned.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
 
@@ -15,6 +16,8 @@ namespace {
 
 /// Decisions for this many sizes of one collective are kept, which is enough for a program's inner loop.
 constexpr std::size_t most_decisions = 256;
+/// So many collectives and classes of sizes of one communicator are tried.
+constexpr std::size_t most_evidence = 256;
 
 /// Tells whether the plan has patterns for this number of ranks; the same on every rank.
 bool plan_has_patterns_for(int ranks) {
@@ -32,9 +35,14 @@ const Choice& credit_choice() {
   return choice;
 }
 
+Decisions::~Decisions() {
+  for (const auto& evidence : evidence_) learned::remove(*evidence);
+}
+
 void Decisions::forget(Collective collective) {
   used_[index(collective)] = nullptr;
   on_trial_ = nullptr;
+  timed_ = nullptr;
   known_[index(collective)].clear();
 }
 
@@ -77,13 +85,13 @@ Choice Decisions::choose(Question& question) const {
 }
 
 /// Encodes the choice's messages on trial, if that can pay.
-void Decisions::encode(Decision& decision, Collective collective) const {
+void Decisions::encode(Decision& decision) const {
   const bool multicasts = decision.choice.algorithm != nullptr && decision.choice.algorithm->multicasts;
-  const std::int64_t bytes = decision.key.bytes;
+  const std::int64_t bytes = decision.asked.bytes;
   // Even all blocks together do not make a message that may be encoded, so no call needs a trial.
   const bool too_short = bytes > 0 && bytes * shape_.size < framing_state.threshold_bytes;
-  if (!decision.key.encodable || too_short || multicasts) return;
-  if (override_of(collective).mode == Override::Mode::fixed) return;
+  if (!decision.asked.encodable || too_short || multicasts) return;
+  if (override_of(decision.asked.collective).mode == Override::Mode::fixed) return;
   decision.plain = decision.choice;
   encode_messages(decision.choice, shape_.nodes);
   if (!encodes(decision.choice) || framing_state.always) return;
@@ -91,45 +99,102 @@ void Decisions::encode(Decision& decision, Collective collective) const {
   decision.plain_text = decision.plain.to_string();
 }
 
-std::unique_ptr<Decisions::Decision> Decisions::make(Collective collective, const Key& key) {
-  Question question{.collective = collective,
-                    .ranks = shape_.size,
-                    .nodes = shape_.nodes,
-                    .max_ranks_per_node = shape_.max_ranks_per_node,
-                    .bytes = key.bytes,
-                    .element_bytes = key.element_bytes,
-                    .commutative = key.commutative,
-                    .link_bits_per_s = world.settings.link_bits_per_s,
-                    .transport = world.transport,
-                    .blocked = shape_.blocked,
-                    .mpi = world.mpi};
+/// Tells whether other ways than the choice may be tried; the same on every rank.
+bool Decisions::may_take_turns(const Decision& decision) const {
+  const Asked& asked = decision.asked;
+  if (!asked.takes_turns || !world.settings.adapts() || shape_.nodes < 2 || shape_.size <= 2) return false;
+  if (override_of(asked.collective).mode != Override::Mode::automatic || world.transport == "other") return false;
+  if (asked.collective == Collective::alltoallv && plan_has_patterns_for(shape_.size)) return false;
+  // Another way may reduce in another order.
+  if (is_reduction(asked.collective) && !asked.exact && !world.settings.adapts_reductions()) return false;
+  return decision.trial == nullptr && !encodes(decision.choice);
+}
+
+/// Returns the choice and what it takes turns with: the library or, where that is the choice, what the rules would use
+/// instead.
+std::vector<Choice> Decisions::ways_of(const Decision& decision) const {
+  std::vector<Choice> ways{decision.choice};
+  if (decision.choice.algorithm != nullptr) {
+    ways.emplace_back();
+    return ways;
+  }
+  Question question = question_for(decision.asked);
+  const Choice* own = &world.rules->choose_own(question);
+  if (own->algorithm != nullptr && own->algorithm->multicasts && (!decision.asked.encodable || !may_multicast(*own))) {
+    question.multicasts = false;
+    own = &world.rules->choose_own(question);
+  }
+  if (own->algorithm != nullptr) ways.push_back(*own);
+  return ways;
+}
+
+/// Returns the evidence that this decision shares with those of like sizes; null if nothing may be tried.
+Evidence* Decisions::evidence_for(const Decision& decision) {
+  if (!may_take_turns(decision)) return nullptr;
+  std::vector<Choice> ways = ways_of(decision);
+  if (ways.size() < 2) return nullptr;
+  const Asked& asked = decision.asked;
+  const Evidence::Calls calls{asked.collective, SizeClass::of(asked.bytes), asked.commutative, asked.exact};
+  for (const auto& known : evidence_) {
+    if (known->is_for(calls, ways)) return known.get();
+  }
+  if (evidence_.size() >= most_evidence) return nullptr;
+  evidence_.push_back(std::make_unique<Evidence>(calls, std::move(ways), shape_));
+  learned::add(*evidence_.back());
+  return evidence_.back().get();
+}
+
+Question Decisions::question_for(const Asked& asked) const {
+  return {.collective = asked.collective,
+          .ranks = shape_.size,
+          .nodes = shape_.nodes,
+          .max_ranks_per_node = shape_.max_ranks_per_node,
+          .bytes = asked.bytes,
+          .element_bytes = asked.element_bytes,
+          .commutative = asked.commutative,
+          .link_bits_per_s = world.settings.link_bits_per_s,
+          .transport = world.transport,
+          .blocked = shape_.blocked,
+          .mpi = world.mpi,
+          .exact = asked.exact};
+}
+
+std::unique_ptr<Decisions::Decision> Decisions::make(const Asked& asked) {
+  Question question = question_for(asked);
   auto fresh = std::make_unique<Decision>();
-  fresh->key = key;
+  fresh->asked = asked;
   fresh->choice = choose(question);
-  encode(*fresh, collective);
+  encode(*fresh);
   fresh->text = fresh->choice.to_string();
+  fresh->evidence = evidence_for(*fresh);
   if (world.settings.verbose >= 2 && shape_.rank == 0) {
     const std::string why = fresh->choice.reason.empty() ? "" : " (" + fresh->choice.reason + ")";
-    warn(std::string(name(collective)) + " of " + std::to_string(key.bytes) + " bytes on " +
+    warn(std::string(name(asked.collective)) + " of " + std::to_string(asked.bytes) + " bytes on " +
          std::to_string(shape_.size) + " ranks: " + fresh->text + why);
   }
   return fresh;
 }
 
-const Choice& Decisions::decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative,
-                                bool encodable) {
-  const Key key{bytes, element_bytes, commutative, encodable};
-  auto& known = known_[index(collective)];
+const Choice& Decisions::decide(const Asked& asked) {
+  auto& known = known_[index(asked.collective)];
   for (const auto& decision : known) {
-    if (decision->key == key) return use(*decision, collective);
+    if (decision->asked == asked) return use(*decision);
   }
-  if (known.size() >= most_decisions) forget(collective);
-  known.push_back(make(collective, key));
-  return use(*known.back(), collective);
+  if (known.size() >= most_decisions) forget(asked.collective);
+  known.push_back(make(asked));
+  return use(*known.back());
 }
 
-const Choice& Decisions::use(Decision& decision, Collective collective) {
+const Choice& Decisions::use(Decision& decision) {
+  const Collective collective = decision.asked.collective;
   on_trial_ = decision.trial.get();
+  timed_ = nullptr;
+  if (Evidence* const evidence = decision.evidence) {
+    const Choice& way = evidence->begin();
+    if (evidence->timed()) timed_ = evidence;
+    note(collective, evidence->text());
+    return way;
+  }
   const bool plain = on_trial_ != nullptr && !on_trial_->begin();
   note(collective, plain ? decision.plain_text : decision.text);
   return plain ? decision.plain : decision.choice;

@@ -7,17 +7,31 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "antiphon/overrides.hpp"
 #include "antiphon/select.hpp"
 #include "compress/trial.hpp"
 #include "entry/comm_shape.hpp"
+#include "entry/evidence.hpp"
 
 namespace antiphon::mpi {
 
 /// Returns alltoallv under the credit protocol, with what the profile says of credit, or the defaults.
 const Choice& credit_choice();
+
+/// Holds what a decision depends on: what all ranks know of a call.
+struct Asked {
+  Collective collective{};
+  std::int64_t bytes = -1;  ///< as Question::bytes
+  std::int64_t element_bytes = 1;
+  bool commutative = true;
+  bool encodable = false;    ///< the data may be compressed
+  bool exact = true;         ///< as Question::exact
+  bool takes_turns = false;  ///< this call may be done in another way to see which is faster
+  bool operator==(const Asked&) const = default;
+};
 
 class Decisions {
  public:
@@ -25,46 +39,48 @@ class Decisions {
   /// must outlive the decisions.
   Decisions(const CommShape& shape, const Overrides& overrides, std::function<bool()> multicasts_work)
       : shape_(shape), overrides_(overrides), multicasts_work_(std::move(multicasts_work)) {}
+  ~Decisions();
+  Decisions(const Decisions&) = delete;
+  Decisions& operator=(const Decisions&) = delete;
 
-  /// Returns what to use for this collective and these sizes; the same on every rank. `encodable` says that the data
-  /// may be compressed.
-  const Choice& decide(Collective collective, std::int64_t bytes, std::int64_t element_bytes, bool commutative,
-                       bool encodable);
+  /// Returns what to use for this call; the same on every rank.
+  const Choice& decide(const Asked& asked);
   void set_override(Collective collective, const Override& value);
   [[nodiscard]] const Override& override_of(Collective collective) const { return overrides_[index(collective)]; }
   /// Returns the trial of the last decision if encoding is on trial for it, else null.
   [[nodiscard]] CodingTrial* on_trial() const { return on_trial_; }
+  /// Returns the evidence whose call was decided last if that call is timed, and ends that; else null.
+  [[nodiscard]] Evidence* take_timed() { return std::exchange(timed_, nullptr); }
+  [[nodiscard]] bool times_call() const { return timed_ != nullptr; }
 
   /// Notes what the last call of each collective used, for antiphon_chosen().
   void note(Collective collective, const std::string& used) { used_[index(collective)] = &used; }
   [[nodiscard]] const std::string* used(Collective collective) const { return used_[index(collective)]; }
 
  private:
-  /// Holds what a decision depends on, besides the collective.
-  struct Key {
-    std::int64_t bytes;
-    std::int64_t element_bytes;
-    bool commutative;
-    bool encodable;
-    bool operator==(const Key&) const = default;
-  };
   struct Decision {
-    Key key;
+    Asked asked;
     Choice choice;
     std::string text;
     /// These are set if encoding is on trial; the choice and text that follow are those without encoding.
     std::unique_ptr<CodingTrial> trial;
     Choice plain;
     std::string plain_text;
+    /// The ways of this call take turns, if there are any that may.
+    Evidence* evidence = nullptr;
   };
 
   static std::size_t index(Collective collective) { return static_cast<std::size_t>(collective); }
-  std::unique_ptr<Decision> make(Collective collective, const Key& key);
-  const Choice& use(Decision& decision, Collective collective);
+  [[nodiscard]] Question question_for(const Asked& asked) const;
+  std::unique_ptr<Decision> make(const Asked& asked);
+  const Choice& use(Decision& decision);
+  [[nodiscard]] bool may_take_turns(const Decision& decision) const;
+  [[nodiscard]] std::vector<Choice> ways_of(const Decision& decision) const;
+  Evidence* evidence_for(const Decision& decision);
   [[nodiscard]] Choice choose(Question& question) const;
   [[nodiscard]] Choice choose_by_mode(const Question& question) const;
   [[nodiscard]] bool may_multicast(const Choice& choice) const;
-  void encode(Decision& decision, Collective collective) const;
+  void encode(Decision& decision) const;
   void forget(Collective collective);
 
   const CommShape& shape_;
@@ -72,7 +88,9 @@ class Decisions {
   std::function<bool()> multicasts_work_;
   std::array<std::vector<std::unique_ptr<Decision>>, collective_count> known_;
   std::array<const std::string*, collective_count> used_{};
+  std::vector<std::unique_ptr<Evidence>> evidence_;
   CodingTrial* on_trial_ = nullptr;
+  Evidence* timed_ = nullptr;
 };
 
 }  // namespace antiphon::mpi

@@ -103,7 +103,7 @@ std::optional<int> run_near(const Description& d, DeviceBuffers& on_device, cons
 const Call* as_exchange(const Call& given, CommState& state, Outcome& outcome) {
   if (!has_neighbours(given.form)) return &given;
   // Nothing is looked at if the library performs the call anyway.
-  const Choice& choice = state.decisions().decide(given.collective, -1, 1, true, false);
+  const Choice& choice = state.decisions().decide({.collective = given.collective});
   const Call* const call = choice.algorithm == nullptr ? nullptr : state.as_exchange(given);
   if (call != nullptr) return call;
   state.decisions().note(given.collective, library_text);
@@ -136,9 +136,16 @@ std::optional<std::int64_t> short_exchange_bytes(const Call& call, CommState& st
 
 /// Leaves the call to the library, and notes that because no decision did.
 Outcome leave(Fate fate, const Call& call, CommState& state, Outcome outcome) {
+  state.call_over(false);
   state.decisions().note(call.collective, library_text);
   outcome.fate = fate;
   return outcome;
+}
+
+/// Returns what the decision depends on. Exchanges that are alltoallv in other forms share one decision, though their
+/// times have little to do with each other, so their ways do not take turns.
+Asked asked(const Description& d, bool takes_turns) {
+  return {d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps(), d.exact, takes_turns};
 }
 
 Outcome attempt(const Call& given, CommState& state) {
@@ -155,9 +162,9 @@ Outcome attempt(const Call& given, CommState& state) {
   outcome.why = d.obstacle;
   if (summary::enabled()) outcome.block_bytes = mean_block_bytes(d, has_neighbours(given.form));
   if (!d.schedulable) return leave(Fate::not_schedulable, *call, state, outcome);
-  const Choice& choice =
-      state.decisions().decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
+  const Choice& choice = state.decisions().decide(asked(d, given.form == Form::plain));
   if (choice.algorithm == nullptr) {
+    if (state.decisions().times_call()) outcome.timed = &state;
     outcome.fate = Fate::library_chosen;
     outcome.why = choice.reason;
     return outcome;
@@ -235,6 +242,7 @@ void passed_on(const Call& call, const Outcome& outcome) {
   if (outcome.bytes > 0) note_messages();
   if (summary::enabled()) count(call, outcome, library_text);
   if (trace::on()) trace::collective(call, outcome.began_s, false, false);
+  if (outcome.timed != nullptr) outcome.timed->call_over(true);
 }
 
 }  // namespace antiphon::mpi

@@ -13,6 +13,8 @@
 
 namespace antiphon::mpi {
 
+class CommState;
+
 struct Outcome {
   Fate fate = Fate::unseen;
   int result = MPI_SUCCESS;  ///< what the MPI function returns, if the call is done
@@ -23,6 +25,7 @@ struct Outcome {
   std::string_view why = {};  ///< says more than reason_of(fate); valid until the communicator's next call
   CallName name = 0;
   std::int64_t ranks = 1;
+  CommState* timed = nullptr;  ///< of a call that the library does while its time is wanted
 
   [[nodiscard]] bool done() const { return fate == Fate::done; }
 };

@@ -12,6 +12,7 @@
 #include "entry/comm_state.hpp"
 #include "entry/device_buffers.hpp"
 #include "entry/finalize_watch.hpp"
+#include "entry/learned.hpp"
 #include "entry/pattern_history.hpp"
 #include "entry/persistent.hpp"
 #include "job/first_process.hpp"
@@ -82,9 +83,11 @@ void before_finalize() {
   if (summary::enabled()) {
     summary::write({{"network", network_row, print_network},
                     {"facts", facts_row, print_facts},
+                    {"tried", learned::rows, learned::print},
                     {"multicast", multicast_row, print_multicast},
                     {"compression", compression_rows, print_compression}});
   }
+  if (world.settings.keeps_learned()) save_learned(learned::rules());
   trace::finish();
   finish_gatherings();
   persistent::release_all();

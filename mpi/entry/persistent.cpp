@@ -101,14 +101,14 @@ Pattern gather_pattern(const Problem& p, MPI_Comm comm) {
 
 /// Tells whether an exchange may be done here instead of by the library; the same on every rank.
 bool may_compile(const Call& call, CommState& state, bool always) {
-  return always || state.decisions().decide(call.collective, -1, 1, true, false).algorithm != nullptr;
+  return always || state.decisions().decide({.collective = call.collective}).algorithm != nullptr;
 }
 
 /// Plans the operation. Returns false, on every rank alike, if the library must do it.
 bool plan(Operation& op, CommState& state, bool always) {
   const Description& d = op.description;
   const Choice& choice =
-      state.decisions().decide(d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps());
+      state.decisions().decide({d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps(), d.exact});
   const bool compiles = d.collective == Collective::alltoallv && state.size() <= most_ranks_to_compile;
   const bool automatic = !always && state.decisions().override_of(d.collective).mode == Override::Mode::automatic;
   if (choice.algorithm == nullptr && !(always && compiles)) return false;

@@ -164,6 +164,7 @@ Settings read_checked(const Stored* profile = nullptr) {
   s.trace_bytes = integer_variable("ANTIPHON_TRACE_BYTES", s.trace_bytes);
   s.finalize_s = integer_variable("ANTIPHON_FINALIZE_SECONDS", s.finalize_s);
   if (const std::string gpu = variable("ANTIPHON_GPU"); !gpu.empty()) s.gpu = gpu;
+  s.adapt = word_variable("ANTIPHON_ADAPT", "keep");
   s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;
   s.compress = compress_mode(measured);
   s.cores_per_node = measured.cores_per_node;
@@ -191,6 +192,17 @@ Settings read_settings() {
 Settings read_settings_with(const Stored& profile) { return read_checked(&profile); }
 
 namespace {
+
+void each_multicast_setting(auto& settings, auto visit) {
+  visit("multicast", settings.multicast);
+  visit("multicast_interface", settings.multicast_interface);
+  visit("multicast_groups", settings.multicast_groups);
+  visit("multicast_timeout_ms", settings.multicast_timeout_ms);
+  visit("multicast_strategy", settings.multicast_strategy);
+  visit("multicast_keeper", settings.multicast_keeper);
+  visit("multicast_loss", settings.multicast_loss);
+  visit("multicast_seed", settings.multicast_seed);
+}
 
 /// Calls `visit` with the name and the value of every setting.
 void each_setting(auto& settings, auto visit) {
@@ -220,17 +232,11 @@ void each_setting(auto& settings, auto visit) {
   visit("nodes", settings.nodes);
   visit("placement", settings.placement);
   visit("placement_strict", settings.placement_strict);
-  visit("multicast", settings.multicast);
-  visit("multicast_interface", settings.multicast_interface);
-  visit("multicast_groups", settings.multicast_groups);
-  visit("multicast_timeout_ms", settings.multicast_timeout_ms);
-  visit("multicast_strategy", settings.multicast_strategy);
-  visit("multicast_keeper", settings.multicast_keeper);
-  visit("multicast_loss", settings.multicast_loss);
-  visit("multicast_seed", settings.multicast_seed);
+  each_multicast_setting(settings, visit);
   visit("finalize_s", settings.finalize_s);
   visit("gpu", settings.gpu);
   visit("environment", settings.environment);
+  visit("adapt", settings.adapt);
   visit("yield", settings.yield);
 }
 

@@ -91,8 +91,15 @@ struct Settings {
   std::string gpu = "auto";
   /// These are the variables themselves, for the comparison with the other ranks'.
   std::string environment;
+  /// ANTIPHON_ADAPT says whether ways take turns in the run: off, run, or keep (what is learned is kept for the next
+  /// run); ",reductions" added: also where that changes the order of floating-point operations.
+  std::string adapt = "keep";
   /// ANTIPHON_YIELD=0 polls without giving the core away.
   bool yield = true;
+
+  [[nodiscard]] bool adapts() const { return adapt != "off"; }
+  [[nodiscard]] bool adapts_reductions() const { return adapt.ends_with("reductions"); }
+  [[nodiscard]] bool keeps_learned() const { return adapt.starts_with("keep") || adapt == "reductions"; }
 };
 
 /// Reads the same environment as if ANTIPHON_PROFILE named this file of the store.

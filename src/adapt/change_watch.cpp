@@ -11,6 +11,7 @@ namespace {
 /// The median and the spread of this many times say what is usual.
 constexpr std::size_t enough = 16;
 constexpr double least_spread = 0.1;  ///< in octaves: 7 %
+constexpr double most_spread = 1;     ///< so that a step to four times is seen in any noise
 /// One time, however long, counts as at most so many spreads, so that an outlier is no change.
 constexpr double most_deviation = 3;
 /// A deviation up to so many spreads is none, and so many in sum are a change.
@@ -43,7 +44,7 @@ void ChangeWatch::settle() {
   constexpr double deviations_per_median = 1.4826;  // of a normal distribution
   usual_ = median_of(first_);
   for (double& value : first_) value = std::abs(value - usual_);
-  spread_ = std::max(least_spread, deviations_per_median * median_of(std::move(first_)));
+  spread_ = std::clamp(deviations_per_median * median_of(std::move(first_)), least_spread, most_spread);
   first_.clear();
 }
 

@@ -22,8 +22,11 @@ constexpr double most_octaves = 2;
 constexpr double weight_of_assumed = 0.5;
 /// Trying costs at least this part of a call: ways that seem equal or faster may not be.
 constexpr double least_loss = 0.05;
-/// In a round, a way gets at most this many calls, each between two calls of the way in use.
-constexpr int most_units = 9;
+/// In a round, a way gets at most this many calls, each between two calls of the way in use: few, since much may change
+/// meanwhile, unless agreeing takes long.
+constexpr double least_units = 3;
+constexpr double most_units = 9;
+constexpr double units_per_agreement = 4;  ///< for each call that agreeing takes as long as
 constexpr std::uint64_t calls_per_unit = 3;
 /// After a comparison has ended, there must be so many times as many calls before the next.
 constexpr std::uint64_t back_off = 4;
@@ -186,7 +189,9 @@ std::optional<std::uint64_t> Turns::calls_before(const Contender& c, int units, 
 
 /// Plans a round in which the contender gets its calls at the end. Returns false if that must wait.
 bool Turns::plan_trial(const Contender& c, double most_calls) {
-  const int most = std::min(most_units, 1 + 2 * c.test.pairs());
+  const double agreement_calls = static_cast<double>(agreement_ns_) / typical_ns_;
+  const double worth_it = std::clamp(units_per_agreement * agreement_calls, least_units, most_units);
+  const int most = std::min(static_cast<int>(worth_it), 1 + 2 * c.test.pairs());
   for (int units = most; units > 0; units = units > 1 ? 1 : 0) {
     const auto before = calls_before(c, units, most_calls);
     if (!before) continue;

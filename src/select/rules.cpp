@@ -23,7 +23,7 @@ struct Bounds {
 
 struct Rule {
   Bounds bytes, ranks, ranks_per_node, nodes, link_bits_per_s;
-  std::optional<bool> commutative, blocked;
+  std::optional<bool> commutative, exact, blocked;
   std::string mpi, transport;
   Choice choice;
   Problem problem;  ///< everything for supports() that the question does not say
@@ -32,8 +32,8 @@ struct Rule {
     const bool size_fits = q.bytes < 0 ? bytes.any() : bytes.hold(q.bytes);
     return size_fits && ranks.hold(q.ranks) && ranks_per_node.hold(q.max_ranks_per_node) && nodes.hold(q.nodes) &&
            link_bits_per_s.hold(q.link_bits_per_s) && commutative.value_or(q.commutative) == q.commutative &&
-           blocked.value_or(q.blocked) == q.blocked && (mpi.empty() || mpi == q.mpi) &&
-           (transport.empty() || transport == q.transport) && supported(q);
+           exact.value_or(q.exact) == q.exact && blocked.value_or(q.blocked) == q.blocked &&
+           (mpi.empty() || mpi == q.mpi) && (transport.empty() || transport == q.transport) && supported(q);
   }
 
   [[nodiscard]] bool supported(const Question& q) const {
@@ -86,7 +86,7 @@ std::vector<Collective> read_collectives(const JsonNode& rule) {
 }
 
 void read_rule(const JsonNode& node, Table& table) {
-  node.allow_only({"collective", "bytes", "ranks", "ranks_per_node", "nodes", "link_bits_per_s", "commutative",
+  node.allow_only({"collective", "bytes", "ranks", "ranks_per_node", "nodes", "link_bits_per_s", "commutative", "exact",
                    "blocked", "transport", "mpi", "use", "why"});
   Rule rule;
   rule.bytes = read_bounds(node, "bytes");
@@ -95,6 +95,7 @@ void read_rule(const JsonNode& node, Table& table) {
   rule.nodes = read_bounds(node, "nodes");
   rule.link_bits_per_s = read_bounds(node, "link_bits_per_s");
   if (const auto commutative = node.find("commutative")) rule.commutative = commutative->boolean();
+  if (const auto exact = node.find("exact")) rule.exact = exact->boolean();
   if (const auto blocked = node.find("blocked")) rule.blocked = blocked->boolean();
   if (const auto mpi = node.find("mpi")) {
     rule.mpi = mpi->text();

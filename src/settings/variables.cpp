@@ -26,6 +26,7 @@ struct Variable {
 /// The preload object reads these (mpi/job/settings.hpp says what each means), the tools and tests read the last five.
 constexpr std::array variables{
     Variable{"ANTIPHON", Takes::word, "on, off, 1, 0"},
+    Variable{"ANTIPHON_ADAPT", Takes::word, "off, run, keep, reductions, run,reductions, keep,reductions"},
     Variable{"ANTIPHON_ALL_RANKS", Takes::word, "0, 1"},
     Variable{"ANTIPHON_CAPTURE", Takes::folder},
     Variable{"ANTIPHON_CAPTURE_MBYTES", Takes::whole_number, "", INT32_MAX},

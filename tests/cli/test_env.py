@@ -77,6 +77,13 @@ def test_needs_a_program_or_an_mpi(antiphon):
     assert "hint: antiphon env ./solver" in result.stderr
 
 
+def test_adaptation(program, antiphon):
+    """GIVEN --adapt THEN the ranks get a variable that the object understands; what means nothing is refused."""
+    assert "export ANTIPHON_ADAPT=run\n" in antiphon("env", "--adapt", "run", program).stdout.replace(";", "")
+    assert "ANTIPHON_ADAPT" not in antiphon("env", program).stdout
+    assert antiphon("env", "--adapt", "always", program).returncode == 2
+
+
 def test_compression(program, antiphon):
     """GIVEN --compress THEN the ranks get a variable; without it there is none, because a profile then decides."""
     assert "export ANTIPHON_COMPRESS=on\n" in antiphon("env", "--compress", "on", program).stdout.replace(";", "")

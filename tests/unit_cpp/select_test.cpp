@@ -56,6 +56,16 @@ TEST_CASE("a choice is read and written in the same form") {
   CHECK(parse_choice(Collective::alltoall, "rotated:piece_bytes=1m").parameters[0].value == 1 << 20);
 }
 
+TEST_CASE("a rule may hold only where operands give the same bits in any order") {
+  const Rules rules = Rules::parse(R"({"version": 1, "rules": [
+    {"collective": "allreduce", "exact": true, "use": "ring", "why": "whole numbers"},
+    {"collective": "allreduce", "use": "recursive_doubling", "why": "all others"}]})");
+  Question question = ethernet(Collective::allreduce, 16, 65536);
+  CHECK(rules.choose(question).to_string().starts_with("ring"));
+  question.exact = false;
+  CHECK(rules.choose(question).to_string().starts_with("recursive_doubling"));
+}
+
 TEST_CASE("a rule may ask whose library it is, and how ranks lie on nodes") {
   const Rules rules = Rules::parse(R"({"version": 1, "rules": [
     {"collective": "bcast", "mpi": "mpich", "use": "binomial", "why": "mpich's"},

@@ -13,6 +13,8 @@ from antiphon.placement.starting import HELP as LAUNCHER_HELP
 
 #: The names of the number of ranks, wherever ranks are started.
 RANKS = ("-n", "-np", "--ranks")
+#: What `--adapt` may say, as ANTIPHON_ADAPT.
+ADAPT = ("off", "run", "keep", "reductions", "run,reductions", "keep,reductions")
 
 
 def words(text: str) -> list[str]:
@@ -72,6 +74,9 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     add("--compress", choices=("auto", "on", "off"), help="losslessly compress point-to-point messages of at least "
         "1 KiB between nodes: where a profile's codec speeds and link rate, and then what each channel's messages "
         "gain, say that it pays (auto, the default with a profile); the second alone (on)")  # fmt: skip
+    add("--adapt", choices=ADAPT, metavar="HOW", help="let the run's own calls correct the choices: off, run (forget "
+        "at the end) or keep (the default: for the next run on these nodes); with ,reductions also where that changes "
+        "the order of floating-point operations, and with it the last bits of results")  # fmt: skip
     add("--reorder", action="store_true", help="let MPI_Cart_create, MPI_Graph_create and "
         "MPI_Dist_graph_create(_adjacent) order ranks anew where the program allows it, by the nodes, and with "
         "--profile by the network")  # fmt: skip
@@ -92,6 +97,7 @@ def settings(args: argparse.Namespace) -> Settings:
         plan=args.plan,
         capture=args.capture,
         compress=given.get("compress"),
+        adapt=given.get("adapt"),
         reorder=given.get("reorder", False),
         placement=given.get("placement"),
         placement_strict=given.get("strict_placement", False),

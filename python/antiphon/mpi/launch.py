@@ -32,6 +32,8 @@ class Settings:
     capture: Path | None = None
     #: auto, on or off; force for tests.
     compress: str | None = None
+    #: off, run or keep, and after a comma reductions.
+    adapt: str | None = None
     #: Topology constructors may order ranks anew.
     reorder: bool = False
     #: Where ranks are to be; the run checks it, and ends if it must be so.
@@ -61,6 +63,8 @@ class Settings:
             variables["ANTIPHON_CAPTURE"] = str(self.capture.absolute())
         if self.compress:
             variables["ANTIPHON_COMPRESS"] = self.compress
+        if self.adapt:
+            variables["ANTIPHON_ADAPT"] = self.adapt
         if self.reorder:
             variables["ANTIPHON_REORDER"] = "1"
         if self.placement is not None:

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "entry/evidence.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "job/clock.hpp"
+#include "job/warn.hpp"
+#include "job/world.hpp"
+#include "observe/text_table.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+constexpr double ns_per_s = 1e9;
+
+/// Returns how many blocks cross the busiest rank's link at least.
+int blocks_of(Collective collective, int ranks) {
+  switch (collective) {
+    case Collective::scatter:
+    case Collective::gather:
+    case Collective::allgather:
+    case Collective::allgatherv:
+    case Collective::alltoall:
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block: return ranks - 1;
+    default: return 1;
+  }
+}
+
+/// Estimates what agreeing costs, and after how many calls it is worth that, from what all ranks know. Agreeing is
+/// itself a short collective, so the estimate is of the right size even where the latency is another.
+Turns::Terms terms_for(const Evidence::Calls& calls, const CommShape& shape, int ways) {
+  constexpr double latency_s = 50e-6;
+  constexpr double fast_link_bits_per_s = 1e10;  // where the rate is unknown
+  constexpr double first_share = 0.008;          // of the first calls' time, for the first agreement
+  constexpr double most_calls = 256;
+  const double rate =
+      world.settings.link_bits_per_s > 0 ? static_cast<double>(world.settings.link_bits_per_s) : fast_link_bits_per_s;
+  const double rounds_s = latency_s * std::bit_width(static_cast<unsigned>(shape.size - 1));
+  const double wire_s = 8 * static_cast<double>(std::max<std::int64_t>(0, calls.sizes.least)) *
+                        blocks_of(calls.collective, shape.size) / rate;
+  const double agreement_s = 2 * rounds_s;
+  const double calls_needed = std::ceil(agreement_s / (first_share * std::max(rounds_s, wire_s)));
+  return {.contenders = ways,
+          .first_round = static_cast<int>(std::min(most_calls, calls_needed)),
+          .agreement_ns = static_cast<std::int64_t>(ns_per_s * agreement_s)};
+}
+
+}  // namespace
+
+Evidence::Evidence(const Calls& calls, std::vector<Choice> ways, const CommShape& shape)
+    : calls_(calls), shape_(shape), ways_(std::move(ways)),
+      turns_(terms_for(calls, shape, static_cast<int>(ways_.size()))) {
+  for (const Choice& way : ways_) texts_.push_back(way.to_string());
+  for (std::size_t i = 1; i < ways_.size(); ++i) ways_[i].reason = "takes turns with " + texts_[0] + ": see \"tried\"";
+}
+
+bool Evidence::is_for(const Calls& calls, const std::vector<Choice>& ways) const {
+  return calls == calls_ &&
+         std::equal(ways.begin(), ways.end(), ways_.begin(), ways_.end(), [](const Choice& a, const Choice& b) {
+           return a.algorithm == b.algorithm && a.parameters == b.parameters;
+         });
+}
+
+const Choice& Evidence::begin() {
+  ++number_;
+  way_ = static_cast<std::size_t>(turns_.next());
+  timed_ = turns_.timed();
+  if (timed_) began_s_ = now_s();
+  else turns_.done(Turns::no_time);  // never the last call of a round
+  return ways_[way_];
+}
+
+bool Evidence::end(bool as_chosen) {
+  timed_ = false;
+  const double ns = ns_per_s * (now_s() - began_s_);
+  return turns_.done(as_chosen ? std::max<std::int64_t>(1, static_cast<std::int64_t>(ns)) : Turns::no_time);
+}
+
+void Evidence::agree(MPI_Comm comm) {
+  const auto numbers = turns_.numbers();
+  const double began_s = now_s();
+  // Whole numbers, and their maximum: the result is the same on all ranks to the last bit.
+  if (comm == MPI_COMM_NULL || PMPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()),
+                                              MPI_INT64_T, MPI_MAX, comm) != MPI_SUCCESS) {
+    return turns_.skip();
+  }
+  const int before = turns_.in_use();
+  turns_.take_in(static_cast<std::int64_t>(ns_per_s * (now_s() - began_s)));
+  const auto in_use = static_cast<std::size_t>(turns_.in_use());
+  if (turns_.knows()) ways_[in_use].reason = why();
+  if (turns_.in_use() != before) announce();
+}
+
+/// Says which measurement the way in use rests on.
+std::string Evidence::why() const {
+  std::string text = "measured in this run: ";
+  const char* separator = "";
+  for (int i = 0; i < static_cast<int>(ways_.size()); ++i) {
+    const Turns::Shown& shown = turns_.shown(i);
+    if (i == turns_.in_use() || shown.verdict == PairedTest::Verdict::open) continue;
+    text += separator + time_text(shown.in_use_seconds) + ", " + texts_[static_cast<std::size_t>(i)] + " " +
+            time_text(shown.seconds) + ", " + std::to_string(shown.pairs) + " pairs of calls";
+    separator = "; ";
+  }
+  return text;
+}
+
+/// Tells users who want to know of choices that this one has changed.
+void Evidence::announce() const {
+  if (world.settings.verbose < 2 || shape_.rank != 0) return;
+  const auto in_use = static_cast<std::size_t>(turns_.in_use());
+  warn(std::string(name(calls_.collective)) + " of " + std::to_string(calls_.sizes.least) + " to " +
+       std::to_string(calls_.sizes.most) + " bytes on " + std::to_string(shape_.size) + " ranks: now " +
+       texts_[in_use] + " (" + ways_[in_use].reason + ")");
+}
+
+Json Evidence::row() const {
+  const int in_use = turns_.in_use();
+  for (int i = 0; i < static_cast<int>(ways_.size()); ++i) {
+    const Turns::Shown& shown = turns_.shown(i);
+    if (i == in_use || shown.pairs == 0) continue;
+    const bool sized = calls_.sizes.least >= 0;
+    return {{"collective", name(calls_.collective)},
+            {"least_bytes", sized ? Json(calls_.sizes.least) : Json()},
+            {"most_bytes", sized ? Json(calls_.sizes.most) : Json()},
+            {"ranks", shape_.size},
+            {"nodes", shape_.nodes},
+            {"calls", number_},
+            {"in_use", texts_[static_cast<std::size_t>(in_use)]},
+            {"in_use_s", shown.in_use_seconds},
+            {"tried", texts_[static_cast<std::size_t>(i)]},
+            {"tried_s", shown.seconds},
+            {"pairs", shown.pairs},
+            {"decided", shown.verdict != PairedTest::Verdict::open},
+            {"lost", turns_.lost_ns() / std::max(1.0, turns_.taken_ns())}};
+  }
+  return nullptr;
+}
+
+Json Evidence::rule() const {
+  if (!turns_.knows()) return nullptr;
+  const auto only = [](std::int64_t value) { return Json::array({value, value}); };
+  Json rule{{"collective", name(calls_.collective)}};
+  if (calls_.sizes.least >= 0) rule["bytes"] = Json::array({calls_.sizes.least, calls_.sizes.most});
+  rule["ranks"] = only(shape_.size);
+  rule["nodes"] = only(shape_.nodes);
+  rule["ranks_per_node"] = only(shape_.max_ranks_per_node);
+  rule["blocked"] = shape_.blocked;
+  // What holds for operands that may be worked on in any order must not change the order of others.
+  if (is_reduction(calls_.collective) && calls_.exact) rule["exact"] = true;
+  if (is_reduction(calls_.collective)) rule["commutative"] = calls_.commutative;
+  if (world.mpi == "openmpi" || world.mpi == "mpich") rule["mpi"] = world.mpi;
+  rule["use"] = texts_[static_cast<std::size_t>(turns_.in_use())];
+  std::string reason = why();
+  rule["why"] = reason.replace(0, std::string("measured in this run").size(), "measured in an earlier run");
+  return rule;
+}
+
+}  // namespace antiphon::mpi

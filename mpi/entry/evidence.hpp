@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evidence from the run: the ways to do one collective, for a class of sizes on one communicator, take turns.
+// docs/concepts/adapting.md explains it.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "antiphon/adapt.hpp"
+#include "antiphon/select.hpp"
+#include "entry/comm_shape.hpp"
+#include "json/json.hpp"
+
+namespace antiphon::mpi {
+
+class Evidence {
+ public:
+  /// Says which calls this is about.
+  struct Calls {
+    Collective collective{};
+    SizeClass sizes;
+    bool commutative = true;
+    bool exact = true;  ///< see Question::exact
+    bool operator==(const Calls&) const = default;
+  };
+  /// `ways` are different; the first is the choice of the rules. The shape must outlive this.
+  Evidence(const Calls& calls, std::vector<Choice> ways, const CommShape& shape);
+  ~Evidence() = default;
+  Evidence(const Evidence&) = delete;
+  Evidence& operator=(const Evidence&) = delete;
+
+  [[nodiscard]] bool is_for(const Calls& calls, const std::vector<Choice>& ways) const;
+
+  /// Begins a call and returns its way, the same on all ranks. If the call is timed(), end() must follow.
+  const Choice& begin();
+  [[nodiscard]] bool timed() const { return timed_; }
+  /// Returns the text of the way of the current call.
+  [[nodiscard]] const std::string& text() const { return texts_[way_]; }
+  /// Ends a timed call; `as_chosen` says that it went the chosen way. Returns true if the ranks must agree() now.
+  bool end(bool as_chosen);
+  /// Agrees with the other ranks. `comm` is null if they must not wait for each other now, alike on all ranks.
+  void agree(MPI_Comm comm);
+
+  /// Returns what the summary says; null if nothing was tried.
+  [[nodiscard]] Json row() const;
+  /// Returns what was learned as a rule (docs/reference/rules.md); null if nothing was.
+  [[nodiscard]] Json rule() const;
+  [[nodiscard]] int rank() const { return shape_.rank; }
+
+ private:
+  [[nodiscard]] std::string why() const;
+  void announce() const;
+
+  Calls calls_;
+  const CommShape& shape_;
+  std::vector<Choice> ways_;
+  std::vector<std::string> texts_;
+  Turns turns_;
+  std::int64_t number_ = 0;  ///< of calls
+  std::size_t way_ = 0;
+  bool timed_ = false;
+  double began_s_ = 0;
+};
+
+}  // namespace antiphon::mpi

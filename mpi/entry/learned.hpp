@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all communicators of this process have learned by trying, also those that are gone: for the summary and for the
+// next run.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "json/json.hpp"
+
+namespace antiphon::mpi {
+
+class Evidence;
+
+namespace learned {
+
+/// These note what is there. Of evidence that goes, what it says is kept.
+void add(const Evidence& evidence);
+void remove(const Evidence& evidence);
+
+/// Returns the rows of the summary on rank 0. Collective over MPI_COMM_WORLD.
+Json rows();
+void print(std::FILE* out, const Json& rows);
+
+/// Returns what this rank has learned as a table of rules (docs/reference/rules.md); empty if nothing.
+std::string rules();
+
+}  // namespace learned
+
+}  // namespace antiphon::mpi

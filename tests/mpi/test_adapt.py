@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lets ways take turns on real MPI libraries: the better one wins on all ranks, and results stay what they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.mpi import Mpi
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+RANKS, LATE_US = 3, 300
+CHAIN = "chain:segment_bytes=8192,window=8"
+#: With it, an operation of the program is called for every 64 bytes.
+TINY = "ring:segment_bytes=64,window=8"
+RING = "ring:segment_bytes=8192,window=8"
+
+
+@pytest.fixture
+def turns(wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any], tmp_path: Path) -> Any:
+    """Runs calls of these kinds (for bcast, the first choice is the library's, which is slow); ranks come late."""
+    if wheel.abi == "mpiabi":
+        pytest.skip("the same library as mpich")
+    program = compiled(wheel, [PROGRAMS / "turns.c"])
+    slow = compiled(wheel, [PROGRAMS / "slow.c"], "-shared", "-fPIC", "-ldl")
+
+    def run(kinds: str, calls: int, allreduce: str = RING, **variables: str) -> Any:
+        uses = [("bcast", "library"), ("bcast", CHAIN), ("allreduce", allreduce)]
+        rules = [{"collective": collective, "bytes": [1024, None], "use": use} for collective, use in uses]
+        profile = tmp_path / "profile.json"
+        profile.write_text(json.dumps({"decisions": {"version": 1, "rules": rules}}))
+        variables |= {
+            "ANTIPHON_NODES": "a*2,b",
+            "ANTIPHON_LINK_BITS_PER_S": "10000000",
+            "ANTIPHON_PROFILE": str(profile),
+            "SLOW": "1",
+        }
+        result = run_ranks(wheel, RANKS, [program, calls, LATE_US, kinds], behind=[slow], **variables)
+        assert result.returncode == 0, result.text
+        assert "0 wrong" in result.text.splitlines(), result.text
+        return result
+
+    return run
+
+
+def tried(result: Any, collective: str) -> list[dict[str, Any]]:
+    """Returns what the summary says was tried of a collective."""
+    return [row for row in result.summary["tried"] if row["collective"] == collective]
+
+
+def test_the_better_way_wins(turns: Any) -> None:
+    """GIVEN rules that choose badly WHEN calls come often THEN the run moves to the better way, whichever that is, all
+    ranks alike. A floating-point reduction keeps its order, in all calls and in all runs.
+    """
+    to_own = turns("bwf", 500)
+    (row,) = tried(to_own, "bcast")
+    assert (row["in_use"], row["tried"], row["decided"], row["calls"]) == (CHAIN, "library", True, 500)
+    assert row["tried_s"] > row["in_use_s"]
+    assert {row["least_bytes"] for row in tried(to_own, "allreduce")} <= {16384}  # of the whole numbers
+    assert [r["algorithm"] for r in to_own.calls("allreduce") if r["most_bytes"] == 32768] == [RING]
+
+    to_library = turns("p", 500, TINY, ANTIPHON_ADAPT="run,reductions")
+    (row,) = tried(to_library, "allreduce")
+    assert (row["in_use"], row["tried"], row["decided"], row["calls"]) == ("library", TINY, True, 500)
+    reasons = [r["reason"] for r in to_library.calls("allreduce") if r["algorithm"] == "library"]
+    assert any(reason.startswith("measured in this run: ") for reason in reasons)
+
+    off = turns("bf", 115, ANTIPHON_ADAPT="off")
+    assert not off.summary["tried"]
+    assert list(off.used("bcast")) == ["library"]
+    assert off.lines("bits") == to_own.lines("bits")
+
+
+def test_what_was_asked_for_is_not_tried(turns: Any) -> None:
+    """GIVEN a forced choice, or an operation of the program THEN nothing else is tried, however bad the choice is."""
+    forced = turns("bp", 115, TINY, ANTIPHON_FORCE="bcast:chain:segment_bytes=1k")
+    assert not forced.summary["tried"]
+    assert list(forced.used("bcast")) == ["chain"]
