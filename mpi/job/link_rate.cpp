@@ -55,7 +55,8 @@ void settle_link_rate(network::Network& network, const Settings& settings, const
   if (settings.link_bits_per_s != 0) return set_rate(network, settings.link_bits_per_s, "ANTIPHON_LINK_BITS_PER_S");
   if (settings.profile_link_bits_per_s != 0)
     return set_rate(network, settings.profile_link_bits_per_s, "the profile " + settings.profile_path);
-  if (one_node || (network.bits_per_s != 0 && !network.rate_is_claimed)) return;
+  // Where messages do not surely travel by TCP over Ethernet, its rate says nothing.
+  if (one_node || network.transport != "tcp" || (network.bits_per_s != 0 && !network.rate_is_claimed)) return;
   if (recalled.link_bits_per_s != 0) {
     return set_rate(network, recalled.link_bits_per_s,
                     "measured on " + day_of(recalled.link_measured_s) + ", " + recalled.learned_path);

@@ -105,7 +105,15 @@ void recall(Settings& settings, const network::Network& network, const std::vect
         Store::directories(settings.store, environment_text("XDG_CACHE_HOME"), environment_text("HOME"));
     place = Place{Store(directories), StoreKey(names, library_name(), library_version()),
                   StoreNetwork{network.transport, network.interface, told}, settings.verbose >= 1};
-    look_up(settings);
+    const Settings given = settings;
+    try {
+      look_up(settings);
+    } catch (const std::exception& error) {
+      // The others wait for an answer, whatever happens here.
+      warn(std::string("what is known of these nodes is passed over: ") + error.what());
+      settings = given;
+      recalled = {};
+    }
     Json all{{"settings", serialize(settings)}};
     each_field(recalled, [&](const char* name, const auto& value) { all[name] = value; });
     answer = all.dump();

@@ -9,7 +9,6 @@
 #include <ctime>
 #include <filesystem>
 
-#include "antiphon/error.hpp"
 #include "antiphon/profile.hpp"
 #include "antiphon/select.hpp"
 #include "json/node.hpp"
@@ -62,7 +61,7 @@ std::vector<std::string> nodes_in(const fs::path& entry) {
     for (std::size_t i = 0; i < nodes.array_size(); ++i) names.push_back(nodes.element(i).text());
     std::sort(names.begin(), names.end());
     return names;
-  } catch (const FormatError&) {
+  } catch (const std::exception&) {
     return {};  // Such an entry is still found by its own nodes.
   }
 }
@@ -104,7 +103,7 @@ std::optional<Stored> read_profile(const fs::path& path, std::vector<std::string
       (void)Rules::of_profile(found->text);
       return found;
     }
-  } catch (const FormatError& error) {
+  } catch (const std::exception& error) {
     why = error.what();
   }
   if (!why.empty()) problems.push_back(path.string() + ": " + why);
@@ -186,7 +185,7 @@ std::optional<Learned> Store::find_learned(const StoreKey& key, const StoreNetwo
         learned.saved_s = found->modified_s;
         return learned;
       }
-    } catch (const FormatError& error) {
+    } catch (const std::exception& error) {
       why = error.what();
     }
     if (!why.empty()) problems.push_back(path + ": " + why);

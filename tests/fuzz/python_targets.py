@@ -33,6 +33,7 @@ from antiphon.mapping import sources
 from antiphon.mpi import elf, launch
 from antiphon.placement import Placement
 from antiphon.probe import recording
+from antiphon.profile import store
 from antiphon.report import html
 from antiphon.trace import summary
 from antiphon.traffic import Traffic
@@ -64,6 +65,7 @@ def read_text(parse: Callable[[str], Any]) -> Callable[[Path], None]:
 TARGETS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...]]] = {
     "profile": (profile.load, ("profile",)),
     "model": (model.read_profile, ("profile", "rules")),
+    "learned": (store.read_learned, ("learned",)),
     "plan": (lambda path: launch.check_settings({"ANTIPHON_PLAN": str(path)}), ("phases", "schedule_json")),
     "decisions": (lambda path: launch.check_settings({"ANTIPHON_PROFILE": str(path)}), ("rules", "profile")),
     "force": (read_text(lambda t: launch.check_settings({"ANTIPHON_FORCE": t})), ("python_force",)),
