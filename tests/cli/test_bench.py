@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from antiphon import core
+from antiphon.bench import presence
 from antiphon.commands.bench import split_algorithms
 from antiphon.mpi import Mpi, discover, launch
 
@@ -221,6 +222,34 @@ def test_overhead(bench: Bench, mpi: Mpi) -> None:
     assert {row["collective"] for row in rows} == passed_on
     assert all(row["antiphon"] for row in rows)
     assert all(row["added_ns"] < 1000 for row in rows)  # the goal is 100; here other tests may be running
+
+
+def test_presence(bench: Bench, mpi: Mpi) -> None:
+    """GIVEN two launches of each kind THEN every call has a time without Antiphon, one with it, and their ratio."""
+    result = bench("--presence", "--launches", 2, "--mpi", mpi.libmpi, "-n", 2, "--budget", 0.05, "--json")
+    assert result.returncode == 0, result.stderr
+    rows = json.loads(result.stdout)["presence"]
+    assert {row["call"] for row in rows} >= {"barrier", "allreduce", "halo exchange", "iallreduce, wait"}
+    for row in rows:
+        assert (row["ranks"], row["mpi"]) == (2, mpi.label)
+        assert len(row["samples"]["with_s"]) == len(row["samples"]["without_s"]) == 2
+        assert 0 < row["ci_low"] <= row["ratio"] <= row["ci_high"]
+
+
+def test_presence_goes_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GIVEN calls that take a tenth longer with Antiphon THEN launches alternate, and end when that is known."""
+    launches = []
+
+    def launch(testbed: object, mpi: object, n: int, preload: bool, *_: object) -> dict[tuple[str, int], float]:
+        launches.append(preload)
+        drift = 1 + 0.001 * len(launches)
+        return {("barrier", 0): (1.1 if preload else 1.0) * drift}
+
+    monkeypatch.setattr(presence, "_launch", launch)
+    results = presence.measure(None, WHEELS[0], 2, 50, 1.0, lambda _: None)  # type: ignore[arg-type]
+    assert launches[:8] == [False, True, True, False, False, True, True, False]
+    assert len(launches) == 2 * presence.LEAST_PAIRS
+    assert results.rows[0].ratio.median == pytest.approx(1.1, rel=0.002)
 
 
 def test_commas_between_parameters_begin_no_algorithm() -> None:

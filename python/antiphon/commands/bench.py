@@ -8,6 +8,7 @@ All contenders run interleaved in one run of one program; results are checked; t
   antiphon bench alltoall --algorithms rotated:piece_bytes=16384,window=2 --modes sync,throughput,burst --json out.json
   antiphon bench -n 64 --hostfile nodes --link-rate 1gbit          on a real cluster
   antiphon bench --pattern random --pattern hot-spot:256k --lab    MPI_Alltoallv with irregular patterns
+  antiphon bench --presence -n 4                                   what it costs that Antiphon is there
   antiphon bench --list                                            the algorithms and their parameters
   antiphon bench codecs --messages run.msgs                        instead: compression, ours beside that of others
 
@@ -33,7 +34,7 @@ from antiphon.bench.collectives import CollectiveBenchmark, CollectiveResults
 from antiphon.bench.results import modes_of
 from antiphon.bench.tables import DROPPABLE, algorithm_lines, collective_table, mean_lines
 from antiphon.bench.testbed import Testbed, failure, program
-from antiphon.commands import _bench_patterns, _options
+from antiphon.commands import _bench_patterns, _bench_presence, _options
 from antiphon.commands._testbed import open_testbed
 from antiphon.documents import parse_json
 from antiphon.errors import EXIT_FAILURE, AntiphonError
@@ -79,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "library")  # fmt: skip
     _add_prediction(parser)
     _bench_patterns.add_arguments(parser)
+    _bench_presence.add_arguments(parser)
     _options.add_where(parser, link_rate=": gives the limit")
     codec_tables.add_arguments(parser.add_argument_group("codecs", CODECS_HELP))
     parser.add_argument(
@@ -119,6 +121,8 @@ def run(args: argparse.Namespace) -> int:
     with open_testbed(args) as testbed:
         if args.overhead:
             return _overhead(args, testbed, found)
+        if args.presence:
+            return _bench_presence.run(args, testbed, found, _write_json)
         if args.pattern:
             return _bench_patterns.run(args, testbed, found, _write_json)
         benchmark = make_benchmark(args)
