@@ -17,8 +17,10 @@ namespace antiphon {
 /// so little goes into and out of every node that the order has no effect, or ranks that share their nodes have nothing
 /// but short messages.
 bool is_short(const Pattern& pattern, const Fabric& fabric);
-/// At most this much goes into and out of every node of a short pattern, or is in a short message.
+/// At most this much goes into and out of every node of a short pattern.
 inline constexpr std::int64_t short_pattern_bytes = 8192;
+/// The longest short message; about 8 KiB, since counts vary.
+inline constexpr std::int64_t short_message_bytes = 9216;
 
 /// What all ranks of a communicator know alike of the patterns of its Alltoallv calls, and what follows from it: when
 /// they gather their counts, which calls are the library's, and through whose phases they go.

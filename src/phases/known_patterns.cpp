@@ -42,9 +42,24 @@ double rotated_seconds(const Pattern& pattern, const Fabric& fabric) {
   return seconds;
 }
 
+/// With so many ranks on a node, their short messages take their processors longer than the node's link (as in the
+/// rules of alltoallv).
+constexpr int many_ranks_on_a_node = 4;
+
+int most_ranks_on_a_node(int size, const Fabric& fabric) {
+  std::map<int, int> ranks;
+  int most = 0;
+  for (int rank = 0; rank < size; ++rank) most = std::max(most, ++ranks[fabric.node(rank)]);
+  return most;
+}
+
+bool are_crowded(int size, const Fabric& fabric) { return most_ranks_on_a_node(size, fabric) >= many_ranks_on_a_node; }
+
 double gathering_seconds(int size, const Fabric& fabric) {
   const double ranks = size;
-  return 1e-9 * static_cast<double>(fabric.latency_ns) * std::log2(ranks) + 8 * ranks * ranks / fabric.link_bytes_per_s;
+  const double alone_s =
+      1e-9 * static_cast<double>(fabric.latency_ns) * std::log2(ranks) + 8 * ranks * ranks / fabric.link_bytes_per_s;
+  return alone_s * most_ranks_on_a_node(size, fabric);  // a node's ranks share its link and its processors
 }
 
 /// Returns after how many calls of this pattern all ranks gather again; the longer a call takes, the sooner. `useful`
@@ -55,17 +70,6 @@ std::uint64_t calls_between(const Pattern& pattern, const Fabric& fabric, std::u
   // While a communicator is young, ranks gather again soon.
   const auto latest = std::min(gather_every, (useful ? 3 : 15) * calls);
   return affordable < static_cast<double>(latest) ? static_cast<std::uint64_t>(std::ceil(affordable)) : latest;
-}
-
-/// With so many ranks on a node, their short messages take their processors longer than the node's link (as in the
-/// rules of alltoallv).
-constexpr int many_ranks_on_a_node = 4;
-
-int most_ranks_on_a_node(int size, const Fabric& fabric) {
-  std::map<int, int> ranks;
-  int most = 0;
-  for (int rank = 0; rank < size; ++rank) most = std::max(most, ++ranks[fabric.node(rank)]);
-  return most;
 }
 
 /// What a row holds after the counts.
@@ -100,9 +104,9 @@ int lowest(std::uint64_t bits) {
 
 bool is_short(const Pattern& pattern, const Fabric& fabric) {
   if (lower_bound(pattern, fabric).node_bytes <= short_pattern_bytes) return true;
-  return most_ranks_on_a_node(pattern.size, fabric) >= many_ranks_on_a_node &&
+  return are_crowded(pattern.size, fabric) &&
          std::all_of(pattern.messages.begin(), pattern.messages.end(),
-                     [](const PatternMessage& m) { return m.bytes <= short_pattern_bytes; });
+                     [](const PatternMessage& m) { return m.bytes <= short_message_bytes; });
 }
 
 KnownPatterns::KnownPatterns(int rank, int size, const Fabric& fabric) : rank_(rank), size_(size), fabric_(fabric) {}
@@ -239,7 +243,8 @@ bool KnownPatterns::is_worth_scheduling(const Pattern& pattern, double calls) co
 void KnownPatterns::plan_gathering(const Known& known, bool is_new) {
   // A pattern that is worth it at once is gathered for each call as long as it changes each time.
   const bool again = is_new && known.worth_scheduling && gathered_for_ > 1;
-  const bool useful = is_short_ || is_long_;
+  // Many ranks' gathering takes about as long as a short call of theirs.
+  const bool useful = is_short_ ? !are_crowded(size_, fabric_) : is_long_;
   next_gathering_ = gathered_for_ + (again ? 1 : calls_between(known.pattern, fabric_, gathered_for_, useful));
   next_gathering_ = std::max(next_gathering_, call_);
   // Of patterns that take turns, the next one to gather is one that is not known.
