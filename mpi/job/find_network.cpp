@@ -2,8 +2,9 @@
 #include "job/find_network.hpp"
 
 #include <mpi.h>
+#include <unistd.h>
 
-#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -31,28 +32,29 @@ network::Told told() {
 Sighting look() {
   const char* const directory = std::getenv("ANTIPHON_SYSTEM_ROOT");
   const std::string root = directory == nullptr ? "" : directory;
-  Sighting s{.devices = network::open_devices(root, "/proc/self/fd"), .told = told()};
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  Sighting s{.devices = network::open_devices(root, "/proc/self/fd"), .told = told(), .host = host.data()};
   for (auto& [interface, keys] : network::leaving(network::open_connections(), network::own_addresses()))
     s.links.push_back({network::read_interface(root, interface), std::move(keys)});
   return s;
 }
 
-Network agree_between_nodes(const std::vector<int>& node_of_rank) {
-  const std::vector<std::string> texts = gather_texts(to_json(look()).dump());
-  std::string answer;
-  if (!texts.empty()) {
-    std::vector<Sighting> sightings;
-    for (const std::string& text : texts) sightings.push_back(network::sighting_from_json(Json::parse(text)));
-    answer = to_json(network::agree(sightings, node_of_rank)).dump();
-  }
-  return network::network_from_json(Json::parse(from_rank_0(std::move(answer))));
-}
-
 }  // namespace
 
-Network find_network(const std::vector<int>& node_of_rank) {
-  const bool one_node = std::all_of(node_of_rank.begin(), node_of_rank.end(), [](int node) { return node == 0; });
-  return one_node ? network::on_one_node(told()) : agree_between_nodes(node_of_rank);
+Network network_of_one_node() { return network::on_one_node(told()); }
+
+Seen look_at_nodes(const std::vector<int>& node_of_rank) {
+  const std::vector<std::string> texts = gather_texts(to_json(look()).dump());
+  if (texts.empty()) return {};
+  Seen seen;
+  std::vector<Sighting> sightings;
+  for (const std::string& text : texts) {
+    sightings.push_back(network::sighting_from_json(Json::parse(text)));
+    seen.hosts.push_back(sightings.back().host);
+  }
+  seen.network = network::agree(sightings, node_of_rank);
+  return seen;
 }
 
 }  // namespace antiphon::mpi

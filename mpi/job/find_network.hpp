@@ -2,14 +2,24 @@
 // Finds what the library's messages between nodes travel by, and on which interface.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "network/agree.hpp"
 
 namespace antiphon::mpi {
 
-/// Returns the same answer on all ranks. It reads what the library has opened for the messages so far, so all nodes
-/// must have exchanged some. The call is collective over MPI_COMM_WORLD.
-network::Network find_network(const std::vector<int>& node_of_rank);
+/// What rank 0 knows when all ranks have said what they see; empty on the others.
+struct Seen {
+  network::Network network;        ///< as the system says it, before any measurement
+  std::vector<std::string> hosts;  ///< by rank
+};
+
+/// Reads what the library has opened for the messages so far, so all nodes must have exchanged some. The call is
+/// collective over MPI_COMM_WORLD.
+Seen look_at_nodes(const std::vector<int>& node_of_rank);
+
+/// The same for a job on one node, or on nodes that are only assumed: every rank knows it.
+network::Network network_of_one_node();
 
 }  // namespace antiphon::mpi

@@ -2,10 +2,8 @@
 #include "job/profile_store.hpp"
 
 #include <mpi.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
+#include <cstdlib>
 #include <ctime>
 #include <optional>
 
@@ -34,12 +32,6 @@ std::optional<Place> place;
 std::string environment_text(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-std::string own_host_name() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
 }
 
 /// Puts learned rules before the profile's, or behind them where the profile is newer.
@@ -90,37 +82,39 @@ void each_field(auto& r, auto visit) {
   visit("link_measured_s", r.link_measured_s);
 }
 
-}  // namespace
-
-void recall(Settings& settings, const network::Network& network, const std::vector<int>& node_of_rank) {
-  const bool one_node = std::all_of(node_of_rank.begin(), node_of_rank.end(), [](int node) { return node == 0; });
-  recalled = {};
-  place.reset();
-  if (one_node || settings.store == "off") return;
-  const std::vector<std::string> names = gather_texts(own_host_name());
-  std::string answer;
-  if (!names.empty()) {
-    const std::int64_t told = settings.link_bits_per_s != 0 ? settings.link_bits_per_s : network.bits_per_s;
+/// Opens the store for these nodes and takes over what it has. The others wait for an answer, whatever happens here.
+void look_up_safely(Settings& settings, const Seen& seen) {
+  const Settings given = settings;
+  try {
+    const std::int64_t told = settings.link_bits_per_s != 0 ? settings.link_bits_per_s : seen.network.bits_per_s;
     const auto directories =
         Store::directories(settings.store, environment_text("XDG_CACHE_HOME"), environment_text("HOME"));
-    place = Place{Store(directories), StoreKey(names, library_name(), library_version()),
-                  StoreNetwork{network.transport, network.interface, told}, settings.verbose >= 1};
-    const Settings given = settings;
-    try {
-      look_up(settings);
-    } catch (const std::exception& error) {
-      // The others wait for an answer, whatever happens here.
-      warn(std::string("what is known of these nodes is passed over: ") + error.what());
-      settings = given;
-      recalled = {};
-    }
-    Json all{{"settings", serialize(settings)}};
+    place = Place{Store(directories), StoreKey(seen.hosts, library_name(), library_version()),
+                  StoreNetwork{seen.network.transport, seen.network.interface, told}, settings.verbose >= 1};
+    look_up(settings);
+  } catch (const std::exception& error) {
+    warn(std::string("what is known of these nodes is passed over: ") + error.what());
+    settings = given;
+    recalled = {};
+  }
+}
+
+}  // namespace
+
+network::Network recall(Settings& settings, const Seen& seen) {
+  recalled = {};
+  place.reset();
+  std::string answer;
+  if (!seen.hosts.empty()) {
+    if (settings.store != "off") look_up_safely(settings, seen);
+    Json all{{"settings", serialize(settings)}, {"network", to_json(seen.network)}};
     each_field(recalled, [&](const char* name, const auto& value) { all[name] = value; });
     answer = all.dump();
   }
   const Json all = Json::parse(from_rank_0(std::move(answer)));
   settings = deserialize(all.at("settings").as_string());
   each_field(recalled, [&]<typename T>(const char* name, T& value) { value = all.at(name).get<T>(); });
+  return network::network_from_json(all.at("network"));
 }
 
 void save_learned(std::string_view rules_json, std::string_view evidence_json) {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "job/find_network.hpp"
 #include "job/settings.hpp"
 #include "network/agree.hpp"
 
@@ -23,10 +23,10 @@ struct Recalled {
 };
 extern Recalled recalled;
 
-/// Looks up what is known of these nodes: the profile, unless the user names one, is taken over into the settings, and
-/// learned rules come before its own where they are newer. `network` is what the system says, before any measurement;
-/// `node_of_rank` is empty for nodes that are only assumed. The call is collective over MPI_COMM_WORLD.
-void recall(Settings& settings, const network::Network& network, const std::vector<int>& node_of_rank);
+/// Tells all ranks what rank 0 has `seen`, and what it finds in the store: the profile, unless the user names one, is
+/// taken over into the settings, with learned rules before its own where they are newer. Returns the network. The call
+/// is collective over MPI_COMM_WORLD.
+network::Network recall(Settings& settings, const Seen& seen);
 
 /// Notes what this run has learned, for the next one on these nodes: rules in the form of a profile's "decisions", and
 /// JSON of any form beside them. Rules replace those with the same conditions. Only what rank 0 says counts.

@@ -86,8 +86,8 @@ std::string read_languages() {
 void look_at_network(bool speaks) {
   Settings& s = world.settings;
   const std::vector<int> nodes = world.assumed_locations.empty() ? world.node_of_rank : std::vector<int>{};
-  world.network = find_network(nodes);
-  recall(s, world.network, nodes);
+  const bool one_node = std::all_of(nodes.begin(), nodes.end(), [](int node) { return node == 0; });
+  world.network = one_node ? network_of_one_node() : recall(s, look_at_nodes(nodes));
   settle_link_rate(world.network, s, nodes);
   // Who names a rate says that the table of rules is right for that link.
   world.transport = s.link_bits_per_s != 0 ? "tcp" : world.network.transport;

@@ -24,6 +24,7 @@ struct Sighting {
   std::vector<Link> links;
   std::vector<Device> devices;
   Told told;
+  std::string host;  ///< name of its node
 };
 
 Json to_json(const Sighting& sighting);

@@ -20,7 +20,7 @@ Json to_json(const Sighting& s) {
                   {"component", s.told.component},
                   {"interfaces", s.told.interfaces},
                   {"source", s.told.source}};
-  return {{"links", links}, {"devices", devices}, {"told", told}};
+  return {{"links", links}, {"devices", devices}, {"told", told}, {"host", s.host}};
 }
 
 Sighting sighting_from_json(const Json& json) {
@@ -41,6 +41,7 @@ Sighting sighting_from_json(const Json& json) {
   const Json& told = json.at("told");
   s.told = {told.at("transport").as_string(), told.at("component").as_string(), told.at("interfaces").as_string(),
             told.at("source").as_string()};
+  s.host = json.at("host").as_string();
   return s;
 }
 

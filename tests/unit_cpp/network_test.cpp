@@ -231,6 +231,7 @@ TEST_CASE("what a rank saw, and the answer, survive the way between ranks") {
   Sighting rank = tcp("eth0", gigabit, {std::uint64_t{1} << 62, 3});
   rank.devices = {{"mlx5_0", "InfiniBand", 100 * gigabit, "rate"}};
   rank.told = told(mpich, {{"FI_PROVIDER", "tcp"}});
+  rank.host = "node01";
   const antiphon::Json json = to_json(rank);
   CHECK(to_json(network::sighting_from_json(antiphon::Json::parse(json.dump()))).dump() == json.dump());
   const antiphon::Json answer = to_json(network::agree({rank, rank}, {0, 1}));
