@@ -76,6 +76,11 @@ class Turns {
   [[nodiscard]] std::span<std::int64_t> numbers() { return numbers_; }
   /// Draws the conclusions from the numbers that all ranks have agreed on, which took `agreement_ns` on this rank.
   void take_in(std::int64_t agreement_ns);
+  /// Goes on, with what was known, after being broken off in the middle of a round. `since` has just ended its first
+  /// round with the same ways.
+  void resume(const Turns& since);
+  /// Returns a number above 0 that is the same for equal knowledge, and hardly ever for other.
+  [[nodiscard]] std::int64_t fingerprint() const;
   /// Replaces that where the ranks cannot agree now: the times are thrown away.
   void skip();
 

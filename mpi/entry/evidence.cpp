@@ -44,7 +44,9 @@ Turns::Terms terms_for(const Evidence::Calls& calls, const CommShape& shape, int
   const double wire_s = 8 * static_cast<double>(std::max<std::int64_t>(0, calls.sizes.least)) *
                         blocks_of(calls.collective, shape.size) / rate;
   const double agreement_s = 2 * rounds_s;
-  const double calls_needed = std::ceil(agreement_s / (first_share * std::max(rounds_s, wire_s)));
+  const bool exchanges = calls.collective == Collective::alltoall || calls.collective == Collective::alltoallv;
+  const double messages_s = exchanges ? latency_s / 2 * (shape.size - 1) : 0;
+  const double calls_needed = std::ceil(agreement_s / (first_share * std::max({rounds_s, wire_s, messages_s})));
   return {.contenders = ways,
           .first_round = static_cast<int>(std::min(most_calls, calls_needed)),
           .agreement_ns = static_cast<std::int64_t>(ns_per_s * agreement_s)};
@@ -81,16 +83,41 @@ bool Evidence::end(bool as_chosen) {
   return turns_.done(as_chosen ? std::max<std::int64_t>(1, static_cast<std::int64_t>(ns)) : Turns::no_time);
 }
 
-void Evidence::agree(MPI_Comm comm) {
+std::string Evidence::name_of_all() const {
+  std::string all(name(calls_.collective));
+  for (const std::int64_t value :
+       {calls_.sizes.least, calls_.sizes.most, std::int64_t{calls_.commutative}, std::int64_t{calls_.exact}})
+    all += ' ' + std::to_string(value);
+  for (const std::string& text : texts_) all += ' ' + text;
+  for (const int node : shape_.node_of_rank) all += ' ' + std::to_string(node);
+  return all;
+}
+
+/// Replaces the numbers by their maxima over all ranks; once also tells whether all ranks offer the same knowledge.
+int Evidence::exchange(MPI_Comm comm, bool& all_offer_the_same) {
   const auto numbers = turns_.numbers();
-  const double began_s = now_s();
+  std::vector<std::int64_t> all(numbers.begin(), numbers.end());
+  const std::int64_t offer = offered_ ? offered_->fingerprint() : 0;
+  if (!agreed_) all.insert(all.end(), {offer, -offer});
   // Whole numbers, and their maximum: the result is the same on all ranks to the last bit.
-  if (comm == MPI_COMM_NULL || PMPI_Allreduce(MPI_IN_PLACE, numbers.data(), static_cast<int>(numbers.size()),
-                                              MPI_INT64_T, MPI_MAX, comm) != MPI_SUCCESS) {
-    return turns_.skip();
-  }
+  const int rc = PMPI_Allreduce(MPI_IN_PLACE, all.data(), static_cast<int>(all.size()), MPI_INT64_T, MPI_MAX, comm);
+  std::copy_n(all.begin(), numbers.size(), numbers.begin());
+  all_offer_the_same = !agreed_ && all.back() < 0 && all.end()[-2] == -all.back();
+  agreed_ = true;
+  return rc;
+}
+
+void Evidence::agree(MPI_Comm comm) {
+  const double began_s = now_s();
+  bool all_offer_the_same = false;
+  if (comm == MPI_COMM_NULL || exchange(comm, all_offer_the_same) != MPI_SUCCESS) return turns_.skip();
   const int before = turns_.in_use();
   turns_.take_in(static_cast<std::int64_t>(ns_per_s * (now_s() - began_s)));
+  if (all_offer_the_same) {
+    offered_->resume(turns_);
+    turns_ = *offered_;
+  }
+  offered_.reset();
   const auto in_use = static_cast<std::size_t>(turns_.in_use());
   if (turns_.knows()) ways_[in_use].reason = why();
   if (turns_.in_use() != before) announce();

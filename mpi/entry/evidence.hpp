@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,15 @@ class Evidence {
   [[nodiscard]] Json rule() const;
   [[nodiscard]] int rank() const { return shape_.rank; }
 
+  /// Takes over what another communicator with the same calls, ways and nodes knew, if at the next agreement all ranks
+  /// turn out to offer the same.
+  void offer(const Turns& known) { offered_ = known; }
+  /// Names these calls, ways and nodes.
+  [[nodiscard]] std::string name_of_all() const;
+  [[nodiscard]] const Turns& turns() const { return turns_; }
+
  private:
+  int exchange(MPI_Comm comm, bool& all_offer_the_same);
   [[nodiscard]] std::string why() const;
   void announce() const;
 
@@ -59,6 +68,8 @@ class Evidence {
   std::vector<Choice> ways_;
   std::vector<std::string> texts_;
   Turns turns_;
+  std::optional<Turns> offered_;
+  bool agreed_ = false;      ///< once
   std::int64_t number_ = 0;  ///< of calls
   std::size_t way_ = 0;
   bool timed_ = false;

@@ -2,7 +2,9 @@
 #include "entry/learned.hpp"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "entry/evidence.hpp"
@@ -19,6 +21,7 @@ constexpr std::size_t most_kept = 256;
 std::mutex mutex;
 std::vector<const Evidence*> present;
 std::vector<Json> gone_rows, gone_rules;
+std::map<std::string, Turns> gone_turns;  ///< by Evidence::name_of_all()
 
 bool equal(const Json& a, const Json& b, std::initializer_list<const char*> keys) {
   return std::all_of(keys.begin(), keys.end(), [&](const char* key) {
@@ -60,9 +63,12 @@ Json merged(const Json& some, const Json& others) {
 
 }  // namespace
 
-void add(const Evidence& evidence) {
+void add(Evidence& evidence) {
   const std::lock_guard lock(mutex);
   present.push_back(&evidence);
+  if (gone_turns.empty()) return;
+  if (const auto known = gone_turns.find(evidence.name_of_all()); known != gone_turns.end())
+    evidence.offer(known->second);
 }
 
 void remove(const Evidence& evidence) {
@@ -70,6 +76,9 @@ void remove(const Evidence& evidence) {
   std::erase(present, &evidence);
   if (const Json row = evidence.row(); !row.is_null() && evidence.rank() == 0) put_row(gone_rows, row);
   if (const Json rule = evidence.rule(); !rule.is_null()) put_rule(gone_rules, rule);
+  if (evidence.turns().taken_ns() <= 0) return;  // it knows less than what it was offered
+  if (gone_turns.size() >= most_kept) gone_turns.clear();
+  gone_turns.insert_or_assign(evidence.name_of_all(), evidence.turns());
 }
 
 Json rows() {

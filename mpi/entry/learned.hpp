@@ -14,8 +14,9 @@ class Evidence;
 
 namespace learned {
 
-/// These note what is there. Of evidence that goes, what it says is kept.
-void add(const Evidence& evidence);
+/// These note what is there. Of evidence that goes, what it says is kept, and offered to evidence like it: programs
+/// make communicators anew for each of their steps.
+void add(Evidence& evidence);
 void remove(const Evidence& evidence);
 
 /// Returns the rows of the summary on rank 0. Collective over MPI_COMM_WORLD.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "antiphon/adapt.hpp"
@@ -71,6 +72,33 @@ void Turns::take_in(std::int64_t agreement_ns) {
   else if (tried_ >= 0) compare();
   begin_round();
   numbers_[0] = -agreement_ns;
+}
+
+void Turns::resume(const Turns& since) {
+  // The times of the round that was broken off are not agreed on; they are taken to be as before.
+  const auto tried = std::count_if(slots_.begin(), slots_.begin() + static_cast<std::ptrdiff_t>(slot_),
+                                   [this](const Slot& slot) { return slot.contender == tried_; });
+  if (tried > 0) lost_ns_ += static_cast<double>(tried) * expected_loss_ns(at(tried_));
+  taken_ns_ += typical_ns_ * static_cast<double>(call_) + since.taken_ns_;
+  lost_ns_ += since.lost_ns_;
+  calls_ += call_ + since.calls_;
+  begin_round();
+  numbers_[0] = -agreement_ns_;
+}
+
+std::int64_t Turns::fingerprint() const {
+  std::uint64_t hash = 0;
+  const auto add = [&](std::uint64_t value) { hash = (std::rotl(hash, 5) ^ value) * 0x9E3779B97F4A7C15U; };
+  const auto add_real = [&](double value) { add(std::bit_cast<std::uint64_t>(value)); };
+  for (const Contender& c : contenders_) {
+    add(static_cast<std::uint64_t>(c.test.pairs()));
+    add(c.next_try);
+    for (const double value : {c.test.mean(), c.assumed, c.shown.seconds, c.shown.in_use_seconds}) add_real(value);
+  }
+  add(static_cast<std::uint64_t>(in_use_));
+  add(calls_);
+  for (const double value : {typical_ns_, taken_ns_, lost_ns_}) add_real(value);
+  return static_cast<std::int64_t>(hash >> 1) | 1;
 }
 
 bool Turns::knows() const {

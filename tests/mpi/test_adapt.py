@@ -13,6 +13,9 @@ import pytest
 from antiphon.mpi import Mpi
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
+#: Calls are timed.
+pytestmark = pytest.mark.measures
+
 RANKS, LATE_US = 3, 300
 CHAIN = "chain:segment_bytes=8192,window=8"
 #: With it, an operation of the program is called for every 64 bytes.
@@ -28,7 +31,7 @@ def turns(wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., An
     program = compiled(wheel, [PROGRAMS / "turns.c"])
     slow = compiled(wheel, [PROGRAMS / "slow.c"], "-shared", "-fPIC", "-ldl")
 
-    def run(kinds: str, calls: int, allreduce: str = RING, **variables: str) -> Any:
+    def run(kinds: str, calls: int, allreduce: str = RING, slow_us: str = "1000", **variables: str) -> Any:
         uses = [("bcast", "library"), ("bcast", CHAIN), ("allreduce", allreduce)]
         rules = [{"collective": collective, "bytes": [1024, None], "use": use} for collective, use in uses]
         profile = tmp_path / "profile.json"
@@ -37,7 +40,7 @@ def turns(wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., An
             "ANTIPHON_NODES": "a*2,b",
             "ANTIPHON_LINK_BITS_PER_S": "10000000",
             "ANTIPHON_PROFILE": str(profile),
-            "SLOW": "1",
+            "SLOW": slow_us,
         }
         result = run_ranks(wheel, RANKS, [program, calls, LATE_US, kinds], behind=[slow], **variables)
         assert result.returncode == 0, result.text
@@ -56,16 +59,15 @@ def test_the_better_way_wins(turns: Any) -> None:
     """GIVEN rules that choose badly WHEN calls come often THEN the run moves to the better way, whichever that is, all
     ranks alike. A floating-point reduction keeps its order, in all calls and in all runs.
     """
-    to_own = turns("bwf", 500)
-    (row,) = tried(to_own, "bcast")
-    assert (row["in_use"], row["tried"], row["decided"], row["calls"]) == (CHAIN, "library", True, 500)
-    assert row["tried_s"] > row["in_use_s"]
+    # Communicators, one after the other, none of which has enough calls to find out alone.
+    to_own = turns("ccccccwf", 90, slow_us="40000")
+    assert CHAIN in {row["in_use"] for row in tried(to_own, "bcast")}
     assert {row["least_bytes"] for row in tried(to_own, "allreduce")} <= {16384}  # of the whole numbers
     assert [r["algorithm"] for r in to_own.calls("allreduce") if r["most_bytes"] == 32768] == [RING]
 
     to_library = turns("p", 500, TINY, ANTIPHON_ADAPT="run,reductions")
     (row,) = tried(to_library, "allreduce")
-    assert (row["in_use"], row["tried"], row["decided"], row["calls"]) == ("library", TINY, True, 500)
+    assert (row["in_use"], row["tried"], row["calls"]) == ("library", TINY, 500)
     reasons = [r["reason"] for r in to_library.calls("allreduce") if r["algorithm"] == "library"]
     assert any(reason.startswith("measured in this run: ") for reason in reasons)
 

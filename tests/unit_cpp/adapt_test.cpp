@@ -197,3 +197,25 @@ TEST_CASE("where ranks cannot agree, nothing is concluded") {
   }
   CHECK_FALSE(turns.knows());
 }
+
+TEST_CASE("what was broken off goes on with what was known, and is told apart from what knows less") {
+  Turns turns({.contenders = 2, .first_round = 8, .agreement_ns = 1000});
+  const auto run = [](Turns& some, int calls) {
+    for (int i = 0; i < calls; ++i) {
+      if (some.done(some.next() == 1 ? 500'000 : 1'000'000)) some.take_in(1000);
+    }
+  };
+  run(turns, 403);
+  REQUIRE(turns.in_use() == 1);
+  Turns other = turns;
+  CHECK(other.fingerprint() == turns.fingerprint());
+  Turns fresh({.contenders = 2, .first_round = 8, .agreement_ns = 1000});
+  run(fresh, 8);
+  other.resume(fresh);
+  CHECK(other.in_use() == 1);
+  CHECK(other.knows());
+  run(other, 400);
+  CHECK(other.in_use() == 1);
+  CHECK(other.fingerprint() != turns.fingerprint());
+  CHECK(other.fingerprint() > 0);
+}

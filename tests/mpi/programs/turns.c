@@ -18,12 +18,12 @@ static void come_late(void) {
   if (sleep_us > 0 && rank % 2 == 1) usleep((state >> 16) % (unsigned)sleep_us);
 }
 
-static void broadcast(int call) {
+static void broadcast(int call, MPI_Comm comm) {
   static unsigned char data[bytes];
   const int root = call % size;
   memset(data, rank == root ? call & 255 : 0, bytes);
   come_late();
-  MPI_Bcast(data, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+  MPI_Bcast(data, bytes, MPI_BYTE, root, comm);
   for (int i = 0; i < bytes; ++i) wrong += data[i] != (call & 255);
 }
 
@@ -76,12 +76,16 @@ int main(int argc, char** argv) {
   sleep_us = atoi(argv[2]);
   state = (unsigned)rank + 1;
   for (const char* kind = argv[3]; *kind != 0; ++kind) {
+    MPI_Comm own;  // of these calls alone
+    MPI_Comm_dup(MPI_COMM_WORLD, &own);
     for (int call = 0; call < calls; ++call) {
-      if (*kind == 'b') broadcast(call);
+      if (*kind == 'b') broadcast(call, MPI_COMM_WORLD);
+      if (*kind == 'c') broadcast(call, own);
       if (*kind == 'w') add_whole(call);
       if (*kind == 'f') add_floating(call);
       if (*kind == 'p') add_by_program(call);
     }
+    MPI_Comm_free(&own);
   }
   MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf("%d wrong\n", wrong);
