@@ -58,7 +58,8 @@ void look_up(Settings& settings) {
   }
   if (const auto learned = place->store.find_learned(place->key, place->network, problems)) {
     recalled.learned_path = learned->path;
-    if (!learned->decisions.is_null()) {
+    // A run that is not to learn does not follow what others have learned either.
+    if (!learned->decisions.is_null() && settings.adapts()) {
       recalled.learned_decisions = learned->decisions.dump();
       recalled.learned_rules = static_cast<std::int64_t>(learned->decisions.at("rules").size());
     }
@@ -67,7 +68,7 @@ void look_up(Settings& settings) {
       recalled.link_bits_per_s = learned->link_bits_per_s;
       recalled.link_measured_s = learned->link_measured_s;
     }
-    add_decisions(settings, *learned, profile_s);
+    if (settings.adapts()) add_decisions(settings, *learned, profile_s);
   }
   for (const std::string& problem : problems)
     warn("passed over " + problem + " (hint: `antiphon profile forget` removes it)");

@@ -87,8 +87,10 @@ def learned(lab: Lab) -> list[store.Learned]:
     return [found for entry in store.entries([lab.store]) for found in entry.read_learned()]
 
 
-def test_a_rate_that_nobody_says_is_measured_once_and_kept(hidden: Lab, run: Runs) -> None:
-    """WHEN the rate is hidden THEN the first run measures it with little traffic, and the next one knows it."""
+def test_what_is_measured_or_learned_is_kept_for_the_same_nodes(hidden: Lab, run: Runs) -> None:
+    """WHEN the rate is hidden THEN the first run measures it with little traffic, and the next one knows it,
+    and follows rules that were learned, unless it is not to.
+    """
     first, _ = run()
     network = first["network"]
     assert 0.8 * RATE <= network["link_bits_per_s"] <= 1.2 * RATE
@@ -100,6 +102,16 @@ def test_a_rate_that_nobody_says_is_measured_once_and_kept(hidden: Lab, run: Run
     assert "measuring" not in second["network"]
     assert second["network"]["link_bits_per_s"] == network["link_bits_per_s"]
     assert second["network"]["rate_source"].startswith("measured on 20")
+
+    [found] = learned(hidden)
+    text = json.loads(found.path.read_text())
+    rule = {"collective": "bcast", "use": "library", "why": "learned"}
+    found.path.write_text(json.dumps({**text, "decisions": {"version": 1, "rules": [rule]}}))
+    follows, _ = run()
+    assert not is_accelerated(follows)
+    assert {fact["name"]: fact["value"] for fact in follows["facts"]}["learned"] == "1 rule"
+    assert is_accelerated(run(ANTIPHON_ADAPT="off")[0])
+
     others, _ = run(ranks=3)  # Other nodes do not share it.
     assert "measuring" in others["network"]
     assert len(store.entries([hidden.store])) == 2
