@@ -13,7 +13,8 @@ namespace antiphon::mpi {
 
 /// A CodingTrial belongs to one decision (collective and size) of a communicator. Both sides of a schedule must know
 /// whether its messages are encoded, so a rank cannot stop by itself, as it can with messages. All ranks add up what
-/// they saw at calls 2, 8, 32, 128 and then every 512th.
+/// they saw at calls 2, 8, 32, 128 and then every 512th. It is no case of Turns (adapt.hpp): bytes saved and the
+/// codec's own time tell after two calls what times of whole calls would after a hundred.
 class CodingTrial {
  public:
   /// Starts a call and tells whether to encode it. The answer is the same on every rank, since all count the same
