@@ -81,7 +81,7 @@ class RankProcessors {
   Events& events_;
   Program& program_;
   Cores cores_;
-  Turns turns_;
+  CoreTurns turns_;
   std::vector<std::uint64_t> planned_;  ///< by ring: the order of the event that counts
   std::vector<Rank> ranks_;
 };

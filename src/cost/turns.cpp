@@ -8,7 +8,7 @@
 
 namespace antiphon {
 
-Turns::Turns(std::span<const int> core_of_rank, double turn_s, std::uint32_t order) : turn_s_(turn_s) {
+CoreTurns::CoreTurns(std::span<const int> core_of_rank, double turn_s, std::uint32_t order) : turn_s_(turn_s) {
   for (std::size_t rank = 0; rank < core_of_rank.size(); ++rank) {
     const auto core = static_cast<std::size_t>(core_of_rank[rank]);
     if (rings_.size() <= core) rings_.resize(core + 1);
@@ -22,12 +22,12 @@ Turns::Turns(std::span<const int> core_of_rank, double turn_s, std::uint32_t ord
   }
 }
 
-std::size_t Turns::place_of(const Ring& ring, int rank) {
+std::size_t CoreTurns::place_of(const Ring& ring, int rank) {
   return static_cast<std::size_t>(std::find(ring.ranks.begin(), ring.ranks.end(), rank) - ring.ranks.begin());
 }
 
 /// Up to `now`, interrupts take their time first; then ranks that find nothing to do take their turns.
-void Turns::go_round(Ring& ring, double now) const {
+void CoreTurns::go_round(Ring& ring, double now) const {
   if (ring.running == nobody && ring.owed > 0 && now > ring.since) {
     const double taken = std::min(ring.owed, now - ring.since);
     ring.owed -= taken;
@@ -43,7 +43,7 @@ void Turns::go_round(Ring& ring, double now) const {
   }
 }
 
-void Turns::ask(int rank, double now) {
+void CoreTurns::ask(int rank, double now) {
   State& state = states_[static_cast<std::size_t>(rank)];
   Ring& ring = rings_[state.ring];
   go_round(ring, now);
@@ -56,7 +56,7 @@ void Turns::ask(int rank, double now) {
   ring.at = (ring.at + (ring.at >= last ? 1 : 0)) % ring.ranks.size();
 }
 
-std::optional<Turns::Next> Turns::next(std::size_t index, double now) {
+std::optional<CoreTurns::Next> CoreTurns::next(std::size_t index, double now) {
   Ring& ring = rings_[index];
   if (ring.running != nobody) return std::nullopt;
   go_round(ring, now);
@@ -69,7 +69,7 @@ std::optional<Turns::Next> Turns::next(std::size_t index, double now) {
   return std::nullopt;
 }
 
-void Turns::begin(int rank, double now) {
+void CoreTurns::begin(int rank, double now) {
   Ring& ring = rings_[ring_of(rank)];
   go_round(ring, now);
   states_[static_cast<std::size_t>(rank)].asks = false;
@@ -78,21 +78,21 @@ void Turns::begin(int rank, double now) {
   ring.since = now;
 }
 
-void Turns::end(int rank, double now) {
+void CoreTurns::end(int rank, double now) {
   Ring& ring = rings_[ring_of(rank)];
   go_round(ring, now);
   ring.running = nobody;
 }
 
-void Turns::interrupt(int rank, double seconds, double now) {
+void CoreTurns::interrupt(int rank, double seconds, double now) {
   Ring& ring = rings_[ring_of(rank)];
   go_round(ring, now);
   ring.owed += seconds;
 }
 
-double Turns::interrupted_s(int rank) { return std::exchange(rings_[ring_of(rank)].owed, 0.0); }
+double CoreTurns::interrupted_s(int rank) { return std::exchange(rings_[ring_of(rank)].owed, 0.0); }
 
-void Turns::sleep(int rank, double now) {
+void CoreTurns::sleep(int rank, double now) {
   end(rank, now);
   Ring& ring = rings_[ring_of(rank)];
   const std::size_t place = place_of(ring, rank);

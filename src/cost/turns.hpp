@@ -13,7 +13,7 @@ namespace antiphon {
 /// nothing; then the next rank in the ring has its turn. The ring, and not the order of arrival, decides which message
 /// is served first: a rank with its next messages already there runs ahead of all others. A rank that sleeps leaves the
 /// ring, and comes back as its last.
-class Turns {
+class CoreTurns {
  public:
   struct Next {
     double time_s = 0;
@@ -22,7 +22,7 @@ class Turns {
 
   /// Takes each rank's core, or nothing where no cores are shared. Rings are in the order of ranks if `order` is 0,
   /// else in a random order with `order` as the seed.
-  Turns(std::span<const int> core_of_rank, double turn_s, std::uint32_t order = 0);
+  CoreTurns(std::span<const int> core_of_rank, double turn_s, std::uint32_t order = 0);
 
   [[nodiscard]] bool shared() const { return !rings_.empty(); }
   [[nodiscard]] double turn_s() const { return turn_s_; }

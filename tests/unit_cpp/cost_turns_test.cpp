@@ -60,7 +60,7 @@ TEST_CASE("where ports are full, packets take the time of cores that nodes share
 }
 
 TEST_CASE("interrupts go before those who look, and before whoever is running") {
-  Turns turns(std::vector<int>(4, 0), 1);
+  CoreTurns turns(std::vector<int>(4, 0), 1);
   turns.ask(3, 0);
   turns.interrupt(0, 2, 0);
   CHECK(turns.next(0, 0)->time_s == doctest::Approx(5));
@@ -88,7 +88,7 @@ TEST_CASE("ranks that share cores wait for one another") {
 
 TEST_CASE("ranks on one core have their turns round the ring, whoever asked first") {
   constexpr double turn_s = 1;
-  Turns turns(std::vector<int>(4, 0), turn_s);
+  CoreTurns turns(std::vector<int>(4, 0), turn_s);
   turns.ask(3, 0.5 * turn_s);
   CHECK(turns.next(0, 0.5 * turn_s)->rank == 3);
   CHECK(turns.next(0, 0.5 * turn_s)->time_s == doctest::Approx(3 * turn_s));
@@ -103,7 +103,7 @@ TEST_CASE("ranks on one core have their turns round the ring, whoever asked firs
 }
 
 TEST_CASE("who sleeps has no turns, and comes back behind all who are awake") {
-  Turns turns(std::vector<int>(4, 0), 1);
+  CoreTurns turns(std::vector<int>(4, 0), 1);
   turns.begin(0, 0);
   turns.sleep(0, 1);
   turns.ask(3, 1);
@@ -125,7 +125,7 @@ TEST_CASE("who sleeps has no turns, and comes back behind all who are awake") {
 
 TEST_CASE("turns by chance: another order, and everybody has one") {
   const auto order_of = [](std::uint32_t order) {
-    Turns turns(std::vector<int>(16, 0), 1, order);
+    CoreTurns turns(std::vector<int>(16, 0), 1, order);
     for (int rank = 0; rank < 16; ++rank) turns.ask(rank, 0);
     std::vector<int> ranks;
     while (const auto next = turns.next(0, 0)) {
