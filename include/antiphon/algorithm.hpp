@@ -49,6 +49,8 @@ struct Algorithm {
   /// the user asks for it.
   bool multicasts = false;
   CreditWay credit = CreditWay::none;
+  /// Whether it treats blocks one by one, wherever they lie. Then ranks may stand in any order (Problem::order).
+  bool any_order = false;
 };
 
 /// All algorithms, sorted by collective and name.
@@ -64,12 +66,17 @@ const Algorithm* find_algorithm(Collective collective, bool (*wanted)(const Algo
 /// absent: no message does.
 inline constexpr std::string_view encode_parameter = "encode";
 
-/// Rank p.rank's schedule, encoded if the parameters say so.
+/// Rank p.rank's schedule, encoded if the parameters say so, and for ranks in the problem's order.
 Schedule build_schedule(const Algorithm& algorithm, const Problem& p);
 
 /// `given` completed by defaults, in the algorithm's order; `encode` comes last, and only where it is not 0. Throws
 /// InvalidArgument for unknown names and values out of bounds.
 Parameters resolve_parameters(const Algorithm& algorithm, const Parameters& given);
+
+/// Whether the ranks may stand in another order than their numbers' (Problem::order) in this algorithm: the result is
+/// the same, but for the order of operands that may change places. Collectives whose data is not in blocks need nothing
+/// of the algorithm.
+bool may_reorder(const Algorithm& algorithm, bool commutative);
 
 inline bool supports(const Algorithm& algorithm, const Problem& problem) {
   return algorithm.supports == nullptr || algorithm.supports(problem);

@@ -39,6 +39,8 @@ class Cluster {
   [[nodiscard]] double ranks_on_core() const { return cores_ > 0 ? static_cast<double>(ranks_on_cores_) / cores_ : 0; }
   /// Returns how long a waiting rank holds its core when this many ranks share it.
   [[nodiscard]] double turn_s() const { return profile_.processors.turn_with(ranks_on_core()); }
+  /// Returns the ranks node by node, and those of a node by number; empty if they stand so already.
+  [[nodiscard]] std::vector<int> along_nodes() const;
   /// Returns a cluster of the same kind with another number of ranks.
   [[nodiscard]] Cluster resized(int ranks) const;
 

@@ -83,6 +83,9 @@ struct Problem {
   std::vector<std::int64_t> send_bytes, send_offsets;  ///< packed bytes; the table says which ranks know them
   std::vector<std::int64_t> recv_bytes, recv_offsets;
   Parameters parameters;  ///< as resolved by resolve_parameters(): every parameter of the algorithm has a value
+  /// The rank at each place of a chain, ring or tree, for build_schedule(); empty: places are ranks. Builders do not
+  /// look at it.
+  std::vector<int> order;
 
   [[nodiscard]] std::int64_t parameter(
       std::string_view parameter_name) const;  ///< throws InvalidArgument if there is none

@@ -41,6 +41,7 @@ struct Case {
   bool in_place = false;
   std::uint64_t seed = 1;
   Parameters parameters;
+  std::vector<int> order;  ///< as Problem::order
 };
 
 /// Returns every rank's problem. Irregular sizes come from the case's seed; `knowledge` decides which sizes each rank

@@ -16,6 +16,7 @@ struct CommShape {
   int max_ranks_per_node = 1;
   bool blocked = true;            ///< each node's ranks are consecutive
   std::vector<int> node_of_rank;  ///< as World::node_of_rank
+  std::vector<int> along_nodes;   ///< all ranks, node by node; empty if they are blocked
 };
 
 /// Finds the shape without communication. Returns nothing if Antiphon must not act: for an intercommunicator, a single

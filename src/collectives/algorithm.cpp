@@ -6,6 +6,7 @@
 
 #include "antiphon/error.hpp"
 #include "schedule/encoded.hpp"
+#include "schedule/order.hpp"
 
 namespace antiphon {
 
@@ -55,8 +56,21 @@ Parameters resolve_parameters(const Algorithm& algorithm, const Parameters& give
   return resolved;
 }
 
+bool may_reorder(const Algorithm& algorithm, bool commutative) {
+  if (algorithm.multicasts || (is_reduction(algorithm.collective) && !commutative)) return false;
+  switch (algorithm.collective) {
+    case Collective::barrier:
+    case Collective::bcast:
+    case Collective::reduce:
+    case Collective::allreduce: return true;
+    case Collective::scan:
+    case Collective::exscan: return false;
+    default: return algorithm.any_order;
+  }
+}
+
 Schedule build_schedule(const Algorithm& algorithm, const Problem& p) {
-  Schedule plain = algorithm.build(p);
+  Schedule plain = p.order.empty() ? algorithm.build(p) : with_ranks(algorithm.build(in_places(p)), p.order);
   if (p.parameters.empty() || p.parameters.back().name != encode_parameter) return plain;
   return encoded(plain, p.parameters.back().value, p.in_place);
 }

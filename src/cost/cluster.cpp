@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <numeric>
 
 #include "antiphon/cost.hpp"
 #include "antiphon/error.hpp"
@@ -64,6 +65,14 @@ void Cluster::count() {
   const int sharing = std::min(p.nodes_sharing, nodes_);
   ranks_on_cores_ = std::max(per_node * sharing, 1);
   cores_ = p.cores_per_node > 0 && ranks_on_cores_ > p.cores_per_node ? p.cores_per_node : 0;
+}
+
+std::vector<int> Cluster::along_nodes() const {
+  if (std::is_sorted(node_of_rank_.begin(), node_of_rank_.end())) return {};
+  std::vector<int> order(node_of_rank_.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [this](int a, int b) { return node(a) < node(b); });
+  return order;
 }
 
 Cluster Cluster::resized(int count) const {

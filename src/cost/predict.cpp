@@ -211,8 +211,30 @@ Problem problem_of(const PredictedCall& call, int rank, int size, const Algorith
   return p;
 }
 
+namespace {
+
+/// Returns the call on the same ranks, numbered by their places along the nodes.
+std::pair<PredictedCall, Cluster> in_order(const PredictedCall& call, const Cluster& cluster,
+                                           const std::vector<int>& order) {
+  PredictedCall placed = call;
+  std::vector<int> nodes;
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    if (order[place] == call.root) placed.root = static_cast<int>(place);
+    nodes.push_back(cluster.node(order[place]));
+  }
+  return {placed, Cluster(cluster.profile(), std::move(nodes))};
+}
+
+}  // namespace
+
 std::optional<Prediction> predict(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,
                                   const Cluster& cluster, const Barrier* barrier) {
+  if (may_reorder(algorithm, call.commutative)) {
+    if (const std::vector<int> order = cluster.along_nodes(); !order.empty()) {
+      const auto [placed, ordered] = in_order(call, cluster, order);
+      return predict(placed, algorithm, parameters, ordered, barrier);
+    }
+  }
   const Predictor predictor(call, algorithm, parameters);
   if (!predictor.supported(cluster.ranks())) return std::nullopt;
   if (algorithm.multicasts && !cluster.profile().multicast.works) return std::nullopt;

@@ -285,6 +285,7 @@ std::vector<Problem> problems_of(const Case& c, Knowledge knowledge) {
     p.commutative = c.commutative;
     p.in_place = c.in_place;
     p.parameters = c.parameters;
+    p.order = c.order;
     problems.push_back(std::move(p));
   }
   if (c.collective == Collective::alltoallv) set_alltoallv(problems, c);

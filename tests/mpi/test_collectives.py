@@ -77,6 +77,19 @@ def test_each_algorithm(wheel: Mpi, n: int, algorithms: list[core.Algorithm], ch
             assert a.name in used, f"{a.collective}: {used} instead of {a.name}"
 
 
+def test_ranks_dealt_over_nodes(wheel: Mpi, check: Check) -> None:
+    """GIVEN ranks dealt out over two nodes THEN algorithms that put them along the nodes give the right results."""
+    nodes = {"ANTIPHON_NODES": "a,b,a,b,a", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
+    along = {"bcast": "chain", "reduce": "chain", "allreduce": "ring", "allgather": "ring", "allgatherv": "ring",
+             "reduce_scatter": "ring", "reduce_scatter_block": "pairwise"}  # fmt: skip
+    force = ";".join(f"{collective}:{name}" for collective, name in along.items())
+    forced = check(wheel, 5, *along, ANTIPHON_FORCE=force, **nodes)
+    for collective, name in along.items():
+        assert name in forced.used(collective), collective
+    chosen = check(wheel, 5, *along, **nodes)
+    assert any(chosen.used(collective).keys() - {"library"} for collective in along)
+
+
 @pytest.mark.parametrize("n", [2, 5])
 def test_errors_keep_their_meaning(mpi: Mpi, n: int, check: Check) -> None:
     """GIVEN wrong arguments THEN each call returns the library's error class."""

@@ -29,7 +29,7 @@ struct StoreFolder {
 };
 
 const StoreKey four({"n1.site", "n2.site", "n1.site", "n3.site", "n4.site"}, "openmpi", "Open MPI v5.0.11, build 7");
-const StoreNetwork ethernet{"tcp", "eth0", 0};
+const StoreNetwork known_network{"tcp", "eth0", 0};
 using Problems = std::vector<std::string>;
 
 Learned learned_rule(const std::string& collective, const std::string& use) {
@@ -64,7 +64,7 @@ TEST_CASE("directories are what the setting says") {
   CHECK(Store::directories("off", "/c", "/h").empty());
   // Without a home nothing is written, least of all the site's directory.
   const Store homeless(Store::directories("", "", ""));
-  CHECK_FALSE(homeless.save_learned(four, ethernet, learned_rule("bcast", "chain")).empty());
+  CHECK_FALSE(homeless.save_learned(four, known_network, learned_rule("bcast", "chain")).empty());
 }
 
 TEST_CASE("a profile serves its nodes and any part of them, but no others") {
@@ -91,23 +91,23 @@ TEST_CASE("a site's directory is read and never written") {
   const Store store({user.path, site.path});
   Problems problems;
   CHECK(store.find_profile(four, problems)->path.starts_with(site.path));
-  REQUIRE(store.save_learned(four, ethernet, learned_rule("bcast", "chain")).empty());
-  CHECK_FALSE(fs::exists(site.path + "/" + four.name() + "/" + ethernet.file_name()));
-  CHECK(fs::exists(user.path + "/" + four.name() + "/" + ethernet.file_name()));
+  REQUIRE(store.save_learned(four, known_network, learned_rule("bcast", "chain")).empty());
+  CHECK_FALSE(fs::exists(site.path + "/" + four.name() + "/" + known_network.file_name()));
+  CHECK(fs::exists(user.path + "/" + four.name() + "/" + known_network.file_name()));
 }
 
 TEST_CASE("what runs learn is merged, for their nodes and their network alone") {
   const StoreFolder folder;
   const Store store({folder.path});
   Problems problems;
-  REQUIRE(store.save_learned(four, ethernet, learned_rule("bcast", "chain")).empty());
+  REQUIRE(store.save_learned(four, known_network, learned_rule("bcast", "chain")).empty());
   Learned second = learned_rule("bcast", "binary");
   second.link_bits_per_s = 100'000'000;
   second.link_measured_s = 1'700'000'000;
   second.evidence = Json{{"calls", 7}};
-  REQUIRE(store.save_learned(four, ethernet, second).empty());
-  REQUIRE(store.save_learned(four, ethernet, learned_rule("reduce", "library")).empty());
-  const auto found = store.find_learned(four, ethernet, problems);
+  REQUIRE(store.save_learned(four, known_network, second).empty());
+  REQUIRE(store.save_learned(four, known_network, learned_rule("reduce", "library")).empty());
+  const auto found = store.find_learned(four, known_network, problems);
   REQUIRE(found);
   CHECK(rules_in(*found) == 2);
   CHECK(found->decisions.at("rules").at(1).at("use").as_string() == "binary");
@@ -117,7 +117,7 @@ TEST_CASE("what runs learn is merged, for their nodes and their network alone") 
   CHECK_FALSE(found->knows_link(1'710'000'000));
   CHECK_FALSE(found->knows_link(1'600'000'000));
   CHECK_FALSE(store.find_learned(four, {"tcp", "eth1", 0}, problems));
-  CHECK_FALSE(store.find_learned(StoreKey({"n1", "n2"}, "openmpi", "5"), ethernet, problems));
+  CHECK_FALSE(store.find_learned(StoreKey({"n1", "n2"}, "openmpi", "5"), known_network, problems));
   CHECK(problems.empty());
 }
 
@@ -125,18 +125,18 @@ TEST_CASE("a broken file is named, passed over, and replaced by the next run") {
   const StoreFolder folder;
   const Store store({folder.path});
   REQUIRE(store.save_profile(four, "{\"format\": \"antiphon-pro").empty());
-  const std::string path = folder.path + "/" + four.name() + "/" + ethernet.file_name();
+  const std::string path = folder.path + "/" + four.name() + "/" + known_network.file_name();
   std::ofstream(path) << R"({"format": "antiphon-learned", "version": 1, "decisions": {"rules": [{"use": "?"}]}})";
   Problems problems;
   CHECK_FALSE(store.find_profile(four, problems));
-  CHECK_FALSE(store.find_learned(four, ethernet, problems));
+  CHECK_FALSE(store.find_learned(four, known_network, problems));
   REQUIRE(problems.size() >= 2);
   CHECK(problems.back().starts_with(path + ": "));
-  REQUIRE(store.save_learned(four, ethernet, learned_rule("bcast", "chain")).empty());
-  CHECK(rules_in(*store.find_learned(four, ethernet, problems)) == 1);
+  REQUIRE(store.save_learned(four, known_network, learned_rule("bcast", "chain")).empty());
+  CHECK(rules_in(*store.find_learned(four, known_network, problems)) == 1);
   fs::remove(path);
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
-  CHECK_FALSE(store.find_learned(four, ethernet, problems));
+  CHECK_FALSE(store.find_learned(four, known_network, problems));
   CHECK(problems.back() == path + ": it is no file");
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("where nothing can be written the reason is returned") {
   const StoreFolder folder;
   std::ofstream(folder.path + "/file") << "x";
   const Store store({folder.path + "/file"});
-  CHECK_FALSE(store.save_learned(four, ethernet, learned_rule("bcast", "chain")).empty());
+  CHECK_FALSE(store.save_learned(four, known_network, learned_rule("bcast", "chain")).empty());
   CHECK_FALSE(store.save_profile(four, two_switch_profile).empty());
 }
 
@@ -155,14 +155,14 @@ TEST_CASE("jobs that save at once leave a whole file with what all have learned"
   for (const std::string& collective : collectives) {
     jobs.emplace_back([&folder, collective] {
       for (int i = 0; i < 5; ++i)
-        (void)Store({folder.path}).save_learned(four, ethernet, learned_rule(collective, "library"));
+        (void)Store({folder.path}).save_learned(four, known_network, learned_rule(collective, "library"));
     });
   }
   Problems problems;
-  for (int i = 0; i < 50; ++i) (void)Store({folder.path}).find_learned(four, ethernet, problems);
+  for (int i = 0; i < 50; ++i) (void)Store({folder.path}).find_learned(four, known_network, problems);
   for (std::thread& job : jobs) job.join();
   CHECK(problems.empty());
-  const auto found = Store({folder.path}).find_learned(four, ethernet, problems);
+  const auto found = Store({folder.path}).find_learned(four, known_network, problems);
   REQUIRE(found);
   CHECK(rules_in(*found) == collectives.size());
   // Nothing else is left than about.json, the lock and the file itself.

@@ -34,6 +34,7 @@ extern const Algorithm ring{
     .summary = "blocks travel round the ring; long blocks, any number of ranks",
     .parameters = parameters,
     .build = build,
+    .any_order = true,
 };
 }  // namespace allgather_algorithms
 
@@ -44,6 +45,7 @@ extern const Algorithm ring{
     .summary = "blocks travel round the ring in segments; long blocks, however unequal",
     .parameters = parameters,
     .build = build,
+    .any_order = true,
 };
 }  // namespace allgatherv_algorithms
 

@@ -94,6 +94,7 @@ extern const Algorithm pairwise{
     .summary = "operands exchanged in rotated phases of lock-step pieces; any operation",
     .parameters = parameters,
     .build = build,
+    .any_order = true,
 };
 }  // namespace reduce_scatter_algorithms
 
@@ -104,6 +105,7 @@ extern const Algorithm pairwise{
     .summary = "operands exchanged in rotated phases of lock-step pieces; any operation",
     .parameters = parameters,
     .build = build,
+    .any_order = true,
 };
 }  // namespace reduce_scatter_block_algorithms
 

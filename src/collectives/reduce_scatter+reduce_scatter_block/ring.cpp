@@ -41,6 +41,7 @@ extern const Algorithm ring{
     .parameters = parameters,
     .supports = is_commutative,
     .build = build,
+    .any_order = true,
 };
 }  // namespace reduce_scatter_algorithms
 
@@ -52,6 +53,7 @@ extern const Algorithm ring{
     .parameters = parameters,
     .supports = is_commutative,
     .build = build,
+    .any_order = true,
 };
 }  // namespace reduce_scatter_block_algorithms
 
