@@ -52,6 +52,11 @@ class Table:
     title: str = ""
     kind: str = "table"
 
+    def __post_init__(self) -> None:
+        for cell in (cell for row in self.rows for cell in row):
+            if not isinstance(cell, str):  # a document's field of another type than its kind expects
+                raise TypeError(f"{cell!r} is no text")
+
 
 @dataclass(frozen=True)
 class Drawing:
