@@ -49,9 +49,9 @@ test-cpp: setup ## The core's unit tests, and each header of mpi/ by itself (in 
 # pytest ends with 5 where ARGS choose none of one half.
 none_chosen = $(if $(ARGS),|| test $$? = 5)
 test-python: setup ## Command line, MPI and cluster tests (ARGS="-k name")
-	@.venv/bin/python -m pytest -n $(JOBS) -m "not measures" $(ARGS) tests/cli tests/unit tests/mpi tests/lab $(none_chosen)
+	@.venv/bin/python -m pytest -n $(JOBS) --dist worksteal -m "not measures" $(ARGS) tests/cli tests/unit tests/mpi tests/lab $(none_chosen)
 	@# These measure, and so run one after the other.
-	@.venv/bin/python -m pytest -m measures $(ARGS) tests/lab $(none_chosen)
+	@.venv/bin/python -m pytest -m measures $(ARGS) tests/cli tests/unit tests/mpi tests/lab $(none_chosen)
 
 sanitize: setup ## The core's unit tests under the address and undefined-behaviour sanitizers, those with threads under the thread sanitizer
 	@$(MAKE) --no-print-directory -j $(JOBS) sanitize-asan sanitize-tsan
@@ -59,7 +59,7 @@ sanitize: setup ## The core's unit tests under the address and undefined-behavio
 # Clang compiles for the sanitizers in half the time, and its checks are stricter; GCC serves where Clang has no runtime of them.
 sanitizing_compiler = $(shell echo 'int main() {}' | clang++ -fsanitize=address,undefined -x c++ -o /dev/null - 2>/dev/null \
   && echo -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_C_COMPILER=clang)
-sanitize-asan: export ANTIPHON_TEST_MAX_RANKS = 7
+sanitize-asan: export ANTIPHON_TEST_MAX_RANKS = 6
 sanitize-tsan: export ANTIPHON_TEST_MAX_RANKS = 4
 sanitize-asan sanitize-tsan: sanitize-%:
 	@cmake --preset $* $(sanitizing_compiler) >/dev/null

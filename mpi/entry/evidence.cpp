@@ -119,7 +119,10 @@ void Evidence::agree(MPI_Comm comm) {
   }
   offered_.reset();
   const auto in_use = static_cast<std::size_t>(turns_.in_use());
-  if (turns_.knows()) ways_[in_use].reason = why();
+  if (turns_.knows()) {
+    decided_ = true;
+    ways_[in_use].reason = why();
+  }
   if (turns_.in_use() != before) announce();
 }
 
@@ -170,7 +173,9 @@ Json Evidence::row() const {
 }
 
 Json Evidence::rule() const {
-  if (!turns_.knows()) return nullptr;
+  // After a change of the network, what was found last is still the best that a next run can begin with.
+  if (!turns_.knows() && !decided_) return nullptr;
+  const auto in_use = static_cast<std::size_t>(turns_.in_use());
   const auto only = [](std::int64_t value) { return Json::array({value, value}); };
   Json rule{{"collective", name(calls_.collective)}};
   if (calls_.sizes.least >= 0) rule["bytes"] = Json::array({calls_.sizes.least, calls_.sizes.most});
@@ -182,8 +187,8 @@ Json Evidence::rule() const {
   if (is_reduction(calls_.collective) && calls_.exact) rule["exact"] = true;
   if (is_reduction(calls_.collective)) rule["commutative"] = calls_.commutative;
   if (world.mpi == "openmpi" || world.mpi == "mpich") rule["mpi"] = world.mpi;
-  rule["use"] = texts_[static_cast<std::size_t>(turns_.in_use())];
-  std::string reason = why();
+  rule["use"] = texts_[in_use];
+  std::string reason = turns_.knows() ? why() : ways_[in_use].reason;
   rule["why"] = reason.replace(0, std::string("measured in this run").size(), "measured in an earlier run");
   return rule;
 }

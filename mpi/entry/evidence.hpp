@@ -68,6 +68,7 @@ class Evidence {
   std::vector<Choice> ways_;
   std::vector<std::string> texts_;
   Turns turns_;
+  bool decided_ = false;  ///< some comparison has ended in this run
   std::optional<Turns> offered_;
   bool agreed_ = false;      ///< once
   std::int64_t number_ = 0;  ///< of calls

@@ -128,8 +128,9 @@ def test_a_parameter_out_of_bounds_is_said_by_name(bench: Bench) -> None:
 
 def test_results_in_all_modes(bench: Bench, mpi: Mpi) -> None:
     result = bench(
-        "allreduce", "barrier", "--bytes", "0,4k", "--modes", "sync,throughput,burst", "--json", "-", *on(mpi)
-    )
+        "allreduce", "barrier", "--bytes", "0,4k", "--modes", "sync,throughput,burst", "--json", "-", *on(mpi),
+        "--budget", 0.3,  # a contender whose call takes longer leaves, as one may on a busy machine
+    )  # fmt: skip
     assert result.returncode == 0, result.stderr
     rows = json.loads(result.stdout)["results"]
     cells = {(row["collective"], row["bytes"], row["mode"], row["contender"]) for row in rows}
