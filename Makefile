@@ -5,6 +5,8 @@ PYTHON3 ?= python3
 ARGS ?=
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 JOBS ?= $(shell nproc)
+# Ranks wait for one another for much of a test's time.
+TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 
 .PHONY: help setup demo algorithm object clang test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz fuzz-python verify-models bench docs lint format tidy clean
 
@@ -49,7 +51,7 @@ test-cpp: setup ## The core's unit tests, and each header of mpi/ by itself (in 
 # pytest ends with 5 where ARGS choose none of one half.
 none_chosen = $(if $(ARGS),|| test $$? = 5)
 test-python: setup ## Command line, MPI and cluster tests (ARGS="-k name")
-	@.venv/bin/python -m pytest -n $(JOBS) --dist worksteal -m "not measures" $(ARGS) tests/cli tests/unit tests/mpi tests/lab $(none_chosen)
+	@.venv/bin/python -m pytest -n $(TEST_JOBS) --dist worksteal -m "not measures" $(ARGS) tests/cli tests/unit tests/mpi tests/lab $(none_chosen)
 	@# These measure, and so run one after the other.
 	@.venv/bin/python -m pytest -m measures $(ARGS) tests/cli tests/unit tests/mpi tests/lab $(none_chosen)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gives each test a user's cache of its own: what runs keep of nodes must not decide other tests, nor a developer's runs."""
+"""Gives each test a user's cache of its own: what runs keep of nodes must not decide other tests."""
 
 from __future__ import annotations
 
