@@ -9,6 +9,9 @@
 
 namespace antiphon {
 
+/// Returns all ranks node by node, and those of a node by number; `node_of_rank` has the node of each rank.
+std::vector<int> ranks_along_nodes(std::span<const int> node_of_rank);
+
 /// A cluster is a set of ranks placed on the nodes of a measured machine, which a profile describes. A cluster with
 /// more nodes than the machine repeats the machine.
 class Cluster {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
+#include "antiphon/cluster.hpp"
 #include "job/world_ranks.hpp"
 
 namespace antiphon::mpi {
@@ -26,13 +26,7 @@ std::optional<CommShape> shape_of(MPI_Comm comm) {
   int runs = 1;
   for (std::size_t i = 1; i < node_of.size(); ++i) runs += node_of[i] != node_of[i - 1] ? 1 : 0;
   shape.blocked = runs == shape.nodes;
-  if (!shape.blocked) {
-    shape.along_nodes.resize(node_of.size());
-    std::iota(shape.along_nodes.begin(), shape.along_nodes.end(), 0);
-    const auto node = [&](int rank) { return node_of[static_cast<std::size_t>(rank)]; };
-    std::stable_sort(shape.along_nodes.begin(), shape.along_nodes.end(),
-                     [&](int a, int b) { return node(a) < node(b); });
-  }
+  if (!shape.blocked) shape.along_nodes = ranks_along_nodes(node_of);
   for (const auto& [node, ranks] : ranks_on_node) shape.max_ranks_per_node = std::max(shape.max_ranks_per_node, ranks);
   return shape;
 }

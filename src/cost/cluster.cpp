@@ -7,6 +7,14 @@
 
 namespace antiphon {
 
+std::vector<int> ranks_along_nodes(std::span<const int> node_of_rank) {
+  std::vector<int> order(node_of_rank.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto node = [&](int rank) { return node_of_rank[static_cast<std::size_t>(rank)]; };
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return node(a) < node(b); });
+  return order;
+}
+
 Cluster::Cluster(Profile profile, std::vector<int> node_of_rank)
     : profile_(std::move(profile)), node_of_rank_(std::move(node_of_rank)) {
   if (profile_.topology.nodes.empty() || profile_.topology.switches.empty())
@@ -68,11 +76,8 @@ void Cluster::count() {
 }
 
 std::vector<int> Cluster::along_nodes() const {
-  if (std::is_sorted(node_of_rank_.begin(), node_of_rank_.end())) return {};
-  std::vector<int> order(node_of_rank_.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [this](int a, int b) { return node(a) < node(b); });
-  return order;
+  return std::is_sorted(node_of_rank_.begin(), node_of_rank_.end()) ? std::vector<int>{}
+                                                                    : ranks_along_nodes(node_of_rank_);
 }
 
 Cluster Cluster::resized(int count) const {
