@@ -60,7 +60,7 @@ def test_the_better_way_wins(turns: Any) -> None:
     ranks alike. A floating-point reduction keeps its order, in all calls and in all runs.
     """
     # Communicators, one after the other, none of which has enough calls to find out alone.
-    to_own = turns("ccccccwf", 90, slow_us="40000")
+    to_own = turns("ccccccwf", 90, slow_us="15000")
     assert CHAIN in {row["in_use"] for row in tried(to_own, "bcast")}
     assert {row["least_bytes"] for row in tried(to_own, "allreduce")} <= {16384}  # of the whole numbers
     assert [r["algorithm"] for r in to_own.calls("allreduce") if r["most_bytes"] == 32768] == [RING]
