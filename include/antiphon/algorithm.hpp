@@ -9,9 +9,23 @@
 
 namespace antiphon {
 
+/// What a parameter is for. Which of its values are worth trying follows from it (values_to_try in antiphon/cost.hpp).
+enum class Role : std::uint8_t {
+  piece,    ///< bytes of a message's pieces; 0 leaves it whole
+  ahead,    ///< pieces or rounds that are under way to one rank
+  at_once,  ///< ranks that are served, or messages that travel, at a time (the concurrency of paper 4)
+  fanout,   ///< a tree's radix, or its children
+  mode,     ///< one of few ways to do it
+  border,   ///< messages of up to so many bytes are sent in another way
+  amount,   ///< any other number, of which half and twice as much are tried
+};
+/// Returns its name: "at_once".
+std::string_view name(Role role);
+
 /// A tunable number of an algorithm.
 struct Parameter {
   std::string_view name;
+  Role role;
   std::int64_t default_value;
   std::int64_t min;
   std::int64_t max;

@@ -112,6 +112,20 @@ struct LeftOut {
   std::string why;
 };
 
+/// Returns the values of a parameter that are worth trying for this call, its default among them. Of pieces, these are
+/// the sizes that a search begins with. How many ranks are served at once follows from the concurrency index that was
+/// measured, for long messages: the index comes first, and nothing is beyond twice the index.
+std::vector<std::int64_t> values_to_try(const Parameter& parameter, const PredictedCall& call, const Cluster& cluster);
+
+/// Tells whether the bytes under way to one rank stay within what the network was seen to hold.
+bool within_credit(const Algorithm& algorithm, const Parameters& parameters, const PredictedCall& call,
+                   const Cluster& cluster);
+
+/// Returns the sets of parameters that differ from these in one value, within credit. Cuts, windows and the shapes of
+/// trees stay.
+std::vector<Parameters> variations(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,
+                                   const Cluster& cluster);
+
 struct SearchOptions {
   bool parameters = true;    ///< search them; false: defaults only
   int max_evaluations = 64;  ///< for each algorithm

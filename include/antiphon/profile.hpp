@@ -130,6 +130,9 @@ struct Concurrency {
   int index = 1;                      ///< messages at once that are worth it
   double two_destinations_ratio = 0;  ///< time of two at once to different ranks over that of one; 0: unknown
   double two_directions_ratio = 0;    ///< time of a message each way over that of one; 0: unknown
+
+  /// Tells whether it was measured.
+  [[nodiscard]] bool known() const { return two_destinations_ratio > 0; }
 };
 
 /// Describes multicast between the nodes, as the transport does it.

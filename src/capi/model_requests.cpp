@@ -181,6 +181,19 @@ Json predict_request(const JsonNode& request) {
       {"first_guess", cluster.profile().first_guess}, {"machine", cluster.profile().machine.name}, {"sizes", sizes}};
 }
 
+Json variations_request(const JsonNode& request) {
+  const Cluster cluster = read_cluster(request);
+  PredictedCall call = read_call(request, cluster);
+  call.bytes = request.at("bytes").integer(0, max_bytes);
+  const Choice choice = parse_choice(call.collective, request.at("choice").text());
+  Json choices = Json::array();
+  if (choice.algorithm != nullptr) {
+    for (const Parameters& parameters : variations(call, *choice.algorithm, choice.parameters, cluster))
+      choices.push_back(Choice{choice.algorithm, parameters, ""}.to_string());
+  }
+  return {{"choices", choices}};
+}
+
 Json choose_by_model_request(const JsonNode& request) {
   const Question question = read_question(request);
   const Profile profile = read_profile(request, question.nodes, question.max_ranks_per_node);

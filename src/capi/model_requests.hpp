@@ -11,6 +11,8 @@ Json read_profile_request(const JsonNode& request);
 
 /// Returns every algorithm of a collective with its predicted time, for each of several sizes.
 Json predict_request(const JsonNode& request);
+/// Returns the choices that differ from one in a single parameter, where the call and the machine make that sensible.
+Json variations_request(const JsonNode& request);
 /// Returns the model's choice for a question.
 Json choose_by_model_request(const JsonNode& request);
 /// Evaluates the papers' closed forms.

@@ -55,8 +55,12 @@ Json json_of(const Parameters& parameters) {
 Json json_of(const Algorithm& a) {
   Json parameters = Json::array();
   for (const Parameter& p : a.parameters) {
-    parameters.push_back(
-        {{"name", p.name}, {"default", p.default_value}, {"min", p.min}, {"max", p.max}, {"meaning", p.meaning}});
+    parameters.push_back({{"name", p.name},
+                          {"role", name(p.role)},
+                          {"default", p.default_value},
+                          {"min", p.min},
+                          {"max", p.max},
+                          {"meaning", p.meaning}});
   }
   return {{"collective", name(a.collective)},
           {"name", a.name},
@@ -242,6 +246,7 @@ constexpr std::array requests{
     Request{"compile_patterns", compile_patterns},
     Request{"profile", read_profile_request},
     Request{"predict", predict_request},
+    Request{"variations", variations_request},
     Request{"choose_by_model", choose_by_model_request},
     Request{"closed_forms", closed_forms_request},
     Request{"mapping_methods", list_mapping_methods},
@@ -250,6 +255,7 @@ constexpr std::array requests{
     Request{"score_mapping", score_mapping_request},
     Request{"check_settings", check_settings_request},
     Request{"store_directories", store_directories_request},
+    Request{"store_key", store_key_request},
     Request{"store_profile", store_profile_request},
     Request{"read_learned", read_learned_request},
 };

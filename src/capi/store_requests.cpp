@@ -15,6 +15,10 @@ std::vector<std::string> read_texts(const JsonNode& list) {
   return texts;
 }
 
+StoreKey read_key(const JsonNode& request) {
+  return {read_texts(request.at("nodes")), request.at("mpi").text(), request.at("version").text()};
+}
+
 }  // namespace
 
 Json store_directories_request(const JsonNode& request) {
@@ -23,10 +27,11 @@ Json store_directories_request(const JsonNode& request) {
   return {{"directories", Json(directories)}};
 }
 
+Json store_key_request(const JsonNode& request) { return {{"name", read_key(request).name()}}; }
+
 Json store_profile_request(const JsonNode& request) {
   const JsonNode directories = request.at("directories");
-  const JsonNode nodes = request.at("nodes");
-  const StoreKey key(read_texts(nodes), request.at("mpi").text(), request.at("version").text());
+  const StoreKey key = read_key(request);
   const Store store(read_texts(directories));
   const std::string why = store.save_profile(key, request.at("text").text());
   return {{"path", store.path_of(key) + "/profile.json"}, {"why", why}};

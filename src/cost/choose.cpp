@@ -6,38 +6,29 @@
 #include "antiphon/closed_forms.hpp"
 #include "antiphon/cost.hpp"
 #include "antiphon/error.hpp"
+#include "cost/values.hpp"
 
 namespace antiphon {
 
 namespace {
 
-/// Pieces shorter than this are mostly headers.
-constexpr std::int64_t least_piece_bytes = 1024;
-
-bool is_piece_size(std::string_view name) {
-  return name == "segment_bytes" || name == "piece_bytes" || name == "block_bytes";
-}
-
-/// Returns the values to try for a parameter that is not a piece size. Other parameters keep their defaults.
-std::vector<std::int64_t> values_of(const Parameter& p) {
-  std::vector<std::int64_t> values;
-  if (p.name == "window") values = {1, 2, 4, 8};
-  if (p.name == "radix") values = {2, 3, 4, 8};
-  if (p.name == "concurrency" || p.name == "destinations" || p.name == "senders") values = {1, 2, 4};
-  std::erase_if(values, [&](std::int64_t v) { return v < p.min || v > p.max || v == p.default_value; });
-  return values;
-}
+/// A gain below a thousandth is rounding. Ways to keep messages from meeting cost something in the model, which does
+/// not know what is lost where they meet: only a clear gain does without.
+constexpr double clearly_faster = 0.95;
+constexpr double faster = 0.999;
 
 class Search {
  public:
   Search(const PredictedCall& call, const Algorithm& algorithm, const Cluster& cluster, const SearchOptions& options)
       : call_(call), algorithm_(algorithm), cluster_(cluster), left_(options.max_evaluations) {
     best_.algorithm = &algorithm;
-    best_.parameters = resolve_parameters(algorithm, {});
   }
 
   std::optional<RankedChoice> run(bool search) {
-    if (!try_out(best_.parameters)) return std::nullopt;
+    const Parameters defaults = resolve_parameters(algorithm_, {});
+    const Parameters measured = at_measured_concurrency(defaults);
+    if (search && within_credit(algorithm_, measured, call_, cluster_)) try_out(measured);
+    if (best_.seconds <= 0 && !try_out(defaults)) return std::nullopt;
     if (search) {
       // The search runs twice, because a window that suits the first piece size need not suit the best one.
       for (int round = 0; round < 2; ++round) {
@@ -53,32 +44,43 @@ class Search {
   [[nodiscard]] const std::optional<LeftOut>& left_out() const { return left_out_; }
 
  private:
-  /// Returns whether the bytes under way to one rank stay within what the network was seen to hold.
-  [[nodiscard]] bool within_credit(const Parameters& parameters) const {
-    const std::int64_t credit = cluster_.profile().contention.credit_bytes;
-    if (credit <= 0) return true;
-    std::int64_t piece = -1;
-    std::int64_t window = 1;
-    for (const ParameterValue& p : parameters) {
-      if (is_piece_size(p.name))
-        piece = p.value == 0 ? call_.bytes : std::min(p.value, std::max<std::int64_t>(call_.bytes, 1));
-      if (p.name == "window" || p.name == "destinations" || p.name == "senders") window *= p.value;
+  /// The search begins with as many messages at once as were seen to pay.
+  [[nodiscard]] Parameters at_measured_concurrency(Parameters parameters) const {
+    const Concurrency* const measured = measured_concurrency(call_, cluster_);
+    if (measured == nullptr) return parameters;
+    for (std::size_t i = 0; i < algorithm_.parameters.size(); ++i) {
+      const Parameter& p = algorithm_.parameters[i];
+      if (p.role == Role::at_once) parameters[i].value = std::clamp<std::int64_t>(measured->index, p.min, p.max);
     }
-    return piece <= least_piece_bytes || piece * window <= credit;
+    return parameters;
   }
 
-  bool try_out(const Parameters& parameters) {
+  /// Returns how much longer messages take at once than one after the other, where that was measured. The model's ports
+  /// are shared without loss.
+  [[nodiscard]] double hindrance(const Parameters& parameters) const {
+    const Concurrency* const measured = measured_concurrency(call_, cluster_);
+    for (std::size_t i = 0; measured != nullptr && i < algorithm_.parameters.size(); ++i) {
+      if (algorithm_.parameters[i].role == Role::at_once && parameters[i].value > measured->index)
+        return std::max(1.0, measured->two_destinations_ratio / 2);
+    }
+    return 1;
+  }
+
+  /// Returns whether the model knows these parameters. The best so far stays unless they take less than `most` of its
+  /// time.
+  bool try_out(const Parameters& parameters, double most = faster) {
     if (const auto known = known_.find(key(parameters)); known != known_.end()) return known->second >= 0;
     if (left_ <= 0) return false;
     --left_;
     const auto prediction = predicted(parameters);
-    known_[key(parameters)] = prediction ? prediction->seconds : -1;
+    const double judged_s = prediction ? prediction->seconds * hindrance(parameters) : -1;
+    known_[key(parameters)] = judged_s;
     if (!prediction) return false;
-    // A gain below a thousandth is rounding, so the default, which is tried first, stays.
-    if (best_.seconds > 0 && prediction->seconds >= best_.seconds * 0.999) return true;
+    if (best_.seconds > 0 && judged_s >= best_judged_s_ * most) return true;
     best_.parameters = parameters;
     best_.seconds = prediction->seconds;
     best_.method = prediction->method;
+    best_judged_s_ = judged_s;
     return true;
   }
 
@@ -98,16 +100,20 @@ class Search {
       changed[i].value = value;
       return changed;
     };
-    if (!is_piece_size(p.name)) {
-      for (const std::int64_t value : values_of(p)) {
-        if (within_credit(with(value))) try_out(with(value));
+    const auto allowed = [&](const Parameters& parameters) {
+      return within_credit(algorithm_, parameters, call_, cluster_);
+    };
+    if (p.role != Role::piece) {
+      const bool keeps_apart = p.role == Role::mode || p.role == Role::border;
+      for (const std::int64_t value : values_to_try(p, call_, cluster_)) {
+        if (allowed(with(value))) try_out(with(value), keeps_apart ? clearly_faster : faster);
       }
       return;
     }
     constexpr double never = 1e300;
     search_segment_bytes(call_.bytes, least_piece_bytes, [&](std::int64_t size) {
       const Parameters tried = with(std::clamp(size, std::max<std::int64_t>(p.min, 1), p.max));
-      if (!within_credit(tried) || !try_out(tried)) return never;
+      if (!allowed(tried) || !try_out(tried)) return never;
       return known_[key(tried)];
     });
   }
@@ -123,6 +129,7 @@ class Search {
   const Cluster& cluster_;
   int left_;
   RankedChoice best_;
+  double best_judged_s_ = 0;  ///< its time with what hinders it
   std::optional<LeftOut> left_out_;
   std::map<std::vector<std::int64_t>, double> known_;
 };

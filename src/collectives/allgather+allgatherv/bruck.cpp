@@ -10,9 +10,9 @@ namespace antiphon {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 2, 2, 16, "blocks held grow by this factor a round; radix−1 messages a round"},
-    {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece; 0 sends whole messages"},
-    {"window", 2, 1, 1024, "pieces ahead of what comes in"},
+    {"radix", Role::fanout, 2, 2, 16, "blocks held grow by this factor a round; radix−1 messages a round"},
+    {"piece_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per piece; 0 sends whole messages"},
+    {"window", Role::ahead, 2, 1, 1024, "pieces ahead of what comes in"},
 };
 
 /// Round i: every rank sends the d = radix^i blocks it has, from its own on, to rank − d, 2d, … (radix−1) d, and gets

@@ -11,9 +11,9 @@ namespace antiphon {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"concurrency", 2, 1, 8, "groups, and so messages under way in each direction"},
-    {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece; 0 sends whole messages"},
-    {"window", 2, 1, 1024, "pieces of a message ahead of what comes in from the same group"},
+    {"concurrency", Role::at_once, 2, 1, 8, "groups, and so messages under way in each direction"},
+    {"piece_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per piece; 0 sends whole messages"},
+    {"window", Role::ahead, 2, 1, 1024, "pieces of a message ahead of what comes in from the same group"},
 };
 
 /// P ranks in C groups of consecutive ranks, as even as possible.

@@ -7,10 +7,10 @@ namespace antiphon {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"senders", 2, 1, 1024, "ranks that send at a time; their messages meet in every receiver's port"},
-    {"segment_bytes", 0, 0, 1 << 30,
+    {"senders", Role::at_once, 2, 1, 1024, "ranks that send at a time; their messages meet in every receiver's port"},
+    {"segment_bytes", Role::piece, 0, 0, 1 << 30,
      "bytes per message to the group; 0 sends all as one, which the transport cuts into packets"},
-    {"window", 4, 1, 64, "messages under way"},
+    {"window", Role::ahead, 4, 1, 64, "messages under way"},
 };
 
 /// Each rank's block is multicast in turn; `senders` 1 is the series of broadcasts of paper 1 (§4.2), more keep the

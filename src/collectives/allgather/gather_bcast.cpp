@@ -8,10 +8,11 @@ namespace antiphon::allgather_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 2, 2, 64, "of the k-nomial tree: a rank hears from (and tells) up to radix−1 others in each round"},
-    {"down_radix", 0, 0, 64, "of the tree down; 0: as radix"},
-    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 sends whole messages"},
-    {"window", 4, 1, 1024, "segments under way from one rank to another"},
+    {"radix", Role::fanout, 2, 2, 64,
+     "of the k-nomial tree: a rank hears from (and tells) up to radix−1 others in each round"},
+    {"down_radix", Role::fanout, 0, 0, 64, "of the tree down; 0: as radix"},
+    {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 sends whole messages"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way from one rank to another"},
 };
 
 constexpr int up_tag = 0;

@@ -8,8 +8,8 @@ namespace antiphon::allgather_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece; 0 sends whole messages"},
-    {"window", 2, 1, 1024, "pieces ahead of what comes in"},
+    {"piece_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per piece; 0 sends whole messages"},
+    {"window", Role::ahead, 2, 1, 1024, "pieces ahead of what comes in"},
 };
 
 /// Neighbours exchange: own blocks first, then, with the neighbour on the other side and in turns, the two blocks that

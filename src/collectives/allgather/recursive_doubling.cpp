@@ -9,8 +9,8 @@ namespace antiphon::allgather_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece; 0 sends whole messages"},
-    {"window", 2, 1, 1024, "pieces ahead of what comes in"},
+    {"piece_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per piece; 0 sends whole messages"},
+    {"window", Role::ahead, 2, 1, 1024, "pieces ahead of what comes in"},
 };
 
 /// In step i, a rank exchanges all that it has with rank XOR 2^i (paper 4's pairwise exchange). Messages are runs of

@@ -11,9 +11,9 @@ namespace antiphon::allgather_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"concurrency", 2, 1, 8, "parts of a block, each on a way of its own"},
-    {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece; 0 sends whole messages"},
-    {"window", 2, 1, 1024, "pieces of a message ahead of what comes in for the same part"},
+    {"concurrency", Role::at_once, 2, 1, 8, "parts of a block, each on a way of its own"},
+    {"piece_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per piece; 0 sends whole messages"},
+    {"window", Role::ahead, 2, 1, 1024, "pieces of a message ahead of what comes in for the same part"},
 };
 
 /// The strides of the parts' rings: +1 (pair), −1 (co-pair), then other pairs ±u that have no divisor in common with P,

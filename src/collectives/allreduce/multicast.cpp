@@ -9,10 +9,11 @@ namespace antiphon::allreduce_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 2, 0, 64,
+    {"radix", Role::fanout, 2, 0, 64,
      "of the k-nomial tree up; 1: a chain; 0: a binary tree, in which no rank hears from more than two"},
-    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment, on the way up and to the group; 0: whole vectors"},
-    {"window", 4, 1, 64, "segments under way"},
+    {"segment_bytes", Role::piece, 8192, 0, 1 << 30,
+     "bytes per segment, on the way up and to the group; 0: whole vectors"},
+    {"window", Role::ahead, 4, 1, 64, "segments under way"},
 };
 
 constexpr int up_tag = 0;

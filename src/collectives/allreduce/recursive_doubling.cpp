@@ -8,8 +8,8 @@ namespace antiphon::allreduce_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece; 0 sends whole vectors"},
-    {"window", 4, 1, 1024, "pieces ahead of what comes in"},
+    {"piece_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per piece; 0 sends whole vectors"},
+    {"window", Role::ahead, 4, 1, 1024, "pieces ahead of what comes in"},
 };
 
 /// In step i, a rank exchanges partial results with the rank 2^i places away and combines both; pieces of a step follow

@@ -8,10 +8,10 @@ namespace antiphon::allreduce_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 2, 0, 64,
+    {"radix", Role::fanout, 2, 0, 64,
      "of the k-nomial tree; 1: a chain; 0: a binary tree, in which no rank hears from more than two"},
-    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 passes on whole vectors"},
-    {"window", 4, 1, 1024, "segments under way from one rank to another"},
+    {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 passes on whole vectors"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way from one rank to another"},
 };
 
 constexpr int up_tag = 0;

@@ -10,9 +10,9 @@ namespace antiphon::allreduce_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"senders", 2, 1, 1024, "ranks that multicast at a time"},
-    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment on the ring; 0 passes on whole blocks"},
-    {"window", 8, 1, 1024, "segments under way to the next rank"},
+    {"senders", Role::at_once, 2, 1, 1024, "ranks that multicast at a time"},
+    {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment on the ring; 0 passes on whole blocks"},
+    {"window", Role::ahead, 8, 1, 1024, "segments under way to the next rank"},
 };
 
 /// The vector is cut into P blocks, each reduced on its way round the ring, and then multicast by the rank where it is

@@ -7,10 +7,11 @@ namespace antiphon {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece of a block; 0 sends whole blocks"},
-    {"window", 2, 1, 1024, "pieces a rank may be ahead of what it has received"},
-    {"sync", 0, 0, 2, "between phases: 0 pacing by pieces alone, 1 a token before each long block, 2 a barrier"},
-    {"token_bytes", 32768, 0, 1 << 30, "with sync 1: blocks up to this need no token"},
+    {"piece_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per piece of a block; 0 sends whole blocks"},
+    {"window", Role::ahead, 2, 1, 1024, "pieces a rank may be ahead of what it has received"},
+    {"sync", Role::mode, 0, 0, 2,
+     "between phases: 0 pacing by pieces alone, 1 a token before each long block, 2 a barrier"},
+    {"token_bytes", Role::border, 32768, 0, 1 << 30, "with sync 1: blocks up to this need no token"},
 };
 
 /// Phases in which ranks exchange in pairs: rank XOR i if P is a power of two, else the rounds of a round-robin

@@ -7,10 +7,11 @@ namespace antiphon {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece of a block; 0 sends whole blocks"},
-    {"window", 2, 1, 1024, "pieces a rank may be ahead of what it has received"},
-    {"sync", 1, 0, 2, "between phases: 0 pacing by pieces alone, 1 a token before each long block, 2 a barrier"},
-    {"token_bytes", 32768, 0, 1 << 30, "with sync 1: blocks up to this need no token"},
+    {"piece_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per piece of a block; 0 sends whole blocks"},
+    {"window", Role::ahead, 2, 1, 1024, "pieces a rank may be ahead of what it has received"},
+    {"sync", Role::mode, 1, 0, 2,
+     "between phases: 0 pacing by pieces alone, 1 a token before each long block, 2 a barrier"},
+    {"token_bytes", Role::border, 32768, 0, 1 << 30, "with sync 1: blocks up to this need no token"},
 };
 
 /// Phase i = 1…P−1: send to rank+i, receive from rank−i (paper 1, Figure 2), in lock-step pieces: piece k leaves when

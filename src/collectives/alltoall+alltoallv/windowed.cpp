@@ -8,8 +8,8 @@ namespace antiphon {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"window", 32, 1, 1 << 20, "messages in each direction under way at a time"},
-    {"piece_bytes", 0, 0, 1 << 30, "bytes per piece of a block; 0 sends whole blocks"},
+    {"window", Role::ahead, 32, 1, 1 << 20, "messages in each direction under way at a time"},
+    {"piece_bytes", Role::piece, 0, 0, 1 << 30, "bytes per piece of a block; 0 sends whole blocks"},
 };
 
 /// Posts receives from rank−i and sends to rank+i, `window` of each at a time, the next when the oldest is complete

@@ -8,7 +8,7 @@ namespace antiphon::alltoall_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 2, 2, 16, "blocks travel in digits of this base; radix−1 messages a round"},
+    {"radix", Role::fanout, 2, 2, 16, "blocks travel in digits of this base; radix−1 messages a round"},
 };
 
 /// Blocks in scratch, by the distance they have to go: place j holds the one for the rank j further on.

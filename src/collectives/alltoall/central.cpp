@@ -8,7 +8,8 @@ namespace antiphon::alltoall_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 8, 2, 64, "of the k-nomial tree: a rank hears from (and tells) up to radix−1 others in each round"},
+    {"radix", Role::fanout, 8, 2, 64,
+     "of the k-nomial tree: a rank hears from (and tells) up to radix−1 others in each round"},
 };
 
 /// Rank 0 puts each block in its place: its work grows with the square of the ranks.

@@ -9,11 +9,12 @@ namespace antiphon::alltoallv_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"piece_bytes", 8192, 1, 1 << 30, "bytes that a grant is for, and per message"},
-    {"credit_bytes", 49152, 1, 1 << 30, "granted by a receiver and not yet received, all senders together"},
-    {"sender_bytes", 16384, 1, 1 << 30, "the same of one sender"},
-    {"short_bytes", 8192, 0, 1 << 30, "blocks up to this are sent without asking"},
-    {"window_bytes", 32768, 1, 1 << 30, "short blocks sent ahead of what came in"},
+    {"piece_bytes", Role::piece, 8192, 1, 1 << 30, "bytes that a grant is for, and per message"},
+    {"credit_bytes", Role::amount, 49152, 1, 1 << 30,
+     "granted by a receiver and not yet received, all senders together"},
+    {"sender_bytes", Role::amount, 16384, 1, 1 << 30, "the same of one sender"},
+    {"short_bytes", Role::border, 8192, 0, 1 << 30, "blocks up to this are sent without asking"},
+    {"window_bytes", Role::amount, 32768, 1, 1 << 30, "short blocks sent ahead of what came in"},
 };
 
 bool consistent(const Problem& p) {

@@ -8,9 +8,10 @@ namespace antiphon::alltoallv_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"piece_bytes", 16384, 1, 1 << 30, "bytes per piece; blocks of at most one piece are sent without asking"},
-    {"window", 2, 1, 64, "pieces that a receiver has granted to one sender and not yet received"},
-    {"senders", 2, 1, 64, "senders of long blocks that a receiver lets send at a time"},
+    {"piece_bytes", Role::piece, 16384, 1, 1 << 30,
+     "bytes per piece; blocks of at most one piece are sent without asking"},
+    {"window", Role::ahead, 2, 1, 64, "pieces that a receiver has granted to one sender and not yet received"},
+    {"senders", Role::at_once, 2, 1, 64, "senders of long blocks that a receiver lets send at a time"},
 };
 
 /// Receivers grant long blocks piece by piece, in a fixed order: granted_exchange() says how, and why no rank waits for

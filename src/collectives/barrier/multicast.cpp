@@ -8,7 +8,7 @@ namespace antiphon::barrier_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 4, 2, 64, "a rank hears from up to radix−1 others in each round"},
+    {"radix", Role::fanout, 4, 2, 64, "a rank hears from up to radix−1 others in each round"},
 };
 
 /// The release has a tag of its own, since it may come over the same way as tokens.

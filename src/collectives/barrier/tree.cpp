@@ -7,7 +7,7 @@ namespace antiphon::barrier_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 4, 2, 64, "a rank hears from (and tells) up to radix−1 others in each round"},
+    {"radix", Role::fanout, 4, 2, 64, "a rank hears from (and tells) up to radix−1 others in each round"},
 };
 
 /// Tokens go up a k-nomial tree to rank 0 and down again: 2 (P−1) messages instead of P ⌈log2 P⌉, but twice the rounds.

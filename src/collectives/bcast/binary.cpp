@@ -8,8 +8,8 @@ namespace antiphon::bcast_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
-    {"window", 4, 1, 1024, "segments under way to one rank"},
+    {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };
 
 /// Segments go down a balanced binary tree, to both children in turns. Cost (pLogP) for k segments of s bytes:

@@ -8,8 +8,8 @@ namespace antiphon::bcast_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 16384, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
-    {"window", 4, 1, 1024, "segments under way to one rank"},
+    {"segment_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };
 
 /// In round i every rank that has the message sends it on, to the largest subtree first. Each child gets all of it

@@ -6,8 +6,8 @@ namespace antiphon::bcast_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
-    {"window", 8, 1, 1024, "segments under way to the next rank"},
+    {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
+    {"window", Role::ahead, 8, 1, 1024, "segments under way to the next rank"},
 };
 
 /// Each rank passes on to the next what it receives from the previous one, segment by segment (paper 5, Table 1).

@@ -7,9 +7,11 @@ namespace antiphon::bcast_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"block_bytes", 8192, 0, 1 << 30, "bytes per block, one block a round; 0: the whole message is one block"},
-    {"blocks", 64, 1, 4096, "the most blocks; longer messages have longer blocks, in pieces of block_bytes"},
-    {"window", 2, 1, 64, "rounds that a rank may be ahead of what it has received"},
+    {"block_bytes", Role::piece, 8192, 0, 1 << 30,
+     "bytes per block, one block a round; 0: the whole message is one block"},
+    {"blocks", Role::amount, 64, 1, 4096,
+     "the most blocks; longer messages have longer blocks, in pieces of block_bytes"},
+    {"window", Role::ahead, 2, 1, 64, "rounds that a rank may be ahead of what it has received"},
 };
 
 /// Moves n blocks in the optimal n − 1 + ⌈log2 P⌉ rounds, for any number of ranks: one block in and one out per round

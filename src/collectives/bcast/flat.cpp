@@ -8,8 +8,8 @@ namespace antiphon::bcast_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 16384, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
-    {"window", 4, 1, 1024, "segments under way to one rank"},
+    {"segment_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };
 
 /// The root sends to all others, one after the other rather than in turns: the last one has the message equally late,

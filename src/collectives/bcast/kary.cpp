@@ -8,9 +8,9 @@ namespace antiphon::bcast_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 2, 1, 1 << 20, "children of a rank"},
-    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
-    {"window", 4, 1, 1024, "segments under way to one rank"},
+    {"radix", Role::fanout, 2, 1, 1 << 20, "children of a rank"},
+    {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };
 
 /// Ranks fill a tree level by level, each with up to `radix` children (as Open MPI's binary tree), in segments that go

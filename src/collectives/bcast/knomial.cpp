@@ -8,10 +8,10 @@ namespace antiphon::bcast_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 4, 2, 64, "a rank tells up to radix−1 others in each round"},
-    {"doubling", 0, 0, 1, "1: distances grow from round to round, 0: they shrink"},
-    {"segment_bytes", 16384, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
-    {"window", 4, 1, 1024, "segments under way to one rank"},
+    {"radix", Role::fanout, 4, 2, 64, "a rank tells up to radix−1 others in each round"},
+    {"doubling", Role::mode, 0, 0, 1, "1: distances grow from round to round, 0: they shrink"},
+    {"segment_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };
 
 /// The message goes down a k-nomial tree in either of its two orders. With shrinking distances, a subtree is a run of

@@ -7,9 +7,9 @@ namespace antiphon::bcast_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 32768, 0, 1 << 30,
+    {"segment_bytes", Role::piece, 32768, 0, 1 << 30,
      "bytes per message to the group; 0 sends all as one, which the transport cuts into packets"},
-    {"window", 2, 1, 64, "messages under way"},
+    {"window", Role::ahead, 2, 1, 64, "messages under way"},
 };
 
 /// The root sends one message to all (paper 1, §4.1). Cost: os(m) + g(m) + L + or(m) for any P; the acknowledgements

@@ -11,8 +11,8 @@ namespace antiphon::bcast_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 16384, 0, 1 << 30, "bytes per segment; 0 sends whole runs of blocks"},
-    {"window", 4, 1, 1024, "segments that a rank may send ahead of what it has received"},
+    {"segment_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per segment; 0 sends whole runs of blocks"},
+    {"window", Role::ahead, 4, 1, 1024, "segments that a rank may send ahead of what it has received"},
 };
 
 /// A step of the doubling at place `core`: the partner, and where the runs of blocks of both begin.

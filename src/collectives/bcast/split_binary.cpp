@@ -8,8 +8,8 @@ namespace antiphon::bcast_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 sends halves whole"},
-    {"window", 4, 1, 1024, "segments under way to one rank"},
+    {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 sends halves whole"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };
 
 /// Each half of the message goes down one half of a binary tree, in segments; every rank passes its half on to its twin

@@ -7,8 +7,8 @@ namespace antiphon::exscan_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
-    {"window", 4, 1, 1024, "segments under way to the next rank"},
+    {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way to the next rank"},
 };
 
 /// What comes from the rank before is the result; combined with the rank's operand it goes on, segment by segment.

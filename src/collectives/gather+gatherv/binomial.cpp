@@ -7,9 +7,9 @@ namespace antiphon {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece of a message; 0 sends whole messages"},
-    {"window", 4, 1, 1024, "pieces under way from one rank"},
-    {"eager_bytes", 16384, 0, 1 << 30, "messages up to this are sent without being asked for"},
+    {"piece_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per piece of a message; 0 sends whole messages"},
+    {"window", Role::ahead, 4, 1, 1024, "pieces under way from one rank"},
+    {"eager_bytes", Role::border, 16384, 0, 1 << 30, "messages up to this are sent without being asked for"},
 };
 
 /// Up a binomial tree: a rank collects the blocks of its subtree and passes them on in one message.

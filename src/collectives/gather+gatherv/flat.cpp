@@ -8,10 +8,10 @@ namespace antiphon {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece of a block; 0 sends whole blocks"},
-    {"window", 2, 1, 1024, "pieces under way from one rank"},
-    {"senders", 2, 1, 1024, "ranks that may send to the root at a time"},
-    {"eager_bytes", 1024, 0, 1 << 30, "blocks up to this are sent without being asked for"},
+    {"piece_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per piece of a block; 0 sends whole blocks"},
+    {"window", Role::ahead, 2, 1, 1024, "pieces under way from one rank"},
+    {"senders", Role::at_once, 2, 1, 1024, "ranks that may send to the root at a time"},
+    {"eager_bytes", Role::border, 1024, 0, 1 << 30, "blocks up to this are sent without being asked for"},
 };
 
 /// Short blocks come without being asked for; the root posts this many receives of them ahead.

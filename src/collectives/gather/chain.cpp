@@ -8,8 +8,8 @@ namespace antiphon::gather_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 16384, 0, 1 << 30, "bytes per segment of a block; 0 passes on whole blocks"},
-    {"window", 4, 1, 1024, "segments under way to the next rank"},
+    {"segment_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per segment of a block; 0 passes on whole blocks"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way to the next rank"},
 };
 
 /// Every rank sends its own block towards the root first, then passes on what comes from behind, segment by segment:

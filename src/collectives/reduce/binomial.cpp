@@ -9,9 +9,9 @@ namespace antiphon::reduce_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
-    {"window", 4, 1, 1024, "segments under way from one rank"},
-    {"eager_bytes", 4096, 0, 1 << 30, "messages up to this are sent without being asked for"},
+    {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way from one rank"},
+    {"eager_bytes", Role::border, 4096, 0, 1 << 30, "messages up to this are sent without being asked for"},
 };
 
 /// Every rank combines its operand with the results of its subtrees, the smallest first since it is done first, and

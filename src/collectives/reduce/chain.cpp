@@ -7,8 +7,8 @@ namespace antiphon::reduce_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 4096, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
-    {"window", 8, 1, 1024, "segments under way to the next rank"},
+    {"segment_bytes", Role::piece, 4096, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
+    {"window", Role::ahead, 8, 1, 1024, "segments under way to the next rank"},
 };
 
 /// The last place begins. Every other place combines its own operand (left) with what comes from behind (right),

@@ -8,8 +8,8 @@ namespace antiphon::reduce_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 4096, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
-    {"window", 4, 1, 1024, "segments under way from one rank"},
+    {"segment_bytes", Role::piece, 4096, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way from one rank"},
 };
 
 /// Segments go up a binary tree in which a subtree is a run of ranks with its root as the last: (lower half) OP (upper

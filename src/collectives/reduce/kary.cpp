@@ -10,10 +10,10 @@ namespace antiphon::reduce_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 2, 1, 1 << 20, "children of a rank; as many as there are ranks: all send to the root"},
-    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
-    {"window", 4, 1, 1024, "segments under way from one rank"},
-    {"eager_bytes", 4096, 0, 1 << 30, "messages up to this are sent without being asked for"},
+    {"radix", Role::fanout, 2, 1, 1 << 20, "children of a rank; as many as there are ranks: all send to the root"},
+    {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way from one rank"},
+    {"eager_bytes", Role::border, 4096, 0, 1 << 30, "messages up to this are sent without being asked for"},
 };
 
 /// Ranks fill a tree level by level (as Open MPI's binary tree, or with a large radix its linear reduction); each

@@ -10,8 +10,8 @@ namespace antiphon::reduce_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 16384, 0, 1 << 30, "bytes per segment of what is exchanged; 0 exchanges it whole"},
-    {"window", 2, 1, 1024, "segments that a rank may send ahead of what it has received"},
+    {"segment_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per segment of what is exchanged; 0 exchanges it whole"},
+    {"window", Role::ahead, 2, 1, 1024, "segments that a rank may send ahead of what it has received"},
 };
 
 /// One rank's way through the halving: which part of the vector it still holds, and where.

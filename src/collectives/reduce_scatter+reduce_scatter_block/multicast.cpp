@@ -10,9 +10,10 @@ namespace antiphon {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 2, 2, 64, "of the k-nomial tree up"},
-    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment, on the way up and to the group; 0: all at once"},
-    {"window", 4, 1, 64, "segments under way"},
+    {"radix", Role::fanout, 2, 2, 64, "of the k-nomial tree up"},
+    {"segment_bytes", Role::piece, 8192, 0, 1 << 30,
+     "bytes per segment, on the way up and to the group; 0: all at once"},
+    {"window", Role::ahead, 4, 1, 64, "segments under way"},
 };
 
 constexpr int up_tag = 0;

@@ -10,8 +10,8 @@ namespace antiphon {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece; 0 sends whole messages"},
-    {"window", 2, 1, 1024, "pieces ahead of what comes in"},
+    {"piece_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per piece; 0 sends whole messages"},
+    {"window", Role::ahead, 2, 1, 1024, "pieces ahead of what comes in"},
 };
 
 /// Partners P/2, P/4, … 1 places away each send the half that the other keeps, and reduce their own. Beyond a power of

@@ -12,9 +12,10 @@ namespace antiphon::reduce_scatter_block_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"radix", 2, 2, 64, "of the k-nomial tree: a rank hears from (and tells) up to radix−1 others in each round"},
-    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 sends whole messages"},
-    {"window", 4, 1, 1024, "segments under way from one rank to another"},
+    {"radix", Role::fanout, 2, 2, 64,
+     "of the k-nomial tree: a rank hears from (and tells) up to radix−1 others in each round"},
+    {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 sends whole messages"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way from one rank to another"},
 };
 
 constexpr int up_tag = 0;

@@ -7,8 +7,8 @@ namespace antiphon::scan_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
-    {"window", 4, 1, 1024, "segments under way to the next rank"},
+    {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 passes on the whole message at once"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way to the next rank"},
 };
 
 /// Every rank combines what comes from the one before it with its operand, and passes the result on, segment by

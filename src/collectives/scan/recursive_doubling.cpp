@@ -7,8 +7,8 @@ namespace antiphon::scan_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 8192, 0, 1 << 30, "bytes per segment; 0 sends whole results"},
-    {"window", 4, 1, 1024, "segments under way to one rank"},
+    {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 sends whole results"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };
 
 /// In round i, every rank sends what it has, the result over its last 2^i ranks, to rank + 2^i, and puts what comes

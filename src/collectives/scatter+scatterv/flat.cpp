@@ -8,9 +8,9 @@ namespace antiphon {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece of a block; 0 sends whole blocks"},
-    {"window", 4, 1, 1024, "pieces under way to one rank"},
-    {"destinations", 2, 1, 1024, "ranks that the root serves at a time"},
+    {"piece_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per piece of a block; 0 sends whole blocks"},
+    {"window", Role::ahead, 4, 1, 1024, "pieces under way to one rank"},
+    {"destinations", Role::at_once, 2, 1, 1024, "ranks that the root serves at a time"},
 };
 
 /// The root sends every rank its block, a few ranks at a time, piece by piece: only its own port is the limit. Cost

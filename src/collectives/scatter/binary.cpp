@@ -7,8 +7,8 @@ namespace antiphon::scatter_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"piece_bytes", 16384, 0, 1 << 30, "bytes per piece of a message; 0 sends whole messages"},
-    {"window", 4, 1, 1024, "pieces under way from one rank"},
+    {"piece_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per piece of a message; 0 sends whole messages"},
+    {"window", Role::ahead, 4, 1, 1024, "pieces under way from one rank"},
 };
 
 /// Down a binary tree: a rank gets the blocks of its subtree in one message and passes on all but its own. No rank

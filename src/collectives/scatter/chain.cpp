@@ -8,8 +8,8 @@ namespace antiphon::scatter_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 16384, 0, 1 << 30, "bytes per segment of a block; 0 passes on whole blocks"},
-    {"window", 4, 1, 1024, "segments under way to the next rank"},
+    {"segment_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per segment of a block; 0 passes on whole blocks"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way to the next rank"},
 };
 
 /// The root sends the block of the farthest rank first; every rank passes on all blocks but the last, which is its own:

@@ -9,9 +9,9 @@ namespace antiphon::scatter_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"segment_bytes", 0, 0, 1 << 30,
+    {"segment_bytes", Role::piece, 0, 0, 1 << 30,
      "bytes per message to the group; 0 sends all as one, which the transport cuts into packets"},
-    {"window", 4, 1, 64, "messages under way"},
+    {"window", Role::ahead, 4, 1, 64, "messages under way"},
 };
 
 /// All blocks go as one multicast message, of which each rank keeps its own (paper 1, §4.1: aggregated scatter). Cost:

@@ -7,11 +7,11 @@ namespace antiphon::scatterv_algorithms {
 namespace {
 
 constexpr Parameter parameters[] = {
-    {"members", 0, 0, 2,
+    {"members", Role::mode, 0, 0, 2,
      "who takes the message: 0 all ranks, 1 those with a block, 2 these, as a group for this call alone"},
-    {"segment_bytes", 0, 0, 1 << 30,
+    {"segment_bytes", Role::piece, 0, 0, 1 << 30,
      "bytes per message to the group; 0 sends all as one, which the transport cuts into packets"},
-    {"window", 4, 1, 64, "messages under way"},
+    {"window", Role::ahead, 4, 1, 64, "messages under way"},
 };
 
 /// All blocks go as one multicast message, of which each rank keeps its own (paper 1, §4.1). Every rank must first know

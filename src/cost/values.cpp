@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which values of algorithms' parameters are worth trying, and which the network does not bear.
+#include "cost/values.hpp"
+
+#include <algorithm>
+
+#include "antiphon/cost.hpp"
+
+namespace antiphon {
+
+std::string_view name(Role role) {
+  switch (role) {
+    case Role::piece: return "piece";
+    case Role::ahead: return "ahead";
+    case Role::at_once: return "at_once";
+    case Role::fanout: return "fanout";
+    case Role::mode: return "mode";
+    case Role::border: return "border";
+    case Role::amount: return "amount";
+  }
+  return "";
+}
+
+namespace {
+
+/// One message may begin while another ends, so the search looks one step beyond what was seen to pay.
+std::vector<std::int64_t> numbers_at_once(const Concurrency* measured) {
+  if (measured == nullptr) return {1, 2, 4};
+  std::vector<std::int64_t> values{measured->index};
+  for (std::int64_t value = 1; value <= 2 * measured->index; value *= 2) values.push_back(value);
+  return values;
+}
+
+std::vector<std::int64_t> piece_sizes(std::int64_t bytes) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t size = bytes / 2; size >= least_piece_bytes; size /= 2) values.push_back(size);
+  return values;
+}
+
+std::vector<std::int64_t> all_values(const Parameter& p) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t value = p.min; value <= p.max; ++value) values.push_back(value);
+  return values;
+}
+
+std::vector<std::int64_t> values_for(const Parameter& p, const PredictedCall& call, const Cluster& cluster) {
+  const std::int64_t usual = p.default_value;
+  switch (p.role) {
+    case Role::piece: return piece_sizes(call.bytes);
+    case Role::ahead: return {1, 2, 4, 8};
+    case Role::at_once: return numbers_at_once(measured_concurrency(call, cluster));
+    case Role::fanout: return {0, 1, 2, 3, 4, 8, 16, cluster.ranks()};
+    case Role::mode: return all_values(p);
+    // No message, one block, all blocks together.
+    case Role::border: return {p.min, call.bytes, call.bytes * cluster.ranks()};
+    case Role::amount: return {usual / 4, usual / 2, 2 * usual, 4 * usual};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::int64_t> values_to_try(const Parameter& parameter, const PredictedCall& call, const Cluster& cluster) {
+  std::vector<std::int64_t> wanted = values_for(parameter, call, cluster);
+  wanted.push_back(parameter.default_value);
+  std::vector<std::int64_t> values;
+  for (const std::int64_t value : wanted) {
+    const bool possible = value >= parameter.min && value <= parameter.max;
+    if (possible && std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  }
+  return values;
+}
+
+bool within_credit(const Algorithm& algorithm, const Parameters& parameters, const PredictedCall& call,
+                   const Cluster& cluster) {
+  const std::int64_t credit = cluster.profile().contention.credit_bytes;
+  if (credit <= 0) return true;
+  std::int64_t piece = -1;
+  std::int64_t together = 1;
+  for (std::size_t i = 0; i < algorithm.parameters.size(); ++i) {
+    const Parameter& p = algorithm.parameters[i];
+    const std::int64_t value = parameters[i].value;
+    if (p.role == Role::piece) piece = value == 0 ? call.bytes : std::min(value, std::max<std::int64_t>(call.bytes, 1));
+    if (p.role == Role::ahead || p.role == Role::at_once) together *= value;
+    // What nobody asks for may come from all ranks at once.
+    const bool unasked = p.role == Role::border && value != p.default_value && value >= call.bytes;
+    if (unasked && call.bytes * (cluster.ranks() - 1) > credit) return false;
+  }
+  return piece <= least_piece_bytes || piece * together <= credit;
+}
+
+std::vector<Parameters> variations(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,
+                                   const Cluster& cluster) {
+  std::vector<Parameters> found;
+  for (std::size_t i = 0; i < algorithm.parameters.size(); ++i) {
+    const Parameter& p = algorithm.parameters[i];
+    if (p.role == Role::piece || p.role == Role::ahead || p.role == Role::fanout) continue;
+    for (const std::int64_t value : values_to_try(p, call, cluster)) {
+      Parameters changed = parameters;
+      changed[i].value = value;
+      if (value != parameters[i].value && within_credit(algorithm, changed, call, cluster)) found.push_back(changed);
+    }
+  }
+  return found;
+}
+
+}  // namespace antiphon

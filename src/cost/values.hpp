@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "antiphon/cost.hpp"
+
+namespace antiphon {
+
+/// Pieces shorter than this are mostly headers.
+inline constexpr std::int64_t least_piece_bytes = 1024;
+
+/// Returns the concurrency that was measured, or nullptr where it says nothing of this call: `probe` judges messages of
+/// 16 KiB and more, since the latencies of short ones overlap anyway.
+inline const Concurrency* measured_concurrency(const PredictedCall& call, const Cluster& cluster) {
+  constexpr std::int64_t least_bytes = 16384;
+  const Concurrency& measured = cluster.profile().concurrency;
+  return measured.known() && call.bytes >= least_bytes ? &measured : nullptr;
+}
+
+}  // namespace antiphon
