@@ -7,7 +7,8 @@
   antiphon run --profile machine.json ./solver                      uses the decisions
 
 What the model expects near the best is measured beside the library's own collective, interleaved, with a barrier
-before each call and back to back. A choice is taken only where it beats the library beyond noise. Interrupted, it
+before each call and back to back; first of all what earlier tunings decided and what runs on these nodes have learned,
+so that it is confirmed or refuted. A choice is taken only where it beats the library beyond noise. Interrupted, it
 goes on where it ended when it is started again. Every sample is kept beside the profile.
 """
 
@@ -18,7 +19,7 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from antiphon import core, model, output
 from antiphon import mpi as mpis
@@ -26,16 +27,15 @@ from antiphon import profile as profiles
 from antiphon.bench.collectives import RaceCell
 from antiphon.bench.results import modes_of
 from antiphon.bench.testbed import Testbed
-from antiphon.commands import _keeping, _options
+from antiphon.commands import _keeping, _options, _tune_tables
 from antiphon.commands._testbed import open_testbed
 from antiphon.errors import EXIT_FAILURE, EXIT_INTERRUPTED, AntiphonError
+from antiphon.lab import Lab, state
 from antiphon.output import files, tables
-from antiphon.tune import document, driver, grid, predictors
+from antiphon.profile import store
+from antiphon.tune import document, driver, grid, known, predictors
 from antiphon.tune.state import TuningState
 from antiphon.units import size_option
-
-if TYPE_CHECKING:
-    from antiphon.tune import modelled
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,7 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--model",
         action="store_true",
-        help="decide by the model alone, from a profile of `antiphon probe`: measures nothing, takes seconds",
+        help="decide by the model alone, from a profile of `antiphon probe`: measures nothing, takes seconds, and "
+        "replaces nothing that was measured",
     )
     add("--restart", action="store_true", help="throw away what an interrupted tuning measured")
     add("--dry-run", action="store_true", help="show what would be measured, and measure nothing")
@@ -99,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
                 return 0 if args.dry_run else EXIT_INTERRUPTED
             outcomes[mpi.label] = outcome
             if not args.json:
-                _show(outcome, request, mpi, args.profile)
+                _tune_tables.show(outcome, request, mpi, args.profile)
         right = not any(outcome.wrong for outcome in outcomes.values())
         if request.purpose == driver.DECISIONS and right and not args.no_keep:
             _keeping.keep(profiles.load(args.profile), args.profile, testbed, found)
@@ -114,23 +115,28 @@ def _decide_by_model(args: argparse.Namespace, request: driver.Request) -> int:
 
     profile = profiles.load(args.profile)
     subject = modelled.subject(profile, args.n, args.mpi)
+    before = known.of(profile, args.profile, _library_of(profile, subject.family), _stores(args))
     with _progress(subject.library.name) as (_say, advance):
         wanted = modelled.points(request.collectives, subject.machine)
-        decided = modelled.decide_all(wanted, subject, lambda done, total: advance(done, total, "predicting"))
+        decided = modelled.decide_all(wanted, subject, lambda done, total: advance(done, total, "predicting"), before)
     rules = modelled.rules(decided, subject)
     complaints = list(dict.fromkeys(f"{d.point.collective}: {line}" for d in decided for line in d.complaints))
     _warn(complaints)
-    document.put_rules(profile, rules, subject.family, subject.machine.ranks_per_node)
+    per_node = subject.machine.ranks_per_node
+    document.put_modelled(profile, rules, request.collectives, before, subject.family, per_node)
     if not args.dry_run:
         document.write(args.profile, profile)
     if args.json:
         rows = [d.row() for d in decided]
         output.print_json({"library": subject.library.name, "rules": rules, "predicted": rows, "left_out": complaints})
         return 0
-    _show_decided(decided, f"{subject.library.name}, {subject.machine.ranks} ranks, by the model")
+    _tune_tables.show_decided(decided, f"{subject.library.name}, {subject.machine.ranks} ranks, by the model")
     left_out = sorted(set(request.collectives) & grid.UNSIZED)
     written = "not written" if args.dry_run else f"written to {args.profile}"
     output.stdout().print(f"{len(rules)} rules {written}", soft_wrap=True)
+    kept = sum(row["kept"] is not None and row["used"] != row["modelled"] for row in (d.row() for d in decided))
+    if kept:
+        output.stdout().print(f"{kept} cells keep what was measured, against the model", soft_wrap=True)
     if left_out:
         output.stdout().print(f"not covered: {', '.join(left_out)}: the built-in rules", soft_wrap=True)
     return 0
@@ -141,19 +147,18 @@ def _warn(lines: Iterable[str]) -> None:
         output.print_warning(line)
 
 
-def _show_decided(decided: Sequence[modelled.Decided], title: str) -> None:
-    table = tables.new_table(title)
-    for heading, justify in (("collective", "left"), ("ranks", "right"), ("bytes", "right"), ("library", "right")):
-        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
-    for heading, justify in (("best", "right"), ("× library", "right"), ("used", "left")):
-        table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
-    for d in sorted(decided, key=lambda d: (d.point.collective, -d.point.ranks, d.point.bytes)):
-        row = d.row()
-        times = [tables.time_text(row[key]) for key in ("library_s", "best_s")]
-        ratio = tables.ratio_text(row["library_s"] / row["best_s"] if row["library_s"] and row["best_s"] else None)
-        where = (row["collective"], str(row["ranks"]), tables.bytes_text(row["bytes"]))
-        table.add_row(*where, *times, ratio, row["used"])
-    tables.print_wide(table)
+def _library_of(profile: Mapping[str, Any], family: str) -> tuple[str, str]:
+    """Family and version, if the profile was measured with that library."""
+    measured = profile["machine"].get("mpi", {})
+    name = str(measured.get("name", ""))
+    return family, str(measured.get("version", "")) if store.FAMILIES.get(name, name) == family else ""
+
+
+def _stores(args: argparse.Namespace) -> Sequence[Path]:
+    """Where runs keep what they learn: this machine's store, or that of a lab that is up."""
+    if args.lab is None:
+        return store.directories()
+    return [Lab.attach(args.lab).store] if args.lab in {record["name"] for record in state.list_labs()} else []
 
 
 def make_request(args: argparse.Namespace) -> driver.Request:
@@ -195,6 +200,8 @@ def _tune(
                 hint="name the nodes with --hostfile, or try --lab",
             )
         profile = _profile(args, here)
+        before = known.of(profile, args.profile, (mpi.family, mpi.version), testbed.stores())
+        request = replace(request, known=before, profile=document.model_text(profile))
         left_out: dict[str, list[tuple[str, str]]] = {}
         predictor = predictors.of(
             document.model_text(profile),
@@ -205,7 +212,7 @@ def _tune(
         for collective, failed in left_out.items():
             _warn(f"{collective}: {line}" for line in model.complaints(failed))
         if args.dry_run:
-            _show_plan(*planned, args.json)
+            _tune_tables.show_plan(*planned, request, here.machine, args.json)
             return None
         state = TuningState(driver.state_path(args.profile, mpi, request.purpose), driver.header(request, here))
         state.open(args.restart)
@@ -283,52 +290,3 @@ def _progress(label: str) -> Iterator[tuple[Callable[[str], None], Callable[[int
             lambda text: bar.update(task, description=f"{label}: {text}"),
             lambda done, total, text: bar.update(task, completed=done, total=total, description=f"{label}: {text}"),
         )
-
-
-def _show_plan(cells: list[RaceCell], wanted: grid.Grid, as_json: bool) -> None:
-    if as_json:
-        output.print_json(
-            {
-                "cells": [
-                    {"collective": c.collective, "bytes": c.bytes, "ranks": c.ranks, "choices": list(c.choices)}
-                    for c in cells
-                ]
-            }
-        )
-        return
-    table = tables.new_table(f"{len(cells)} cells; {len(wanted.too_long)} would take too long")
-    for heading in ("collective", "bytes", "ranks", "contenders"):
-        table.add_column(heading, overflow="fold")
-    for cell in cells:
-        table.add_row(cell.collective, tables.bytes_text(cell.bytes), str(cell.ranks), "\n".join(cell.choices))
-    tables.print_wide(table)
-
-
-def _show(outcome: driver.TuningResult, request: driver.Request, mpi: mpis.Mpi, profile: Path) -> None:
-    title = f"{mpi.label}: {len(outcome.verdicts)} cells measured on up to {outcome.evidence['ranks']} ranks"
-    table = tables.new_table(title)
-    for heading, justify in (
-        ("collective", "left"),
-        ("ranks", "right"),
-        ("bytes", "right"),
-        *((m, "right") for m in request.modes),
-        ("best", "left"),
-    ):
-        table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
-    for v in sorted(outcome.verdicts, key=lambda v: (v.collective, -v.ranks, v.bytes)):
-        best = v.good[0]
-        ratios = [tables.ratio_text(v.faster.get(best, {}).get(mode)) for mode in request.modes]
-        table.add_row(v.collective, str(v.ranks), tables.bytes_text(v.bytes), *ratios, best)
-    tables.print_wide(table)
-    out = output.stdout()
-    if outcome.rules:
-        out.print(
-            f"{len(outcome.rules)} rules written to {profile}; `antiphon run --profile {profile}` uses them",
-            soft_wrap=True,
-        )
-    else:
-        out.print(f"evidence written to {profile}; `antiphon export --profile {profile}` uses it", soft_wrap=True)
-    for text in outcome.evidence["not_covered"]:
-        out.print(f"not covered: {text}", soft_wrap=True)
-    for collective, size, contender, why in outcome.wrong:
-        output.print_error(f"{collective} {tables.bytes_text(size)} {contender}: {why}")

@@ -39,6 +39,8 @@ class Parameter:
     """A tunable number of an algorithm."""
 
     name: str
+    #: What it is for, which decides what is tried: "piece", "ahead", "at_once", "fanout", "mode", "border", "amount".
+    role: str
     default: int
     min: int
     max: int

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contenders of a cell: the library, the rules' choice and its neighbours, and what a model expects within reach
-of the best.
+"""The contenders of a cell: the library, what was found before, the rules' choice, and what a model expects within
+reach of the best.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,8 +23,11 @@ _SHORT_BYTES = 4096
 #: The most sets of parameters of one algorithm: they differ less than algorithms do.
 _VARIANTS = 3
 _VARIANTS_WHEN_SHORT = 5
-#: Parameters that cut messages, and the values worth trying; short messages make most of them alike.
-_CUTS = ("segment_bytes", "piece_bytes", "block_bytes")
+#: A variation of a parameter that neither cuts messages nor shapes a tree must be predicted to gain this much.
+_VARIATION_GAIN = 1.01
+#: Messages of at least this size have the concurrency that a probe measures.
+_CONCURRENCY_BYTES = 16384
+#: Values worth trying of parameters that cut messages; short messages make most of them alike.
 _CUT_BYTES = (2048, 4096, 8192, 16384, 32768)
 _WINDOWS = (1, 2, 4, 8, 16)
 _WINDOWS_WHEN_LONG = (1, 4, 16)
@@ -67,26 +71,76 @@ def _is_reduction(collective: str) -> bool:
     return next(c.is_reduction for c in core.collectives() if c.name == collective)
 
 
-def choices(point: Point, machine: TunedMachine, predictor: Predictor, most: int) -> list[str]:
-    """Up to `most` of Antiphon's choices: the rules' own first, then by prediction, each in its full form.
+def choices(
+    point: Point,
+    machine: TunedMachine,
+    predictor: Predictor,
+    most: int,
+    known: Sequence[str] = (),
+    profile: str | None = None,
+) -> list[str]:
+    """Up to `most` of Antiphon's choices: those `known` to be good, the rules' own, then by prediction, each in
+    its full form. The `profile`'s text says what messages at once gain.
 
     Unsized collectives have the same contenders at every size: one of them must serve all.
     """
     at = Point(point.collective, 65536, point.ranks) if point.collective in UNSIZED else point
     question = machine.question(at)
     own = core.choose(question, own=True)
-    first = [own.choice] if own.algorithm else []
-    candidates = list(dict.fromkeys([*first, *_candidates(at, question)]))
-    predicted = predictor(at, candidates)
+    first = [*(choice for choice in known if choice != "library"), *([own.choice] if own.algorithm else [])]
+    candidates = list(dict.fromkeys([*first, *_candidates(at, question, _measured_concurrency(at, profile))]))
+    predicted = dict(predictor(at, candidates))
+    predicted |= _better_variations(at, machine, predictor, predicted, profile)
     possible = {choice: time for choice, time in predicted.items() if math.isfinite(time)}
     ranked = [(time, choice) for choice, time in sorted(possible.items(), key=_by_time)]
     best = ranked[0][0] if ranked else 0.0
-    reach = REACH if at.bytes > _SHORT_BYTES else REACH_WHEN_SHORT
-    near = _varied([choice for time, choice in ranked if time <= reach * best], most, at.bytes <= _SHORT_BYTES)
+    near = _varied([choice for time, choice in ranked if time <= _reach(at) * best], most, at.bytes <= _SHORT_BYTES)
     # A multicast has a prediction only where a profile says that multicast works.
     multicasts = {algorithm.name for algorithm in core.algorithms(at.collective) if algorithm.multicasts}
     unknown = [c for c in candidates if c not in predicted and c.partition(":")[0] not in multicasts]
     return list(dict.fromkeys([*first, *near, *unknown]))[:most]
+
+
+def _reach(point: Point) -> float:
+    return REACH if point.bytes > _SHORT_BYTES else REACH_WHEN_SHORT
+
+
+def _measured_concurrency(point: Point, profile: str | None) -> int | None:
+    """How many messages at once were seen to pay, if a probe has measured it: it judges long messages only."""
+    if point.bytes < _CONCURRENCY_BYTES:
+        return None
+    measured = json.loads(profile).get("concurrency", {}) if profile else {}
+    return int(measured["index"]) if measured.get("two_destinations_ratio") else None
+
+
+def _better_variations(
+    point: Point, machine: TunedMachine, predictor: Predictor, predicted: Mapping[str, float], profile: str | None
+) -> dict[str, float]:
+    """Each algorithm's best choice with another way, border or number of ranks at once, where that gains."""
+    best: dict[str, str] = {}
+    for choice in sorted(predicted, key=predicted.__getitem__):
+        if predicted[choice] <= _reach(point) * min(predicted.values()) < math.inf:
+            best.setdefault(choice.partition(":")[0], choice)
+    better: dict[str, float] = {}
+    for choice in best.values():
+        varied = predictor(point, _variations(point, machine, choice, profile))
+        better |= {c: s for c, s in varied.items() if s * _VARIATION_GAIN < predicted[choice]}
+    return better
+
+
+def _variations(point: Point, machine: TunedMachine, choice: str, profile: str | None) -> list[str]:
+    """The choices that differ in one such parameter, as the core knows it."""
+    facts = {"profile": profile} if profile else {"link_bits_per_s": machine.link_bits_per_s or 1e9}
+    answer = core.query(
+        "variations",
+        collective=point.collective,
+        choice=choice,
+        ranks=point.ranks,
+        ranks_per_node=min(machine.ranks_per_node, point.ranks),
+        bytes=point.bytes,
+        **facts,
+    )
+    return list(answer["choices"])
 
 
 def _by_time(item: tuple[str, float]) -> tuple[int, int, str]:
@@ -110,14 +164,14 @@ def _varied(ranked: Sequence[str], most: int, short: bool) -> list[str]:
     ][:most]
 
 
-def _candidates(point: Point, question: core.Question) -> Iterator[str]:
-    """Every algorithm that can do it, with every sensible value of its parameters, in full form and without repeats."""
+def _candidates(point: Point, question: core.Question, at_once: int | None) -> Iterator[str]:
+    """Every algorithm that can do it, with every sensible cut, window and tree, in full form and without repeats."""
     supported = core.supported(question)
     seen = set()
     for algorithm in core.algorithms(point.collective):
         if algorithm.name not in supported:
             continue
-        for values in _grid(algorithm, point):
+        for values in _grid(algorithm, point, at_once):
             text = algorithm.name + (":" + ",".join(f"{k}={v}" for k, v in values.items()) if values else "")
             if text not in seen:
                 seen.add(text)
@@ -129,10 +183,14 @@ def _or_none(values: list[int]) -> list[int | None]:
     return [*values] or [None]
 
 
-def _grid(algorithm: core.Algorithm, point: Point) -> Iterator[dict[str, int]]:
-    """Values of the parameters worth trying; a cut that leaves the message whole is tried once, with one window."""
+def _grid(algorithm: core.Algorithm, point: Point, at_once: int | None) -> Iterator[dict[str, int]]:
+    """Values of the parameters worth trying; a cut that leaves the message whole is tried once, with one window. As
+    many ranks as were seen to pay are served at once."""
     defaults = {p.name: p.default for p in algorithm.parameters}
-    cut = next((name for name in _CUTS if name in defaults), None)
+    if at_once is not None:
+        measured = {p.name: min(max(at_once, p.min), p.max) for p in algorithm.parameters if p.role == "at_once"}
+        defaults |= measured
+    cut = next((p.name for p in algorithm.parameters if p.role == "piece"), None)
     radixes = _or_none(_within(algorithm, "radix", _RADIX))
     for radix, down in itertools.product(radixes, _or_none(_within(algorithm, "down_radix", _DOWN_RADIX))):
         if down is not None and radix == down:

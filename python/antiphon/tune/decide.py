@@ -15,6 +15,8 @@ from antiphon.output.tables import bytes_text
 from antiphon.tune.grid import UNSIZED
 
 LIBRARY = "library"
+#: How the reason of a rule begins that no measurement supports.
+BY_THE_MODEL = "by the model"
 #: A choice must be this much faster than the library in one mode at least …
 GAIN = 1.03
 #: … or this much, where there are so few samples that an interval says little …
@@ -174,6 +176,8 @@ def spans(verdicts: Sequence[Verdict]) -> list[Span]:
 def _most_gained(members: Sequence[Verdict], names: Sequence[str]) -> str:
     if LIBRARY in names:
         return LIBRARY
+    if len(names) == 1:
+        return names[0]
     usual = [name for name in names if all(v.usual == name for v in members)]
     if usual:
         return usual[0]
@@ -216,11 +220,15 @@ def all_spans(verdicts: Iterable[Verdict]) -> Iterator[tuple[RankSpan, Span]]:
 
 
 def rules(
-    verdicts: Iterable[Verdict], family: str, ranks_per_node: int, basis: str = "measured"
+    verdicts: Iterable[Verdict], family: str, ranks_per_node: int, basis: str = "measured", without: str = ""
 ) -> list[dict[str, Any]]:
     """Rules for all verdicts, for this library and this many ranks on a node; larger communicators first. `basis`: how
-    they were come by, for people."""
-    return [_rule(span, (place.low, place.high), family, ranks_per_node, basis) for place, span in all_spans(verdicts)]
+    they were come by, for people. Spans of the choice `without` get no rule."""
+    return [
+        _rule(span, (place.low, place.high), family, ranks_per_node, basis)
+        for place, span in all_spans(verdicts)
+        if span.choice != without
+    ]
 
 
 def _rule(span: Span, ranks: tuple[int, int], family: str, ranks_per_node: int, basis: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from antiphon import __version__, profile
 from antiphon.model import limits
 from antiphon.output import files
+from antiphon.tune.known import Knowledge, is_modelled
 
 RULES_VERSION = 1
 
@@ -59,6 +60,28 @@ def put_rules(document: dict[str, Any], rules: Sequence[Mapping[str, Any]], fami
 
     kept = [rule for rule in document.get("decisions", {}).get("rules", []) if not replaced(rule)]
     document["decisions"] = {"version": RULES_VERSION, "rules": [*rules, *kept]}
+
+
+def put_modelled(
+    document: dict[str, Any],
+    rules: Sequence[Mapping[str, Any]],
+    collectives: Iterable[str],
+    known: Knowledge,
+    family: str,
+    ranks_per_node: int,
+) -> None:
+    """Replaces what a model has decided before about these collectives. All other rules stay, and come first, with
+    those that runs have learned: the profile is now newer than these."""
+    wanted = set(collectives)
+
+    def replaced(rule: Mapping[str, Any]) -> bool:
+        same = rule.get("mpi") == family and rule.get("ranks_per_node") == [ranks_per_node, ranks_per_node]
+        return is_modelled(rule) and same and rule.get("collective") in wanted
+
+    modelled = [r for r in document.get("decisions", {}).get("rules", []) if is_modelled(r) and not replaced(r)]
+    measured = [dict(rule) for _, rule in known.rules]
+    first = [rule for i, rule in enumerate(measured) if rule not in measured[:i]]
+    document["decisions"] = {"version": RULES_VERSION, "rules": [*first, *rules, *modelled]}
 
 
 def put_evidence(document: dict[str, Any], evidence: Mapping[str, Any]) -> None:

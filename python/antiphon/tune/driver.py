@@ -15,9 +15,10 @@ from antiphon.bench.testbed import Testbed
 from antiphon.model import limits
 from antiphon.mpi import Mpi
 from antiphon.output.tables import bytes_text
-from antiphon.tune import contenders, decide, document, grid, library
+from antiphon.tune import confirm, contenders, decide, document, grid, library
 from antiphon.tune.contenders import Predictor, TunedMachine
 from antiphon.tune.grid import Grid, Point
+from antiphon.tune.known import NOTHING, Knowledge
 from antiphon.tune.state import TuningState
 
 #: Share of the remaining time that is kept for starting and for the last cell.
@@ -52,6 +53,10 @@ class Request:
     most_contenders: int = 7
     #: Halves and quarters of the ranks too.
     parts: bool = True
+    #: What was measured before, by tunings and by runs.
+    known: Knowledge = NOTHING
+    #: The text of the profile that the model reads.
+    profile: str | None = None
 
 
 @dataclass
@@ -113,6 +118,7 @@ def plan_cells(
         sizes=request.sizes,
         between=request.between,
         parts=request.parts,
+        more=_learned_points(request, here),
     )
     listed = collectives.library_algorithms(here.testbed, here.mpi) if request.purpose == EXPORT else {}
     cells = []
@@ -121,11 +127,21 @@ def plan_cells(
         if request.purpose == EXPORT:
             others = library.choices(point, here.mpi.family, listed)
         else:
-            others = contenders.choices(point, here.machine, predictor, _most(request, here, point))
+            before = [d.use for d in request.known.at(point, here.machine)]
+            most = _most(request, here, point)
+            others = contenders.choices(point, here.machine, predictor, most, before, request.profile)
         if others:
             modes = request.modes if grid.call_s(point, here.network) < _LONG_CALL_S else request.modes[:1]
             cells.append(RaceCell(point.collective, point.bytes, point.ranks, modes, ["library", *others]))
     return cells, wanted
+
+
+def _learned_points(request: Request, here: Surroundings) -> list[Point]:
+    """What runs have learned at other sizes; none if somebody has named the sizes."""
+    if request.purpose == EXPORT or request.sizes is not grid.SIZES:
+        return []
+    counts = grid.rank_counts(here.ranks, here.ranks_per_node)
+    return request.known.points(request.collectives, counts if request.parts else counts[:1], request.sizes)
 
 
 def _most(request: Request, here: Surroundings, point: Point) -> int:
@@ -209,9 +225,12 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: TuningSt
     finished = _of(state.measurements, state.finished)
     second = _of(state.again, state.finished_again)
     again = decide.cells_of(second)
-    judged = [decide.verdict(key, cell, again.get(key)) for key, cell in decide.cells_of(finished).items()]
-    verdicts = [v for v in judged if v is not None]
+    found = [decide.verdict(key, cell, again.get(key)) for key, cell in decide.cells_of(finished).items()]
+    verdicts = [v for v in found if v is not None]
     rules = [] if request.purpose == EXPORT else decide.rules(verdicts, here.mpi.family, here.ranks_per_node)
+    judged = [] if request.purpose == EXPORT else confirm.judge(verdicts, request.known, here.machine)
+    # What runs have learned and the time did not reach for stays, before the rules that are newer.
+    rules = [*map(dict, confirm.unjudged(verdicts, request.known, here.machine)), *rules] if rules else rules
     evidence = {
         "purpose": request.purpose,
         "mpi": here.mpi.family,
@@ -224,6 +243,7 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: TuningSt
         "created": document.now(),
         "samples": state.path.name,
         "not_covered": not_covered(wanted, state, here),
+        **({"known_before": judged} if judged else {}),
         "cells": [_row(m, here) for m in _telling(_latest(finished, second))],
     }
     return TuningResult(verdicts, rules, evidence)

@@ -86,14 +86,15 @@ def make(
     sizes: Sequence[int] = SIZES,
     between: Sequence[int] = BETWEEN,
     parts: bool = True,
+    more: Sequence[Point] = (),
 ) -> Grid:
     """The points, what is cheap first; fewer ranks and the sizes between count as dearer than they are. `parts`: fewer
-    ranks than all, too."""
+    ranks than all, too. `more` points count as much as those of all ranks."""
     ranks = len(node_of_rank)
     ranks_per_node = max(list(node_of_rank).count(node) for node in set(node_of_rank))
     counts = rank_counts(ranks, ranks_per_node) if parts else [ranks]
     wanted = list(collectives)
-    main = [(call_s(p, network), p) for p in _points(wanted, sizes, counts[:1])]
+    main = [(call_s(p, network), p) for p in [*_points(wanted, sizes, counts[:1]), *more]]
     others = [*_points(wanted, sizes, counts[1:]), *_points(wanted, between, counts[:1])]
     weighed = [*main, *((_WEIGHT_OF_OTHERS * call_s(p, network), p) for p in others)]
     ordered = [p for _, p in sorted(weighed, key=lambda pair: pair[0])]

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a tuning says of decisions that were known before: whether its measurements confirm them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from antiphon.tune import decide
+from antiphon.tune.contenders import TunedMachine
+from antiphon.tune.grid import Point
+from antiphon.tune.known import Knowledge, Rule
+
+
+def judge(verdicts: Iterable[decide.Verdict], known: Knowledge, machine: TunedMachine) -> list[dict[str, Any]]:
+    """One row for each earlier decision about a measured cell: what it was, and what it is now."""
+    rows = []
+    for v in verdicts:
+        for d in known.at(Point(v.collective, v.bytes, v.ranks), machine)[:1]:
+            row = {"collective": v.collective, "bytes": v.bytes, "ranks": v.ranks, "source": d.source, "use": d.use}
+            rows.append(row | {"confirmed": d.use in v.good, "now": d.use if d.use in v.good else v.good[0]})
+    return rows
+
+
+def unjudged(verdicts: Sequence[decide.Verdict], known: Knowledge, machine: TunedMachine) -> list[Rule]:
+    """Rules that runs have learned since the profile was written, about which nothing was measured."""
+    points = [Point(v.collective, v.bytes, v.ranks) for v in verdicts]
+    collectives = {p.collective for p in points}
+    return [
+        rule
+        for rule in known.fresh
+        if rule["collective"] in collectives and not any(known.says(rule, point, machine) for point in points)
+    ]
