@@ -15,6 +15,8 @@ import pytest
 
 from antiphon import core
 from antiphon import profile as profiles
+from antiphon.model import limits
+from antiphon.tune import document
 
 pytestmark = pytest.mark.measures
 
@@ -97,8 +99,19 @@ def test_an_interrupted_tuning_goes_on(namespaces: None, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("budget", ["6"])
 def test_what_was_not_covered_is_said(namespaces: None, tmp_path: Path, budget: str) -> None:
+    network = limits.Network.blocks(4, 1, 95.6e6)
+    before = document.first_guess("four", network.node_of_rank, network)
+    # A tuning long ago: that the root sends to one rank after the other is no way to broadcast long messages.
+    where = {"collective": "bcast", "ranks": [4, 4], "ranks_per_node": [1, 1], "mpi": "openmpi"}
+    before["decisions"] = {"version": 1, "rules": [where | {"use": "flat:window=1", "why": "measured on 4 ranks"}]}
+    document.write(tmp_path / "machine.json", before)
     words = command(tmp_path, "--budget", budget, "--bytes", "8,1m,16m", "--json")
     result = subprocess.run(words, capture_output=True, text=True, env=environment(), timeout=150, check=False)
     assert result.returncode == 0, result.stderr
     (told,) = json.loads(result.stdout).values()
     assert any("takes too long" in text and "16 MiB" in text for text in told["not_covered"])
+    # What was decided before has taken part, whatever became of it.
+    known = {row["bytes"]: row for row in told["known_before"]}
+    assert known[8]["use"].startswith("flat:")
+    assert known[8]["source"] == "measured"
+    assert any(cell["chosen"] == known[8]["use"] for cell in told["cells"] if cell["bytes"] == 8)

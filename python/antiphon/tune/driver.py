@@ -244,7 +244,7 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: TuningSt
         "samples": state.path.name,
         "not_covered": not_covered(wanted, state, here),
         **({"known_before": judged} if judged else {}),
-        "cells": [_row(m, here) for m in _telling(_latest(finished, second))],
+        "cells": [_row(m, here) for m in _telling(_latest(finished, second), judged)],
     }
     return TuningResult(verdicts, rules, evidence)
 
@@ -261,8 +261,12 @@ def _latest(
     return [replaced.get(key(m), m) for m in first]
 
 
-def _telling(measurements: Sequence[CollectiveMeasurement]) -> list[CollectiveMeasurement]:
-    """The library and the best few of each cell, in all its modes. All samples are in the file beside the profile."""
+def _telling(
+    measurements: Sequence[CollectiveMeasurement], judged: Sequence[Mapping[str, Any]]
+) -> list[CollectiveMeasurement]:
+    """The library, the best few of each cell and what was judged in it, in all its modes. All samples are in the file
+    beside the profile."""
+    uses = {(row["collective"], row["bytes"], row["ranks"], row["use"]) for row in judged}
     best: dict[decide.Key, set[str]] = {}
     for mode in {m.mode for m in measurements}:
         by_cell: dict[decide.Key, list[CollectiveMeasurement]] = {}
@@ -272,7 +276,11 @@ def _telling(measurements: Sequence[CollectiveMeasurement]) -> list[CollectiveMe
         for key, own in by_cell.items():
             ranked = sorted(own, key=lambda m: m.summary.median)
             best.setdefault(key, {decide.LIBRARY}).update(m.contender for m in ranked[:_KEPT])
-    return [m for m in measurements if m.contender in best[m.collective, m.bytes, m.ranks]]
+    return [
+        m
+        for m in measurements
+        if m.contender in best[m.collective, m.bytes, m.ranks] or (m.collective, m.bytes, m.ranks, m.chosen) in uses
+    ]
 
 
 def not_covered(wanted: Grid, state: TuningState, here: Surroundings) -> list[str]:
