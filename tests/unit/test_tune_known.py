@@ -125,6 +125,10 @@ class TestKnowledge:
         assert known.of(profile, None, ("mpich", "5.0.11"), [folder]).rules == []
         profile["topology"]["nodes"][0]["name"] = "other"
         assert known.of(profile, None, ("openmpi", "5.0.11"), [folder]).rules == []
+        # A profile begun from the links' rate does not name its nodes.
+        unnamed = document.first_guess("sixteen", NETWORK.node_of_rank, NETWORK)
+        assert known.of(unnamed, None, ("openmpi", "5.0.11"), [folder]).rules == []
+        assert len(known.of(unnamed, None, ("openmpi", "5.0.11"), [folder], NAMES).rules) == 3
 
     def test_the_newer_comes_first(self, folder: Path, tmp_path: Path) -> None:
         profile = machine_profile()

@@ -49,6 +49,9 @@ class Testbed(Protocol):
     def nodes_for(self, ranks: int) -> int:
         """Returns how many nodes hold this many ranks."""
 
+    def node_names(self) -> Sequence[str]:
+        """Returns the nodes' names, in the order in which ranks are put on them; none where they are not known."""
+
     def stores(self) -> Sequence[Path]:
         """Returns the directories where later runs here look for profiles; none where there will be none."""
 
@@ -89,6 +92,9 @@ class HostTestbed:
 
     def nodes_for(self, ranks: int) -> int:
         return len(self.where.hosts()) or 1
+
+    def node_names(self) -> Sequence[str]:
+        return [name for name, _ in self.where.hosts()]
 
     def stores(self) -> Sequence[Path]:
         return store.directories()
@@ -183,6 +189,9 @@ class LabTestbed:
 
     def nodes_for(self, ranks: int) -> int:
         return min(ranks, int(self.lab.spec.nodes))
+
+    def node_names(self) -> Sequence[str]:
+        return list(self.lab.spec.node_names())
 
     def stores(self) -> Sequence[Path]:
         return [] if self.lab.is_temporary else [self.lab.store]

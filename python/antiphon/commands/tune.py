@@ -200,8 +200,7 @@ def _tune(
                 hint="name the nodes with --hostfile, or try --lab",
             )
         profile = _profile(args, here)
-        before = known.of(profile, args.profile, (mpi.family, mpi.version), testbed.stores())
-        request = replace(request, known=before, profile=document.model_text(profile))
+        request = replace(request, known=_known(args, here, profile), profile=document.model_text(profile))
         left_out: dict[str, list[tuple[str, str]]] = {}
         predictor = predictors.of(
             document.model_text(profile),
@@ -257,6 +256,12 @@ def _measure(
     except AntiphonError:
         state.close(complete=False)
         raise
+
+
+def _known(args: argparse.Namespace, here: driver.Surroundings, profile: Mapping[str, Any]) -> known.Knowledge:
+    """What earlier tunings and runs have found on these nodes."""
+    names = here.testbed.node_names()[: here.nodes]
+    return known.of(profile, args.profile, (here.mpi.family, here.mpi.version), here.testbed.stores(), names)
 
 
 def _profile(args: argparse.Namespace, here: driver.Surroundings) -> dict[str, Any]:

@@ -101,14 +101,19 @@ NOTHING = Knowledge()
 
 
 def of(
-    profile: Mapping[str, Any], path: Path | None, library: tuple[str, str], folders: Sequence[Path] = ()
+    profile: Mapping[str, Any],
+    path: Path | None,
+    library: tuple[str, str],
+    folders: Sequence[Path] = (),
+    nodes: Sequence[str] = (),
 ) -> Knowledge:
-    """What is known of the machine of a profile, with this family and version of MPI library; `path` is its file."""
+    """What is known of the machine of a profile, with this family and version of MPI library; `path` is its file.
+    `nodes` are their names where the profile does not say them."""
     written_s = path.stat().st_mtime if path is not None and path.exists() else 0.0
     own = [(MEASURED, rule) for rule in profile.get("decisions", {}).get("rules", []) if not is_modelled(rule)]
     newer: list[Rule] = []
     older: list[Rule] = []
-    files = _files(profile, library, folders)
+    files = _files(store.nodes_of(profile) or nodes, library, folders)
     for file in files:
         (newer if file.stat().st_mtime > written_s else older).extend(_rules_of(file))
     known = [*((LEARNED, rule) for rule in newer), *own, *((LEARNED, rule) for rule in older)]
@@ -121,13 +126,12 @@ def is_modelled(rule: Rule) -> bool:
     return str(rule.get("why", "")).startswith(decide.BY_THE_MODEL)
 
 
-def _files(profile: Mapping[str, Any], library: tuple[str, str], folders: Sequence[Path]) -> list[Path]:
-    """The files of learned rules for a profile's nodes, newest first."""
-    nodes = store.nodes_of(profile)
+def _files(nodes: Sequence[str], library: tuple[str, str], folders: Sequence[Path]) -> list[Path]:
+    """The files of learned rules for these nodes, newest first."""
     if not nodes or not folders:
         return []
     family, version = library
-    key = core.query("store_key", nodes=nodes, mpi=store.FAMILIES.get(family, family), version=version)["name"]
+    key = core.query("store_key", nodes=list(nodes), mpi=store.FAMILIES.get(family, family), version=version)["name"]
     files = [file for entry in store.entries(folders) if entry.name == key for file in entry.learned]
     return sorted(files, key=lambda file: -file.stat().st_mtime)
 
