@@ -156,7 +156,7 @@ class TestKnowledge:
             {"collective": "bcast", "bytes": 8, "ranks": 16, "mode": "sync", "contender": c, "chosen": c, "median_s": s}
             for c, s in (("library", 1.0), ("flat", 1.2), ("chain", 1.01))
         ]
-        tuned = {"purpose": "decisions", "mpi": "openmpi", "ranks_per_node": 1, "cells": cells}
+        tuned = {"purpose": "decisions", "mpi": "openmpi", "ranks_per_node": 1, "created": "2999", "cells": cells}
         profile["measurements"] = {"tune": [tuned]}
         found = known.of(profile, None, ("openmpi", "5"))
         at = Point("bcast", 8, 16)
@@ -192,6 +192,32 @@ class TestTuningAfterRuns:
         assert confirmed["confirmed"]
         # About 12 ranks nothing was measured: that rule stays.
         assert [r["ranks"] for r in confirm.unjudged(verdicts, found, MACHINE)] == [[12, 12]]
+
+
+def test_what_an_earlier_tuning_measured_holds_where_this_one_did_not() -> None:
+    """GIVEN a profile tuned at 64 KiB and 1 MiB WHEN only 64 KiB is tuned again THEN 1 MiB keeps its decision."""
+    profile = machine_profile()
+    use = {65536: "chain", 1 << 20: "binary"}
+    profile["decisions"] = {"version": 1, "rules": [rule("chain", 1, 262144), rule("binary", 262145, 1 << 30)]}
+    cells = [
+        {"collective": "bcast", "bytes": size, "ranks": 16, "mode": "sync", "contender": c, "chosen": c, "median_s": s}
+        for size, own in use.items()
+        for c, s in (("library", 2.0), (core.parse("bcast", own).choice, 1.0))
+    ]
+    tuned = {"purpose": "decisions", "mpi": "openmpi", "ranks_per_node": 1, "created": "2999", "cells": cells}
+    profile["measurements"] = {"tune": [tuned]}
+    verdicts = [decide.Verdict("bcast", 65536, 16, ["flat"], {"flat": {"sync": 1.5}})]
+    kept = known.of(profile, None, ("openmpi", "5"))
+    (carried,) = confirm.carried(verdicts, kept, MACHINE)
+    assert (carried.bytes, carried.good) == (1 << 20, [core.parse("bcast", "binary").choice])
+    rules = decide.rules([*verdicts, carried], "openmpi", 1)
+    assert [(r["bytes"], r["use"].partition(":")[0]) for r in rules] == [
+        ([1, 262144], "flat"),
+        ([262145, None], "binary"),
+    ]
+    # Since then the network was probed: what was measured over the older one does not count.
+    tuned["created"] = "2000"
+    assert confirm.carried(verdicts, known.of(profile, None, ("openmpi", "5")), MACHINE) == []
 
 
 def test_points_of_what_was_learned_are_not_those_of_the_grid(folder: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tuning says of decisions that were known before: whether its measurements confirm them."""
+"""What a tuning says of decisions that were known before: whether its measurements confirm them, and which stay."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from antiphon.tune import decide
 from antiphon.tune.contenders import TunedMachine
 from antiphon.tune.grid import Point
-from antiphon.tune.known import Knowledge, Rule
+from antiphon.tune.known import MEASURED, Knowledge, Rule, point_of
 
 
 def judge(verdicts: Iterable[decide.Verdict], known: Knowledge, machine: TunedMachine) -> list[dict[str, Any]]:
@@ -31,3 +31,26 @@ def unjudged(verdicts: Sequence[decide.Verdict], known: Knowledge, machine: Tune
         for rule in known.fresh
         if rule["collective"] in collectives and not any(known.says(rule, point, machine) for point in points)
     ]
+
+
+def carried(verdicts: Sequence[decide.Verdict], known: Knowledge, machine: TunedMachine) -> list[decide.Verdict]:
+    """What an earlier tuning measured and this one did not: it still holds between this one's cells."""
+    collectives = {v.collective for v in verdicts}
+    found = []
+    for point in older_points(verdicts, known, machine):
+        medians = known.medians(point, machine.mpi, machine.ranks_per_node)
+        before = [d.use for d in known.at(point, machine) if d.source == MEASURED][:1]
+        for use in before if point.collective in collectives else []:
+            library = medians.get(decide.LIBRARY, {})
+            ratios = {mode: library[mode] / s for mode, s in medians.get(use, {}).items() if mode in library and s}
+            if ratios:
+                faster = {} if use == decide.LIBRARY else {use: ratios}
+                found.append(decide.Verdict(point.collective, point.bytes, point.ranks, [use], faster))
+    return found
+
+
+def older_points(verdicts: Sequence[decide.Verdict], known: Knowledge, machine: TunedMachine) -> list[Point]:
+    """Where earlier tunings have measured and this one has not."""
+    measured = {Point(v.collective, v.bytes, v.ranks) for v in verdicts}
+    cells = known.cells(machine.mpi, machine.ranks_per_node)
+    return [point for point in dict.fromkeys(point_of(cell) for cell in cells) if point not in measured]

@@ -18,7 +18,7 @@ from antiphon.output.tables import bytes_text
 from antiphon.tune import confirm, contenders, decide, document, grid, library
 from antiphon.tune.contenders import Predictor, TunedMachine
 from antiphon.tune.grid import Grid, Point
-from antiphon.tune.known import NOTHING, Knowledge
+from antiphon.tune.known import NOTHING, Knowledge, point_of
 from antiphon.tune.state import TuningState
 
 #: Share of the remaining time that is kept for starting and for the last cell.
@@ -227,10 +227,7 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: TuningSt
     again = decide.cells_of(second)
     found = [decide.verdict(key, cell, again.get(key)) for key, cell in decide.cells_of(finished).items()]
     verdicts = [v for v in found if v is not None]
-    rules = [] if request.purpose == EXPORT else decide.rules(verdicts, here.mpi.family, here.ranks_per_node)
-    judged = [] if request.purpose == EXPORT else confirm.judge(verdicts, request.known, here.machine)
-    # What runs have learned and the time did not reach for stays, before the rules that are newer.
-    rules = [*map(dict, confirm.unjudged(verdicts, request.known, here.machine)), *rules] if rules else rules
+    rules, judged, older = _conclusions(verdicts, request.known, here) if request.purpose != EXPORT else ([], [], [])
     evidence = {
         "purpose": request.purpose,
         "mpi": here.mpi.family,
@@ -244,9 +241,22 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: TuningSt
         "samples": state.path.name,
         "not_covered": not_covered(wanted, state, here),
         **({"known_before": judged} if judged else {}),
-        "cells": [_row(m, here) for m in _telling(_latest(finished, second), judged)],
+        "cells": [*(_row(m, here) for m in _telling(_latest(finished, second), judged)), *older],
     }
     return TuningResult(verdicts, rules, evidence)
+
+
+def _conclusions(
+    verdicts: Sequence[decide.Verdict], known: Knowledge, here: Surroundings
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rules; what is now said of earlier decisions; and the evidence of earlier tunings that still counts."""
+    all_verdicts = [*verdicts, *confirm.carried(verdicts, known, here.machine)]
+    rules = decide.rules(all_verdicts, here.mpi.family, here.ranks_per_node)
+    # What runs have learned and the time did not reach for stays, before the rules that are newer.
+    learned = [dict(rule) for rule in confirm.unjudged(verdicts, known, here.machine)]
+    points = set(confirm.older_points(verdicts, known, here.machine))
+    older = [dict(cell) for cell in known.cells(here.mpi.family, here.ranks_per_node) if point_of(cell) in points]
+    return [*learned, *rules] if rules else [], confirm.judge(verdicts, known, here.machine), older
 
 
 def _latest(

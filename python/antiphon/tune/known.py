@@ -48,7 +48,7 @@ class Knowledge:
     fresh: Sequence[Rule] = ()
     #: The files with what runs have learned.
     files: Sequence[Path] = ()
-    #: The profile's `measurements.tune`.
+    #: The profile's `measurements.tune`, unless the network was probed since.
     evidence: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
 
     def at(self, point: Point, machine: TunedMachine) -> list[Decision]:
@@ -69,14 +69,16 @@ class Knowledge:
     def medians(self, point: Point, family: str, ranks_per_node: int) -> dict[str, dict[str, float]]:
         """Seconds that were measured at a point, by choice and mode."""
         found: dict[str, dict[str, float]] = {}
-        for tuned in self.evidence:
-            if (tuned.get("mpi"), tuned.get("ranks_per_node")) != (family, ranks_per_node):
-                continue
-            for cell in tuned.get("cells", []):
-                if (cell["collective"], cell["bytes"], cell["ranks"]) == (point.collective, point.bytes, point.ranks):
-                    name = "library" if cell["contender"] == "library" else cell["chosen"]
-                    found.setdefault(name, {})[cell["mode"]] = cell["median_s"]
+        for cell in self.cells(family, ranks_per_node):
+            if point_of(cell) == point:
+                name = "library" if cell["contender"] == "library" else cell["chosen"]
+                found.setdefault(name, {})[cell["mode"]] = cell["median_s"]
         return found
+
+    def cells(self, family: str, ranks_per_node: int) -> list[Mapping[str, Any]]:
+        """What earlier tunings measured for a library and placement."""
+        same = [e for e in self.evidence if (e.get("mpi"), e.get("ranks_per_node")) == (family, ranks_per_node)]
+        return [cell for tuned in same for cell in tuned.get("cells", [])]
 
     def is_slower(self, one: str, other: str, point: Point, machine: TunedMachine) -> bool:
         """Whether one choice was measured to be slower than another in some mode."""
@@ -117,8 +119,17 @@ def of(
     for file in files:
         (newer if file.stat().st_mtime > written_s else older).extend(_rules_of(file))
     known = [*((LEARNED, rule) for rule in newer), *own, *((LEARNED, rule) for rule in older)]
-    tuned = [e for e in profile.get("measurements", {}).get("tune", []) if e.get("purpose") == "decisions"]
+    tuned = [
+        e
+        for e in profile.get("measurements", {}).get("tune", [])
+        if e.get("purpose") == "decisions" and e.get("created", "") >= profile.get("created", "")
+    ]
     return Knowledge(known, newer, files, tuned)
+
+
+def point_of(cell: Mapping[str, Any]) -> Point:
+    """The point of a measured cell."""
+    return Point(cell["collective"], cell["bytes"], cell["ranks"])
 
 
 def is_modelled(rule: Rule) -> bool:
