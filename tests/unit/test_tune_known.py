@@ -220,6 +220,16 @@ def test_what_an_earlier_tuning_measured_holds_where_this_one_did_not() -> None:
     assert confirm.carried(verdicts, known.of(profile, None, ("openmpi", "5")), MACHINE) == []
 
 
+def test_what_was_not_measured_keeps_the_built_in_rules() -> None:
+    """GIVEN a tuning whose time reached only for short messages THEN nothing is decided about long ones."""
+    short = [decide.Verdict("bcast", size, 16, [decide.LIBRARY], {}) for size in (8, 1024)]
+    made = decide.rules([*short, *confirm.gaps(short, [])], "openmpi", 1)
+    assert [(r["bytes"], r["use"]) for r in made] == [([1, 2896], "library")]
+    too_long = [Point("bcast", size, 16) for size in grid.SIZES if size > 1024]
+    made = decide.rules([*short, *confirm.gaps(short, too_long)], "openmpi", 1)
+    assert [(r["bytes"], r["use"]) for r in made] == [([1, None], "library")]
+
+
 def test_points_of_what_was_learned_are_not_those_of_the_grid(folder: Path) -> None:
     assert knowledge(folder).points(["bcast"], [16, 8], grid.SIZES) == [Point("bcast", 131072, 16)]
     assert knowledge(folder).points(["reduce"], [16, 8], grid.SIZES) == []

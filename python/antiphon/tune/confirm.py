@@ -8,7 +8,7 @@ from typing import Any
 
 from antiphon.tune import decide
 from antiphon.tune.contenders import TunedMachine
-from antiphon.tune.grid import Point
+from antiphon.tune.grid import SIZES, UNSIZED, Point
 from antiphon.tune.known import MEASURED, Knowledge, Rule, point_of
 
 
@@ -54,3 +54,18 @@ def older_points(verdicts: Sequence[decide.Verdict], known: Knowledge, machine: 
     measured = {Point(v.collective, v.bytes, v.ranks) for v in verdicts}
     cells = known.cells(machine.mpi, machine.ranks_per_node)
     return [point for point in dict.fromkeys(point_of(cell) for cell in cells) if point not in measured]
+
+
+def gaps(verdicts: Iterable[decide.Verdict], too_long: Sequence[Point]) -> list[decide.Verdict]:
+    """Sizes below and above all that were measured, where what is used without a tuning stays. A call that takes too
+    long is decided by the next smaller size."""
+    measured: dict[tuple[str, int], list[int]] = {}
+    for v in verdicts:
+        measured.setdefault((v.collective, v.ranks), []).append(v.bytes)
+    beyond = [
+        Point(collective, size, ranks)
+        for (collective, ranks), sizes in measured.items()
+        for size in SIZES
+        if collective != "barrier" and collective not in UNSIZED and not min(sizes) <= size <= max(sizes)
+    ]
+    return [decide.Verdict(p.collective, p.bytes, p.ranks, [decide.KEPT], {}) for p in beyond if p not in too_long]

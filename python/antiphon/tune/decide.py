@@ -15,6 +15,8 @@ from antiphon.output.tables import bytes_text
 from antiphon.tune.grid import UNSIZED
 
 LIBRARY = "library"
+#: Stands for what is used without a tuning: there is no rule.
+KEPT = "kept"
 #: How the reason of a rule begins that no measurement supports.
 BY_THE_MODEL = "by the model"
 #: A choice must be this much faster than the library in one mode at least …
@@ -220,14 +222,14 @@ def all_spans(verdicts: Iterable[Verdict]) -> Iterator[tuple[RankSpan, Span]]:
 
 
 def rules(
-    verdicts: Iterable[Verdict], family: str, ranks_per_node: int, basis: str = "measured", without: str = ""
+    verdicts: Iterable[Verdict], family: str, ranks_per_node: int, basis: str = "measured"
 ) -> list[dict[str, Any]]:
     """Rules for all verdicts, for this library and this many ranks on a node; larger communicators first. `basis`: how
-    they were come by, for people. Spans of the choice `without` get no rule."""
+    they were come by, for people. Spans where another decision is kept get no rule."""
     return [
         _rule(span, (place.low, place.high), family, ranks_per_node, basis)
         for place, span in all_spans(verdicts)
-        if span.choice != without
+        if span.choice != KEPT
     ]
 
 

@@ -227,7 +227,9 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: TuningSt
     again = decide.cells_of(second)
     found = [decide.verdict(key, cell, again.get(key)) for key, cell in decide.cells_of(finished).items()]
     verdicts = [v for v in found if v is not None]
-    rules, judged, older = _conclusions(verdicts, request.known, here) if request.purpose != EXPORT else ([], [], [])
+    rules, judged, older = (
+        _conclusions(verdicts, request.known, here, wanted.too_long) if request.purpose != EXPORT else ([], [], [])
+    )
     evidence = {
         "purpose": request.purpose,
         "mpi": here.mpi.family,
@@ -247,10 +249,11 @@ def conclude(request: Request, here: Surroundings, wanted: Grid, state: TuningSt
 
 
 def _conclusions(
-    verdicts: Sequence[decide.Verdict], known: Knowledge, here: Surroundings
+    verdicts: Sequence[decide.Verdict], known: Knowledge, here: Surroundings, too_long: Sequence[Point]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
     """Rules; what is now said of earlier decisions; and the evidence of earlier tunings that still counts."""
     all_verdicts = [*verdicts, *confirm.carried(verdicts, known, here.machine)]
+    all_verdicts += confirm.gaps(all_verdicts, too_long)
     rules = decide.rules(all_verdicts, here.mpi.family, here.ranks_per_node)
     # What runs have learned and the time did not reach for stays, before the rules that are newer.
     learned = [dict(rule) for rule in confirm.unjudged(verdicts, known, here.machine)]

@@ -89,7 +89,7 @@ class Decided:
         good, kept = self.decision()
         # Where nothing is replaced, there is no rule: neighbours whose decision is kept share one gap.
         return decide.Verdict(
-            self.point.collective, self.point.bytes, self.point.ranks, [KEPT] if kept else good, faster
+            self.point.collective, self.point.bytes, self.point.ranks, [decide.KEPT] if kept else good, faster
         )
 
     def row(self) -> dict[str, Any]:
@@ -98,10 +98,6 @@ class Decided:
         point = {"collective": self.point.collective, "ranks": self.point.ranks, "bytes": self.point.bytes}
         times = {"library_s": self.library_s, "best_s": min(self.own.values(), default=None)}
         return point | times | {"used": good[0], "kept": kept or None, "modelled": self.modelled()[0]}
-
-
-#: Stands for a decision that is not the model's.
-KEPT = "kept"
 
 
 def subject(profile: Mapping[str, Any], ranks: int | None, mpi: str | None) -> Subject:
@@ -195,6 +191,4 @@ def _library_s(point: Point, machine: model.ModelledMachine, subject: Subject) -
 def rules(decided: Sequence[Decided], subject: Subject) -> list[dict[str, Any]]:
     """Rules as tuning writes them, whose reasons say that a model decided; none where another decision is kept."""
     verdicts = [d.verdict() for d in decided if d.own]
-    return decide.rules(
-        verdicts, subject.family, subject.machine.ranks_per_node, basis=decide.BY_THE_MODEL, without=KEPT
-    )
+    return decide.rules(verdicts, subject.family, subject.machine.ranks_per_node, basis=decide.BY_THE_MODEL)
