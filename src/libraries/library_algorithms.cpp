@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/library_algorithms.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "antiphon/error.hpp"
+#include "json/node.hpp"
+#include "libraries/tables.hpp"
+
+namespace antiphon {
+
+namespace {
+
+/// Algorithms are made of others, and those of others again; no library goes deeper.
+constexpr int max_depth = 4;
+
+const Json& all_tables() {
+  static const Json tables = JsonNode::parse(library_tables_json, std::size_t{1} << 20);
+  return tables;
+}
+
+/// Says how a communicator's ranks lie on the nodes, in the words of the tables' conditions.
+struct Layout {
+  bool spread = false;  ///< several nodes, and several ranks on one of them
+  bool balanced = true;
+  bool consecutive = true;
+};
+
+Layout layout_of(const Cluster& cluster) {
+  std::vector<int> on(static_cast<std::size_t>(cluster.nodes()), 0);
+  int changes = 0;
+  for (int r = 0; r < cluster.ranks(); ++r) {
+    ++on[static_cast<std::size_t>(cluster.node(r))];
+    if (r > 0 && cluster.node(r) != cluster.node(r - 1)) ++changes;
+  }
+  const bool balanced = std::all_of(on.begin(), on.end(), [&](int n) { return n == on[0]; });
+  return {cluster.nodes() > 1 && *std::max_element(on.begin(), on.end()) > 1, balanced, changes == cluster.nodes() - 1};
+}
+
+Collective collective_called(const JsonNode& name_of_one) {
+  for (int c = 0; c < collective_count; ++c) {
+    if (name_of_one.text() == name(static_cast<Collective>(c))) return static_cast<Collective>(c);
+  }
+  name_of_one.fail("not a collective");
+}
+
+bool is_collective(const std::string& text) {
+  for (int c = 0; c < collective_count; ++c) {
+    if (text == name(static_cast<Collective>(c))) return true;
+  }
+  return false;
+}
+
+bool has_total_size(const std::string& size) { return size == "total"; }
+
+/// Returns whether a rule's conditions hold.
+bool holds(const JsonNode& rule, const PredictedCall& call, int ranks, const Layout& layout) {
+  if (const auto bounds = rule.find("ranks")) {
+    const JsonNode low = bounds->element(0), high = bounds->element(1);
+    if (ranks < low.integer() || (high.is_number() && ranks > high.integer())) return false;
+  }
+  const std::map<std::string_view, bool> facts{
+      {"power_of_two", std::has_single_bit(static_cast<unsigned>(ranks))},
+      {"commutative", call.commutative},
+      {"in_place", false},
+      {"spread", layout.spread},
+      {"balanced", layout.balanced},
+      {"consecutive", layout.consecutive},
+  };
+  return std::all_of(facts.begin(), facts.end(), [&](const auto& fact) {
+    const auto wanted = rule.find(fact.first);
+    return !wanted || wanted->boolean() == fact.second;
+  });
+}
+
+/// Returns the first of the schedules that can do the call, else the last one.
+Choice first_supported(const PredictedCall& call, int ranks, const JsonNode& schedules) {
+  Choice choice;
+  for (std::size_t i = 0; i < schedules.array_size(); ++i) {
+    choice = parse_choice(call.collective, schedules.element(i).text());
+    if (supports(*choice.algorithm, problem_of(call, 0, ranks, *choice.algorithm, choice.parameters))) break;
+  }
+  return choice;
+}
+
+}  // namespace
+
+struct LibraryAlgorithms::Impl {
+  std::string key;                   ///< of the tables
+  std::vector<std::string> without;  ///< rules with these conditions do not count
+
+  [[nodiscard]] JsonNode tables() const { return JsonNode(all_tables().at(key)); }
+
+  /// Adds the parts of a call on groups of `ranks`.
+  void add(std::vector<LibraryPart>& parts, const PredictedCall& call, Among among, int ranks, const Cluster& cluster,
+           std::string_view sub, std::int64_t times, int depth) const {
+    if (ranks < 2) return;
+    if (depth > max_depth) throw InvalidArgument("the tables go round in a circle");
+    const JsonNode document = tables();
+    const auto of_collective = document.find(name(call.collective));
+    if (!of_collective) throw InvalidArgument("nothing is known of " + std::string(name(call.collective)));
+    const JsonNode table = sub.empty() ? *of_collective : of_collective->at(sub);
+    const auto size_kind = table.find("size");
+    const std::int64_t size = size_kind && has_total_size(size_kind->text()) ? call.bytes * ranks : call.bytes;
+    const Layout layout = among == Among::all && ranks == cluster.ranks() ? layout_of(cluster) : Layout{};
+    const JsonNode rules = table.at("rules");
+    for (std::size_t i = 0; i < rules.array_size(); ++i) {
+      const JsonNode rule = rules.element(i);
+      const bool counts = std::none_of(without.begin(), without.end(), [&](const auto& w) { return rule.find(w); });
+      if (!counts || !holds(rule, call, ranks, layout)) continue;
+      const JsonNode algorithms = table.at("algorithms");
+      return add_algorithm(parts, algorithms, used(rule, size), call, {among, ranks, times, depth}, cluster);
+    }
+    throw InvalidArgument("no rule for " + std::string(name(call.collective)));
+  }
+
+ private:
+  struct Place {
+    Among among;
+    int ranks;
+    std::int64_t times;
+    int depth;
+  };
+
+  static std::string used(const JsonNode& rule, std::int64_t size) {
+    if (const auto below = rule.find("below")) {
+      for (std::size_t i = 0; i < below->array_size(); ++i) {
+        const JsonNode pair = below->element(i);
+        const JsonNode limit = pair.element(0), use = pair.element(1);
+        if (size < limit.integer()) return use.text();
+      }
+    }
+    const JsonNode use = rule.at("use");
+    return use.text();
+  }
+
+  void add_algorithm(std::vector<LibraryPart>& parts, const JsonNode& algorithms, const std::string& called,
+                     const PredictedCall& call, const Place& place, const Cluster& cluster) const {
+    const JsonNode algorithm = algorithms.at(called);
+    if (!algorithm.is_object()) return add_schedules(parts, algorithm, call, place, cluster);
+    if (const auto least = algorithm.find("least_elements")) {
+      const bool scatters = name(call.collective).substr(0, 14) == "reduce_scatter";
+      const std::int64_t elements = (scatters ? call.bytes * place.ranks : call.bytes) / call.element_bytes;
+      const auto ranks = static_cast<unsigned>(place.ranks);
+      if (elements < (least->text() == "ranks" ? place.ranks : static_cast<int>(std::bit_floor(ranks)))) {
+        const JsonNode otherwise = algorithm.at("otherwise");
+        return add_algorithm(parts, algorithms, otherwise.text(), call, place, cluster);
+      }
+    }
+    const JsonNode use = algorithm.at("use");
+    add_schedules(parts, use, call, place, cluster);
+  }
+
+  /// Adds what an algorithm is: one schedule, the first of several that can do it, or steps.
+  void add_schedules(std::vector<LibraryPart>& parts, const JsonNode& what, const PredictedCall& call,
+                     const Place& place, const Cluster& cluster) const {
+    if (!what.is_array()) {
+      parts.push_back({parse_choice(call.collective, what.text()), call, place.among, place.ranks, place.times});
+      return;
+    }
+    const JsonNode first = what.element(0);
+    if (!first.is_object()) {
+      parts.push_back({first_supported(call, place.ranks, what), call, place.among, place.ranks, place.times});
+      return;
+    }
+    for (std::size_t i = 0; i < what.array_size(); ++i) {
+      const JsonNode step = what.element(i);
+      const JsonNode collective = step.at("collective");
+      if (is_collective(collective.text())) add_step(parts, step, call, place, cluster);
+    }
+  }
+
+  void add_step(std::vector<LibraryPart>& parts, const JsonNode& step, const PredictedCall& whole, const Place& place,
+                const Cluster& cluster) const {
+    const auto over_field = step.find("over");
+    const std::string over = over_field ? over_field->text() : "all";
+    Place on = place;
+    const int per_node = (place.ranks + cluster.nodes() - 1) / cluster.nodes();
+    if (over == "node") on.among = Among::node, on.ranks = per_node;
+    if (over == "leaders") on.among = Among::leaders, on.ranks = cluster.nodes();
+    if (over == "acting") on.ranks = static_cast<int>(std::bit_floor(static_cast<unsigned>(place.ranks)));
+    ++on.depth;
+    PredictedCall call = whole;
+    const JsonNode collective = step.at("collective");
+    call.collective = collective_called(collective);
+    const auto bytes_field = step.find("bytes");
+    const std::string bytes = bytes_field ? bytes_field->text() : "block";
+    if (bytes == "total") call.bytes = whole.bytes * place.ranks;
+    if (bytes == "node") call.bytes = whole.bytes * per_node;
+    if (bytes == "share") call.bytes = (whole.bytes + place.ranks - 1) / place.ranks;
+    const auto text_of = [&](std::string_view key) {
+      const auto field = step.find(key);
+      return field ? field->text() : std::string();
+    };
+    const std::int64_t longest = step.integer_or("segment_bytes", INT64_MAX, 1, INT64_MAX);
+    if (call.bytes <= longest) return add_segment(parts, step, call, on, cluster, text_of("first"), place.times);
+    const std::int64_t segment = std::max<std::int64_t>(longest / call.element_bytes, 1) * call.element_bytes;
+    const std::int64_t count = call.bytes / segment;
+    const std::int64_t rest = call.bytes % segment;
+    call.bytes = segment;
+    add_segment(parts, step, call, on, cluster, text_of("first"), place.times);
+    if (count > 1) add_segment(parts, step, call, on, cluster, text_of("others"), place.times * (count - 1));
+    call.bytes = rest;
+    if (rest > 0) add_segment(parts, step, call, on, cluster, text_of("others"), place.times);
+  }
+
+  void add_segment(std::vector<LibraryPart>& parts, const JsonNode& step, const PredictedCall& call, const Place& on,
+                   const Cluster& cluster, const std::string& sub, std::int64_t times) const {
+    const auto use = step.find("use");
+    if (!use) return add(parts, call, on.among, on.ranks, cluster, sub, times, on.depth);
+    if (on.ranks < 2) return;
+    Place place = on;
+    place.times = times;
+    add_schedules(parts, *use, call, place, cluster);
+  }
+};
+
+LibraryAlgorithms::LibraryAlgorithms() : impl_(std::make_unique<Impl>()) {}
+LibraryAlgorithms::~LibraryAlgorithms() = default;
+LibraryAlgorithms::LibraryAlgorithms(LibraryAlgorithms&&) noexcept = default;
+LibraryAlgorithms& LibraryAlgorithms::operator=(LibraryAlgorithms&&) noexcept = default;
+
+namespace {
+
+/// Returns the part of a cluster that one part of a library's algorithm works on.
+Cluster cluster_of(const LibraryPart& part, const Cluster& cluster) {
+  if (part.among == Among::node) return Cluster::blocked(cluster.profile(), part.ranks, part.ranks);
+  if (part.among == Among::leaders) return Cluster::blocked(cluster.profile(), part.ranks, 1);
+  return part.ranks == cluster.ranks() ? cluster : cluster.resized(part.ranks);
+}
+
+}  // namespace
+
+std::optional<std::vector<LibraryPart>> LibraryAlgorithms::parts(const PredictedCall& call,
+                                                                 const Cluster& cluster) const {
+  std::vector<LibraryPart> found;
+  try {
+    impl_->add(found, call, Among::all, cluster.ranks(), cluster, "", 1, 0);
+  } catch (const Error&) {
+    return std::nullopt;  // Nothing is known of the collective, or it needs what our schedules do not have.
+  }
+  return found;
+}
+
+std::optional<double> LibraryAlgorithms::predict_seconds(const PredictedCall& call, const Cluster& cluster,
+                                                         const PredictionLimits& limits) const {
+  const auto all = parts(call, cluster);
+  if (!all) return std::nullopt;
+  PredictionLimits as_numbered = limits;
+  as_numbered.as_numbered = true;
+  double once_s = 0;
+  double repeated_s = 0;
+  for (const LibraryPart& part : *all) {
+    const auto predicted = predict(part.call, *part.choice.algorithm, part.choice.parameters, cluster_of(part, cluster),
+                                   nullptr, as_numbered);
+    if (!predicted) return std::nullopt;
+    // The segments of several parts are under way at the same time: the slowest part counts.
+    const double times = static_cast<double>(part.times);
+    if (part.times == 1) once_s += predicted->seconds;
+    else repeated_s = std::max(repeated_s, predicted->seconds * times);
+  }
+  return once_s + repeated_s;
+}
+
+const LibraryAlgorithms* LibraryAlgorithms::of(std::string_view library) {
+  const bool open = library.substr(0, 7) == "openmpi";
+  if (!open && library.substr(0, 5) != "mpich") return nullptr;
+  static const std::vector<LibraryAlgorithms> known = [] {
+    std::vector<LibraryAlgorithms> all;
+    for (const char* key : {"openmpi-5.0", "openmpi-4.1", "mpich-5", "mpich-4"}) {
+      const JsonNode tables(all_tables());
+      const JsonNode table = tables.at(key);
+      const JsonNode about = table.at("library");
+      LibraryAlgorithms one;
+      const auto like = about.find("like");
+      one.impl_->key = like ? like->text() : key;
+      if (const auto without = about.find("without")) {
+        for (std::size_t i = 0; i < without->array_size(); ++i)
+          one.impl_->without.push_back(without->element(i).text());
+      }
+      all.push_back(std::move(one));
+    }
+    return all;
+  }();
+  const std::size_t version = library.find_first_of("0123456789");
+  const bool is_4 = version != std::string_view::npos && library.substr(version, 2) == "4.";
+  return &known[(open ? 0 : 2) + (is_4 ? 1 : 0)];
+}
+
+}  // namespace antiphon
