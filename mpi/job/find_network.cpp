@@ -34,7 +34,10 @@ Sighting look() {
   const std::string root = directory == nullptr ? "" : directory;
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  Sighting s{.devices = network::open_devices(root, "/proc/self/fd"), .told = told(), .host = host.data()};
+  Sighting s{.devices = network::open_devices(root, "/proc/self/fd"),
+             .told = told(),
+             .host = host.data(),
+             .machine = network::read_machine(root)};
   for (auto& [interface, keys] : network::leaving(network::open_connections(), network::own_addresses()))
     s.links.push_back({network::read_interface(root, interface), std::move(keys)});
   return s;

@@ -152,6 +152,19 @@ Network read(const Findings& all, const Told& told) {
   return unclear(why);
 }
 
+/// Notes how many nodes share a machine, and how many cores the smallest machine has.
+void count_machines(Network& n, const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank) {
+  std::map<std::string, std::set<int>> nodes_on;
+  for (std::size_t r = 0; r < sightings.size(); ++r) {
+    const Machine& machine = sightings[r].machine;
+    if (machine.cores > 0 && (n.cores_per_node == 0 || machine.cores < n.cores_per_node))
+      n.cores_per_node = machine.cores;
+    if (!machine.boot_id.empty()) nodes_on[machine.boot_id].insert(node_of_rank[r]);
+  }
+  for (const auto& [machine, nodes] : nodes_on)
+    n.nodes_sharing = std::max(n.nodes_sharing, static_cast<int>(nodes.size()));
+}
+
 }  // namespace
 
 Network agree(const std::vector<Sighting>& sightings, const std::vector<int>& node_of_rank) {
@@ -159,6 +172,7 @@ Network agree(const std::vector<Sighting>& sightings, const std::vector<int>& no
   const Told& told = sightings.front().told;
   Network n = read(find(sightings, node_of_rank), told);
   n.component = told.component;
+  count_machines(n, sightings, node_of_rank);
   return n;
 }
 
@@ -190,7 +204,10 @@ std::string Network::line() const {
   if (transport == "shared memory") return text + "; to other nodes " + between_nodes;
   const std::string used = interface.empty() ? "unknown interface" : "interface " + interface;
   text += ", " + Fact{"interface", used, interface_source}.text();
-  return text + ", " + Fact{"link rate", rate_text(bits_per_s), rate_source}.text();
+  return text + ", " + Fact{"link rate", rate_text(bits_per_s), rate_source}.text() +
+         (nodes_sharing > 1 ? ", " + std::to_string(nodes_sharing) + " nodes share the " +
+                                  std::to_string(cores_per_node) + " cores of one machine"
+                            : "");
 }
 
 }  // namespace antiphon::network

@@ -25,6 +25,7 @@ struct Sighting {
   std::vector<Device> devices;
   Told told;
   std::string host;  ///< name of its node
+  Machine machine;
 };
 
 Json to_json(const Sighting& sighting);
@@ -51,6 +52,8 @@ struct Network {
   bool rate_is_claimed = false;  ///< by a hypervisor
   Measuring measuring;           ///< empty: the links were not measured
   std::string between_nodes;     ///< one node: what the settings say about messages to others
+  int cores_per_node = 0;        ///< of the smallest machine; 0: unknown
+  int nodes_sharing = 1;         ///< so many nodes (containers, namespaces) are on one machine and share its cores
 
   /// Returns one line: transport, interface and rate, each with its source.
   [[nodiscard]] std::string line() const;

@@ -20,7 +20,8 @@ Json to_json(const Sighting& s) {
                   {"component", s.told.component},
                   {"interfaces", s.told.interfaces},
                   {"source", s.told.source}};
-  return {{"links", links}, {"devices", devices}, {"told", told}, {"host", s.host}};
+  return {{"links", links}, {"devices", devices},           {"told", told},
+          {"host", s.host}, {"boot_id", s.machine.boot_id}, {"cores", s.machine.cores}};
 }
 
 Sighting sighting_from_json(const Json& json) {
@@ -42,6 +43,7 @@ Sighting sighting_from_json(const Json& json) {
   s.told = {told.at("transport").as_string(), told.at("component").as_string(), told.at("interfaces").as_string(),
             told.at("source").as_string()};
   s.host = json.at("host").as_string();
+  s.machine = {json.at("boot_id").as_string(), static_cast<int>(json.at("cores").as_integer())};
   return s;
 }
 
@@ -56,6 +58,8 @@ Json to_json(const Network& n) {
             {"rate_source", n.rate_source},
             {"rate_is_claimed", n.rate_is_claimed},
             {"between_nodes", n.between_nodes},
+            {"cores_per_node", n.cores_per_node},
+            {"nodes_sharing", n.nodes_sharing},
             {"line", n.line()}};
   const Measuring& m = n.measuring;
   if (m.rounds > 0) {
@@ -76,7 +80,9 @@ Network network_from_json(const Json& json) {
           .interface_source = text("interface_source"),
           .rate_source = text("rate_source"),
           .rate_is_claimed = json.at("rate_is_claimed").as_boolean(),
-          .between_nodes = text("between_nodes")};
+          .between_nodes = text("between_nodes"),
+          .cores_per_node = static_cast<int>(json.at("cores_per_node").as_integer()),
+          .nodes_sharing = static_cast<int>(json.at("nodes_sharing").as_integer())};
 }
 
 }  // namespace antiphon::network

@@ -153,6 +153,11 @@ Device device_of_file(const std::string& root, const std::string& file) {
 
 }  // namespace
 
+Machine read_machine(const std::string& root) {
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return {first_line(root + "/proc/sys/kernel/random/boot_id"), static_cast<int>(std::max(cores, 0L))};
+}
+
 Interface read_interface(const std::string& root, const std::string& name) {
   Interface found{.name = name};
   std::ifstream file(root + "/sys/class/net/" + name + "/type");

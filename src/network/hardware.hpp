@@ -24,6 +24,15 @@ struct Device {
   std::string source;
 };
 
+/// The machine that a node is, or that it shares with other nodes: containers and network namespaces on one kernel.
+struct Machine {
+  std::string boot_id;  ///< equal on nodes of one machine only; empty: unknown
+  int cores = 0;        ///< that are online; 0: unknown
+};
+
+/// Reads the machine of this node; `root` as for read_interface().
+Machine read_machine(const std::string& root);
+
 /// Reads an interface of this node. `root` is empty, or a directory in which tests have a sys/ of their own.
 Interface read_interface(const std::string& root, const std::string& name);
 

@@ -178,6 +178,27 @@ TEST_CASE("TCP on every node is TCP, at the rate of the slowest interface that j
   CHECK(network::agree({ranks[0], ranks[0]}, {0, 1}).bits_per_s == 10 * gigabit);
 }
 
+TEST_CASE("nodes of one machine share its cores") {
+  const auto on = [](const char* boot_id, int cores, std::uint64_t key) {
+    Sighting s = tcp("eth0", gigabit, {key});
+    s.machine = {boot_id, cores};
+    return s;
+  };
+  // Two containers of one machine, of two ranks and of one, and another machine with fewer cores.
+  const std::vector<Sighting> ranks{on("a", 8, 5), on("a", 8, 5), on("a", 8, 5), on("b", 4, 5)};
+  const network::Network found = network::agree(ranks, {0, 0, 1, 2});
+  CHECK(found.nodes_sharing == 2);
+  CHECK(found.cores_per_node == 4);
+  CHECK(found.line().ends_with(", 2 nodes share the 4 cores of one machine"));
+  const network::Network read = network::network_from_json(network::to_json(found));
+  CHECK(read.nodes_sharing == 2);
+  CHECK(read.cores_per_node == 4);
+  CHECK(network::sighting_from_json(network::to_json(ranks[3])).machine.boot_id == "b");
+  // Nodes that do not say on which machine they are share nothing.
+  CHECK(network::agree({on("", 2, 5), on("", 2, 5)}, {0, 1}).nodes_sharing == 1);
+  CHECK(network::read_machine("").cores > 0);
+}
+
 TEST_CASE("a connection that only one rank has is not the library's") {
   std::vector<Sighting> ranks{tcp("eth1", 25 * gigabit, {5}), tcp("eth1", 25 * gigabit, {5})};
   ranks[0].links.push_back({{"eth0", true, gigabit, ""}, {99}});
