@@ -27,7 +27,7 @@ struct TimedTransfer {
 };
 
 struct Evaluation {
-  double seconds = 0;                        ///< until the last rank is done
+  double seconds = 0;                        ///< until the last rank is done; infinite after max_seconds
   std::vector<double> rank_end_s;            ///< of each rank that was evaluated
   std::vector<TimedTransfer> transfers;      ///< only if asked for
   std::vector<std::vector<double>> marks_s;  ///< when each rank came to its marks
@@ -40,6 +40,8 @@ struct EvaluationOptions {
   /// The evaluation gives up after computing this many flow rates: many flows that share links take long, directly or
   /// not.
   std::int64_t max_rate_updates = std::numeric_limits<std::int64_t>::max();
+  /// The evaluation ends where model time passes this; what takes longer counts as infinitely long.
+  double max_seconds = std::numeric_limits<double>::infinity();
   bool transfers = false;
   std::uint32_t order = 0;  ///< turns of ranks that share a core: 0 means by rank, else the seed of a random order
   /// Each rank's operations without bytes that are timed as marks, in the order of the schedule.
@@ -74,6 +76,17 @@ std::string_view name(Method method);
 struct Prediction {
   double seconds = 0;
   Method method = Method::evaluated;
+  std::int64_t pieces = 0;  ///< that were simulated for it, or work that takes as long
+};
+
+/// Lists what a prediction may leave out in order to be fast. By default it leaves nothing out.
+struct PredictionLimits {
+  double max_seconds = std::numeric_limits<double>::infinity();  ///< as EvaluationOptions::max_seconds
+  /// As EvaluationOptions::max_rate_updates; what needs more counts as infinitely long.
+  std::int64_t max_rate_updates = std::numeric_limits<std::int64_t>::max();
+  int max_ranks = std::numeric_limits<int>::max();  ///< with more ranks, the time is extrapolated from so many
+  bool one_order = false;                           ///< of turns, where ranks share cores
+  bool as_numbered = false;  ///< ranks stay in the order of their numbers, as the libraries' own algorithms have them
 };
 
 /// The ranks that take part in one part of a library's barrier: all, those of each node, or all nodes' first ranks.
@@ -89,7 +102,8 @@ using Barrier = std::vector<BarrierPart>;
 /// time is what a benchmark measures that repeats barrier and call: ranks leave the barrier one after the other, and
 /// the last call has used part of the ports' bursts.
 std::optional<Prediction> predict(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,
-                                  const Cluster& cluster, const Barrier* barrier = nullptr);
+                                  const Cluster& cluster, const Barrier* barrier = nullptr,
+                                  const PredictionLimits& limits = {});
 
 /// Predicts the same, extrapolated from P0, 2 P0 and 4 P0 ranks as a + b P + c log2 P, the terms of chains and trees.
 /// predict() does this where evaluating all ranks would take too long.

@@ -3,7 +3,9 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 
+#include "antiphon/adapt.hpp"
 #include "antiphon/cost.hpp"
 #include "antiphon/error.hpp"
 #include "cost/benchmark.hpp"
@@ -31,6 +33,9 @@ constexpr double long_rounds = 100;
 /// An extrapolation starts from at least this many ranks.
 constexpr int least_ranks = 8;
 
+/// To build so many operations takes as long as to simulate a piece of a message.
+constexpr std::int64_t operations_a_piece = 4;
+
 void set_equal_blocks(Problem& p, Knowledge knowledge) {
   const bool knows = !has_root(p.collective) || p.rank == p.root || knowledge == Knowledge::all_counts;
   const bool sends = p.collective == Collective::scatterv || p.collective == Collective::alltoallv;
@@ -56,32 +61,43 @@ std::int64_t pieces_of(const Schedule& s) {
       pieces += op.pieces() * static_cast<std::int64_t>(s.groups()[static_cast<std::size_t>(op.group)].size());
   }
   // Operations that send nothing cost the evaluator time too, but less.
-  return pieces + static_cast<std::int64_t>(s.ops().size()) / 4;
+  return pieces + static_cast<std::int64_t>(s.ops().size()) / operations_a_piece;
+}
+
+std::int64_t pieces_of(std::span<const Schedule> schedules) {
+  std::int64_t pieces = 0;
+  for (const Schedule& s : schedules) pieces += pieces_of(s);
+  return pieces;
 }
 
 /// Builds the schedules of one call, and evaluates all of them or those that stand for all.
 class Predictor {
  public:
-  Predictor(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters)
-      : call_(call), algorithm_(algorithm), parameters_(resolve_parameters(algorithm, parameters)) {}
+  Predictor(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,
+            const PredictionLimits& limits = {})
+      : call_(call), algorithm_(algorithm), parameters_(resolve_parameters(algorithm, parameters)), limits_(limits) {}
 
   [[nodiscard]] bool supported(int ranks) const {
     return ranks > call_.root && supports(algorithm_, problem_of(call_, 0, ranks, algorithm_, parameters_));
   }
 
   [[nodiscard]] Prediction predict(const Cluster& cluster, const Barrier* barrier) const {
-    if (const auto evaluated = evaluate_what_can_be(cluster, barrier)) return *evaluated;
-    return {cluster.ranks() > 4 * least_ranks ? over_ranks(cluster) : over_bytes(cluster, barrier),
-            Method::extrapolated};
+    Prediction prediction = predicted(cluster, barrier);
+    prediction.pieces = pieces_;
+    return prediction;
   }
 
   /// Extrapolates from P0, 2 P0, 4 P0 and 8 P0 ranks: one part grows with each rank, another with each doubling.
   [[nodiscard]] double over_ranks(const Cluster& cluster) const {
     PredictedCall call = call_;
     call.root = 0;
-    const Predictor smaller(call, algorithm_, parameters_);
+    PredictionLimits limits;
+    limits.one_order = limits_.one_order;
+    limits.max_rate_updates = limits_.max_rate_updates;
+    const Predictor smaller(call, algorithm_, parameters_, limits);
     // Powers of two are used because no algorithm refuses them.
-    int most = static_cast<int>(std::bit_floor(static_cast<unsigned>(cluster.ranks() - 1)));
+    int most = std::min(static_cast<int>(std::bit_floor(static_cast<unsigned>(cluster.ranks() - 1))),
+                        std::max(limits_.max_ranks, 4 * least_ranks));
     while (most > 4 * least_ranks && smaller.total_pieces(most) > most_pieces) most /= 2;
     auto largest = smaller.evaluate_what_can_be(cluster.resized(most), nullptr);
     if (!largest && most > many_ranks) {
@@ -91,45 +107,62 @@ class Predictor {
     std::array<double, 4> seconds{};
     for (std::size_t i = 0; i < 3; ++i) seconds[i] = smaller.predict(cluster.resized(most >> (3 - i)), nullptr).seconds;
     seconds[3] = (largest ? *largest : smaller.predict(cluster.resized(most), nullptr)).seconds;
+    pieces_ += smaller.pieces_;
     const auto more = [&](std::size_t i) { return seconds[i + 1] - seconds[i]; };
     // Growth with the ranks must show twice. Otherwise a single jump, taken for growth, would dominate the prediction
     // at many times the ranks.
     const double slope = std::max(std::min((more(1) - more(0)) * 2, more(2) - more(1)) / (most / 4), 0.0);
     const double doubling = std::max(more(2) - slope * (most / 2), 0.0);
     return seconds[3] + slope * (cluster.ranks() - most) +
-           doubling * std::log2(static_cast<double>(cluster.ranks()) / most);
+           doubling * log2_alike(static_cast<double>(cluster.ranks()) / most);
   }
 
  private:
+  [[nodiscard]] Prediction predicted(const Cluster& cluster, const Barrier* barrier) const {
+    if (cluster.ranks() > limits_.max_ranks) return {over_ranks(cluster), Method::extrapolated};
+    if (const auto evaluated = evaluate_what_can_be(cluster, barrier)) return *evaluated;
+    return {cluster.ranks() > 4 * least_ranks ? over_ranks(cluster) : over_bytes(cluster, barrier),
+            Method::extrapolated};
+  }
+
   /// Returns nothing if the evaluation would take long.
   [[nodiscard]] std::optional<Prediction> evaluate_what_can_be(const Cluster& cluster, const Barrier* barrier) const {
-    const std::int64_t all = total_pieces(cluster.ranks());
     const int few = cluster.cores() > 0 ? few_ranks_on_shared_cores : few_ranks;
-    const auto evaluated = [&]() -> std::optional<Prediction> {
-      const auto seconds = evaluate_all(cluster, barrier);
+    const auto evaluated = [&](std::span<const Schedule> schedules) -> std::optional<Prediction> {
+      const auto seconds = evaluate_all(schedules, cluster, barrier);
       return seconds ? std::optional(Prediction{*seconds, Method::evaluated}) : std::nullopt;
     };
-    if (cluster.ranks() <= few && all <= few_pieces) return evaluated();
+    std::vector<Schedule> schedules;
+    if (cluster.ranks() <= few) {
+      schedules = all_schedules(cluster.ranks());
+      if (pieces_of(schedules) <= few_pieces) return evaluated(schedules);
+    }
+    const std::int64_t all = schedules.empty() ? total_pieces(cluster.ranks()) : pieces_of(schedules);
     const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
     const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root);
     if (!symmetry.whole() && all / cluster.ranks() * symmetry.period <= most_pieces) {
       return Prediction{evaluate_period(cluster, symmetry), Method::symmetric};
     }
-    return all > most_pieces ? std::nullopt : evaluated();
+    if (all > most_pieces) return std::nullopt;
+    return evaluated(schedules.empty() ? all_schedules(cluster.ranks()) : schedules);
   }
 
   [[nodiscard]] Schedule schedule(int rank, int ranks) const {
     return algorithm_.build(problem_of(call_, rank, ranks, algorithm_, parameters_));
   }
 
+  [[nodiscard]] std::vector<Schedule> all_schedules(int ranks) const {
+    std::vector<Schedule> schedules;
+    for (int r = 0; r < ranks; ++r) schedules.push_back(schedule(r, ranks));
+    for (const Schedule& s : schedules) pieces_ += static_cast<std::int64_t>(s.ops().size()) / operations_a_piece;
+    return schedules;
+  }
+
   /// Estimates the pieces of all ranks from a sample: in a flat tree the root sends the most, in a ring the others do.
   [[nodiscard]] std::int64_t total_pieces(int ranks) const {
     std::int64_t total = 0;
     constexpr int looked_at = 8;
-    if (ranks <= 64) {
-      for (int r = 0; r < ranks; ++r) total += pieces_of(schedule(r, ranks));
-      return total;
-    }
+    if (ranks <= few_ranks) return pieces_of(all_schedules(ranks));
     for (int i = 1; i <= looked_at; ++i) {
       const int r =
           (call_.root + static_cast<int>(static_cast<std::int64_t>(i) * (ranks - 1) / (looked_at + 1))) % ranks;
@@ -139,22 +172,28 @@ class Predictor {
   }
 
   /// Returns nothing if computing the rates of many ranks' flows would take long.
-  [[nodiscard]] std::optional<double> evaluate_all(const Cluster& cluster, const Barrier* barrier) const {
-    std::vector<Schedule> schedules;
-    for (int r = 0; r < cluster.ranks(); ++r) schedules.push_back(schedule(r, cluster.ranks()));
+  [[nodiscard]] std::optional<double> evaluate_all(std::span<const Schedule> schedules, const Cluster& cluster,
+                                                   const Barrier* barrier) const {
     const auto in_order = [&](std::uint32_t order) -> std::optional<double> {
       if (barrier != nullptr && cluster.ranks() > 1) return evaluate_as_timed(schedules, cluster, *barrier, order);
       EvaluationOptions options;
       options.order = order;
-      if (cluster.ranks() > many_ranks) options.max_rate_updates = most_rate_updates;
+      options.max_seconds = limits_.max_seconds;
+      options.max_rate_updates = limits_.max_rate_updates;
+      if (cluster.ranks() > many_ranks)
+        options.max_rate_updates = std::min(most_rate_updates, limits_.max_rate_updates);
       const Evaluation evaluation = evaluate(schedules, cluster, options);
+      pieces_ += evaluation.pieces;
+      if (evaluation.given_up && cluster.ranks() <= many_ranks) return std::numeric_limits<double>::infinity();
       return evaluation.given_up ? std::nullopt : std::optional(evaluation.seconds);
     };
     // Where ranks share cores, the order of their turns is unknown. Short calls depend on it, so the result is the
     // median over several orders.
     const std::optional<double> first = in_order(1);
     const double short_s = long_rounds * cluster.turn_s() * cluster.ranks_on_cores();
-    if (!first || cluster.cores() == 0 || cluster.ranks() > few_ranks_on_shared_cores || *first > short_s) return first;
+    const bool long_call = first && *first > short_s;
+    if (!first || limits_.one_order || cluster.cores() == 0 || cluster.ranks() > few_ranks_on_shared_cores || long_call)
+      return first;
     std::vector<double> seconds{*first};
     for (std::uint32_t order = 2; order <= orders_of_turns; ++order) seconds.push_back(*in_order(order));
     std::sort(seconds.begin(), seconds.end());
@@ -164,7 +203,12 @@ class Predictor {
   [[nodiscard]] double evaluate_period(const Cluster& cluster, const Symmetry& symmetry) const {
     std::vector<Schedule> schedules;
     for (int r = 0; r < symmetry.period; ++r) schedules.push_back(schedule(r, cluster.ranks()));
-    return CostSimulation(schedules, cluster, symmetry, {}).run().seconds;
+    EvaluationOptions options;
+    options.max_seconds = limits_.max_seconds;
+    options.max_rate_updates = limits_.max_rate_updates;
+    const Evaluation evaluation = CostSimulation(schedules, cluster, symmetry, options).run();
+    pieces_ += evaluation.pieces;
+    return evaluation.given_up ? std::numeric_limits<double>::infinity() : evaluation.seconds;
   }
 
   /// Extrapolates long messages: each doubling adds twice what the doubling before added.
@@ -176,15 +220,22 @@ class Predictor {
     } while (shorter().total_pieces(cluster.ranks()) > most_pieces / 2 && call.bytes > call.element_bytes * 2);
     // Halving keeps the way in which bcast and allreduce divide the message into blocks.
     const double more = static_cast<double>(call.bytes);
-    const double twice = *shorter().evaluate_all(cluster, barrier);
+    const auto seconds = [&] {
+      const Predictor now = shorter();
+      return *now.evaluate_all(now.all_schedules(cluster.ranks()), cluster, barrier);
+    };
+    const double twice = seconds();
+    if (std::isinf(twice)) return twice;
     call.bytes /= 2;
-    const double once = *shorter().evaluate_all(cluster, barrier);
+    const double once = seconds();
     return twice + (twice - once) * 2 * (static_cast<double>(call_.bytes) - more) / more;
   }
 
   PredictedCall call_;
   const Algorithm& algorithm_;
   Parameters parameters_;
+  PredictionLimits limits_;
+  mutable std::int64_t pieces_ = 0;  ///< simulated so far
 };
 
 }  // namespace
@@ -228,14 +279,14 @@ std::pair<PredictedCall, Cluster> in_order(const PredictedCall& call, const Clus
 }  // namespace
 
 std::optional<Prediction> predict(const PredictedCall& call, const Algorithm& algorithm, const Parameters& parameters,
-                                  const Cluster& cluster, const Barrier* barrier) {
-  if (may_reorder(algorithm, call.commutative)) {
+                                  const Cluster& cluster, const Barrier* barrier, const PredictionLimits& limits) {
+  if (!limits.as_numbered && may_reorder(algorithm, call.commutative)) {
     if (const std::vector<int> order = cluster.along_nodes(); !order.empty()) {
       const auto [placed, ordered] = in_order(call, cluster, order);
-      return predict(placed, algorithm, parameters, ordered, barrier);
+      return predict(placed, algorithm, parameters, ordered, barrier, limits);
     }
   }
-  const Predictor predictor(call, algorithm, parameters);
+  const Predictor predictor(call, algorithm, parameters, limits);
   if (!predictor.supported(cluster.ranks())) return std::nullopt;
   if (algorithm.multicasts && !cluster.profile().multicast.works) return std::nullopt;
   return predictor.predict(cluster, barrier);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -51,6 +52,10 @@ Evaluation CostSimulation::run() {
     const double event_s = events_.next_s();
     const double flow_s = ports_.next_s(event_s);
     if (std::isinf(flow_s) && std::isinf(event_s)) break;
+    if (std::min(flow_s, event_s) > options_.max_seconds) {
+      result_.seconds = std::numeric_limits<double>::infinity();
+      return std::move(result_);
+    }
     if (flow_s > event_s) handle(events_.pop());
     else if (const auto id = ports_.advance()) left(*id, flow_s);
   }
