@@ -155,6 +155,13 @@ struct MachineName {
   std::string fingerprint;  ///< equal on the machine that was measured; empty: unknown
 };
 
+/// What a run finds out about its nodes without measuring.
+struct HostFacts {
+  int cores_per_node = 0;             ///< 0: unknown
+  int nodes_sharing = 1;              ///< so many nodes are on one machine, and share its cores
+  std::int64_t link_burst_bytes = 0;  ///< that pass a shaped link at once after a pause, headers included
+};
+
 /// A measured machine: the document that `probe` writes (docs/reference/profile.md). Rules::of_profile reads its
 /// decisions, and the compression code reads its codecs.
 struct Profile {
@@ -172,6 +179,9 @@ struct Profile {
   static Profile parse(std::string_view json);
   /// Returns what is assumed of a machine that was not measured: one switch, and TCP's usual costs at this link rate.
   static Profile guess(int nodes, int ranks_per_node, double link_bits_per_s);
+  /// Adds what a run knows besides: cores that nodes share, and what passes a shaped link at once. Changes only a
+  /// guess.
+  void refine_guess(const HostFacts& facts);
 
   /// Returns the class for ranks this near; where none was measured, the next wider one, or else the next nearer one.
   [[nodiscard]] const LinkClass& link_class(Scope scope) const;

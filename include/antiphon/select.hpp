@@ -72,6 +72,9 @@ class Rules {
   /// Like choose(), but the table's "library" answers are skipped: what Antiphon would use if it must.
   [[nodiscard]] const Choice& choose_own(const Question& question) const;
 
+  /// Tells whether a rule of a profile answers: one that was measured here, not the default table.
+  [[nodiscard]] bool decides(const Question& question) const;
+
   ~Rules();
   Rules(Rules&&) noexcept;
   Rules& operator=(Rules&&) noexcept;

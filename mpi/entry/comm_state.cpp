@@ -2,11 +2,14 @@
 #include "entry/comm_state.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "antiphon/credit.hpp"
 #include "compress/collectives.hpp"
 #include "entry/share_counts.hpp"
+#include "job/progress.hpp"
 #include "run/group_multicasts.hpp"
 
 namespace antiphon::mpi {
@@ -67,7 +70,9 @@ CommState* CommState::of(MPI_Comm comm) {
 
 CommState::CommState(MPI_Comm comm, std::optional<CommShape> shape)
     : comm_(comm), eligible_(shape.has_value()), shape_(std::move(shape).value_or(CommShape{})),
-      decisions_(shape_, world.overrides, [this] { return groups().work(); }) {}
+      decisions_(
+          shape_, world.overrides, [this] { return groups().work(); },
+          [this](std::span<char> text) { take_from_first(text); }) {}
 
 CommState::~CommState() {
   if (groups_) groups_->close();
@@ -85,6 +90,19 @@ MPI_Comm CommState::own_comm() {
     PMPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN);
   }
   return own_;
+}
+
+void CommState::take_from_first(std::span<char> text) {
+  // All ranks are at the same call of the program's communicator, so this cannot be mixed up with calls of its own.
+  const MPI_Comm comm = own_ != MPI_COMM_NULL ? own_ : comm_;
+  MPI_Request request = MPI_REQUEST_NULL;
+  PMPI_Ibcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, comm, &request);
+  for (int done = 0; done == 0;) {
+    PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (operations_under_way()) make_progress();
+    // The first rank computes meanwhile, perhaps on the core of others.
+    if (done == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
 }
 
 void CommState::carried_out() {

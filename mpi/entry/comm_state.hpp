@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -119,6 +120,7 @@ class CommState {
   MPI_Comm own_comm();
 
  private:
+  void take_from_first(std::span<char> text);
   void use_groups(PreparedSchedule& prepared);
   std::unique_ptr<Exchange> make_exchange(const CreditLimits& limits, int first_tag);
 

@@ -16,6 +16,8 @@ namespace {
 
 /// Decisions for this many sizes of one collective are kept, which is enough for a program's inner loop.
 constexpr std::size_t most_decisions = 256;
+/// Calls that take no time to speak of are put to the model when they come for the so many-th time.
+constexpr int calls_before_model = 16;
 /// So many collectives and classes of sizes of one communicator are tried.
 constexpr std::size_t most_evidence = 256;
 
@@ -118,6 +120,10 @@ std::vector<Choice> Decisions::ways_of(const Decision& decision) const {
     ways.emplace_back();
     return ways;
   }
+  if (decision.own.algorithm != nullptr) {
+    ways.push_back(decision.own);
+    return ways;
+  }
   Question question = question_for(decision.asked);
   const Choice* own = &world.rules->choose_own(question);
   if (own->algorithm != nullptr && own->algorithm->multicasts && (!decision.asked.encodable || !may_multicast(*own))) {
@@ -159,11 +165,33 @@ Question Decisions::question_for(const Asked& asked) const {
           .exact = asked.exact};
 }
 
-std::unique_ptr<Decisions::Decision> Decisions::make(const Asked& asked) {
+/// Puts the choice of the rules to the model: at once, or notes after how many calls.
+void Decisions::ask_model_about(Decision& decision, bool now) const {
+  const Question question = question_for(decision.asked);
+  if (override_of(question.collective).mode != Override::Mode::automatic || !run_model::may_ask(question)) return;
+  if (decision.choice.algorithm != nullptr && decision.choice.algorithm->multicasts) return;
+  if (!now && !run_model::asks_at_once(question)) {
+    decision.calls_until_model = calls_before_model;
+    return;
+  }
+  Question without = question;
+  without.multicasts = false;
+  const auto answer = run_model::ask(question, shape_, decision.choice, world.rules->choose_own(without), from_first_);
+  if (!answer) return;
+  Problem problem{question.collective, 0, question.ranks, 0, question.bytes, question.element_bytes,
+                  question.commutative};
+  problem.parameters = answer->own.parameters;
+  if (!supports(*answer->own.algorithm, problem)) return;
+  decision.own = answer->own;
+  decision.choice = choose_between(decision.choice, *answer);
+}
+
+std::unique_ptr<Decisions::Decision> Decisions::make(const Asked& asked, bool with_model) {
   Question question = question_for(asked);
   auto fresh = std::make_unique<Decision>();
   fresh->asked = asked;
   fresh->choice = choose(question);
+  ask_model_about(*fresh, with_model);
   encode(*fresh);
   fresh->text = fresh->choice.to_string();
   fresh->evidence = evidence_for(*fresh);
@@ -177,11 +205,13 @@ std::unique_ptr<Decisions::Decision> Decisions::make(const Asked& asked) {
 
 const Choice& Decisions::decide(const Asked& asked) {
   auto& known = known_[index(asked.collective)];
-  for (const auto& decision : known) {
-    if (decision->asked == asked) return use(*decision);
+  for (auto& decision : known) {
+    if (decision->asked != asked) continue;
+    if (decision->calls_until_model > 0 && --decision->calls_until_model == 0) decision = make(asked, true);
+    return use(*decision);
   }
   if (known.size() >= most_decisions) forget(asked.collective);
-  known.push_back(make(asked));
+  known.push_back(make(asked, false));
   return use(*known.back());
 }
 

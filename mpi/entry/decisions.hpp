@@ -15,6 +15,7 @@
 #include "compress/trial.hpp"
 #include "entry/comm_shape.hpp"
 #include "entry/evidence.hpp"
+#include "entry/run_model.hpp"
 
 namespace antiphon::mpi {
 
@@ -35,10 +36,12 @@ struct Asked {
 
 class Decisions {
  public:
-  /// `multicasts_work` tells whether all ranks hear each other's multicasts; its first call is collective. The shape
-  /// must outlive the decisions.
-  Decisions(const CommShape& shape, const Overrides& overrides, std::function<bool()> multicasts_work)
-      : shape_(shape), overrides_(overrides), multicasts_work_(std::move(multicasts_work)) {}
+  /// `multicasts_work` tells whether all ranks hear each other's multicasts; its first call is collective. So is each
+  /// call of `from_first`. The shape must outlive the decisions.
+  Decisions(const CommShape& shape, const Overrides& overrides, std::function<bool()> multicasts_work,
+            run_model::FromFirst from_first)
+      : shape_(shape), overrides_(overrides), multicasts_work_(std::move(multicasts_work)),
+        from_first_(std::move(from_first)) {}
   ~Decisions();
   Decisions(const Decisions&) = delete;
   Decisions& operator=(const Decisions&) = delete;
@@ -66,13 +69,16 @@ class Decisions {
     std::unique_ptr<CodingTrial> trial;
     Choice plain;
     std::string plain_text;
+    Choice own;                 ///< the model's best of ours; no algorithm if it was not asked
+    int calls_until_model = 0;  ///< the model is asked after so many calls; 0: it was, or never is
     /// The ways of this call take turns, if there are any that may.
     Evidence* evidence = nullptr;
   };
 
   static std::size_t index(Collective collective) { return static_cast<std::size_t>(collective); }
   [[nodiscard]] Question question_for(const Asked& asked) const;
-  std::unique_ptr<Decision> make(const Asked& asked);
+  std::unique_ptr<Decision> make(const Asked& asked, bool with_model);
+  void ask_model_about(Decision& decision, bool now) const;
   const Choice& use(Decision& decision);
   [[nodiscard]] bool may_take_turns(const Decision& decision) const;
   [[nodiscard]] std::vector<Choice> ways_of(const Decision& decision) const;
@@ -86,6 +92,7 @@ class Decisions {
   const CommShape& shape_;
   Overrides overrides_;
   std::function<bool()> multicasts_work_;
+  run_model::FromFirst from_first_;
   std::array<std::vector<std::unique_ptr<Decision>>, collective_count> known_;
   std::array<const std::string*, collective_count> used_{};
   std::vector<std::unique_ptr<Evidence>> evidence_;

@@ -65,7 +65,7 @@ Stored named_profile() {
   return {path, read_file(path, "profile"), stat(path.c_str(), &found) == 0 ? found.st_mtime : 0};
 }
 
-/// Returns the part of a profile that placing ranks needs.
+/// Returns the part of a profile that the model and placing ranks need.
 Json machine_of(Json profile) {
   for (const char* part : {"decisions", "measurements", "codecs"}) profile.erase(part);
   if (profile.contains("topology")) profile["topology"].erase("pairs");
@@ -123,7 +123,7 @@ Measured take_profile(Settings& s, const Stored& file) {
     document = nullptr;
   }
   const bool is_object = document.is_object();
-  if (s.reorder) s.machine = is_object ? machine_of(document).dump() : text;
+  s.machine = is_object ? machine_of(document).dump() : text;
   const Json* decisions = document.find("decisions");
   s.profile = decisions != nullptr ? Json{{"decisions", *decisions}}.dump() : std::move(text);
   return is_object ? measured_by(document) : Measured{};
@@ -156,6 +156,8 @@ Settings read_checked(const Stored* profile = nullptr) {
   s.profile_source = profile != nullptr ? "found for these nodes" : "ANTIPHON_PROFILE";
   s.profile_link_bits_per_s = network::rate_of_payload(static_cast<double>(measured.payload_bits_per_s) / 8);
   s.link_bits_per_s = integer_variable("ANTIPHON_LINK_BITS_PER_S", 0);
+  s.link_burst_bytes = integer_variable("ANTIPHON_LINK_BURST_BYTES", 0);
+  s.model = variable("ANTIPHON_MODEL") != "off";
   s.compress_link_bits_per_s = s.link_bits_per_s != 0 ? s.link_bits_per_s : measured.payload_bits_per_s;
   s.credit_bytes = integer_variable("ANTIPHON_CREDIT_BYTES", measured.credit_bytes);
   const std::string plan = variable("ANTIPHON_PLAN");
@@ -229,6 +231,8 @@ void each_setting(auto& settings, auto visit) {
   visit("compress_memory_bytes", settings.compress_memory_bytes);
   visit("reorder", settings.reorder);
   visit("machine", settings.machine);
+  visit("link_burst_bytes", settings.link_burst_bytes);
+  visit("model", settings.model);
   visit("nodes", settings.nodes);
   visit("placement", settings.placement);
   visit("placement_strict", settings.placement_strict);

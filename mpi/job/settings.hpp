@@ -36,6 +36,10 @@ struct Settings {
   /// ANTIPHON_LINK_BITS_PER_S sets this; the default is the rate of the interface that the library uses, as
   /// World::network says.
   std::int64_t link_bits_per_s = 0;
+  /// ANTIPHON_LINK_BURST_BYTES: what a shaped link lets pass at once after a pause; 0 means nothing.
+  std::int64_t link_burst_bytes = 0;
+  /// ANTIPHON_MODEL=off leaves choices to the rules alone.
+  bool model = true;
   /// ANTIPHON_CREDIT_BYTES, or else the profile, says how many bytes may be under way to one node; 0 means unknown.
   std::int64_t credit_bytes = 0;
   /// This is the text of the file that ANTIPHON_PLAN names: patterns with their schedules.
@@ -59,7 +63,8 @@ struct Settings {
   std::int64_t compress_memory_bytes = 512 << 20;
   /// ANTIPHON_REORDER=1 lets topology constructors give ranks a new order.
   bool reorder = false;
-  /// This is the part of the profile that reordering needs: link classes and topology.
+  /// This is the part of the profile that the model and reordering need: link classes, topology and what computing
+  /// costs.
   std::string machine;
   /// ANTIPHON_NODES assumes names for the ranks' nodes, "a*4,b*4", so that one machine can imitate another.
   std::string nodes;

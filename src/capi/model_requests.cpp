@@ -4,6 +4,7 @@
 #include "antiphon/closed_forms.hpp"
 #include "antiphon/cost.hpp"
 #include "antiphon/error.hpp"
+#include "antiphon/model_choice.hpp"
 #include "antiphon/profile.hpp"
 #include "antiphon/select.hpp"
 #include "capi/cases.hpp"
@@ -200,6 +201,26 @@ Json choose_by_model_request(const JsonNode& request) {
   const auto choice = choose_by_model(question, profile);
   if (!choice) return {{"choice", nullptr}, {"reason", "the size is unknown, or there is one rank"}};
   return {{"choice", choice->to_string()}, {"reason", choice->reason}};
+}
+
+Choice choose_as_run(const JsonNode& request, const Question& question, const Rules& rules) {
+  std::optional<Profile> profile;
+  try {
+    if (const auto text = request.find("profile")) profile = Profile::parse(text->text());
+  } catch (const FormatError&) {
+    // The profile has decisions only: of_profile() has read them.
+  }
+  if (!profile && question.link_bits_per_s <= 0) return rules.choose(question);
+  if (!profile) {
+    profile =
+        Profile::guess(question.nodes, question.max_ranks_per_node, static_cast<double>(question.link_bits_per_s));
+    HostFacts facts;
+    facts.cores_per_node = static_cast<int>(request.integer_or("cores_per_node", 0, 0, max_ranks));
+    facts.nodes_sharing = static_cast<int>(request.integer_or("nodes_sharing", 1, 1, max_ranks));
+    facts.link_burst_bytes = request.integer_or("link_burst_bytes", 0, 0, max_bytes);
+    profile->refine_guess(facts);
+  }
+  return choose_with_model(rules, question, *profile);
 }
 
 Json closed_forms_request(const JsonNode& request) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "antiphon/select.hpp"
 #include "json/json.hpp"
 #include "json/node.hpp"
 
@@ -15,6 +16,8 @@ Json predict_request(const JsonNode& request);
 Json variations_request(const JsonNode& request);
 /// Returns the model's choice for a question.
 Json choose_by_model_request(const JsonNode& request);
+/// Returns what a run would use: the rules' choice put to the model of the request's profile, or of a guessed machine.
+Choice choose_as_run(const JsonNode& request, const Question& question, const Rules& rules);
 /// Evaluates the papers' closed forms.
 Json closed_forms_request(const JsonNode& request);
 

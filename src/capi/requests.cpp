@@ -109,6 +109,7 @@ Json choose(const JsonNode& request) {
   std::optional<Rules> of_profile;
   if (profile) of_profile = Rules::of_profile(profile->text());
   const Rules& rules = of_profile ? *of_profile : Rules::defaults();
+  if (request.boolean_or("model", false)) return json_of(choose_as_run(request, question, rules));
   const Choice& choice = own ? rules.choose_own(question) : rules.choose(question);
   return json_of(choice);
 }

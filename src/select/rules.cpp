@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 
 #include "antiphon/error.hpp"
@@ -133,7 +134,8 @@ const Choice& no_rule() {
 }  // namespace
 
 struct Rules::Impl {
-  Table by_collective;  ///< each collective's rules, in the document's order
+  Table by_collective;                                     ///< each collective's rules, in the document's order
+  std::array<std::size_t, collective_count> of_profile{};  ///< so many of them are a profile's
 
   [[nodiscard]] const Choice& first_match(const Question& question, bool own) const {
     for (const Rule& rule : by_collective[static_cast<std::size_t>(question.collective)]) {
@@ -163,14 +165,23 @@ Rules Rules::of_profile(std::string_view text) {
   Table& table = rules.impl_->by_collective;
   if (const auto decisions = profile.find("decisions")) read_table(*decisions, table);
   const Table& defaults = Rules::defaults().impl_->by_collective;
-  for (std::size_t c = 0; c < table.size(); ++c)
+  for (std::size_t c = 0; c < table.size(); ++c) {
+    rules.impl_->of_profile[c] = table[c].size();
     table[c].insert(table[c].end(), defaults[c].begin(), defaults[c].end());
+  }
   return rules;
 }
 
 const Rules& Rules::defaults() {
   static const Rules table = parse(default_rules_json);
   return table;
+}
+
+bool Rules::decides(const Question& question) const {
+  const auto c = static_cast<std::size_t>(question.collective);
+  const auto& rules = impl_->by_collective[c];
+  const auto end = rules.begin() + static_cast<std::ptrdiff_t>(impl_->of_profile[c]);
+  return std::any_of(rules.begin(), end, [&](const Rule& rule) { return rule.matches(question); });
 }
 
 const Choice& Rules::choose(const Question& question) const { return impl_->first_match(question, false); }

@@ -137,6 +137,11 @@ TEST_CASE("the built-in table is for TCP over Ethernet; a profile's decisions ma
     {"collective": "alltoall", "transport": "tcp", "use": "windowed", "why": "tcp"},
     {"collective": "alltoall", "transport": "other", "use": "bruck", "why": "other"}]}})");
   CHECK(profile.choose(q).reason == "other");
+  CHECK(profile.decides(q));
+  CHECK_FALSE(Rules::defaults().decides(q));
+  q.collective = Collective::bcast;
+  CHECK_FALSE(profile.decides(q));
+  q.collective = Collective::alltoall;
   q.transport = "tcp";
   CHECK(profile.choose(q).reason == "tcp");
   q.transport = "";

@@ -211,12 +211,13 @@ def algorithms(collective: str | None = None) -> tuple[Algorithm, ...]:
     return tuple(Algorithm(**{**a, "parameters": tuple(Parameter(**p) for p in a["parameters"])}) for a in listed)
 
 
-def choose(question: Question, profile: str | None = None, own: bool = False) -> Choice:
+def choose(question: Question, profile: str | None = None, own: bool = False, model: bool = False) -> Choice:
     """Returns the choice for `question` by the default table, or first by the decisions of `profile` (JSON text).
 
-    With `own`, the answer "library" is skipped: the result is what Antiphon would use if it must.
+    With `own`, the answer "library" is skipped: the result is what Antiphon would use if it must. With `model`, it is
+    what a run uses: the rules' choice, put to the model of the profile's machine, or of one with these links.
     """
-    return Choice(**query("choose", profile=profile, own=own, **_fields(question)))
+    return Choice(**query("choose", profile=profile, own=own, model=model, **_fields(question)))
 
 
 def parse(collective: str, choice: str) -> Choice:

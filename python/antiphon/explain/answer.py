@@ -68,7 +68,7 @@ class Answer:
 
 def answer(call: ExplainedCall, profile: str | None, search: bool = True) -> Answer:
     """Asks the rules as a run does, and the model on the profile's machine or on one guessed from the links' rate."""
-    used = core.choose(call.question(), profile)
+    used = core.choose(call.question(), profile, model=True)
     if profile is None and not call.link_bits_per_s:
         return Answer(used, None, None, call.bytes)
     machine = model.ModelledMachine(call.ranks, call.ranks_per_node, profile, call.link_bits_per_s)

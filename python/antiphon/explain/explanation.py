@@ -117,7 +117,7 @@ def explain(call: ExplainedCall, algorithm: str | None = None, profile: str | No
     if algorithm is not None and algorithm != "library":
         choice = shown = _asked(call, algorithm)
     else:
-        choice = core.parse(call.collective, algorithm) if algorithm else core.choose(question, profile)
+        choice = core.parse(call.collective, algorithm) if algorithm else core.choose(question, profile, model=True)
         shown = choice if choice.algorithm else core.choose(question, profile, own=True)
     supported = core.supported(question)
     others = [name for name in supported if name != shown.algorithm]

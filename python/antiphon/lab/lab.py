@@ -289,6 +289,7 @@ class Lab:
         told = {"ANTIPHON_STORE": str(self.store)}
         if not self.spec.hide_rate:
             told["ANTIPHON_LINK_BITS_PER_S"] = str(self.spec.rate_bits_per_s)
+            told["ANTIPHON_LINK_BURST_BYTES"] = str(self.spec.burst_bytes)
         return told
 
     def _end_run(self, run: str) -> None:

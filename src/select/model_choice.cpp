@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/model_choice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "antiphon/error.hpp"
+
+namespace antiphon {
+
+namespace {
+
+/// The time of more ranks is extrapolated from so many, because the answer must be there in milliseconds.
+constexpr int most_ranks = 64;
+/// With fewer nodes than this among those ranks, an extrapolation says nothing of the network.
+constexpr int least_nodes = 4;
+/// What all candidates together may take, in pieces of messages: about 5 ms, four times that for many ranks, and more
+/// where the call itself takes longer than that.
+constexpr std::int64_t pieces_for_few_ranks = 8192;
+constexpr std::int64_t pieces_for_many_ranks = 4 * pieces_for_few_ranks;
+constexpr double pieces_per_s = 2e4;
+constexpr std::int64_t most_rate_updates = 1 << 14;
+/// Another of ours replaces the table's where it is predicted to be faster by this factor.
+constexpr double clearly_faster = 1.2;
+/// Ours replaces the library's where it is predicted to be faster by this factor and, on a guessed profile, by this
+/// much time; in recorded runs such choices hardly ever lost.
+constexpr double worth_taking = 1.25;
+constexpr double least_guessed_gain_s = 30e-6;
+/// The library's replaces ours where it is predicted to be faster by this factor. It is more because the model knows of
+/// no losses, and is too kind to what sends without a schedule.
+constexpr double worth_leaving = 2.0;
+/// Of shorter messages a guessed profile knows too little: their times are latencies and overheads.
+constexpr std::int64_t least_guessed_bytes = 512;
+constexpr std::array<std::int64_t, 5> piece_sizes{2048, 4096, 8192, 16384, 65536};
+
+PredictionLimits quick_prediction(double max_seconds) {
+  PredictionLimits limits;
+  limits.max_seconds = max_seconds;
+  limits.max_rate_updates = most_rate_updates;
+  limits.max_ranks = most_ranks;
+  limits.one_order = true;
+  return limits;
+}
+
+/// Says what a few ranks' schedules tell of an algorithm.
+struct FirstLook {
+  double least_s = 0;       ///< what the links of these ranks need for all that they send or receive
+  std::int64_t pieces = 0;  ///< of all ranks' messages, about
+};
+
+FirstLook look_at(const PredictedCall& call, const Choice& choice, const Cluster& cluster) {
+  FirstLook look;
+  const std::array<int, 3> ranks{0, 1, cluster.ranks() / 2};
+  for (const int rank : ranks) {
+    const Schedule schedule =
+        choice.algorithm->build(problem_of(call, rank, cluster.ranks(), *choice.algorithm, choice.parameters));
+    std::array<double, 2> busy_s{};
+    for (const Op& op : schedule.ops()) {
+      if (op.kind != OpKind::send && op.kind != OpKind::recv) continue;
+      const LinkClass& link = cluster.link(rank, op.peer);
+      busy_s[op.kind == OpKind::send ? 0 : 1] += link.gap.at(op.bytes()) - link.gap.at(0);
+      look.pieces += op.pieces();
+    }
+    look.least_s = std::max({look.least_s, busy_s[0], busy_s[1]});
+  }
+  // Each piece was counted by its sender and by its receiver.
+  look.pieces *= std::min(cluster.ranks(), most_ranks);
+  look.pieces /= 2 * static_cast<std::int64_t>(ranks.size());
+  return look;
+}
+
+class BestOfOurs {
+ public:
+  BestOfOurs(const PredictedCall& call, const Cluster& cluster, const Choice& favourite)
+      : call_(call), cluster_(cluster), favourite_(favourite) {
+    if (favourite.algorithm == nullptr) return;
+    try_out(favourite, {});  // Without limits: others are held against it.
+    favourite_s_ = best_s_;
+    least_s_ = look_at(call, favourite, cluster).least_s;
+    try_out({favourite.algorithm, resolve_parameters(*favourite.algorithm, {}), {}});
+    same_algorithm_ = best_;
+    same_algorithm_s_ = best_s_;
+  }
+
+  void try_all() {
+    struct Candidate {
+      FirstLook look;
+      Choice choice;
+    };
+    std::vector<Candidate> candidates;
+    for (const Algorithm* a : algorithms_for(call_.collective)) {
+      if (a == favourite_.algorithm || a->multicasts) continue;
+      const Choice choice{a, resolve_parameters(*a, {}), {}};
+      if (!within_credit(*a, choice.parameters, call_, cluster_)) continue;
+      if (!supports(*a, problem_of(call_, 0, cluster_.ranks(), *a, choice.parameters))) continue;
+      candidates.push_back({look_at(call_, choice, cluster_), choice});
+    }
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.look.least_s < b.look.least_s; });
+    if (!candidates.empty()) least_s_ = std::min(least_s_, candidates.front().look.least_s);
+    for (const Candidate& c : candidates) {
+      if (may_win(c.look)) try_out(c.choice);
+    }
+  }
+
+  /// Tries pieces of other sizes.
+  void refine() {
+    const Choice found = best_;
+    if (found.algorithm == nullptr || !may_win(look_at(call_, found, cluster_))) return;
+    for (std::size_t i = 0; i < found.parameters.size(); ++i) {
+      if (found.algorithm->parameters[i].role != Role::piece) continue;
+      for (const std::int64_t size : piece_sizes) {
+        if (size == found.parameters[i].value || size > call_.bytes) continue;
+        Choice other = found;
+        other.parameters[i].value = size;
+        if (within_credit(*other.algorithm, other.parameters, call_, cluster_)) try_out(other);
+      }
+    }
+  }
+
+  /// Returns less than what any algorithm needs, the library's too.
+  [[nodiscard]] double least_s() const { return least_s_; }
+
+  [[nodiscard]] std::optional<ModelAnswer> answer() const {
+    if (best_.algorithm == nullptr) return std::nullopt;
+    ModelAnswer answer;
+    answer.own = best_;
+    answer.own_s = best_s_;
+    // Nothing is changed without a clear gain, and first the parameters, then the algorithm.
+    if (same_algorithm_s_ <= best_s_ * clearly_faster) answer.own = same_algorithm_, answer.own_s = same_algorithm_s_;
+    if (favourite_s_ <= answer.own_s * clearly_faster) answer.own = favourite_, answer.own_s = favourite_s_;
+    return answer;
+  }
+
+ private:
+  /// Tells whether this may be clearly faster than what is known, and can be evaluated in the time that is left.
+  [[nodiscard]] bool may_win(const FirstLook& look) const {
+    return look.least_s * clearly_faster < best_s_ && pieces_ + look.pieces <= most_pieces();
+  }
+
+  void try_out(const Choice& choice) { try_out(choice, quick_prediction(best_s_)); }
+  void try_out(const Choice& choice, PredictionLimits limits) {
+    limits.one_order = true;
+    limits.max_ranks = most_ranks;
+    if (pieces_ > most_pieces()) return;
+    try {
+      const auto predicted = predict(call_, *choice.algorithm, choice.parameters, cluster_, nullptr, limits);
+      if (!predicted) return;
+      pieces_ += predicted->pieces;
+      if (predicted->seconds >= best_s_) return;
+      best_s_ = predicted->seconds;
+      best_ = choice;
+    } catch (const Error&) {
+      pieces_ += 1;  // What cannot be evaluated is no contender.
+    }
+  }
+
+  [[nodiscard]] std::int64_t most_pieces() const {
+    const std::int64_t most = cluster_.ranks() > most_ranks ? pieces_for_many_ranks : pieces_for_few_ranks;
+    if (std::isinf(best_s_)) return most;
+    return std::clamp(static_cast<std::int64_t>(best_s_ * pieces_per_s), most, pieces_for_many_ranks);
+  }
+
+  const PredictedCall& call_;
+  const Cluster& cluster_;
+  const Choice& favourite_;
+  Choice best_;
+  double best_s_ = std::numeric_limits<double>::infinity();
+  double favourite_s_ = std::numeric_limits<double>::infinity();
+  Choice same_algorithm_;  ///< the favourite's, with its own parameters or the defaults
+  double same_algorithm_s_ = std::numeric_limits<double>::infinity();
+  double least_s_ = std::numeric_limits<double>::infinity();
+  std::int64_t pieces_ = 0;
+};
+
+std::string in_milliseconds(double seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g ms", seconds * 1e3);
+  return text.data();
+}
+
+}  // namespace
+
+std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cluster, const Choice& of_table,
+                                     const Choice& favourite, const LibraryAlgorithms* library) {
+  if (question.bytes < 0 || question.ranks < 3 || cluster.nodes() < 2) return std::nullopt;
+  const int ranks_per_node = (cluster.ranks() + cluster.nodes() - 1) / cluster.nodes();
+  if (cluster.ranks() > most_ranks && ranks_per_node > most_ranks / least_nodes) return std::nullopt;
+  const bool guessed = cluster.profile().first_guess;
+  const bool takes_from_library = of_table.algorithm == nullptr;
+  if (takes_from_library && (library == nullptr || (guessed && question.bytes < least_guessed_bytes)))
+    return std::nullopt;
+  const PredictedCall call{question.collective, question.bytes, 0, question.element_bytes, question.commutative};
+  BestOfOurs ours(call, cluster, favourite);
+  ours.try_all();
+  ours.refine();
+  auto answer = ours.answer();
+  if (!answer) return std::nullopt;
+  answer->guessed = guessed;
+  answer->enough = takes_from_library ? worth_taking : 1 / worth_leaving;
+  // Where ours is near the least that anything takes, the library's cannot be faster by as much as is asked.
+  if (library == nullptr || (!takes_from_library && answer->own_s < ours.least_s() * worth_leaving)) return answer;
+  const double enough_s = std::max(answer->own_s * answer->enough, answer->own_s + least_guessed_gain_s);
+  answer->library_s = library->predict_seconds(call, cluster, quick_prediction(enough_s));
+  return answer;
+}
+
+Choice choose_between(const Choice& of_table, const ModelAnswer& answer) {
+  Choice own = answer.own;
+  own.reason = "the model: " + in_milliseconds(answer.own_s);
+  const bool takes_from_library = of_table.algorithm == nullptr;
+  bool ours = !takes_from_library;
+  if (answer.library_s) {
+    const double gain_s = *answer.library_s - answer.own_s;
+    const bool matters = !takes_from_library || !answer.guessed || gain_s >= least_guessed_gain_s;
+    ours = matters && *answer.library_s >= answer.own_s * answer.enough;
+    own.reason += std::isinf(*answer.library_s) ? ", the library's longer"
+                                                : ", the library's " + in_milliseconds(*answer.library_s);
+  }
+  if (!ours && takes_from_library) return of_table;
+  if (!ours) return {nullptr, {}, own.reason + " (with " + std::string(own.algorithm->name) + ": the former)"};
+  return own.to_string() == of_table.to_string() ? of_table : own;
+}
+
+Choice choose_with_model(const Rules& rules, const Question& question, const Profile& profile) {
+  Choice of_table = rules.choose(question);
+  const bool multicasts = of_table.algorithm != nullptr && of_table.algorithm->multicasts;
+  if (multicasts || question.transport != "tcp" || rules.decides(question)) return of_table;
+  Question without = question;
+  without.multicasts = false;
+  const Cluster cluster = question.blocked ? Cluster::blocked(profile, question.ranks, question.max_ranks_per_node)
+                                           : Cluster::round_robin(profile, question.ranks, question.nodes);
+  const auto answer =
+      ask_model(question, cluster, of_table, rules.choose_own(without), LibraryAlgorithms::of(question.mpi));
+  return answer ? choose_between(of_table, *answer) : of_table;
+}
+
+}  // namespace antiphon

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model's choices in runs on real MPI libraries: all ranks make the same, and results stay right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from antiphon.mpi import Mpi
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+RANKS = 6
+#: Three nodes of two ranks on a slow link, where the table leaves 16 KiB to the library.
+NODES = {"ANTIPHON_NODES": "a*2,b*2,c*2", "ANTIPHON_LINK_BITS_PER_S": "100000000", "ANTIPHON_ADAPT": "off"}
+
+
+def long_calls(result: Any) -> list[dict[str, Any]]:
+    """Returns the summary's rows of the allreduces but that of the program's own check."""
+    return [row for row in result.calls("allreduce") if row["most_bytes"] > 64]
+
+
+def count(result: Any, *, by_library: bool) -> int:
+    """Returns how many of them the library did, or Antiphon."""
+    return sum(row["calls"] for row in long_calls(result) if (row["algorithm"] == "library") == by_library)
+
+
+def test_the_model_corrects_the_table(wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> None:
+    """GIVEN a machine that the table was not made on WHEN calls are long, or come often THEN the model's choice is
+    used on all ranks; a floating-point reduction keeps its order from the first call on.
+    """
+    program = compiled(wheel, [PROGRAMS / "turns.c"])
+    argv = [program, 30, 0, "wfb"]
+    chosen = run_ranks(wheel, RANKS, argv, **NODES, ANTIPHON_VERBOSE="2")
+    assert chosen.returncode == 0, chosen.text
+    assert "0 wrong" in chosen.text.splitlines(), chosen.text
+    assert " (the model: " in chosen.text
+    assert count(chosen, by_library=True) == 0
+
+    by_table = run_ranks(wheel, RANKS, argv, **NODES, ANTIPHON_MODEL="off", ANTIPHON_VERBOSE="2")
+    assert " (the model: " not in by_table.text
+    assert count(by_table, by_library=True) == 30
+
+
+def test_short_calls_are_asked_about_when_they_come_often(
+    wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]
+) -> None:
+    """GIVEN a link that takes a call in less than a millisecond WHEN the call has come often THEN the model's choice is
+    used, and not before.
+    """
+    program = compiled(wheel, [PROGRAMS / "turns.c"])
+    fast = {**NODES, "ANTIPHON_LINK_BITS_PER_S": "1000000000"}
+    result = run_ranks(wheel, RANKS, [program, 30, 0, "w"], **fast)
+    assert result.returncode == 0, result.text
+    assert count(result, by_library=True) == 16
+    assert count(result, by_library=False) == 14

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "antiphon/model_choice.hpp"
+
+#include <array>
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include "antiphon/library_algorithms.hpp"
+#include "antiphon/select.hpp"
+
+using namespace antiphon;
+
+namespace {
+
+struct Asked {
+  Question question;
+  Cluster cluster;
+  [[nodiscard]] Choice of_table() const { return Rules::defaults().choose(question); }
+  [[nodiscard]] Choice of_ours() const { return Rules::defaults().choose_own(question); }
+};
+
+Asked ask_of(Collective collective, std::int64_t bytes, int nodes, int ranks_per_node, double bits_per_s) {
+  const Profile profile = Profile::guess(nodes, ranks_per_node, bits_per_s);
+  const int ranks = nodes * ranks_per_node;
+  Question q{.collective = collective,
+             .ranks = ranks,
+             .nodes = nodes,
+             .max_ranks_per_node = ranks_per_node,
+             .bytes = bytes,
+             .element_bytes = 8,
+             .link_bits_per_s = static_cast<std::int64_t>(bits_per_s),
+             .mpi = "openmpi"};
+  return {q, Cluster::blocked(profile, ranks, ranks_per_node)};
+}
+
+const LibraryAlgorithms* open_mpi() { return LibraryAlgorithms::of("openmpi Open MPI v5.0.11"); }
+
+std::optional<ModelAnswer> answer_to(const Asked& a) {
+  return ask_model(a.question, a.cluster, a.of_table(), a.of_ours(), open_mpi());
+}
+
+}  // namespace
+
+TEST_CASE("model choice: above the table's rates the model chooses") {
+  // 16 nodes of 4 ranks at 25 Gb/s, where the table has no rule. Long enough for the links to decide.
+  const Asked a = ask_of(Collective::allreduce, 4 << 20, 16, 4, 25e9);
+  CHECK(a.of_table().algorithm == nullptr);
+  const auto answer = answer_to(a);
+  REQUIRE(answer);
+  REQUIRE(answer->own.algorithm != nullptr);
+  CHECK(answer->own_s > 4.0 * (1 << 20) / (25e9 / 8));
+  const Choice choice = choose_between(a.of_table(), *answer);
+  const bool worth = answer->library_s && *answer->library_s >= answer->own_s * answer->enough;
+  CHECK((choice.algorithm != nullptr) == worth);
+}
+
+TEST_CASE("model choice: the same arguments give the same answer") {
+  for (const Collective collective : {Collective::bcast, Collective::alltoall, Collective::reduce_scatter_block}) {
+    const Asked a = ask_of(collective, 65536, 8, 2, 1e9);
+    const auto first = answer_to(a), second = answer_to(a);
+    REQUIRE(first.has_value() == second.has_value());
+    if (!first) continue;
+    CHECK(first->own.to_string() == second->own.to_string());
+    CHECK(first->own_s == second->own_s);
+    CHECK(first->library_s == second->library_s);
+  }
+}
+
+TEST_CASE("model choice: ours must be clearly faster to replace the library's, and much slower to give way") {
+  ModelAnswer answer;
+  answer.own = parse_choice(Collective::bcast, "chain");
+  answer.own_s = 1e-3;
+  answer.enough = 1.25;
+  answer.library_s = 1.2e-3;
+  const Choice library;
+  CHECK(choose_between(library, answer).algorithm == nullptr);
+  answer.library_s = 1.3e-3;
+  CHECK(choose_between(library, answer).to_string() == answer.own.to_string());
+  CHECK(choose_between(library, answer).reason == "the model: 1 ms, the library's 1.3 ms");
+  const Choice ours = parse_choice(Collective::bcast, "binomial");
+  answer.enough = 0.5;
+  answer.library_s = 0.6e-3;
+  CHECK(choose_between(ours, answer).to_string() == answer.own.to_string());
+  answer.library_s = 0.4e-3;
+  CHECK(choose_between(ours, answer).algorithm == nullptr);
+  answer.library_s.reset();
+  CHECK(choose_between(ours, answer).to_string() == answer.own.to_string());
+  CHECK(choose_between(library, answer).algorithm == nullptr);
+  // A few microseconds of a guess decide nothing.
+  answer = {parse_choice(Collective::bcast, "chain"), 20e-6, 40e-6, 1.25, true};
+  CHECK(choose_between(library, answer).algorithm == nullptr);
+  answer.guessed = false;
+  CHECK(choose_between(library, answer).algorithm != nullptr);
+}
+
+TEST_CASE("model choice: no answer where nothing is known") {
+  Asked a = ask_of(Collective::bcast, -1, 8, 1, 1e9);
+  CHECK_FALSE(answer_to(a));
+  a = ask_of(Collective::bcast, 65536, 2, 1, 1e9);
+  CHECK_FALSE(answer_to(a));
+  a = ask_of(Collective::bcast, 64, 16, 4, 1e9);  // the table says library, and a guess knows little of 64 bytes
+  CHECK_FALSE(answer_to(a));
+  a = ask_of(Collective::bcast, 65536, 1, 8, 1e9);
+  CHECK_FALSE(answer_to(a));
+}
+
+TEST_CASE("model choice: ranks on shared cores do not go round a long ring for a short message") {
+  Profile profile = Profile::guess(16, 4, 1e8);
+  profile.refine_guess({2, 16, 8192});
+  Asked a = ask_of(Collective::bcast, 4096, 16, 4, 1e8);
+  a.cluster = Cluster::blocked(profile, 64, 4);
+  const auto answer = answer_to(a);
+  REQUIRE(answer);
+  CHECK(answer->own.algorithm->name != "scatter_allgather_ring");
+}
+
+TEST_CASE("library algorithms: parts of calls") {
+  const Profile profile = Profile::guess(16, 4, 1e8);
+  const Cluster one_each = Cluster::blocked(profile, 16, 1), four_each = Cluster::blocked(profile, 64, 4);
+  const auto text = [](const std::optional<std::vector<LibraryPart>>& parts) {
+    std::string all;
+    if (!parts) return std::string("unknown");
+    for (const LibraryPart& p : *parts) {
+      constexpr std::array<const char*, 3> among{"all", "node", "leaders"};
+      all += std::string(all.empty() ? "" : "; ") + std::string(name(p.call.collective)) + ' ' +
+             std::string(p.choice.algorithm->name) + ' ' + std::to_string(p.call.bytes) + " on " +
+             std::to_string(p.ranks) + ' ' + among[static_cast<std::size_t>(p.among)] + " x" + std::to_string(p.times);
+    }
+    return all;
+  };
+  CHECK(text(open_mpi()->parts({Collective::bcast, 65536, 0, 8, true}, one_each)) ==
+        "bcast knomial 65536 on 16 all x1");
+  CHECK(text(open_mpi()->parts({Collective::bcast, 200000, 0, 8, true}, four_each)) ==
+        "bcast knomial 65536 on 16 leaders x1; bcast knomial 65536 on 16 leaders x2; "
+        "bcast knomial 3392 on 16 leaders x1; bcast flat 65536 on 4 node x1; bcast flat 65536 on 4 node x2; "
+        "bcast knomial 3392 on 4 node x1");
+  const auto* mpich = LibraryAlgorithms::of("mpich MPICH Version: 4.0.2");
+  CHECK(text(mpich->parts({Collective::bcast, 65536, 0, 8, true}, one_each)) ==
+        "scatter binomial 4096 on 16 all x1; allgather recursive_doubling 4096 on 16 all x1");
+  // Open MPI 4.1 does not work node by node.
+  const auto* old = LibraryAlgorithms::of("openmpi Open MPI v4.1.4");
+  CHECK(text(old->parts({Collective::bcast, 200000, 0, 8, true}, four_each)).find("leaders") == std::string::npos);
+  CHECK(LibraryAlgorithms::of("another") == nullptr);
+}
+
+TEST_CASE("library algorithms: a prediction of every collective") {
+  const Profile profile = Profile::guess(6, 2, 1e9);
+  for (const Cluster& cluster : {Cluster::blocked(profile, 6, 1), Cluster::blocked(profile, 12, 2),
+                                 Cluster::round_robin(profile, 12, 6), Cluster::blocked(profile, 11, 2)}) {
+    for (const char* name : {"openmpi 5.0", "openmpi 4.1", "mpich 5.0", "mpich 4.0"}) {
+      for (const Collective c :
+           {Collective::bcast, Collective::reduce, Collective::allreduce, Collective::allgather, Collective::alltoall,
+            Collective::gather, Collective::scatter, Collective::reduce_scatter_block}) {
+        for (const std::int64_t bytes : {8, 8192, 262144}) {
+          CAPTURE(name);
+          CAPTURE(static_cast<int>(c));
+          CAPTURE(bytes);
+          const auto seconds = LibraryAlgorithms::of(name)->predict_seconds({c, bytes, 0, 8, true}, cluster);
+          REQUIRE(seconds);
+          CHECK(*seconds > 0);
+          CHECK(std::isfinite(*seconds));
+        }
+      }
+    }
+  }
+}
