@@ -208,7 +208,7 @@ Choice choose_as_run(const JsonNode& request, const Question& question, const Ru
   try {
     if (const auto text = request.find("profile")) profile = Profile::parse(text->text());
   } catch (const FormatError&) {
-    // The profile has decisions only: of_profile() has read them.
+    profile.reset();  // It has decisions only, which of_profile() has read.
   }
   if (!profile && question.link_bits_per_s <= 0) return rules.choose(question);
   if (!profile) {
