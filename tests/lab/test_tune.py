@@ -85,7 +85,7 @@ def test_an_interrupted_tuning_goes_on(namespaces: None, tmp_path: Path) -> None
     before = state.read_text()
     assert before.count("cell_done") >= 1
     again = subprocess.run(
-        command(tmp_path, *sizes, "--budget", "30"),
+        command(tmp_path, *sizes, "--budget", "10"),
         capture_output=True,
         text=True,
         env=environment(),
