@@ -55,7 +55,7 @@ class Answer:
             return f"agrees: {used}" + (f", the fastest.{guess}" if same else f"; {first}.{guess}")
         return (
             f"disagrees: {used}, and it expects {first}.{guess} "
-            "A run follows the rules; `antiphon tune` measures which is right."
+            "A run uses what is named first; `antiphon tune` measures which is right."
         )
 
     def to_json(self) -> dict[str, Any]:
