@@ -39,22 +39,6 @@ Layout layout_of(const Cluster& cluster) {
   return {cluster.nodes() > 1 && *std::max_element(on.begin(), on.end()) > 1, balanced, changes == cluster.nodes() - 1};
 }
 
-Collective collective_called(const JsonNode& name_of_one) {
-  for (int c = 0; c < collective_count; ++c) {
-    if (name_of_one.text() == name(static_cast<Collective>(c))) return static_cast<Collective>(c);
-  }
-  name_of_one.fail("not a collective");
-}
-
-bool is_collective(const std::string& text) {
-  for (int c = 0; c < collective_count; ++c) {
-    if (text == name(static_cast<Collective>(c))) return true;
-  }
-  return false;
-}
-
-bool has_total_size(const std::string& size) { return size == "total"; }
-
 /// Returns whether a rule's conditions hold.
 bool holds(const JsonNode& rule, const PredictedCall& call, int ranks, const Layout& layout) {
   if (const auto bounds = rule.find("ranks")) {
@@ -103,7 +87,7 @@ struct LibraryAlgorithms::Impl {
     if (!of_collective) throw InvalidArgument("nothing is known of " + std::string(name(call.collective)));
     const JsonNode table = sub.empty() ? *of_collective : of_collective->at(sub);
     const auto size_kind = table.find("size");
-    const std::int64_t size = size_kind && has_total_size(size_kind->text()) ? call.bytes * ranks : call.bytes;
+    const std::int64_t size = size_kind && size_kind->text() == "total" ? call.bytes * ranks : call.bytes;
     const Layout layout = among == Among::all && ranks == cluster.ranks() ? layout_of(cluster) : Layout{};
     const JsonNode rules = table.at("rules");
     for (std::size_t i = 0; i < rules.array_size(); ++i) {
@@ -167,13 +151,14 @@ struct LibraryAlgorithms::Impl {
     }
     for (std::size_t i = 0; i < what.array_size(); ++i) {
       const JsonNode step = what.element(i);
-      const JsonNode collective = step.at("collective");
-      if (is_collective(collective.text())) add_step(parts, step, call, place, cluster);
+      const JsonNode name_of_it = step.at("collective");
+      if (const auto collective = collective_from_name(name_of_it.text()))
+        add_step(parts, step, *collective, call, place, cluster);
     }
   }
 
-  void add_step(std::vector<LibraryPart>& parts, const JsonNode& step, const PredictedCall& whole, const Place& place,
-                const Cluster& cluster) const {
+  void add_step(std::vector<LibraryPart>& parts, const JsonNode& step, Collective collective,
+                const PredictedCall& whole, const Place& place, const Cluster& cluster) const {
     const auto over_field = step.find("over");
     const std::string over = over_field ? over_field->text() : "all";
     Place on = place;
@@ -183,8 +168,7 @@ struct LibraryAlgorithms::Impl {
     if (over == "acting") on.ranks = static_cast<int>(std::bit_floor(static_cast<unsigned>(place.ranks)));
     ++on.depth;
     PredictedCall call = whole;
-    const JsonNode collective = step.at("collective");
-    call.collective = collective_called(collective);
+    call.collective = collective;
     const auto bytes_field = step.find("bytes");
     const std::string bytes = bytes_field ? bytes_field->text() : "block";
     if (bytes == "total") call.bytes = whole.bytes * place.ranks;

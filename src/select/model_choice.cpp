@@ -36,12 +36,18 @@ constexpr double worth_leaving = 2.0;
 constexpr std::int64_t least_guessed_bytes = 512;
 constexpr std::array<std::int64_t, 5> piece_sizes{2048, 4096, 8192, 16384, 65536};
 
-PredictionLimits quick_prediction(double max_seconds) {
+/// Returns the limits for the favourite, which is predicted to the end: others are held against it.
+PredictionLimits for_favourite() {
   PredictionLimits limits;
-  limits.max_seconds = max_seconds;
-  limits.max_rate_updates = most_rate_updates;
   limits.max_ranks = most_ranks;
   limits.one_order = true;
+  return limits;
+}
+
+PredictionLimits quick_prediction(double max_seconds) {
+  PredictionLimits limits = for_favourite();
+  limits.max_seconds = max_seconds;
+  limits.max_rate_updates = most_rate_updates;
   return limits;
 }
 
@@ -77,7 +83,7 @@ class BestOfOurs {
   BestOfOurs(const PredictedCall& call, const Cluster& cluster, const Choice& favourite)
       : call_(call), cluster_(cluster), favourite_(favourite) {
     if (favourite.algorithm == nullptr) return;
-    try_out(favourite, {});  // Without limits: others are held against it.
+    try_out(favourite, for_favourite());
     favourite_s_ = best_s_;
     least_s_ = look_at(call, favourite, cluster).least_s;
     try_out({favourite.algorithm, resolve_parameters(*favourite.algorithm, {}), {}});
@@ -142,9 +148,7 @@ class BestOfOurs {
   }
 
   void try_out(const Choice& choice) { try_out(choice, quick_prediction(best_s_)); }
-  void try_out(const Choice& choice, PredictionLimits limits) {
-    limits.one_order = true;
-    limits.max_ranks = most_ranks;
+  void try_out(const Choice& choice, const PredictionLimits& limits) {
     if (pieces_ > most_pieces()) return;
     try {
       const auto predicted = predict(call_, *choice.algorithm, choice.parameters, cluster_, nullptr, limits);
