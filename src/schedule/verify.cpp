@@ -28,7 +28,7 @@ struct Use {
   const std::byte* begin;
   const std::byte* end;
   bool writes;
-  OpId op;
+  Progress::Piece piece;
 };
 
 class Verification {
@@ -207,9 +207,8 @@ class Verification {
   }
 
   void finish(const Active& a) {
-    auto& uses = uses_[at(a.rank)];
-    const auto range = uses.equal_range({a.piece.op, a.piece.index});
-    uses.erase(range.first, range.second);
+    std::erase_if(uses_[at(a.rank)],
+                  [&](const Use& use) { return use.piece.op == a.piece.op && use.piece.index == a.piece.index; });
     progress_[at(a.rank)]->complete(a.piece);
   }
 
@@ -221,20 +220,21 @@ class Verification {
     const std::byte* from = address(a.rank, in);
     const std::byte* to = address(a.rank, out);
     if (op.kind == OpKind::copy && from == to) return;
-    if (op.kind != OpKind::recv && in.bytes > 0) claim(a, {from, from + in.bytes, false, a.piece.op});
+    if (op.kind != OpKind::recv && in.bytes > 0) claim(a, {from, from + in.bytes, false, a.piece});
     const bool writes = op.kind != OpKind::send && op.kind != OpKind::multicast;
-    if (writes && out.bytes > 0) claim(a, {to, to + out.bytes, true, a.piece.op});
+    if (writes && out.bytes > 0) claim(a, {to, to + out.bytes, true, a.piece});
   }
 
   void claim(const Active& a, const Use& wanted) {
     auto& uses = uses_[at(a.rank)];
-    for (const auto& [key, held] : uses) {
+    for (const Use& held : uses) {
       const bool overlap = wanted.begin < held.end && held.begin < wanted.end;
       if (overlap && (wanted.writes || held.writes) && error_.empty()) {
-        error_ = describe(a) + " and operation " + std::to_string(held.op) + " use the same bytes at the same time";
+        error_ =
+            describe(a) + " and operation " + std::to_string(held.piece.op) + " use the same bytes at the same time";
       }
     }
-    uses.insert({{a.piece.op, a.piece.index}, wanted});
+    uses.push_back(wanted);
   }
 
   std::optional<std::string> check_ranges(int rank) const {
@@ -300,7 +300,7 @@ class Verification {
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<Progress>> progress_;
   std::vector<std::vector<std::byte>> scratch_;
-  std::vector<std::multimap<std::pair<OpId, std::int64_t>, Use>> uses_;
+  std::vector<std::vector<Use>> uses_;
   Matching<Active> matching_;
   std::unordered_map<Channel, Fifo<Pair>, ChannelHash> pairs_;  ///< in a channel messages arrive in order
   std::vector<Channel> deliverable_;                            ///< one entry for each of the pairs

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "antiphon/verify.hpp"
+#include "most_ranks.hpp"
 
 using namespace antiphon;
 
@@ -130,7 +131,7 @@ std::vector<Parameters> parameters_to_try(const Algorithm& a) {
 void for_everything(const std::function<SizeOf(int ranks, Random& random)>& pattern, int seeds) {
   for (const Algorithm* a : algorithms_for(Collective::alltoallv)) {
     for (const Parameters& parameters : parameters_to_try(*a)) {
-      for (int ranks = 1; ranks <= 17; ++ranks) {
+      for (int ranks = 1; ranks <= most_ranks(17); ++ranks) {
         for (int seed = 1; seed <= seeds; ++seed) {
           const auto mixed = static_cast<std::uint64_t>(seed * 1000 + ranks);
           Random random(mixed);

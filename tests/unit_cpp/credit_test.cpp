@@ -11,6 +11,7 @@
 
 #include "antiphon/credit.hpp"
 #include "antiphon/error.hpp"
+#include "most_ranks.hpp"
 
 using namespace antiphon;
 
@@ -188,7 +189,7 @@ std::vector<ExchangeStep> random_advice(int size, Random& random) {
 
 TEST_CASE("credit: any pattern, any steps, any limits, any patience, any interleaving") {
   Random random(4711);
-  for (int size = 1; size <= 17; ++size) {
+  for (int size = 1; size <= most_ranks(17); ++size) {
     for (int kind = 0; kind <= 6; ++kind) {
       for (int repeat = 0; repeat < 6; ++repeat) {
         CAPTURE(size);
@@ -217,7 +218,7 @@ TEST_CASE("credit: any pattern, any steps, any limits, any patience, any interle
 
 TEST_CASE("credit: ranks that all go through the same phases in step need no patience") {
   Random random(471);
-  for (int size = 2; size <= 17; ++size) {
+  for (int size = 2; size <= most_ranks(17); ++size) {
     for (int kind = 0; kind <= 6; ++kind) {
       CAPTURE(size);
       CAPTURE(kind);

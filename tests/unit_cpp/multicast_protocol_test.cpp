@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "most_ranks.hpp"
 #include "multicast_run.hpp"
 
 using namespace multicast_test;
@@ -16,10 +17,9 @@ std::uint64_t seeds(std::uint64_t few, std::uint64_t many) {
   return std::getenv("ANTIPHON_SLOW") != nullptr ? many : few;
 }
 std::vector<int> sizes(std::initializer_list<int> all) {
-  const char* most = std::getenv("ANTIPHON_TEST_MAX_RANKS");
   std::vector<int> result;
   for (const int size : all) {
-    if (most == nullptr || size <= std::atoi(most)) result.push_back(size);
+    if (size <= most_ranks(size)) result.push_back(size);
   }
   return result;
 }
