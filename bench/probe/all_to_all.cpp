@@ -8,7 +8,7 @@ namespace probe {
 
 namespace {
 
-constexpr int tag = 13;
+constexpr int all_to_all_tag = 13;
 
 /// All messages at once: paper 5, section 5, "Direct Exchange"; each rank has its own order.
 double direct_exchange_ns(World& world, MPI_Comm comm, int size, int rank, std::int64_t bytes) {
@@ -20,12 +20,12 @@ double direct_exchange_ns(World& world, MPI_Comm comm, int size, int rank, std::
   for (int i = 1; i < size; ++i) {
     const int peer = (rank + size - i) % size;
     requests.emplace_back();
-    MPI_Irecv(to + peer * bytes, static_cast<int>(bytes), MPI_CHAR, peer, tag, comm, &requests.back());
+    MPI_Irecv(to + peer * bytes, static_cast<int>(bytes), MPI_CHAR, peer, all_to_all_tag, comm, &requests.back());
   }
   for (int i = 1; i < size; ++i) {
     const int peer = (rank + i) % size;
     requests.emplace_back();
-    MPI_Isend(from + peer * bytes, static_cast<int>(bytes), MPI_CHAR, peer, tag, comm, &requests.back());
+    MPI_Isend(from + peer * bytes, static_cast<int>(bytes), MPI_CHAR, peer, all_to_all_tag, comm, &requests.back());
   }
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   double took = now_ns() - start, slowest = 0;

@@ -9,7 +9,7 @@ namespace probe {
 
 namespace {
 
-constexpr int tag = 17;
+constexpr int concurrency_tag = 17;
 
 /// How messages go between the members, which form a ring.
 struct Pattern {
@@ -41,12 +41,12 @@ double run_pattern(World& world, const Pattern& p, const std::vector<std::int64_
   const double start = now_ns();
   for (int i = 1; receiving && i <= p.messages; ++i) {
     receives.emplace_back();
-    MPI_Irecv(world.in(each * p.messages) + (i - 1) * each, static_cast<int>(each), MPI_CHAR, peer(-i), tag,
+    MPI_Irecv(world.in(each * p.messages) + (i - 1) * each, static_cast<int>(each), MPI_CHAR, peer(-i), concurrency_tag,
               world.comm(), &receives.back());
   }
   for (int i = 1; sending && i <= p.messages; ++i) {
     sends.emplace_back();
-    MPI_Isend(world.out(each), static_cast<int>(each), MPI_CHAR, peer(i), tag, world.comm(), &sends.back());
+    MPI_Isend(world.out(each), static_cast<int>(each), MPI_CHAR, peer(i), concurrency_tag, world.comm(), &sends.back());
   }
   double took = 0;
   if (p.first) {

@@ -8,7 +8,7 @@ namespace probe {
 
 namespace {
 
-constexpr int tag = 17;
+constexpr int crowd_tag = 17;
 
 /// What one rank saw of a row of steps.
 struct Row {
@@ -59,8 +59,8 @@ Row row_of_steps(World& world, const Partners& partners, std::int64_t bytes, int
     const auto turn = static_cast<std::size_t>(step) % partners.after.size();
     const int from = partners.before[turn], to = partners.after[turn];
     MPI_Request requests[2];
-    MPI_Irecv(in, count, MPI_CHAR, from, tag, world.comm(), &requests[0]);
-    MPI_Isend(out, count, MPI_CHAR, to, tag, world.comm(), &requests[1]);
+    MPI_Irecv(in, count, MPI_CHAR, from, crowd_tag, world.comm(), &requests[0]);
+    MPI_Isend(out, count, MPI_CHAR, to, crowd_tag, world.comm(), &requests[1]);
     while (!look(requests, yields)) ++looks;
   }
   return {(now_ns() - start) / steps, static_cast<double>(looks) / steps};

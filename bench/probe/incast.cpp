@@ -12,7 +12,7 @@ namespace probe {
 
 namespace {
 
-constexpr int tag = 11;
+constexpr int incast_tag = 11;
 /// How long to wait for reports of duplicates: longer than any port's queue.
 constexpr int report_ms = 30;
 
@@ -50,11 +50,11 @@ class Incast {
  private:
   /// Each sender sends all its bytes when it is asked.
   void send_all(int receiver, std::int64_t bytes) {
-    MPI_Recv(nullptr, 0, MPI_CHAR, receiver, tag, world_.comm(), MPI_STATUS_IGNORE);
+    MPI_Recv(nullptr, 0, MPI_CHAR, receiver, incast_tag, world_.comm(), MPI_STATUS_IGNORE);
     std::vector<MPI_Request> requests;
     for (std::int64_t at = 0; at < bytes; at += piece_) {
       requests.emplace_back();
-      MPI_Isend(world_.out(bytes) + at, static_cast<int>(std::min(piece_, bytes - at)), MPI_CHAR, receiver, tag,
+      MPI_Isend(world_.out(bytes) + at, static_cast<int>(std::min(piece_, bytes - at)), MPI_CHAR, receiver, incast_tag,
                 world_.comm(), &requests.back());
     }
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
@@ -64,7 +64,7 @@ class Incast {
     std::vector<MPI_Request> requests;
     for (std::int64_t at = 0; at < bytes; at += piece_) {
       requests.emplace_back();
-      MPI_Irecv(to + at, static_cast<int>(std::min(piece_, bytes - at)), MPI_CHAR, sender, tag, world_.comm(),
+      MPI_Irecv(to + at, static_cast<int>(std::min(piece_, bytes - at)), MPI_CHAR, sender, incast_tag, world_.comm(),
                 &requests.back());
     }
     return requests;
@@ -82,7 +82,7 @@ class Incast {
     }
     const double start = now_ns();
     for (const Flow& flow : flows) {
-      if (flow.to == world_.rank()) MPI_Send(nullptr, 0, MPI_CHAR, flow.from, tag, world_.comm());
+      if (flow.to == world_.rank()) MPI_Send(nullptr, 0, MPI_CHAR, flow.from, incast_tag, world_.comm());
     }
     for (const Flow& flow : flows) {
       if (flow.from == world_.rank()) send_all(flow.to, bytes);

@@ -10,15 +10,15 @@ namespace probe {
 
 namespace {
 
-constexpr int tag = 7;
+constexpr int transfer_tag = 7;
 constexpr int enough_for_total = 128;
 
 void send(World& world, int peer, std::int64_t bytes) {
-  MPI_Send(world.out(bytes), static_cast<int>(bytes), MPI_CHAR, peer, tag, world.comm());
+  MPI_Send(world.out(bytes), static_cast<int>(bytes), MPI_CHAR, peer, transfer_tag, world.comm());
 }
 
 void receive(World& world, int peer, std::int64_t bytes) {
-  MPI_Recv(world.in(bytes), static_cast<int>(bytes), MPI_CHAR, peer, tag, world.comm(), MPI_STATUS_IGNORE);
+  MPI_Recv(world.in(bytes), static_cast<int>(bytes), MPI_CHAR, peer, transfer_tag, world.comm(), MPI_STATUS_IGNORE);
 }
 
 /// Lets time pass without MPI, and without leaving the processor's caches to others longer than needed.
@@ -32,11 +32,13 @@ void idle(double delay_ns) {
 
 double receive_number(World& world, int peer) {
   double number = 0;
-  MPI_Recv(&number, 1, MPI_DOUBLE, peer, tag, world.comm(), MPI_STATUS_IGNORE);
+  MPI_Recv(&number, 1, MPI_DOUBLE, peer, transfer_tag, world.comm(), MPI_STATUS_IGNORE);
   return number;
 }
 
-void send_number(World& world, int peer, double number) { MPI_Send(&number, 1, MPI_DOUBLE, peer, tag, world.comm()); }
+void send_number(World& world, int peer, double number) {
+  MPI_Send(&number, 1, MPI_DOUBLE, peer, transfer_tag, world.comm());
+}
 
 }  // namespace
 
