@@ -4,10 +4,15 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+# Open MPI looks for these networks, which test machines lack, for a second at each start.
+os.environ.setdefault("OMPI_MCA_btl", "^ofi")
+os.environ.setdefault("OMPI_MCA_mtl", "^ofi,psm,psm2")
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import json
 import os
 import re
@@ -87,22 +89,33 @@ Compile = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
+def programs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the folder for compiled programs, which all workers of a run share."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "programs"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def compiled(programs_folder: Path) -> Compile:
     """Compiles sources with an MPI's wrapper, once each."""
-    done: dict[tuple[Any, ...], Path] = {}
-    folder = tmp_path_factory.mktemp("programs")
 
     def compile_with(mpi: Mpi, sources: Sequence[Path], *options: str) -> Path:
-        key = (mpi.libmpi, *sources, *options)
-        if key not in done:
+        key = hashlib.sha1(repr((mpi.libmpi, *sources, *options)).encode()).hexdigest()[:12]
+        folder = programs_folder / key
+        with (programs_folder / f"{key}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            program = folder / sources[0].stem
+            if program.exists():
+                return program
+            folder.mkdir(exist_ok=True)
             fortran = sources[0].suffix.lower() == ".f90"
-            program = folder / f"{sources[0].stem}-{len(done)}"
             flags = ["-ffree-line-length-none", f"-J{folder}"] if fortran else WARNINGS
             command = [wrapper(mpi, "fortran" if fortran else "c"), *flags, *sources, "-o", program, *options]
             result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
             assert result.returncode == 0, result.stderr
-            done[key] = program
-        return done[key]
+        return program
 
     return compile_with
 

@@ -24,13 +24,13 @@ def rounds() -> list[list[core.Algorithm]]:
     return [[algorithm for algorithm in row if algorithm] for row in zip_longest(*columns)]
 
 
-@pytest.mark.parametrize("n", [1, 2, 4, 5])
+@pytest.mark.parametrize("n", [1, 4, 5])
 def test_normal_choice(wheel: Mpi, n: int, check: Check) -> None:
     """GIVEN the rules alone THEN all results are right."""
     check(wheel, n, "--quick", *COLLECTIVES, *AROUND)
 
 
-@pytest.mark.parametrize("n", [1, 2, 4, 5])
+@pytest.mark.parametrize("n", [1, 4, 5])
 def test_own_choice_everywhere(wheel: Mpi, n: int, check: Check) -> None:
     """GIVEN that Antiphon never stays out THEN all results are right, and it did handle what it can."""
     result = check(wheel, n, *COLLECTIVES, *AROUND, ANTIPHON_FORCE="*:on")
@@ -53,7 +53,7 @@ def test_encoded_messages(wheel: Mpi, algorithms: list[core.Algorithm], check: C
     rest = [a for a in algorithms if a.collective != "barrier"]
     result = check(
         wheel,
-        5,
+        3,
         *(a.collective for a in rest),
         ANTIPHON_FORCE=";".join(f"{a.collective}:{a.name}:encode=1" for a in rest),
     )
@@ -62,7 +62,7 @@ def test_encoded_messages(wheel: Mpi, algorithms: list[core.Algorithm], check: C
             assert any("encode=1" in row["algorithm"] for row in result.calls(a.collective)), a.name
 
 
-@pytest.mark.parametrize("n", [2, 4, 5])
+@pytest.mark.parametrize("n", [3, 4])
 @pytest.mark.parametrize("algorithms", rounds(), ids=lambda row: f"{len(row)}-{row[0].name}")
 def test_each_algorithm(wheel: Mpi, n: int, algorithms: list[core.Algorithm], check: Check) -> None:
     """GIVEN an algorithm forced for each collective THEN results are right, and it was used where it always can be."""
@@ -116,7 +116,7 @@ def test_switched_off(wheel: Mpi, check: Check) -> None:
     assert not result.calls("bcast")
 
 
-@pytest.mark.parametrize("n", [2, 5])
+@pytest.mark.parametrize("n", [2, 3])
 def test_compressed(wheel: Mpi, n: int, check: Check) -> None:
     """GIVEN compression forced THEN results are right, and collectives are encoded (but not types with gaps)."""
     result = check(wheel, n, *COLLECTIVES, *AROUND, ANTIPHON_FORCE="*:on", ANTIPHON_COMPRESS="force")
