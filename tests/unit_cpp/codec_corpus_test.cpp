@@ -12,6 +12,7 @@
 #include "../fuzz/codec_target.hpp"
 #include "../fuzz/dfcm_target.hpp"
 #include "antiphon/codec.hpp"
+#include "replay_corpus.hpp"
 
 using namespace antiphon::codec;
 
@@ -27,25 +28,17 @@ void check_alike(const std::vector<std::byte>& frame) {
   }
 }
 
-std::filesystem::path fuzz_folder() { return std::filesystem::path(__FILE__).parent_path().parent_path() / "fuzz"; }
-
 /// Replays the inputs that libFuzzer kept, unchanged and with a few changes (tests/fuzz/pack.py).
 void replay_packed(const char* name, bool (*holds)(std::span<const std::uint8_t>)) {
-  std::ifstream file(fuzz_folder() / "packed" / name, std::ios::binary);
   std::mt19937 random(1);
-  int inputs = 0;
-  std::array<unsigned char, 4> length{};
-  while (file.read(reinterpret_cast<char*>(length.data()), 4)) {
-    std::vector<std::uint8_t> input(length[0] | std::size_t{length[1]} << 8 | std::size_t{length[2]} << 16);
-    REQUIRE(file.read(reinterpret_cast<char*>(input.data()), static_cast<std::streamsize>(input.size())));
-    ++inputs;
-    CAPTURE(inputs);
+  const int inputs = for_each_packed(name, [&](std::string text) {
+    const std::span<std::uint8_t> input(reinterpret_cast<std::uint8_t*>(text.data()), text.size());
     CHECK(holds(input));
     for (int i = 0; i < 2 && !input.empty(); ++i) {
       input[random() % input.size()] = static_cast<std::uint8_t>(random());
       CHECK(holds(input));
     }
-  }
+  });
   CHECK(inputs > 30);
 }
 
