@@ -31,7 +31,7 @@ double mean_bytes(const mapping::TrafficGraph& traffic) {
 
 mapping::Machine machine_of(const std::string& text, const JsonNode& request, double message_bytes) {
   const Json document = JsonNode::parse(text, SIZE_MAX);
-  if (document.value<Json>("format", nullptr) != "antiphon-profile") return mapping::read_machine(JsonNode(document));
+  if (!mapping::is_profile(document)) return mapping::read_machine(JsonNode(document));
   const auto cores = static_cast<int>(request.integer_or("cores_per_node", 0, 0, max_ranks));
   return mapping::Machine::of_profile(Profile::parse(text), cores, std::max(1.0, message_bytes));
 }

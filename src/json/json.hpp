@@ -95,6 +95,7 @@ class Json {
     } else if constexpr (std::integral<T>) {
       return static_cast<T>(as_integer());
     } else {
+      static_assert(std::same_as<T, std::string> || std::same_as<T, std::string_view>);
       return T(as_string());
     }
   }

@@ -11,6 +11,8 @@ namespace antiphon::mapping {
 
 TrafficGraph read_traffic(const JsonNode& document);
 Machine read_machine(const JsonNode& document);
+/// Tells whether the document says that it is a profile, from which a machine is made in another way.
+bool is_profile(const Json& document);
 /// Writes what read_machine() reads, with each node by itself.
 Json json_of(const Machine& machine);
 /// Throws FormatError if the file cannot be read.

@@ -225,9 +225,14 @@ Machine read_machine(const JsonNode& document) {
   }
 }
 
+bool is_profile(const Json& document) {
+  const Json* format = document.find("format");
+  return format != nullptr && *format == "antiphon-profile";
+}
+
 Machine Machine::parse(std::string_view json) {
   const Json document = JsonNode::parse(json, max_document_bytes);
-  if (document.value<Json>("format", nullptr) == "antiphon-profile") return of_profile(Profile::parse(json));
+  if (is_profile(document)) return of_profile(Profile::parse(json));
   return read_machine(JsonNode(document));
 }
 
