@@ -65,6 +65,8 @@ struct Algorithm {
   CreditWay credit = CreditWay::none;
   /// Whether it treats blocks one by one, wherever they lie. Then ranks may stand in any order (Problem::order).
   bool any_order = false;
+  /// Whether it serves the ranks of a node together (Problem::node_sizes).
+  bool levels = false;
 };
 
 /// All algorithms, sorted by collective and name.

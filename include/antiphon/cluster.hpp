@@ -11,6 +11,9 @@ namespace antiphon {
 
 /// Returns all ranks node by node, and those of a node by number; `node_of_rank` has the node of each rank.
 std::vector<int> ranks_along_nodes(std::span<const int> node_of_rank);
+/// Returns how many ranks each node holds (Problem::node_sizes): in the order in which they come where the ranks of
+/// each node follow one another, else in that order.
+std::vector<int> node_sizes_of(std::span<const int> node_of_rank);
 
 /// A cluster is a set of ranks placed on the nodes of a measured machine, which a profile describes. A cluster with
 /// more nodes than the machine repeats the machine.
@@ -44,6 +47,8 @@ class Cluster {
   [[nodiscard]] double turn_s() const { return profile_.processors.turn_with(ranks_on_core()); }
   /// Returns the ranks node by node, and those of a node by number; empty if they stand so already.
   [[nodiscard]] std::vector<int> along_nodes() const;
+  /// As node_sizes_of().
+  [[nodiscard]] std::vector<int> node_sizes() const;
   /// Returns a cluster of the same kind with another number of ranks.
   [[nodiscard]] Cluster resized(int ranks) const;
 

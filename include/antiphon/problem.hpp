@@ -86,6 +86,9 @@ struct Problem {
   /// The rank at each place of a chain, ring or tree, for build_schedule(); empty: places are ranks. Builders do not
   /// look at it.
   std::vector<int> order;
+  /// How many ranks each node holds, which stand at consecutive places; empty: unknown, or they do not. For builders
+  /// that serve several levels.
+  std::vector<int> node_sizes;
 
   [[nodiscard]] std::int64_t parameter(
       std::string_view parameter_name) const;  ///< throws InvalidArgument if there is none
@@ -104,5 +107,8 @@ struct Problem {
   [[nodiscard]] int relative(int r) const { return (r - root + size) % size; }
   [[nodiscard]] int absolute(int v) const { return (v + root) % size; }
 };
+
+/// Problem::node_sizes where each node holds `per_node` consecutive ranks, the last one what is left.
+std::vector<int> blocked_nodes(int ranks, int per_node);
 
 }  // namespace antiphon

@@ -28,6 +28,8 @@ struct TrafficCall {
   bool commutative = true;
   std::vector<std::int64_t>
       counts;  ///< irregular collectives but alltoallv: bytes of each rank's block; empty: `bytes` each
+  /// The node of each rank, along which a run puts them where the algorithm lets it; empty: unknown.
+  std::vector<int> node_of_rank;
   /// Up to this many ranks, every rank's schedule is built. Beyond, one rank stands for all where a sample shows that
   /// this is right.
   int exact_ranks = 1024;

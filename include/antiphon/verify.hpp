@@ -41,7 +41,8 @@ struct Case {
   bool in_place = false;
   std::uint64_t seed = 1;
   Parameters parameters;
-  std::vector<int> order;  ///< as Problem::order
+  std::vector<int> order;       ///< as Problem::order
+  std::vector<int> node_sizes;  ///< as Problem::node_sizes
 };
 
 /// Returns every rank's problem. Irregular sizes come from the case's seed; `knowledge` decides which sizes each rank

@@ -27,6 +27,7 @@ std::optional<CommShape> shape_of(MPI_Comm comm) {
   for (std::size_t i = 1; i < node_of.size(); ++i) runs += node_of[i] != node_of[i - 1] ? 1 : 0;
   shape.blocked = runs == shape.nodes;
   if (!shape.blocked) shape.along_nodes = ranks_along_nodes(node_of);
+  shape.node_sizes = node_sizes_of(node_of);
   for (const auto& [node, ranks] : ranks_on_node) shape.max_ranks_per_node = std::max(shape.max_ranks_per_node, ranks);
   return shape;
 }

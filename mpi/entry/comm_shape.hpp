@@ -17,6 +17,7 @@ struct CommShape {
   bool blocked = true;            ///< each node's ranks are consecutive
   std::vector<int> node_of_rank;  ///< as World::node_of_rank
   std::vector<int> along_nodes;   ///< all ranks, node by node; empty if they are blocked
+  std::vector<int> node_sizes;    ///< as node_sizes_of()
 };
 
 /// Finds the shape without communication. Returns nothing if Antiphon must not act: for an intercommunicator, a single

@@ -146,8 +146,8 @@ PreparedSchedule* CommState::prepared(const Problem& problem, const Choice& choi
   fresh->problem = problem;
   fresh->problem.parameters = choice.parameters;
   fresh->algorithm = choice.algorithm;
+  set_places(fresh->problem, *choice.algorithm);
   if (!supports(*choice.algorithm, fresh->problem)) return nullptr;
-  set_order(fresh->problem, *choice.algorithm);
   if (prepared_.size() >= most_prepared) {
     const auto oldest = std::min_element(prepared_.begin(), prepared_.end(),
                                          [](const auto& a, const auto& b) { return a->last_used < b->last_used; });

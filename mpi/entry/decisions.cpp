@@ -181,6 +181,7 @@ void Decisions::ask_model_about(Decision& decision, bool now) const {
   Problem problem{question.collective, 0, question.ranks, 0, question.bytes, question.element_bytes,
                   question.commutative};
   problem.parameters = answer->own.parameters;
+  problem.node_sizes = shape_.node_sizes;
   if (!supports(*answer->own.algorithm, problem)) return;
   decision.own = answer->own;
   decision.choice = choose_between(decision.choice, *answer);

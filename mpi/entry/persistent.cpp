@@ -131,8 +131,8 @@ bool plan(Operation& op, CommState& state, bool always) {
     return true;
   }
   op.problem.parameters = choice.parameters;
+  state.set_places(op.problem, *choice.algorithm);
   if (!supports(*choice.algorithm, op.problem)) return false;
-  state.set_order(op.problem, *choice.algorithm);
   if (choice.algorithm->knowledge == Knowledge::all_counts) share_counts(op.problem, state.own_comm());
   op.runner = state.make_executor(build_schedule(*choice.algorithm, op.problem), tag_base);
   return true;

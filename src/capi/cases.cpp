@@ -37,6 +37,7 @@ std::vector<Problem> problems(const AlgorithmCase& c) {
     Problem p{c.call.collective,  rank,           c.call.size, c.call.root, c.call.bytes, c.call.element_bytes,
               c.call.commutative, c.call.in_place};
     p.parameters = c.call.parameters;
+    p.node_sizes = c.call.node_sizes;
     set_equal_blocks(p, c.algorithm->knowledge);
     all.push_back(std::move(p));
   }
@@ -74,6 +75,8 @@ AlgorithmCase read_case(const JsonNode& request) {
   c.call.element_bytes = request.integer_or("element_bytes", 1, 1, 65536);
   c.call.commutative = request.boolean_or("commutative", true);
   c.call.in_place = request.boolean_or("in_place", false);
+  c.call.node_sizes =
+      blocked_nodes(c.call.size, static_cast<int>(request.integer_or("ranks_per_node", 1, 1, c.call.size)));
   c.call.seed = static_cast<std::uint64_t>(request.integer_or("seed", 0, 0, INT64_MAX));
   const Choice choice = parse_choice(c.call.collective, request.at("algorithm").text());
   if (choice.algorithm == nullptr)

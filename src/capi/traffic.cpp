@@ -35,6 +35,11 @@ TrafficCall read_call(const JsonNode& request) {
   call.element_bytes = request.integer_or("element_bytes", 1, 1, 65536);
   call.commutative = request.boolean_or("commutative", true);
   call.exact_ranks = static_cast<int>(request.integer_or("exact_ranks", call.exact_ranks, 0, max_ranks));
+  if (const auto nodes = request.find("node_of_rank")) {
+    const std::size_t n = nodes->array_size(static_cast<std::size_t>(max_ranks));
+    for (std::size_t i = 0; i < n; ++i)
+      call.node_of_rank.push_back(static_cast<int>(nodes->element(i).integer(0, max_ranks)));
+  }
   if (const auto counts = request.find("counts")) {
     const std::size_t n = counts->array_size(static_cast<std::size_t>(max_ranks));
     for (std::size_t i = 0; i < n; ++i) {

@@ -15,6 +15,22 @@ std::vector<int> ranks_along_nodes(std::span<const int> node_of_rank) {
   return order;
 }
 
+std::vector<int> node_sizes_of(std::span<const int> node_of_rank) {
+  std::vector<int> nodes(node_of_rank.begin(), node_of_rank.end());
+  const auto run_lengths = [&] {
+    std::vector<int> lengths;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (i == 0 || nodes[i] != nodes[i - 1]) lengths.push_back(0);
+      ++lengths.back();
+    }
+    return lengths;
+  };
+  const std::vector<int> runs = run_lengths();
+  std::sort(nodes.begin(), nodes.end());
+  std::vector<int> sorted = run_lengths();
+  return runs.size() == sorted.size() ? runs : sorted;
+}
+
 Cluster::Cluster(Profile profile, std::vector<int> node_of_rank)
     : profile_(std::move(profile)), node_of_rank_(std::move(node_of_rank)) {
   if (profile_.topology.nodes.empty() || profile_.topology.switches.empty())
@@ -79,6 +95,8 @@ std::vector<int> Cluster::along_nodes() const {
   return std::is_sorted(node_of_rank_.begin(), node_of_rank_.end()) ? std::vector<int>{}
                                                                     : ranks_along_nodes(node_of_rank_);
 }
+
+std::vector<int> Cluster::node_sizes() const { return node_sizes_of(node_of_rank_); }
 
 Cluster Cluster::resized(int count) const {
   const int per_node = std::max((ranks() + nodes_ - 1) / nodes_, 1);

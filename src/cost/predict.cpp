@@ -258,6 +258,10 @@ Problem problem_of(const PredictedCall& call, int rank, int size, const Algorith
                    const Parameters& parameters) {
   Problem p{call.collective, rank, size, call.root, call.bytes, call.element_bytes, call.commutative};
   p.parameters = resolve_parameters(algorithm, parameters);
+  for (int left = size; const int ranks : call.node_sizes) {
+    if (left > 0) p.node_sizes.push_back(std::min(ranks, left));
+    left -= ranks;
+  }
   if (is_irregular(call.collective)) set_equal_blocks(p, algorithm.knowledge);
   return p;
 }
@@ -286,7 +290,9 @@ std::optional<Prediction> predict(const PredictedCall& call, const Algorithm& al
       return predict(placed, algorithm, parameters, ordered, barrier, limits);
     }
   }
-  const Predictor predictor(call, algorithm, parameters, limits);
+  PredictedCall placed = call;
+  placed.node_sizes = cluster.node_sizes();
+  const Predictor predictor(placed, algorithm, parameters, limits);
   if (!predictor.supported(cluster.ranks())) return std::nullopt;
   if (algorithm.multicasts && !cluster.profile().multicast.works) return std::nullopt;
   return predictor.predict(cluster, barrier);

@@ -65,4 +65,10 @@ Range Problem::input_block(int i) const {
 
 Range Problem::output_block(int i) const { return block(Space::output, bytes, recv_bytes, recv_offsets, i); }
 
+std::vector<int> blocked_nodes(int ranks, int per_node) {
+  std::vector<int> sizes(static_cast<std::size_t>(ranks / per_node), per_node);
+  if (ranks % per_node > 0) sizes.push_back(ranks % per_node);
+  return sizes;
+}
+
 }  // namespace antiphon

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "antiphon/cluster.hpp"
 #include "antiphon/error.hpp"
 #include "antiphon/index.hpp"
 
@@ -33,6 +34,7 @@ class Problems {
       throw InvalidArgument("expected a block's bytes for each rank");
     problem_ = {call.collective, 0, call.size, call.root, call.bytes, call.element_bytes, call.commutative};
     problem_.parameters = resolve_parameters(algorithm, parameters);
+    if (!call.node_of_rank.empty()) set_places();
     if (!is_irregular(call.collective)) return;
     sizes_ = call.counts.empty() ? std::vector<std::int64_t>(n, call.bytes) : call.counts;
     offsets_.resize(n);
@@ -55,6 +57,18 @@ class Problems {
   }
 
  private:
+  void set_places() {
+    if (call_.node_of_rank.size() != at(call_.size)) throw InvalidArgument("expected the node of each rank");
+    const bool reorders = may_reorder(algorithm_, call_.commutative);
+    const bool sorted = std::is_sorted(call_.node_of_rank.begin(), call_.node_of_rank.end());
+    if (reorders && !sorted) problem_.order = ranks_along_nodes(call_.node_of_rank);
+    if (reorders || sorted) {
+      std::vector<int> nodes = call_.node_of_rank;
+      std::sort(nodes.begin(), nodes.end());
+      problem_.node_sizes = node_sizes_of(nodes);
+    }
+  }
+
   void give_lists() {
     const bool sends = call_.collective == Collective::scatterv;
     (sends ? problem_.send_bytes : problem_.recv_bytes) = sizes_;

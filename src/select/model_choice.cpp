@@ -34,6 +34,8 @@ constexpr double least_guessed_gain_s = 30e-6;
 constexpr double worth_leaving = 2.0;
 /// Of shorter messages a guessed profile knows too little: their times are latencies and overheads.
 constexpr std::int64_t least_guessed_bytes = 512;
+/// A guess knows little of what a message within a node costs where ranks share cores; shorter messages hang on it.
+constexpr std::int64_t least_guessed_nested_bytes = 32768;
 constexpr std::array<std::int64_t, 5> piece_sizes{2048, 4096, 8192, 16384, 65536};
 
 /// Returns the limits for the favourite, which is predicted to the end: others are held against it.
@@ -82,10 +84,11 @@ class BestOfOurs {
  public:
   BestOfOurs(const PredictedCall& call, const Cluster& cluster, const Choice& favourite)
       : call_(call), cluster_(cluster), favourite_(favourite) {
+    call_.node_sizes = cluster.node_sizes();
     if (favourite.algorithm == nullptr) return;
     try_out(favourite, for_favourite());
     favourite_s_ = best_s_;
-    least_s_ = look_at(call, favourite, cluster).least_s;
+    least_s_ = look_at(call_, favourite, cluster).least_s;
     try_out({favourite.algorithm, resolve_parameters(*favourite.algorithm, {}), {}});
     same_algorithm_ = best_;
     same_algorithm_s_ = best_s_;
@@ -99,6 +102,7 @@ class BestOfOurs {
     std::vector<Candidate> candidates;
     for (const Algorithm* a : algorithms_for(call_.collective)) {
       if (a == favourite_.algorithm || a->multicasts) continue;
+      if (a->levels && cluster_.profile().first_guess && call_.bytes < least_guessed_nested_bytes) continue;
       const Choice choice{a, resolve_parameters(*a, {}), {}};
       if (!within_credit(*a, choice.parameters, call_, cluster_)) continue;
       if (!supports(*a, problem_of(call_, 0, cluster_.ranks(), *a, choice.parameters))) continue;
@@ -168,7 +172,7 @@ class BestOfOurs {
     return std::clamp(static_cast<std::int64_t>(best_s_ * pieces_per_s), most, pieces_for_many_ranks);
   }
 
-  const PredictedCall& call_;
+  PredictedCall call_;
   const Cluster& cluster_;
   const Choice& favourite_;
   Choice best_;

@@ -45,6 +45,7 @@ struct Rule {
     asked.bytes = std::max(q.bytes, std::int64_t{0});
     asked.element_bytes = q.element_bytes;
     asked.commutative = q.commutative;
+    asked.node_sizes = blocked_nodes(q.ranks, q.max_ranks_per_node);
     return choice.algorithm->supports(asked);
   }
 };

@@ -80,6 +80,11 @@ def test_each_algorithm(wheel: Mpi, n: int, algorithms: list[core.Algorithm], ch
 def test_ranks_dealt_over_nodes(wheel: Mpi, check: Check) -> None:
     """GIVEN ranks dealt out over two nodes THEN algorithms that put them along the nodes give the right results."""
     nodes = {"ANTIPHON_NODES": "a,b,a,b,a", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
+    nested = dict.fromkeys(("bcast", "reduce", "allreduce"), "nested")
+    result = check(
+        wheel, 5, "--quick", *nested, ANTIPHON_FORCE=";".join(f"{c}:{name}" for c, name in nested.items()), **nodes
+    )
+    assert all("nested" in result.used(collective) for collective in nested)
     along = {"bcast": "chain", "reduce": "chain", "allreduce": "ring", "allgather": "ring", "allgatherv": "ring",
              "reduce_scatter": "ring", "reduce_scatter_block": "pairwise"}  # fmt: skip
     force = ";".join(f"{collective}:{name}" for collective, name in along.items())

@@ -209,11 +209,11 @@ def test_a_sparse_matrix_is_the_dense_one() -> None:
             8,
             24000,
             element_bytes=8 if algorithm.collective.startswith("reduce") else 1,
+            ranks_per_node=2,
         )
         matrix = core.matrix(case)
-        edges, _ = messages_core.messages(
-            algorithm.name, algorithm.collective, 8, bytes=24000, element_bytes=case.element_bytes
-        )
+        call = {"bytes": 24000, "element_bytes": case.element_bytes, "node_of_rank": [rank // 2 for rank in range(8)]}
+        edges, _ = messages_core.messages(algorithm.name, algorithm.collective, 8, **call)
         assert dense(edges, 8).tolist() == [list(row) for row in matrix.bytes], algorithm
 
 

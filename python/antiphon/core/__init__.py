@@ -115,6 +115,8 @@ class Case:
     in_place: bool = False
     #: Irregular collectives draw their sizes from the seed, with `bytes` as the mean; 0 gives every block `bytes`.
     seed: int = 0
+    #: Ranks that follow one another on a node.
+    ranks_per_node: int = 1
 
 
 class Transfer(NamedTuple):
@@ -252,9 +254,9 @@ def matrix(case: Case) -> Matrix:
     return Matrix(_rows(answer["messages"], case.size), _rows(answer["bytes"], case.size))
 
 
-def replay(case: Case, clock: Literal["rounds", "bytes"], ranks_per_node: int = 1, transfers: bool = True) -> Replay:
+def replay(case: Case, clock: Literal["rounds", "bytes"], transfers: bool = True) -> Replay:
     """Runs the schedules on an ideal network; returns when each message was under way."""
-    answer = query("replay", clock=clock, ranks_per_node=ranks_per_node, transfers=transfers, **asdict(case))
+    answer = query("replay", clock=clock, transfers=transfers, **asdict(case))
     return Replay(
         end=answer["end"],
         scratch_bytes=answer["scratch_bytes"],

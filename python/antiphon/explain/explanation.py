@@ -50,8 +50,9 @@ class ExplainedCall:
 
     def case(self, algorithm: str) -> core.Case:
         return core.Case(
-            self.collective, algorithm, self.ranks, self.bytes, self.root, self.element_bytes, self.commutative
-        )
+            self.collective, algorithm, self.ranks, self.bytes, self.root, self.element_bytes, self.commutative,
+            ranks_per_node=min(self.ranks_per_node, self.ranks),
+        )  # fmt: skip
 
     def limit_bytes(self) -> float:
         """Returns the bytes that must cross the busiest node's link with any algorithm."""
@@ -132,8 +133,8 @@ def cost_of(call: ExplainedCall, algorithm: str, transfers: bool = True) -> Cost
     """Replays the algorithm's schedules, and keeps single messages if there are few ranks."""
     case = call.case(algorithm)
     wanted = transfers and call.ranks <= MAX_DRAWN_RANKS
-    rounds = core.replay(case, "rounds", call.ranks_per_node, wanted)
-    return Cost(algorithm, rounds, core.replay(case, "bytes", call.ranks_per_node, wanted))
+    rounds = core.replay(case, "rounds", wanted)
+    return Cost(algorithm, rounds, core.replay(case, "bytes", wanted))
 
 
 def _asked(call: ExplainedCall, algorithm: str) -> core.Choice:

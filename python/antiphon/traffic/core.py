@@ -17,7 +17,8 @@ from antiphon.traffic.edges import Edges
 def messages(algorithm: str, collective: str, size: int, **call: Any) -> tuple[Edges, bool]:
     """What all ranks send, by our algorithm "NAME[:PARAMETER=VALUE,…]"; whether one rank stands for all, nearly.
 
-    `call`: bytes, root, element_bytes, commutative, counts (bytes of each rank's block, of irregular collectives).
+    `call`: bytes, root, element_bytes, commutative, counts (bytes of each rank's block, of irregular collectives),
+    node_of_rank (a run puts ranks along the nodes where the algorithm lets it).
     """
     library = _library()
     request = json.dumps({"collective": collective, "algorithm": algorithm, "size": size, **call}).encode()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -78,7 +78,7 @@ class Decomposer:
         if call.ranks < 2:
             return Decomposed(Edges.empty(), algorithm=choice.name, schedules=["nothing"])
         if not choice.steps:
-            done = dataclasses.replace(by_schedule(call, choice.schedule), schedule=choice.schedule)
+            done = dataclasses.replace(by_schedule(call, choice.schedule, nodes), schedule=choice.schedule)
         else:
             done = joined(self._step(call, nodes, step) for step in choice.steps)
         done.algorithm = choice.name
@@ -251,8 +251,8 @@ def joined(parts: Iterable[Decomposed]) -> Decomposed:
     return Decomposed(Edges.merge([part.edges for part in done]), uniform, schedules=schedules, notes=notes)
 
 
-def by_schedule(call: CollectiveCall, schedule: str) -> Decomposed:
-    """The messages of one of our schedules."""
+def by_schedule(call: CollectiveCall, schedule: str, nodes: Sequence[int] | Array | None = None) -> Decomposed:
+    """The messages of one of our schedules; `nodes` of the ranks, if they are known."""
     named = f"{call.collective}:{schedule}"
     if call.collective == "alltoallv":
         raise AntiphonError("an alltoallv's messages are its counts", hint="they are in the trace")
@@ -264,6 +264,8 @@ def by_schedule(call: CollectiveCall, schedule: str) -> Decomposed:
     fields: dict[str, Any] = {"bytes": call.bytes, "root": call.root, "element_bytes": call.element_bytes}
     if call.counts is not None:
         fields["counts"] = call.counts
+    if nodes is not None:
+        fields["node_of_rank"] = [int(node) for node in nodes]
     edges, approximate = messages_core.messages(
         schedule, call.collective, call.ranks, commutative=call.commutative, **fields
     )

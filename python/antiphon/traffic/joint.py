@@ -256,7 +256,7 @@ def _messages(one: Asked, nodes: Sequence[int], choice: str) -> tuple[Edges, lis
         root = members[call.root]
         members = tuple(sorted(members, key=lambda m: (m != root, nodes[m] != nodes[root], nodes[m])))
         call = replace(call, root=0)
-    return by_schedule(call, choice).mapped(np.array(members, np.int32))
+    return by_schedule(call, choice, [nodes[m] for m in members]).mapped(np.array(members, np.int32))
 
 
 def layers(many: Sequence[Asked]) -> list[list[Asked]]:

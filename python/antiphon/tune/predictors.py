@@ -61,10 +61,13 @@ def from_links(machine: TunedMachine) -> Predictor:
 
     @functools.cache
     def seconds(point: Point, choice: str) -> float | None:
-        case = core.Case(point.collective, choice, point.ranks, point.bytes, element_bytes=element_bytes(point))
+        per_node = min(machine.ranks_per_node, point.ranks)
+        case = core.Case(
+            point.collective, choice, point.ranks, point.bytes, 0, element_bytes(point), ranks_per_node=per_node
+        )
         try:
-            wire = core.replay(case, "bytes", machine.ranks_per_node, transfers=False)
-            rounds = core.replay(case, "rounds", machine.ranks_per_node, transfers=False)
+            wire = core.replay(case, "bytes", transfers=False)
+            rounds = core.replay(case, "rounds", transfers=False)
         except CoreError:
             return None
         pieces = max((r.sent_messages + r.received_messages for r in wire.ranks), default=0)
