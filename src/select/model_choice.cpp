@@ -35,7 +35,7 @@ constexpr double worth_leaving = 2.0;
 /// Of shorter messages a guessed profile knows too little: their times are latencies and overheads.
 constexpr std::int64_t least_guessed_bytes = 512;
 /// A guess knows little of what a message within a node costs where ranks share cores; shorter messages hang on it.
-constexpr std::int64_t least_guessed_nested_bytes = 32768;
+constexpr std::int64_t least_guessed_nested_bytes = 65536;
 constexpr std::array<std::int64_t, 5> piece_sizes{2048, 4096, 8192, 16384, 65536};
 
 /// Returns the limits for the favourite, which is predicted to the end: others are held against it.
