@@ -34,8 +34,11 @@ void sweep_shape(const Algorithm& a, const std::vector<int>& shape) {
       for (int root = 0; root < (has_root(a.collective) ? size : 1); ++root) {
         for (const bool in_place : {false, true}) {
           for (const std::int64_t segment : {0, 16, 80}) {
-            expect_right_nested(a, {a.collective, size, root, bytes, 8, true, in_place, ++seed,
-                             {{"outer", way}, {"segment_bytes", segment}, {"window", 1 + way}}, {}, shape});
+            Case c{a.collective, size, root, bytes, 8, true, in_place, ++seed, {}, {}, shape};
+            c.parameters = {{"outer", way}, {"segment_bytes", segment}, {"window", 1 + way}};
+            expect_right_nested(a, c);
+            c.parameters.push_back({"encode", 1});
+            expect_right_nested(a, c);
           }
         }
       }
