@@ -34,7 +34,8 @@ Schedule build(const Problem& p) {
   const Range reduced = alone ? p.whole_input() : p.whole_output();
   s.add(0, {Collective::reduce, "binomial", levels.leader_index}, levels.node, levels.own_index,
         {p.whole_input(), reduced, levels.leads() && p.in_place});
-  if (levels.leads()) s.add(1, outer(p), levels.leaders, levels.own_node, {reduced, p.whole_output(), !alone || p.in_place});
+  if (levels.leads())
+    s.add(1, outer(p), levels.leaders, levels.own_node, {reduced, p.whole_output(), !alone || p.in_place});
   s.add(2, {Collective::bcast, "binomial", levels.leader_index}, levels.node, levels.own_index,
         {p.whole_output(), p.whole_output()});
   return s.take();

@@ -25,15 +25,18 @@ bool supported(const Problem& p) {
 }
 
 /// Each node reduces to one of its ranks, its leader, up a binomial tree; the leaders reduce to the root, segment by
-/// segment as they are done. So each operand crosses the network once for all ranks of a node. Cost (pLogP): that of the
-/// outer algorithm for N nodes, and ⌈log2 R⌉ (L + g(s)) within a node of R ranks.
+/// segment as they are done. So each operand crosses the network once for all ranks of a node. Cost (pLogP): that of
+/// the outer algorithm for N nodes, and ⌈log2 R⌉ (L + g(s)) within a node of R ranks.
 Schedule build(const Problem& p) {
   const Levels levels = levels_of(p);
   const bool root = p.rank == p.root;
   Composition s(p);
   // The root's node reduces into the root's output, other nodes into scratch memory of their leaders.
   const bool alone = levels.node.size() == 1;
-  const Range reduced = alone ? p.whole_input() : root ? p.whole_output() : levels.leads() ? s.scratch(p.bytes) : Range{};
+  const Range reduced = alone            ? p.whole_input()
+                        : root           ? p.whole_output()
+                        : levels.leads() ? s.scratch(p.bytes)
+                                         : Range{};
   s.add(0, {Collective::reduce, "binomial", levels.leader_index}, levels.node, levels.own_index,
         {p.whole_input(), reduced, root && p.in_place});
   if (levels.leads()) {
