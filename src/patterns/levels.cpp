@@ -95,7 +95,7 @@ void Composition::add(int stage, const StageCall& call, std::span<const int> mem
       deps.push_back(dep);
     }
     if (op.peer >= 0) op.peer = members[at(op.peer)];
-    op.tag += stage * tags_of_a_stage;
+    if (op.is_message()) op.tag += stage * tags_of_a_stage;
     op.from = placed(op.from);
     op.to = placed(op.to);
     wait_for_earlier(op, earlier, deps);

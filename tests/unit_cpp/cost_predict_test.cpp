@@ -47,10 +47,11 @@ TEST_CASE("a prediction for every algorithm, also for many ranks") {
   profile.multicast = {true, 40e-6, Curve::line(20e-6, rate), 100e-6};
   for (const Algorithm* a : algorithms()) {
     CAPTURE(a->name);
-    const auto few = predict({a->collective, 4096}, *a, {}, Cluster::blocked(profile, 16, 1));
+    const int per_node = a->levels ? 2 : 1;
+    const auto few = predict({a->collective, 4096}, *a, {}, Cluster::blocked(profile, 16, per_node));
     REQUIRE(few);
     CHECK(few->seconds > 0);
-    const auto many = predict({a->collective, 4096}, *a, {}, Cluster::blocked(profile, 256, 1));
+    const auto many = predict({a->collective, 4096}, *a, {}, Cluster::blocked(profile, 256, per_node));
     if (many) CHECK(many->seconds > few->seconds * (a->multicasts ? 0.99 : 1));  // one copy on the wire, for any P
   }
 }

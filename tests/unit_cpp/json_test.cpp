@@ -14,6 +14,7 @@ Plan plan_of(const Algorithm& a, int size, std::int64_t bytes) {
   Case c{a.collective, size, size / 2, bytes};
   c.element_bytes = is_reduction(a.collective) ? 8 : 1;
   c.parameters = resolve_parameters(a, {});
+  c.node_sizes = blocked_nodes(size, 2);
   Plan plan{a.collective, std::string(a.name), c.parameters, size, c.root, bytes, c.element_bytes};
   if (!has_root(a.collective)) c.root = plan.root = 0;
   for (const Problem& p : problems_of(c, a.knowledge)) {
