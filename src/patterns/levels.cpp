@@ -96,8 +96,8 @@ void Composition::add(int stage, const StageCall& call, std::span<const int> mem
     }
     if (op.peer >= 0) op.peer = members[at(op.peer)];
     if (op.is_message()) op.tag += stage * tags_of_a_stage;
-    op.from = placed(op.from);
-    op.to = placed(op.to);
+    if (op.kind != OpKind::recv) op.from = placed(op.from);
+    if (op.kind == OpKind::recv || !op.is_message()) op.to = placed(op.to);
     wait_for_earlier(op, earlier, deps);
     s_.add(op, deps);
   }
