@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +25,32 @@ def namespaces() -> None:
             pass
     except AntiphonError as error:
         pytest.skip(f"no lab on this machine: {error}")
+
+
+SPIN = """
+import os
+os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+parent = os.getppid()
+while os.getppid() == parent:
+    for _ in range(1_000_000): pass
+"""
+
+
+@pytest.fixture(scope="session")
+def cores_awake() -> Iterator[None]:
+    """Keeps each core busy with what any other process interrupts: a halted virtual core wakes up late for timers,
+    and the emulated links lose the time."""
+    spinners = [subprocess.Popen([sys.executable, "-I", "-S", "-c", SPIN]) for _ in os.sched_getaffinity(0)]
+    yield
+    for spinner in spinners:
+        spinner.kill()
+        spinner.wait()
+
+
+@pytest.fixture(autouse=True)
+def _cores_awake_while_measuring(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("measures"):
+        request.getfixturevalue("cores_awake")
 
 
 @pytest.fixture

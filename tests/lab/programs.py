@@ -7,6 +7,7 @@ import statistics
 import sys
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
 
 from antiphon.lab import Lab, RunResult
 
@@ -88,13 +89,19 @@ def python(text: str, *arguments: object) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", text, *map(str, arguments)]
 
 
+class Throughput(NamedTuple):
+    """What a node receives, in bits per second."""
+
+    #: Over all the time: never more than the link carries.
+    mean: float
+    #: The upper quartile of windows of time: what the link carries while the machine does nothing else.
+    undisturbed: float
+
+
 def throughput_bits_per_s(
     lab: Lab, receiver: int, senders: list[int], *, windows: int = 50, window_s: float = 0.02
-) -> float:
-    """Returns what a node receives when others send to it as fast as they can.
-
-    It is the upper quartile of windows of time: while the machine does something else, nothing arrives.
-    """
+) -> Throughput:
+    """Measures what a node receives when others send to it as fast as they can."""
     with ThreadPoolExecutor(len(senders) + 1) as pool:
         command = python(TCP_RECEIVER, len(senders), windows, window_s)
         result = pool.submit(lab.execute, receiver, command, timeout_s=20)
@@ -105,7 +112,7 @@ def throughput_bits_per_s(
         rates = [float(line) for line in result.result().check().stdout.split()]
         for other in others:
             other.result()
-    return statistics.quantiles(rates, n=4)[2]
+    return Throughput(statistics.fmean(rates), statistics.quantiles(rates, n=4)[2])
 
 
 def receive_datagrams(lab: Lab, target: str, receivers: list[int], sender: int, number: int) -> list[int]:
