@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <thread>
 
 #include "library.hpp"
@@ -14,14 +15,29 @@ namespace {
 
 constexpr int calls_in_burst = 3;
 constexpr std::size_t interlude_bytes = 65536;
+constexpr double between_tests_s = 100e-6;
 
 /// Seconds on the monotonic clock.
 double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
+/// Seconds of processor time that this thread has had.
+double processor_s() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// Computes for so long, by the clock that the kind of computation goes by.
+void compute_for(double seconds, bool sleeps) {
+  if (sleeps) return std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  for (const double end_s = processor_s() + seconds; processor_s() < end_s;) {
+  }
+}
+
 }  // namespace
 
 std::optional<Mode> mode_from_name(std::string_view text) {
-  for (const Mode mode : {Mode::sync, Mode::throughput, Mode::burst}) {
+  for (const Mode mode : {Mode::sync, Mode::throughput, Mode::burst, Mode::overlap, Mode::tested}) {
     if (name(mode) == text) return mode;
   }
   return std::nullopt;
@@ -32,6 +48,8 @@ std::string_view name(Mode mode) {
     case Mode::sync: return "sync";
     case Mode::throughput: return "throughput";
     case Mode::burst: return "burst";
+    case Mode::overlap: return "overlap";
+    case Mode::tested: return "tested";
   }
   return "";
 }
@@ -44,7 +62,7 @@ Stopwatch::Stopwatch(MPI_Comm world) : traffic_(2 * interlude_bytes) {
 Stopwatch::~Stopwatch() { PMPI_Comm_free(&library_); }
 
 int Stopwatch::calls_per_sample(Mode mode, int calls) {
-  return mode == Mode::sync ? 1 : mode == Mode::throughput ? calls : calls_in_burst;
+  return mode == Mode::throughput ? calls : mode == Mode::burst ? calls_in_burst : 1;
 }
 
 std::vector<double> Stopwatch::slowest(std::vector<double> durations_s) {
@@ -85,7 +103,24 @@ void Stopwatch::interlude() {
 std::vector<double> Stopwatch::turn(Mode mode, Workload& work, const Way& way, int calls, bool lead_in) {
   std::optional<LibraryForcing> forcing;
   if (!way.library_algorithm.empty()) forcing.emplace(work.collective(), way.library_algorithm);
+  if (computes(mode)) return turn(mode, [&] { overlapped_call(mode, work, way.comm); }, calls, lead_in);
   return turn(mode, [&] { work.call(way.comm); }, calls, lead_in);
+}
+
+void Stopwatch::compute(MPI_Request* tested) const {
+  if (tested == nullptr) return compute_for(computation_.seconds, computation_.sleeps);
+  const auto clock = computation_.sleeps ? now_s : processor_s;
+  for (const double end_s = clock() + computation_.seconds; clock() < end_s;) {
+    compute_for(std::min(between_tests_s, end_s - clock()), computation_.sleeps);
+    int done = 0;
+    MPI_Test(tested, &done, MPI_STATUS_IGNORE);
+  }
+}
+
+void Stopwatch::overlapped_call(Mode mode, Workload& work, MPI_Comm comm) const {
+  MPI_Request request = work.start(comm);
+  compute(mode == Mode::tested ? &request : nullptr);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 std::vector<double> Stopwatch::turn(Mode mode, const TimedFunction& call, int calls, bool lead_in) {

@@ -20,6 +20,16 @@ enum class Mode {
   sync,        ///< a barrier before each call
   throughput,  ///< many calls back to back
   burst,       ///< a few calls after a pause or after other traffic, as programs make them
+  overlap,     ///< a nonblocking call, a computation without MPI, and the wait
+  tested,      ///< the same with MPI_Test every 100 µs of the computation
+};
+/// Tells whether the mode needs nonblocking calls.
+inline bool computes(Mode mode) { return mode == Mode::overlap || mode == Mode::tested; }
+
+/// What a rank does between the start and the wait.
+struct Computation {
+  double seconds = 0;
+  bool sleeps = true;  ///< it leaves the core to others; if not, it takes so many seconds of processor time
 };
 
 std::optional<Mode> mode_from_name(std::string_view name);
@@ -46,6 +56,9 @@ class Stopwatch {
   /// calls in the one sample of mode throughput. `lead_in` makes one call before that does not count.
   std::vector<double> turn(Mode mode, Workload& work, const Way& way, int calls, bool lead_in = true);
   std::vector<double> turn(Mode mode, const TimedFunction& call, int calls, bool lead_in = true);
+  /// Sets what ranks compute in the modes that do.
+  void set_computation(const Computation& computation) { computation_ = computation; }
+  [[nodiscard]] double computation_s() const { return computation_.seconds; }
   /// Measures one call now; all ranks get the result.
   double estimate(Workload& work, const Way& way);
   double estimate(const TimedFunction& call);
@@ -58,12 +71,15 @@ class Stopwatch {
   std::vector<double> slowest(std::vector<double> durations_s);
   double timed_run(const TimedFunction& call, int calls);
   void interlude();
+  void compute(MPI_Request* tested) const;
+  void overlapped_call(Mode mode, Workload& work, MPI_Comm comm) const;
 
   MPI_Comm library_ = MPI_COMM_NULL;  ///< for barriers and results; its calls are always the library's own
   int rank_ = 0;
   std::mt19937 random_{20240229};  ///< the same on all ranks
   std::vector<char> traffic_;
   int interludes_ = 0;
+  Computation computation_;
 };
 
 }  // namespace bench

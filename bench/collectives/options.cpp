@@ -12,7 +12,10 @@ const char* const usage =
     "usage: mpirun … antiphon-bench [OPTIONS]      (normally started by `antiphon bench`)\n"
     "  --collectives A,B,…        default: all\n"
     "  --bytes N,N,…              default: 1024,65536\n"
-    "  --modes sync,throughput,burst   default: sync\n"
+    "  --modes sync,throughput,burst,overlap,tested   default: sync; the last two need --nonblocking\n"
+    "  --nonblocking              the nonblocking collectives, each waited for; overlap computes meanwhile, tested\n"
+    "                             calls MPI_Test every 100 us of the computation\n"
+    "  --busy                     computations use the processor; default: they sleep\n"
     "  --contender COLLECTIVE:CHOICE   may be repeated; COLLECTIVE may be '*'; CHOICE: library, auto, on,\n"
     "                             ALGORITHM[:PARAMETER=VALUE,…], or one of the library's own as "
     "library:ALGORITHM[:…];\n"
@@ -98,6 +101,23 @@ bool set_option(Options& options, const std::string& key, const std::string& val
   return true;
 }
 
+/// Returns the option that a word without a value sets; null if there is none.
+bool* flag_of(Options& options, const std::string& key) {
+  if (key == "--overhead") return &options.overhead;
+  if (key == "--race") return &options.race;
+  if (key == "--list-library") return &options.list_library;
+  if (key == "--nonblocking") return &options.nonblocking;
+  return key == "--busy" ? &options.busy : nullptr;
+}
+
+/// Throws if a mode needs nonblocking calls, and they are not.
+void check_modes(const Options& options) {
+  for (const Cell& cell : options.all_cells()) {
+    if (!options.nonblocking && std::any_of(cell.modes.begin(), cell.modes.end(), computes))
+      throw UsageError("modes overlap and tested need --nonblocking");
+  }
+}
+
 }  // namespace
 
 std::string Contender::label() const {
@@ -135,8 +155,8 @@ Options parse_options(int argc, char** argv) {
       options.help = true;
       return options;
     }
-    if (key == "--overhead" || key == "--race" || key == "--list-library") {
-      (key == "--overhead" ? options.overhead : key == "--race" ? options.race : options.list_library) = true;
+    if (bool* const flag = flag_of(options, key)) {
+      *flag = true;
       continue;
     }
     if (i + 1 == argc) throw UsageError(key + ": unknown, or its value is missing");
@@ -145,6 +165,7 @@ Options parse_options(int argc, char** argv) {
   check_collectives(options.collectives);
   for (const Cell& cell : options.cells) check_collectives({cell.collective});
   if (options.contenders.empty()) options.contenders.push_back({"*", "library"});
+  check_modes(options);
   return options;
 }
 

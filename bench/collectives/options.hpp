@@ -45,6 +45,8 @@ struct Options {
   double deadline_s = 0;  ///< no cell begins after this time; 0: no limit
   bool race = false;      ///< leave out contenders as soon as they clearly cannot win a cell
   std::vector<Cell> cells;
+  bool nonblocking = false;
+  bool busy = false;  ///< computations take processor time instead of sleeping
   bool overhead = false;
   bool list_library = false;
   bool help = false;

@@ -167,7 +167,8 @@ void Session::run_on_stage(const Cell& cell, Stage& stage) {
     }
     return;
   }
-  Workload work(cell.collective, cell.bytes, std::min(options_.root, stage.ranks() - 1), stage.comm());
+  Workload work(cell.collective, cell.bytes, std::min(options_.root, stage.ranks() - 1), options_.nonblocking,
+                stage.comm());
   Entrants entrants;
   std::size_t slot = 0;
   for (const Contender& contender : cell.contenders) {
@@ -249,6 +250,9 @@ void Session::run_mode(const Cell& cell, Mode mode, Workload& work, Entrants& en
                  std::string(name(mode)).c_str());
   }
   readmit(entrants);
+  // All contenders overlap with the same computation, which is as long as the call of the first.
+  const double computation_s = computes(mode) ? entrants.front().estimate_s : 0;
+  stage_->stopwatch().set_computation({computation_s, !options_.busy});
   const int calls = calls_in_turn(mode, entrants);
   const double start_s = PMPI_Wtime();
   int rounds = 0;
@@ -287,6 +291,7 @@ void Session::print_results(const Cell& cell, Mode mode, int calls, const Entran
                 {"contender", entrant.label},
                 {"chosen", entrant.chosen},
                 {"calls_per_sample", Stopwatch::calls_per_sample(mode, calls)},
+                {"computation_s", stage_->stopwatch().computation_s()},
                 {"samples", entrant.samples}});
   }
 }

@@ -15,60 +15,69 @@ struct Kind {
   std::string_view name;
   Blocks input, output;
   Result result;
-  void (*call)(Workload&, MPI_Comm);
+  int (*call)(Workload&, MPI_Comm, MPI_Request*);  ///< without a request: the blocking form
 };
+
+#define EITHER_FORM(blocking, nonblocking, ...) \
+  (request == nullptr ? MPI_##blocking(__VA_ARGS__) : MPI_##nonblocking(__VA_ARGS__, request))
 
 /// The calls are in a struct, so that one friend declaration covers them.
 struct Calls {
-  static void barrier(Workload&, MPI_Comm c) { MPI_Barrier(c); }
-  static void bcast(Workload& w, MPI_Comm c) {
-    MPI_Bcast(w.rank_ == w.root_ ? w.input_.data() : w.output_.data(), w.count_, w.type_, w.root_, c);
+  static int barrier(Workload&, MPI_Comm c, MPI_Request* request) { return EITHER_FORM(Barrier, Ibarrier, c); }
+  static int bcast(Workload& w, MPI_Comm c, MPI_Request* request) {
+    void* const data = w.rank_ == w.root_ ? w.input_.data() : w.output_.data();
+    return EITHER_FORM(Bcast, Ibcast, data, w.count_, w.type_, w.root_, c);
   }
-  static void scatter(Workload& w, MPI_Comm c) {
-    MPI_Scatter(w.input_.data(), w.count_, w.type_, w.output_.data(), w.count_, w.type_, w.root_, c);
+  static int scatter(Workload& w, MPI_Comm c, MPI_Request* request) {
+    return EITHER_FORM(Scatter, Iscatter, w.input_.data(), w.count_, w.type_, w.output_.data(), w.count_, w.type_,
+                       w.root_, c);
   }
-  static void scatterv(Workload& w, MPI_Comm c) {
-    MPI_Scatterv(w.input_.data(), w.counts_.data(), w.offsets_.data(), w.type_, w.output_.data(), w.count_, w.type_,
-                 w.root_, c);
+  static int scatterv(Workload& w, MPI_Comm c, MPI_Request* request) {
+    return EITHER_FORM(Scatterv, Iscatterv, w.input_.data(), w.counts_.data(), w.offsets_.data(), w.type_,
+                       w.output_.data(), w.count_, w.type_, w.root_, c);
   }
-  static void gather(Workload& w, MPI_Comm c) {
-    MPI_Gather(w.input_.data(), w.count_, w.type_, w.output_.data(), w.count_, w.type_, w.root_, c);
+  static int gather(Workload& w, MPI_Comm c, MPI_Request* request) {
+    return EITHER_FORM(Gather, Igather, w.input_.data(), w.count_, w.type_, w.output_.data(), w.count_, w.type_,
+                       w.root_, c);
   }
-  static void gatherv(Workload& w, MPI_Comm c) {
-    MPI_Gatherv(w.input_.data(), w.count_, w.type_, w.output_.data(), w.counts_.data(), w.offsets_.data(), w.type_,
-                w.root_, c);
+  static int gatherv(Workload& w, MPI_Comm c, MPI_Request* request) {
+    return EITHER_FORM(Gatherv, Igatherv, w.input_.data(), w.count_, w.type_, w.output_.data(), w.counts_.data(),
+                       w.offsets_.data(), w.type_, w.root_, c);
   }
-  static void allgather(Workload& w, MPI_Comm c) {
-    MPI_Allgather(w.input_.data(), w.count_, w.type_, w.output_.data(), w.count_, w.type_, c);
+  static int allgather(Workload& w, MPI_Comm c, MPI_Request* request) {
+    return EITHER_FORM(Allgather, Iallgather, w.input_.data(), w.count_, w.type_, w.output_.data(), w.count_, w.type_,
+                       c);
   }
-  static void allgatherv(Workload& w, MPI_Comm c) {
-    MPI_Allgatherv(w.input_.data(), w.count_, w.type_, w.output_.data(), w.counts_.data(), w.offsets_.data(), w.type_,
-                   c);
+  static int allgatherv(Workload& w, MPI_Comm c, MPI_Request* request) {
+    return EITHER_FORM(Allgatherv, Iallgatherv, w.input_.data(), w.count_, w.type_, w.output_.data(), w.counts_.data(),
+                       w.offsets_.data(), w.type_, c);
   }
-  static void alltoall(Workload& w, MPI_Comm c) {
-    MPI_Alltoall(w.input_.data(), w.count_, w.type_, w.output_.data(), w.count_, w.type_, c);
+  static int alltoall(Workload& w, MPI_Comm c, MPI_Request* request) {
+    return EITHER_FORM(Alltoall, Ialltoall, w.input_.data(), w.count_, w.type_, w.output_.data(), w.count_, w.type_, c);
   }
-  static void alltoallv(Workload& w, MPI_Comm c) {
-    MPI_Alltoallv(w.input_.data(), w.counts_.data(), w.offsets_.data(), w.type_, w.output_.data(), w.counts_.data(),
-                  w.offsets_.data(), w.type_, c);
+  static int alltoallv(Workload& w, MPI_Comm c, MPI_Request* request) {
+    return EITHER_FORM(Alltoallv, Ialltoallv, w.input_.data(), w.counts_.data(), w.offsets_.data(), w.type_,
+                       w.output_.data(), w.counts_.data(), w.offsets_.data(), w.type_, c);
   }
-  static void reduce(Workload& w, MPI_Comm c) {
-    MPI_Reduce(w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, w.root_, c);
+  static int reduce(Workload& w, MPI_Comm c, MPI_Request* request) {
+    return EITHER_FORM(Reduce, Ireduce, w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, w.root_, c);
   }
-  static void allreduce(Workload& w, MPI_Comm c) {
-    MPI_Allreduce(w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, c);
+  static int allreduce(Workload& w, MPI_Comm c, MPI_Request* request) {
+    return EITHER_FORM(Allreduce, Iallreduce, w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, c);
   }
-  static void reduce_scatter(Workload& w, MPI_Comm c) {
-    MPI_Reduce_scatter(w.input_.data(), w.output_.data(), w.counts_.data(), w.type_, MPI_SUM, c);
+  static int reduce_scatter(Workload& w, MPI_Comm c, MPI_Request* request) {
+    return EITHER_FORM(Reduce_scatter, Ireduce_scatter, w.input_.data(), w.output_.data(), w.counts_.data(), w.type_,
+                       MPI_SUM, c);
   }
-  static void reduce_scatter_block(Workload& w, MPI_Comm c) {
-    MPI_Reduce_scatter_block(w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, c);
+  static int reduce_scatter_block(Workload& w, MPI_Comm c, MPI_Request* request) {
+    return EITHER_FORM(Reduce_scatter_block, Ireduce_scatter_block, w.input_.data(), w.output_.data(), w.count_,
+                       w.type_, MPI_SUM, c);
   }
-  static void scan(Workload& w, MPI_Comm c) {
-    MPI_Scan(w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, c);
+  static int scan(Workload& w, MPI_Comm c, MPI_Request* request) {
+    return EITHER_FORM(Scan, Iscan, w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, c);
   }
-  static void exscan(Workload& w, MPI_Comm c) {
-    MPI_Exscan(w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, c);
+  static int exscan(Workload& w, MPI_Comm c, MPI_Request* request) {
+    return EITHER_FORM(Exscan, Iexscan, w.input_.data(), w.output_.data(), w.count_, w.type_, MPI_SUM, c);
   }
 };
 
@@ -167,8 +176,9 @@ bool fits_int_counts(std::string_view collective, std::int64_t bytes, MPI_Comm c
   return bytes / element * (with_offsets ? size : 1) <= INT_MAX;
 }
 
-Workload::Workload(std::string_view collective, std::int64_t bytes, int root, MPI_Comm comm)
-    : kind_(&find_kind(collective)), count_(static_cast<int>(bytes)), root_(root), type_(MPI_BYTE) {
+Workload::Workload(std::string_view collective, std::int64_t bytes, int root, bool nonblocking, MPI_Comm comm)
+    : kind_(&find_kind(collective)), count_(static_cast<int>(bytes)), root_(root), nonblocking_(nonblocking),
+      type_(MPI_BYTE) {
   PMPI_Comm_rank(comm, &rank_);
   PMPI_Comm_size(comm, &size_);
   if (reduces(*kind_)) {
@@ -204,7 +214,20 @@ void Workload::prepare() {
 
 std::string_view Workload::collective() const { return kind_->name; }
 
-void Workload::call(MPI_Comm comm) { kind_->call(*this, comm); }
+void Workload::call(MPI_Comm comm) {
+  if (!nonblocking_) {
+    kind_->call(*this, comm, nullptr);
+    return;
+  }
+  MPI_Request request = start(comm);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+MPI_Request Workload::start(MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  kind_->call(*this, comm, &request);
+  return request;
+}
 
 std::int64_t Workload::wrong_elements() const {
   if (kind_->result == Result::nothing || count_ == 0) return 0;

@@ -26,13 +26,16 @@ bool fits_int_counts(std::string_view collective, std::int64_t bytes, MPI_Comm c
 /// or 4.
 class Workload {
  public:
-  Workload(std::string_view collective, std::int64_t bytes, int root, MPI_Comm comm);
+  /// `nonblocking` says that a call is the nonblocking collective, waited for at once.
+  Workload(std::string_view collective, std::int64_t bytes, int root, bool nonblocking, MPI_Comm comm);
 
   [[nodiscard]] std::string_view collective() const;
   /// Fills the input and overwrites the output with wrong values.
   void prepare();
   /// Makes the collective call.
   void call(MPI_Comm comm);
+  /// Starts the nonblocking collective.
+  MPI_Request start(MPI_Comm comm);
   /// Number of wrong elements in this rank's result of the first call after prepare().
   [[nodiscard]] std::int64_t wrong_elements() const;
 
@@ -43,6 +46,7 @@ class Workload {
   int rank_ = 0;
   int size_ = 1;
   int root_;
+  bool nonblocking_;
   MPI_Datatype type_;
   std::vector<unsigned char> input_, output_;
   std::vector<int> counts_, offsets_;

@@ -96,6 +96,9 @@ struct Problem {
   /// stays 0.
   [[nodiscard]] std::int64_t piece_parameter(std::string_view parameter_name) const;
 
+  /// Tells whether the other problem, of a rank at the same place, is equal in everything but the parameters.
+  [[nodiscard]] bool same_data_as(const Problem& other) const;
+
   /// Block i of the input or output: `bytes` long at i·bytes, or as the vectors say.
   [[nodiscard]] Range input_block(int i) const;
   [[nodiscard]] Range output_block(int i) const;

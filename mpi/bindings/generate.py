@@ -68,6 +68,7 @@ C_INCLUDES = [
     "entry/intercept.hpp",
     "entry/finalize_watch.hpp",
     "entry/lifecycle.hpp",
+    "entry/nonblocking.hpp",
     "entry/overriding.hpp",
     "entry/persistent.hpp",
     "job/entry_points.hpp",
@@ -87,9 +88,13 @@ def calls(path: Path) -> list[pympistandard.Procedure]:
 def call_fields(procedure: pympistandard.Procedure, names: list[str]) -> Iterator[str]:
     """Yields the designated initialisers of Call for a collective's parameters."""
     name = procedure.name.removeprefix("mpi_").removesuffix("_init")
+    if nonblocking := is_nonblocking(procedure):
+        name = name.removeprefix("i")
     yield f".collective = Collective::{'alltoallv' if name in FORMS else name}"
     if name in FORMS:
         yield f".form = Form::{name}"
+    if nonblocking:
+        yield ".nonblocking = true"
     for field, candidates in FIELDS.items():
         # displs belongs to the side that has counts in the plural.
         found = [c for c in candidates if c in names and (c != "displs" or field[:4] + "counts" in names)]
@@ -101,13 +106,13 @@ def has(procedure: pympistandard.Procedure, kind: str, array: bool = False) -> b
     return any(p.kind.name == kind and bool(p.array) >= array for p in procedure.express.iso_c.parameters)
 
 
-def leaves_work(procedure: pympistandard.Procedure) -> bool:
-    """Tells whether the library continues beside the caller: nonblocking collectives and one-sided access."""
-    return has(procedure, "WINDOW") or (has(procedure, "REQUEST") and not is_persistent(procedure))
-
-
 def hooks_of(procedure: pympistandard.Procedure) -> tuple[str, str] | None:
-    return ("note_messages()", "") if leaves_work(procedure) else HOOKS.get(procedure.name)
+    # After access to windows, the library may still have work for which the caller does not wait.
+    return ("note_messages()", "") if has(procedure, "WINDOW") else HOOKS.get(procedure.name)
+
+
+def is_nonblocking(procedure: pympistandard.Procedure) -> bool:
+    return has(procedure, "REQUEST") and not is_persistent(procedure)
 
 
 def is_persistent(procedure: pympistandard.Procedure) -> bool:
@@ -135,7 +140,10 @@ def c_wrapper(procedure: pympistandard.Procedure, large: bool) -> str:
             lines += ["  int result = MPI_SUCCESS;", "  static_cast<void>(info);"]
             lines += ["  if (persistent::init(call, request, result)) return result;", f"  return {library};"]
         else:
-            lines += ["  const Outcome outcome = accelerate(call);", "  if (outcome.done()) return outcome.result;"]
+            nonblocking = is_nonblocking(procedure)
+            tried = "start_nonblocking(call, request)" if nonblocking else "accelerate(call)"
+            lines += ["  note_messages();"] if nonblocking else []
+            lines += [f"  const Outcome outcome = {tried};", "  if (outcome.done()) return outcome.result;"]
             lines += [f"  const int result = {library};", "  passed_on(call, outcome);", "  return result;"]
     return generate_entries.entries(express, lines)
 

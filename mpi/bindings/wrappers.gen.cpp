@@ -5,6 +5,7 @@
 #include "entry/intercept.hpp"
 #include "entry/finalize_watch.hpp"
 #include "entry/lifecycle.hpp"
+#include "entry/nonblocking.hpp"
 #include "entry/overriding.hpp"
 #include "entry/persistent.hpp"
 #include "job/entry_points.hpp"
@@ -834,155 +835,429 @@ static int do_Comm_dup_with_info(decltype(library.Comm_dup_with_info) next, MPI_
 ANTIPHON_ENTRY_POINTS(Comm_dup_with_info, (Word comm, Word info, Word newcomm), comm, info, newcomm)
 
 static int do_Ibarrier(decltype(library.Ibarrier) next, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::barrier,
+                  .nonblocking = true,
+                  .comm = comm};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ibarrier, (Word comm, Word request), comm, request)
 
 static int do_Ibcast(decltype(library.Ibcast) next, void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::bcast,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = buffer,
+                  .recvbuf = buffer,
+                  .sendcount = count,
+                  .sendtype = datatype,
+                  .root = root};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(buffer, count, datatype, root, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ibcast, (Word buffer, Word count, Word datatype, Word root, Word comm, Word request), buffer, count, datatype, root, comm, request)
 
 static int do_Iscatter(decltype(library.Iscatter) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::scatter,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .root = root};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Iscatter, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
 static int do_Iscatterv(decltype(library.Iscatterv) next, const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::scatterv,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .sendcounts = sendcounts,
+                  .senddispls = displs,
+                  .root = root};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Iscatterv, (Word sendbuf, Word sendcounts, Word displs, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word request), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
 static int do_Igather(decltype(library.Igather) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::gather,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .root = root};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Igather, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
 static int do_Igatherv(decltype(library.Igatherv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::gatherv,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .recvcounts = recvcounts,
+                  .recvdispls = displs,
+                  .root = root};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Igatherv, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word root, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request)
 
 static int do_Iallgather(decltype(library.Iallgather) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::allgather,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Iallgather, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
 static int do_Iallgatherv(decltype(library.Iallgatherv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::allgatherv,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .recvcounts = recvcounts,
+                  .recvdispls = displs};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Iallgatherv, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
 
 static int do_Ialltoall(decltype(library.Ialltoall) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::alltoall,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ialltoall, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
 static int do_Ialltoallv(decltype(library.Ialltoallv) next, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::alltoallv,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ialltoallv, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtype, Word recvbuf, Word recvcounts, Word rdispls, Word recvtype, Word comm, Word request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
 
 static int do_Ialltoallw(decltype(library.Ialltoallw) next, const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::alltoallw,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls,
+                  .sendtypes = sendtypes,
+                  .recvtypes = recvtypes};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ialltoallw, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm, Word request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
 
 static int do_Ireduce(decltype(library.Ireduce) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::reduce,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = count,
+                  .sendtype = datatype,
+                  .op = op,
+                  .root = root};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, recvbuf, count, datatype, op, root, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ireduce, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word root, Word comm, Word request), sendbuf, recvbuf, count, datatype, op, root, comm, request)
 
 static int do_Iallreduce(decltype(library.Iallreduce) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::allreduce,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = count,
+                  .sendtype = datatype,
+                  .op = op};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Iallreduce, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
 static int do_Ireduce_scatter(decltype(library.Ireduce_scatter) next, const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::reduce_scatter,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendtype = datatype,
+                  .recvcounts = recvcounts,
+                  .op = op};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ireduce_scatter, (Word sendbuf, Word recvbuf, Word recvcounts, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
 
 static int do_Ireduce_scatter_block(decltype(library.Ireduce_scatter_block) next, const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::reduce_scatter_block,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .recvcount = recvcount,
+                  .sendtype = datatype,
+                  .op = op};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ireduce_scatter_block, (Word sendbuf, Word recvbuf, Word recvcount, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, recvcount, datatype, op, comm, request)
 
 static int do_Iscan(decltype(library.Iscan) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::scan,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = count,
+                  .sendtype = datatype,
+                  .op = op};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Iscan, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
 static int do_Iexscan(decltype(library.Iexscan) next, const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::exscan,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = count,
+                  .sendtype = datatype,
+                  .op = op};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Iexscan, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
 static int do_Ineighbor_allgather(decltype(library.Ineighbor_allgather) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_allgather,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ineighbor_allgather, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
 static int do_Ineighbor_allgatherv(decltype(library.Ineighbor_allgatherv) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_allgatherv,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .recvcounts = recvcounts,
+                  .recvdispls = displs};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ineighbor_allgatherv, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
 
 static int do_Ineighbor_alltoall(decltype(library.Ineighbor_alltoall) next, const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoall,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ineighbor_alltoall, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
 static int do_Ineighbor_alltoallv(decltype(library.Ineighbor_alltoallv) next, const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoallv,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ineighbor_alltoallv, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtype, Word recvbuf, Word recvcounts, Word rdispls, Word recvtype, Word comm, Word request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
 
 static int do_Ineighbor_alltoallw(decltype(library.Ineighbor_alltoallw) next, const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoallw,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls,
+                  .sendtypes = sendtypes,
+                  .recvtypes = recvtypes};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ineighbor_alltoallw, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm, Word request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
@@ -1736,148 +2011,416 @@ static int do_Neighbor_alltoallw_init_c(decltype(library.Neighbor_alltoallw_init
 ANTIPHON_ENTRY_POINTS(Neighbor_alltoallw_init_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm, Word info, Word request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request)
 
 static int do_Ibcast_c(decltype(library.Ibcast_c) next, void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::bcast,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = buffer,
+                  .recvbuf = buffer,
+                  .sendcount = count,
+                  .sendtype = datatype,
+                  .root = root};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(buffer, count, datatype, root, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ibcast_c, (Word buffer, Word count, Word datatype, Word root, Word comm, Word request), buffer, count, datatype, root, comm, request)
 
 static int do_Iscatter_c(decltype(library.Iscatter_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::scatter,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .root = root};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Iscatter_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
 static int do_Iscatterv_c(decltype(library.Iscatterv_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::scatterv,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .sendcounts = sendcounts,
+                  .senddispls = displs,
+                  .root = root};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Iscatterv_c, (Word sendbuf, Word sendcounts, Word displs, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word request), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
 static int do_Igather_c(decltype(library.Igather_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::gather,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .root = root};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Igather_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word root, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request)
 
 static int do_Igatherv_c(decltype(library.Igatherv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::gatherv,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .recvcounts = recvcounts,
+                  .recvdispls = displs,
+                  .root = root};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Igatherv_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word root, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request)
 
 static int do_Iallgather_c(decltype(library.Iallgather_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::allgather,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Iallgather_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
 static int do_Iallgatherv_c(decltype(library.Iallgatherv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::allgatherv,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .recvcounts = recvcounts,
+                  .recvdispls = displs};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Iallgatherv_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
 
 static int do_Ialltoall_c(decltype(library.Ialltoall_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::alltoall,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ialltoall_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
 static int do_Ialltoallv_c(decltype(library.Ialltoallv_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::alltoallv,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ialltoallv_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtype, Word recvbuf, Word recvcounts, Word rdispls, Word recvtype, Word comm, Word request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
 
 static int do_Ialltoallw_c(decltype(library.Ialltoallw_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::alltoallw,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls,
+                  .sendtypes = sendtypes,
+                  .recvtypes = recvtypes};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ialltoallw_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm, Word request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)
 
 static int do_Ireduce_c(decltype(library.Ireduce_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::reduce,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = count,
+                  .sendtype = datatype,
+                  .op = op,
+                  .root = root};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, recvbuf, count, datatype, op, root, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ireduce_c, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word root, Word comm, Word request), sendbuf, recvbuf, count, datatype, op, root, comm, request)
 
 static int do_Iallreduce_c(decltype(library.Iallreduce_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::allreduce,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = count,
+                  .sendtype = datatype,
+                  .op = op};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Iallreduce_c, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
 static int do_Ireduce_scatter_c(decltype(library.Ireduce_scatter_c) next, const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::reduce_scatter,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendtype = datatype,
+                  .recvcounts = recvcounts,
+                  .op = op};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ireduce_scatter_c, (Word sendbuf, Word recvbuf, Word recvcounts, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, recvcounts, datatype, op, comm, request)
 
 static int do_Ireduce_scatter_block_c(decltype(library.Ireduce_scatter_block_c) next, const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::reduce_scatter_block,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .recvcount = recvcount,
+                  .sendtype = datatype,
+                  .op = op};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, recvbuf, recvcount, datatype, op, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ireduce_scatter_block_c, (Word sendbuf, Word recvbuf, Word recvcount, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, recvcount, datatype, op, comm, request)
 
 static int do_Iscan_c(decltype(library.Iscan_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::scan,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = count,
+                  .sendtype = datatype,
+                  .op = op};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Iscan_c, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
 static int do_Iexscan_c(decltype(library.Iexscan_c) next, const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::exscan,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = count,
+                  .sendtype = datatype,
+                  .op = op};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, recvbuf, count, datatype, op, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Iexscan_c, (Word sendbuf, Word recvbuf, Word count, Word datatype, Word op, Word comm, Word request), sendbuf, recvbuf, count, datatype, op, comm, request)
 
 static int do_Ineighbor_allgather_c(decltype(library.Ineighbor_allgather_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_allgather,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ineighbor_allgather_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
 static int do_Ineighbor_allgatherv_c(decltype(library.Ineighbor_allgatherv_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_allgatherv,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .recvcounts = recvcounts,
+                  .recvdispls = displs};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ineighbor_allgatherv_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcounts, Word displs, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request)
 
 static int do_Ineighbor_alltoall_c(decltype(library.Ineighbor_alltoall_c) next, const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoall,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcount = sendcount,
+                  .recvcount = recvcount,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ineighbor_alltoall_c, (Word sendbuf, Word sendcount, Word sendtype, Word recvbuf, Word recvcount, Word recvtype, Word comm, Word request), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request)
 
 static int do_Ineighbor_alltoallv_c(decltype(library.Ineighbor_alltoallv_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoallv,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendtype = sendtype,
+                  .recvtype = recvtype,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ineighbor_alltoallv_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtype, Word recvbuf, Word recvcounts, Word rdispls, Word recvtype, Word comm, Word request), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request)
 
 static int do_Ineighbor_alltoallw_c(decltype(library.Ineighbor_alltoallw_c) next, const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+  const Call call{.collective = Collective::alltoallv,
+                  .form = Form::neighbor_alltoallw,
+                  .nonblocking = true,
+                  .comm = comm,
+                  .sendbuf = sendbuf,
+                  .recvbuf = recvbuf,
+                  .sendcounts = sendcounts,
+                  .senddispls = sdispls,
+                  .recvcounts = recvcounts,
+                  .recvdispls = rdispls,
+                  .sendtypes = sendtypes,
+                  .recvtypes = recvtypes};
   note_messages();
+  const Outcome outcome = start_nonblocking(call, request);
+  if (outcome.done()) return outcome.result;
   const int result = next(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+  passed_on(call, outcome);
   return result;
 }
 ANTIPHON_ENTRY_POINTS(Ineighbor_alltoallw_c, (Word sendbuf, Word sendcounts, Word sdispls, Word sendtypes, Word recvbuf, Word recvcounts, Word rdispls, Word recvtypes, Word comm, Word request), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request)

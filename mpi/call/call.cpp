@@ -2,6 +2,8 @@
 #include "call/call.hpp"
 
 #include <array>
+#include <string_view>
+#include <vector>
 
 namespace antiphon::mpi {
 
@@ -12,9 +14,18 @@ constexpr std::array<std::string_view, form_count - 1> form_names{"alltoallw",  
                                                                   "neighbor_allgatherv", "neighbor_alltoall",
                                                                   "neighbor_alltoallv",  "neighbor_alltoallw"};
 
+std::vector<std::string> all_kind_names() {
+  std::vector<std::string> names;
+  for (int c = 0; c < collective_count; ++c) names.emplace_back(name(static_cast<Collective>(c)));
+  names.insert(names.end(), form_names.begin(), form_names.end());
+  for (int kind = 0; kind < blocking_kind_count; ++kind) names.push_back('i' + names[static_cast<std::size_t>(kind)]);
+  return names;
+}
+
 }  // namespace
 
 bool has_equal_blocks(int kind) {
+  kind %= blocking_kind_count;
   if (kind >= collective_count) {
     const auto form = static_cast<Form>(kind - collective_count + 1);
     return form == Form::neighbor_alltoall || form == Form::neighbor_allgather;
@@ -23,9 +34,9 @@ bool has_equal_blocks(int kind) {
   return collective != Collective::alltoallv && collective != Collective::scatterv && collective != Collective::gatherv;
 }
 
-std::string_view kind_name(int kind) {
-  return kind < collective_count ? name(static_cast<Collective>(kind))
-                                 : form_names[static_cast<std::size_t>(kind - collective_count)];
+const std::string& kind_name(int kind) {
+  static const std::vector<std::string> names = all_kind_names();
+  return names[static_cast<std::size_t>(kind)];
 }
 
 }  // namespace antiphon::mpi

@@ -5,7 +5,7 @@
 #include <mpi.h>
 
 #include <cstdint>
-#include <string_view>
+#include <string>
 
 #include "antiphon/problem.hpp"
 
@@ -58,6 +58,7 @@ inline bool has_types(Form form) { return form == Form::alltoallw || form == For
 struct Call {
   Collective collective;
   Form form = Form::plain;
+  bool nonblocking = false;  ///< the program waits for a request
   MPI_Comm comm;
   const void* sendbuf = nullptr;
   void* recvbuf = nullptr;
@@ -72,15 +73,17 @@ struct Call {
   int root = 0;
 };
 
-/// Summaries and traces tell these kinds apart: the collectives, then the forms of alltoallv.
-inline constexpr int kind_count = collective_count + form_count - 1;
+/// Summaries and traces tell these kinds apart: the collectives, then the forms of alltoallv, then all these nonblocking.
+inline constexpr int blocking_kind_count = collective_count + form_count - 1;
+inline constexpr int kind_count = 2 * blocking_kind_count;
 inline int kind_of(const Call& call) {
-  return call.form == Form::plain ? static_cast<int>(call.collective)
-                                  : collective_count + static_cast<int>(call.form) - 1;
+  const int kind = call.form == Form::plain ? static_cast<int>(call.collective)
+                                            : collective_count + static_cast<int>(call.form) - 1;
+  return call.nonblocking ? blocking_kind_count + kind : kind;
 }
 /// Tells whether blocks have the same size on all ranks, or a mean that all ranks know.
 bool has_equal_blocks(int kind);
-/// Returns a name such as "alltoallw": the standard's name in small letters.
-std::string_view kind_name(int kind);
+/// Returns a name such as "alltoallw" or "ialltoallw": the standard's name in small letters.
+const std::string& kind_name(int kind);
 
 }  // namespace antiphon::mpi

@@ -46,12 +46,12 @@ bool predefined_takes(MPI_Op op, MPI_Datatype type) {
   return is_pair(type);
 }
 
+}  // namespace
+
 bool is_predefined(MPI_Op op) {
   return any_of<MPI_Op>(op, {MPI_SUM, MPI_MAX, MPI_MIN, MPI_PROD, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR,
                              MPI_BXOR, MPI_MAXLOC, MPI_MINLOC});
 }
-
-}  // namespace
 
 bool is_exact(MPI_Op op, MPI_Datatype type) {
   const bool whole = is_integer(type) || any_of<MPI_Datatype>(type, {MPI_C_BOOL, MPI_LOGICAL, MPI_BYTE, MPI_2INT,

@@ -17,4 +17,7 @@ bool reducible(MPI_Op op, MPI_Datatype type, const TypeInfo& info);
 /// sign of a zero, NaN). The answer depends only on what all ranks must pass alike.
 bool is_exact(MPI_Op op, MPI_Datatype type);
 
+/// Tells whether the operation is one of the standard's, which no program frees.
+bool is_predefined(MPI_Op op);
+
 }  // namespace antiphon::mpi

@@ -8,6 +8,7 @@
 
 #include "antiphon/credit.hpp"
 #include "compress/collectives.hpp"
+#include "entry/nonblocking.hpp"
 #include "entry/share_counts.hpp"
 #include "job/progress.hpp"
 #include "run/group_multicasts.hpp"
@@ -31,13 +32,6 @@ CreditLimits limits_of(const Problem& p) {
           .sender_bytes = p.parameter("sender_bytes"),
           .short_bytes = p.parameter("short_bytes"),
           .short_window_bytes = p.parameter("window_bytes")};
-}
-
-/// Tells whether the problems are equal in everything that a builder sees, except for the parameters.
-bool same_problem(const Problem& a, const Problem& b) {
-  return a.collective == b.collective && a.bytes == b.bytes && a.root == b.root && a.in_place == b.in_place &&
-         a.element_bytes == b.element_bytes && a.commutative == b.commutative && a.send_bytes == b.send_bytes &&
-         a.send_offsets == b.send_offsets && a.recv_bytes == b.recv_bytes && a.recv_offsets == b.recv_offsets;
 }
 
 }  // namespace
@@ -69,34 +63,20 @@ CommState* CommState::of(MPI_Comm comm) {
 }
 
 CommState::CommState(MPI_Comm comm, std::optional<CommShape> shape)
-    : comm_(comm), eligible_(shape.has_value()), shape_(std::move(shape).value_or(CommShape{})),
+    : comm_(comm), own_(comm), eligible_(shape.has_value()), shape_(std::move(shape).value_or(CommShape{})),
       decisions_(
           shape_, world.overrides, [this] { return groups().work(); },
           [this](std::span<char> text) { take_from_first(text); }) {}
 
 CommState::~CommState() {
+  nonblocking_.reset();
   if (groups_) groups_->close();
   history_.reset();
-  if (own_ != MPI_COMM_NULL) PMPI_Comm_free(&own_);
-}
-
-MPI_Comm CommState::own_comm() {
-  if (own_ == MPI_COMM_NULL) {
-    // A duplicate is not used, because it would call the copy functions of the program's attributes.
-    MPI_Group group = MPI_GROUP_NULL;
-    PMPI_Comm_group(comm_, &group);
-    PMPI_Comm_create(comm_, group, &own_);
-    PMPI_Group_free(&group);
-    PMPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN);
-  }
-  return own_;
 }
 
 void CommState::take_from_first(std::span<char> text) {
-  // All ranks are at the same call of the program's communicator, so this cannot be mixed up with calls of its own.
-  const MPI_Comm comm = own_ != MPI_COMM_NULL ? own_ : comm_;
   MPI_Request request = MPI_REQUEST_NULL;
-  PMPI_Ibcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, comm, &request);
+  PMPI_Ibcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, existing_comm(), &request);
   for (int done = 0; done == 0;) {
     PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (operations_under_way()) make_progress();
@@ -108,16 +88,14 @@ void CommState::take_from_first(std::span<char> text) {
 void CommState::carried_out() {
   // The library's collectives wait in the library, and there persistent operations that other ranks wait for cannot
   // advance.
-  if (CodingTrial* const trial = decisions_.on_trial()) trial->end(own_comm(), !has_operations());
+  if (CodingTrial* const trial = decisions_.on_trial()) trial->end(own_comm(), !must_not_wait_in_library());
   call_over(true);
 }
 
 void CommState::call_over(bool as_chosen) {
   Evidence* const evidence = decisions_.take_timed();
   if (evidence == nullptr || !evidence->end(as_chosen)) return;
-  // All ranks are at the same call of the program's communicator, so this cannot be mixed up with calls of its own.
-  const MPI_Comm comm = own_ != MPI_COMM_NULL ? own_ : comm_;
-  evidence->agree(has_operations() ? MPI_COMM_NULL : comm);
+  evidence->agree(must_not_wait_in_library() ? MPI_COMM_NULL : existing_comm());
 }
 
 Problem& CommState::blank_problem(Collective collective) {
@@ -136,33 +114,43 @@ Problem& CommState::blank_problem(Collective collective) {
 
 PreparedSchedule* CommState::prepared(const Problem& problem, const Choice& choice) {
   for (const auto& p : prepared_) {
-    if (p->algorithm == choice.algorithm && p->problem.parameters == choice.parameters &&
-        same_problem(p->problem, problem)) {
+    if (p->serves(problem, choice)) {
       p->last_used = ++clock_;
       return p.get();
     }
   }
-  auto fresh = std::make_unique<PreparedSchedule>();
-  fresh->problem = problem;
-  fresh->problem.parameters = choice.parameters;
-  fresh->algorithm = choice.algorithm;
-  set_places(fresh->problem, *choice.algorithm);
-  if (!supports(*choice.algorithm, fresh->problem)) return nullptr;
+  std::unique_ptr<PreparedSchedule> fresh = prepare(problem, choice);
+  if (fresh == nullptr) return nullptr;
   if (prepared_.size() >= most_prepared) {
     const auto oldest = std::min_element(prepared_.begin(), prepared_.end(),
                                          [](const auto& a, const auto& b) { return a->last_used < b->last_used; });
     prepared_.erase(oldest);
   }
-  fresh->executor = make_executor(build_schedule(*choice.algorithm, fresh->problem));
   if (choice.algorithm->multicasts) use_groups(*fresh);
   fresh->last_used = ++clock_;
   prepared_.push_back(std::move(fresh));
   return prepared_.back().get();
 }
 
+std::unique_ptr<PreparedSchedule> CommState::prepare(const Problem& problem, const Choice& choice) {
+  auto fresh = std::make_unique<PreparedSchedule>();
+  fresh->problem = problem;
+  fresh->problem.parameters = choice.parameters;
+  fresh->algorithm = choice.algorithm;
+  set_places(fresh->problem, *choice.algorithm);
+  if (!supports(*choice.algorithm, fresh->problem)) return nullptr;
+  fresh->executor = make_executor(build_schedule(*choice.algorithm, fresh->problem));
+  return fresh;
+}
+
 std::unique_ptr<Executor> CommState::make_executor(Schedule schedule, int tag_base) {
   const Executor::Options options{.yields = world.yields, .tag_base = tag_base, .coding = coding_terms()};
   return std::make_unique<Executor>(std::move(schedule), own_comm(), options);
+}
+
+NonblockingCalls& CommState::nonblocking() {
+  if (!nonblocking_) nonblocking_ = std::make_unique<NonblockingCalls>(*this);
+  return *nonblocking_;
 }
 
 MulticastGroups& CommState::groups() {
@@ -232,23 +220,33 @@ std::unique_ptr<Exchange> CommState::make_exchange(int first_tag) {
   return make_exchange(limits, first_tag);
 }
 
-Exchange* CommState::exchange(const Choice& choice, bool in_step) {
+bool CommState::is_exchange(const Choice& choice, bool in_step) {
   const Algorithm* const credit = credit_choice().algorithm;
   // Additional parameters, beyond the algorithm's own, ask for encoded messages, which only schedules have.
-  if (!in_step && (choice.algorithm != credit || choice.parameters.size() > credit->parameters.size())) return nullptr;
+  if (!in_step && (choice.algorithm != credit || choice.parameters.size() > credit->parameters.size())) return false;
+  Problem p;
+  p.parameters = in_step ? credit_choice().parameters : choice.parameters;
+  return supports(*credit, p);  // if not, the schedule reports that it does not either
+}
+
+Exchange* CommState::exchange(const Choice& choice, bool in_step) {
+  if (!is_exchange(choice, in_step)) return nullptr;
   if (!exchange_ || exchange_parameters_ != choice.parameters) {
-    Problem p;
-    p.parameters = in_step ? credit_choice().parameters : choice.parameters;
-    if (!supports(*credit, p)) return nullptr;  // then the schedule reports that it does not either
-    CreditLimits limits = limits_of(p);
-    if (in_step) {  // as many pieces under way as in the phases
-      p.parameters = choice.parameters;
-      limits.sender_bytes = std::min(limits.credit_bytes, limits.piece_bytes * p.parameter("window"));
-    }
-    exchange_ = make_exchange(limits, Exchange::default_first_tag);
+    exchange_ = make_exchange(choice, in_step, Exchange::default_first_tag);
     exchange_parameters_ = choice.parameters;
   }
   return exchange_.get();
+}
+
+std::unique_ptr<Exchange> CommState::make_exchange(const Choice& choice, bool in_step, int first_tag) {
+  Problem p;
+  p.parameters = in_step ? credit_choice().parameters : choice.parameters;
+  CreditLimits limits = limits_of(p);
+  if (in_step) {  // as many pieces under way as in the phases
+    p.parameters = choice.parameters;
+    limits.sender_bytes = std::min(limits.credit_bytes, limits.piece_bytes * p.parameter("window"));
+  }
+  return make_exchange(limits, first_tag);
 }
 
 }  // namespace antiphon::mpi

@@ -17,9 +17,12 @@
 #include "entry/compiled_patterns.hpp"
 #include "entry/decisions.hpp"
 #include "entry/device_buffers.hpp"
+#include "entry/operation_tags.hpp"
+#include "entry/own_comm.hpp"
 #include "entry/pattern_history.hpp"
 #include "entry/prepared_schedule.hpp"
 #include "entry/workspace.hpp"
+#include "job/progress_hook.hpp"
 #include "job/world.hpp"
 #include "multicast/groups.hpp"
 #include "observe/arrivals.hpp"
@@ -27,6 +30,8 @@
 #include "run/executor.hpp"
 
 namespace antiphon::mpi {
+
+class NonblockingCalls;
 
 class CommState {
  public:
@@ -50,13 +55,15 @@ class CommState {
   /// Returns the memory of the calls that this communicator runs one after the other.
   [[nodiscard]] Staging& staging() { return staging_; }
 
-  /// Numbers persistent operations in the order of their initialisation, which is the same on all ranks.
-  unsigned next_operation() {
+  /// Returns tags for an operation beside the program's calls. All ranks ask in the same order.
+  OperationTags& tags_of_operations() {
     world.idle = false;
-    return operations_++;
+    has_operations_ = true;
+    return tags_;
   }
-  /// Tells whether a persistent operation ever existed; the same on all ranks.
-  [[nodiscard]] bool has_operations() const { return operations_ > 0; }
+  /// Tells whether calls must not wait in the library because operations would not advance there; the same on all
+  /// ranks.
+  [[nodiscard]] bool must_not_wait_in_library() const { return has_operations_ && !progress_hook::available(); }
 
   /// Returns the decisions on what to use for each collective.
   [[nodiscard]] Decisions& decisions() { return decisions_; }
@@ -88,8 +95,7 @@ class CommState {
   /// Returns the schedule for this problem (its parameters come from the choice), and makes it if necessary. Returns
   /// null, on every rank alike, if the algorithm cannot solve the problem.
   PreparedSchedule* prepared(const Problem& problem, const Choice& choice);
-  /// Returns what runs the credit protocol (which is not a schedule) if the choice is that protocol, else null.
-  /// `in_step` says that the choice is rotated phases, which the protocol performs by keeping in step.
+  /// Returns what carries out such a choice by the credit protocol; null if is_exchange() says that it does not.
   Exchange* exchange(const Choice& choice, bool in_step);
   /// Makes an executor for a schedule of this communicator. `tag_base` is added to its tags.
   std::unique_ptr<Executor> make_executor(Schedule schedule, int tag_base = 0);
@@ -119,16 +125,32 @@ class CommState {
     return some_process_may_have_devices() && devices_.leaves(collective, here, own_comm());
   }
 
-  /// Returns the communicator of schedules' messages, made at the first use, which is the same call on every rank.
-  MPI_Comm own_comm();
+  /// Returns the communicator of schedules' messages.
+  [[nodiscard]] OwnComm& own() { return own_; }
+  MPI_Comm own_comm() { return own_.get(); }
+
+  /// Makes the schedule for this problem, with the parameters of the choice, ready to run. Returns null, on every rank
+  /// alike, if the algorithm cannot solve the problem.
+  std::unique_ptr<PreparedSchedule> prepare(const Problem& problem, const Choice& choice);
+  /// Tells whether the credit protocol (which is not a schedule) carries out the choice. `in_step` says that the choice
+  /// is rotated phases, which the protocol performs by keeping in step.
+  [[nodiscard]] static bool is_exchange(const Choice& choice, bool in_step);
+  /// Makes an exchange for such a choice.
+  std::unique_ptr<Exchange> make_exchange(const Choice& choice, bool in_step, int first_tag);
+
+  /// Returns this communicator's nonblocking calls.
+  NonblockingCalls& nonblocking();
 
  private:
   void take_from_first(std::span<char> text);
   void use_groups(PreparedSchedule& prepared);
   std::unique_ptr<Exchange> make_exchange(const CreditLimits& limits, int first_tag);
+  /// Returns a communicator for the library's collectives, which exists already: all ranks are at the same call of the
+  /// program's communicator, so these cannot be mixed up with calls of its own.
+  [[nodiscard]] MPI_Comm existing_comm() { return own_.begun() ? own_.get() : comm_; }
 
   MPI_Comm comm_;
-  MPI_Comm own_ = MPI_COMM_NULL;
+  OwnComm own_;
   bool eligible_;  ///< false if Antiphon must not act
   CommShape shape_;
   Decisions decisions_;
@@ -143,7 +165,9 @@ class CommState {
   bool distinct_neighbours_ = false;  ///< on all ranks
   Parameters exchange_parameters_;
   std::uint64_t clock_ = 0;
-  unsigned operations_ = 0;
+  OperationTags tags_;
+  bool has_operations_ = false;
+  std::unique_ptr<NonblockingCalls> nonblocking_;
   DeviceAgreement devices_;
   std::uint64_t name_ = 0;   ///< communicator_name(), after the first call that is counted
   std::uint64_t calls_ = 0;  ///< that are counted in the summary

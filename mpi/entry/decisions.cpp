@@ -93,12 +93,20 @@ void Decisions::encode(Decision& decision) const {
   // Even all blocks together do not make a message that may be encoded, so no call needs a trial.
   const bool too_short = bytes > 0 && bytes * shape_.size < framing_state.threshold_bytes;
   if (!decision.asked.encodable || too_short || multicasts) return;
+  // Trying takes agreements, for which a nonblocking call cannot wait.
+  if (!decision.asked.waits && !framing_state.always) return;
   if (override_of(decision.asked.collective).mode == Override::Mode::fixed) return;
   decision.plain = decision.choice;
   encode_messages(decision.choice, shape_.nodes);
   if (!encodes(decision.choice) || framing_state.always) return;
   decision.trial = std::make_unique<CodingTrial>();
   decision.plain_text = decision.plain.to_string();
+}
+
+bool Decisions::rotates(const Choice& choice) const {
+  const auto mode = override_of(choice.algorithm->collective).mode;
+  return choice.algorithm->credit == CreditWay::in_step && !encodes(choice) &&
+         (mode == Override::Mode::automatic || mode == Override::Mode::own);
 }
 
 /// Tells whether other ways than the choice may be tried; the same on every rank.
@@ -191,8 +199,9 @@ std::unique_ptr<Decisions::Decision> Decisions::make(const Asked& asked, bool wi
   Question question = question_for(asked);
   auto fresh = std::make_unique<Decision>();
   fresh->asked = asked;
+  question.multicasts = asked.waits;
   fresh->choice = choose(question);
-  ask_model_about(*fresh, with_model);
+  if (asked.waits) ask_model_about(*fresh, with_model);
   encode(*fresh);
   fresh->text = fresh->choice.to_string();
   fresh->evidence = evidence_for(*fresh);

@@ -31,6 +31,7 @@ struct Asked {
   bool encodable = false;    ///< the data may be compressed
   bool exact = true;         ///< as Question::exact
   bool takes_turns = false;  ///< this call may be done in another way to see which is faster
+  bool waits = true;         ///< the call may wait for other ranks; a nonblocking one may not
   bool operator==(const Asked&) const = default;
 };
 
@@ -50,6 +51,8 @@ class Decisions {
   const Choice& decide(const Asked& asked);
   void set_override(Collective collective, const Override& value);
   [[nodiscard]] const Override& override_of(Collective collective) const { return overrides_[index(collective)]; }
+  /// Tells whether the credit protocol carries out an alltoallv in rotated phases, which is Antiphon's own choice.
+  [[nodiscard]] bool rotates(const Choice& choice) const;
   /// Returns the trial of the last decision if encoding is on trial for it, else null.
   [[nodiscard]] CodingTrial* on_trial() const { return on_trial_; }
   /// Returns the evidence whose call was decided last if that call is timed, and ends that; else null.

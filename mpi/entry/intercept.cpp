@@ -12,6 +12,7 @@
 #include "call/describe.hpp"
 #include "call/neighbours.hpp"
 #include "compress/collectives.hpp"
+#include "entry/account.hpp"
 #include "entry/aside.hpp"
 #include "entry/comm_state.hpp"
 #include "entry/device_buffers.hpp"
@@ -47,13 +48,6 @@ std::optional<int> run_exchange(const Description& d, const Problem& problem, Ex
   return rc == MPI_SUCCESS ? workspace.finish() : rc;
 }
 
-/// Tells whether this is an alltoallv in rotated phases by Antiphon's own choice.
-bool rotates(const Choice& choice, const CommState& state) {
-  const auto mode = state.decisions().override_of(Collective::alltoallv).mode;
-  return choice.algorithm->credit == CreditWay::in_step && !encodes(choice) &&
-         (mode == Override::Mode::automatic || mode == Override::Mode::own);
-}
-
 /// Closes dynamic groups (paper 1, §4.1), which end with the call that they were made for, and reports groups that
 /// could not be opened.
 void after_multicasts(PreparedSchedule& prepared, const Choice& choice, CommState& state) {
@@ -72,7 +66,7 @@ void after_multicasts(PreparedSchedule& prepared, const Choice& choice, CommStat
 std::optional<int> run(const Description& d, const Choice& choice, CommState& state) {
   Problem& problem = state.blank_problem(d.collective);
   make_problem(d, problem);
-  const bool in_step = rotates(choice, state);
+  const bool in_step = state.decisions().rotates(choice);
   if (Exchange* const exchange = state.exchange(choice, in_step); exchange != nullptr)
     return run_exchange(d, problem, *exchange, in_step, state);
   int rc = MPI_SUCCESS;
@@ -182,20 +176,6 @@ Outcome attempt(const Call& given, CommState& state) {
   return outcome;
 }
 
-/// Counts a call that is over in the summary.
-void count(const Call& call, const Outcome& outcome, std::string_view used) {
-  const std::string_view reason = !outcome.done() && !outcome.why.empty() ? outcome.why : reason_of(outcome.fate);
-  summary::count({.kind = kind_of(call),
-                  .block_bytes = outcome.block_bytes,
-                  .bytes = outcome.bytes,
-                  .used = used,
-                  .reason = reason,
-                  .name = outcome.name,
-                  .ranks = outcome.ranks,
-                  .began_s = outcome.began_s,
-                  .ended_s = now_s()});
-}
-
 /// Reports a call that was done here to the summary, the trace, and, if it failed, the program's error handler.
 void account(const Call& call, const CommState& state, Outcome& outcome) {
   const bool failed = outcome.result != MPI_SUCCESS;
@@ -222,7 +202,7 @@ Outcome accelerate(const Call& call) {
     }
     if (outcome.done()) {
       account(call, *state, outcome);
-    } else if (state != nullptr && state->has_operations() && run_aside(call, outcome.result)) {
+    } else if (state != nullptr && state->must_not_wait_in_library() && run_aside(call, outcome.result)) {
       // The library must not wait while other ranks wait for operations started here. Blocking calls do not match
       // nonblocking ones, so this depends on what all ranks did alike, not on what is under way on this rank.
       passed_on(call, outcome);
@@ -230,7 +210,7 @@ Outcome accelerate(const Call& call) {
     }
   } catch (const std::exception& e) {
     // Memory is probably exhausted. Other ranks may already wait for this rank's messages, so the library cannot help.
-    warn(std::string(kind_name(kind_of(call))) + ": " + e.what());
+    warn(kind_name(kind_of(call)) + ": " + e.what());
     PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
     return {.fate = Fate::done, .result = MPI_ERR_NO_MEM};
   }

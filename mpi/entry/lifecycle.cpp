@@ -13,6 +13,7 @@
 #include "entry/device_buffers.hpp"
 #include "entry/finalize_watch.hpp"
 #include "entry/learned.hpp"
+#include "entry/operations.hpp"
 #include "entry/pattern_history.hpp"
 #include "entry/persistent.hpp"
 #include "job/first_process.hpp"
@@ -90,6 +91,7 @@ void before_finalize() {
   if (world.settings.keeps_learned()) save_learned(learned::rules());
   trace::finish();
   finish_gatherings();
+  operations::forget_all();
   persistent::release_all();
   world.active = false;
   stop_capture();

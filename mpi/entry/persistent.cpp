@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry/persistent.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +15,7 @@
 #include "call/owned.hpp"
 #include "entry/comm_state.hpp"
 #include "entry/device_buffers.hpp"
+#include "entry/operations.hpp"
 #include "entry/share_counts.hpp"
 #include "entry/waits.hpp"
 #include "entry/workspace.hpp"
@@ -29,14 +28,13 @@ namespace antiphon::mpi::persistent {
 
 namespace {
 
-/// These tags are above those of blocking calls' schedules. Each operation has `tags_each` of them, chosen by its
-/// number.
-constexpr int first_tag = 32768;
-constexpr int tags_each = 64;
 /// Above this many ranks, scheduling a pattern takes longer than users expect of an init call.
 constexpr int most_ranks_to_compile = 256;
 
-struct Operation {
+/// Signals are matched by these tags, below this number.
+constexpr int signal_tags = 32768;
+
+struct PersistentCall final : Operation {
   OwnedCall owned;
   const Call& call;
   Description description;
@@ -51,16 +49,18 @@ struct Operation {
   bool orphan = false;  ///< freed while it was active
   int rc = MPI_SUCCESS;
 
-  Operation(const Call& given, int rank, int size) : owned(given, rank, size), call(owned.get()) {}
+  PersistentCall(const Call& given, int rank, int size) : owned(given, rank, size), call(owned.get()) {}
+
+  void begin();
+  bool advance() override;
+  void complete() override;
 };
 
-std::recursive_mutex mutex;
-/// These are never destroyed: a program that ends without MPI_Finalize leaves them to the system, and must not call
+/// The operations' Lock protects all that follows. These are never destroyed: a program that ends without MPI_Finalize leaves them to the system, and must not call
 /// MPI.
-auto& operations = *new std::unordered_map<std::uintptr_t, std::unique_ptr<Operation>>;
-auto& orphans = *new std::vector<std::unique_ptr<Operation>>;
-std::vector<Operation*> started;
-int existing = 0;  ///< requests that the program has not freed; under `mutex`
+auto& operations = *new std::unordered_map<std::uintptr_t, std::unique_ptr<PersistentCall>>;
+auto& orphans = *new std::vector<std::unique_ptr<PersistentCall>>;
+int existing = 0;  ///< requests that the program has not freed
 MPI_Comm self;     ///< has one rank; completes requests by messages; set before the first operation
 bool have_self = false;
 int next_signal_tag = 0;
@@ -72,21 +72,9 @@ std::uintptr_t key_of(MPI_Request request) {
   return key;
 }
 
-Operation* find(MPI_Request request) {
+PersistentCall* find(MPI_Request request) {
   const auto found = operations.find(key_of(request));
   return found == operations.end() ? nullptr : found->second.get();
-}
-
-/// Takes tags by the operation's number on its communicator, which is the same on all ranks because they initialise in
-/// the same order. Returns false if this library has too few tags.
-bool take_tags(CommState& state, int& tag_base) {
-  int* upper = nullptr;
-  int found = 0;
-  PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&upper), &found);
-  const int room = found != 0 ? (*upper - first_tag) / tags_each : 0;
-  if (room < 2) return false;
-  tag_base = first_tag + static_cast<int>(state.next_operation() % static_cast<unsigned>(room)) * tags_each;
-  return true;
 }
 
 /// Gathers all ranks' counts: MPI_Alltoallv_init is level 1 of paper 1 (§4.2), with the control out of the loop.
@@ -105,7 +93,7 @@ bool may_compile(const Call& call, CommState& state, bool always) {
 }
 
 /// Plans the operation. Returns false, on every rank alike, if the library must do it.
-bool plan(Operation& op, CommState& state, bool always) {
+bool plan(PersistentCall& op, CommState& state, bool always) {
   const Description& d = op.description;
   const Choice& choice =
       state.decisions().decide({d.collective, d.block_bytes, d.element_bytes, d.commutative, !d.has_gaps(), d.exact});
@@ -121,11 +109,11 @@ bool plan(Operation& op, CommState& state, bool always) {
     pattern = gather_pattern(op.problem, state.own_comm());
     if (automatic && is_short(pattern, state.patterns().fabric())) return false;
   }
-  int tag_base = 0;
-  if (!take_tags(state, tag_base)) return false;
+  const std::optional<int> tag_base = state.tags_of_operations().for_persistent();
+  if (!tag_base) return false;
   if (compiles) {
     op.advice = std::make_unique<Advice>(state.patterns().of(pattern), state.rank());
-    auto exchange = state.make_exchange(tag_base);
+    auto exchange = state.make_exchange(*tag_base);
     exchange->prepare(op.problem, op.advice->way());
     op.runner = std::move(exchange);
     return true;
@@ -134,7 +122,7 @@ bool plan(Operation& op, CommState& state, bool always) {
   state.set_places(op.problem, *choice.algorithm);
   if (!supports(*choice.algorithm, op.problem)) return false;
   if (choice.algorithm->knowledge == Knowledge::all_counts) share_counts(op.problem, state.own_comm());
-  op.runner = state.make_executor(build_schedule(*choice.algorithm, op.problem), tag_base);
+  op.runner = state.make_executor(build_schedule(*choice.algorithm, op.problem), *tag_base);
   return true;
 }
 
@@ -143,58 +131,42 @@ bool on_devices(Description& d, CommState& state) {
   return some_process_may_have_devices() && any_rank_has(DeviceBuffers(d).any(), state.own_comm());
 }
 
-int make_request(Operation& op, MPI_Request* request) {
+int make_request(PersistentCall& op, MPI_Request* request) {
   if (!have_self) {
     if (const int rc = PMPI_Comm_dup(MPI_COMM_SELF, &self); rc != MPI_SUCCESS) return rc;
     have_self = true;
   }
-  op.signal_tag = next_signal_tag++ % first_tag;
+  op.signal_tag = next_signal_tag++ % signal_tags;
   return PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, op.signal_tag, self, request);
 }
 
-void advance_all();
-
-void begin(Operation& op) {
-  op.active = true;
-  op.on_device = std::make_unique<DeviceBuffers>(op.description);
-  op.rc = op.on_device->fetch();
-  op.workspace = std::make_unique<Workspace>(op.description, op.problem, op.staging);
-  if (op.rc == MPI_SUCCESS) op.rc = op.workspace->prepare(op.runner->scratch_bytes());
-  if (op.rc == MPI_SUCCESS) op.rc = op.runner->begin(op.workspace->binding());
-  started.push_back(&op);
-  begin_operation(advance_all);
+void PersistentCall::begin() {
+  active = true;
+  on_device = std::make_unique<DeviceBuffers>(description);
+  rc = on_device->fetch();
+  workspace = std::make_unique<Workspace>(description, problem, staging);
+  if (rc == MPI_SUCCESS) rc = workspace->prepare(runner->scratch_bytes());
+  if (rc == MPI_SUCCESS) rc = runner->begin(workspace->binding());
+  operations::start(*this);
 }
 
-/// Advances one operation. Returns true if it is complete; a wait for its request then finds it complete.
-bool step(Operation& op) {
-  if (op.rc == MPI_SUCCESS) op.rc = op.runner->advance();
-  if (op.rc == MPI_SUCCESS && !op.runner->done()) return false;
-  if (op.rc == MPI_SUCCESS) op.rc = op.workspace->finish();
-  if (const int rc = op.on_device->put_back(); op.rc == MPI_SUCCESS) op.rc = rc;
-  if (op.rc != MPI_SUCCESS) PMPI_Comm_call_errhandler(op.call.comm, op.rc);
-  op.active = false;
-  end_operation();
-  PMPI_Send(nullptr, 0, MPI_BYTE, 0, op.signal_tag, self);
-  return true;
+bool PersistentCall::advance() {
+  if (rc == MPI_SUCCESS) rc = runner->advance();
+  return rc != MPI_SUCCESS || runner->done();
 }
 
-/// Advances all started operations, as far as possible without waiting.
-void advance_all() {
-  const std::unique_lock lock(mutex, std::try_to_lock);
-  if (!lock) return;  // another thread is doing this
-  for (std::size_t i = 0; i < started.size();) {
-    Operation* const op = started[i];
-    if (!step(*op)) {
-      ++i;
-      continue;
-    }
-    started.erase(started.begin() + static_cast<std::ptrdiff_t>(i));
-    if (op->orphan) std::erase_if(orphans, [&](const auto& orphan) { return orphan.get() == op; });
-  }
+/// A wait for the request finds it complete after this.
+void PersistentCall::complete() {
+  if (rc == MPI_SUCCESS) rc = workspace->finish();
+  if (const int put_back = on_device->put_back(); rc == MPI_SUCCESS) rc = put_back;
+  if (rc != MPI_SUCCESS) PMPI_Comm_call_errhandler(call.comm, rc);
+  active = false;
+  PMPI_Send(nullptr, 0, MPI_BYTE, 0, signal_tag, self);
+  if (orphan) std::erase_if(orphans, [&](const auto& one) { return one.get() == this; });
 }
 
 void free_request(MPI_Request request) {
-  const std::lock_guard lock(mutex);
+  const operations::Lock lock;
   const auto found = operations.find(key_of(request));
   if (found == operations.end()) return;
   // MPI requires that an active operation still completes.
@@ -211,9 +183,9 @@ bool handle(const P2pCall& c, int& result) {
   switch (c.call) {
     case P2p::start:
     case P2p::startall: {
-      const std::lock_guard lock(mutex);
+      const operations::Lock lock;
       for (int i = 0; i < c.request_count; ++i) {
-        if (Operation* const op = find(c.requests[i]); op != nullptr && !op->active) begin(*op);
+        if (PersistentCall* const op = find(c.requests[i]); op != nullptr && !op->active) op->begin();
       }
       return false;  // the library starts the request itself
     }
@@ -222,7 +194,7 @@ bool handle(const P2pCall& c, int& result) {
   }
   if (!operations_under_way()) return false;
   if (wait_for_requests(c, result) || wait_for_message(c, result)) return true;
-  advance_all();
+  operations::advance_all();
   return false;
 }
 
@@ -236,17 +208,17 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
     const Call* const exchange =
         has_neighbours(call.form) && !may_compile(call, *state, always) ? nullptr : state->as_exchange(call);
     if (exchange == nullptr) return false;
-    auto op = std::make_unique<Operation>(*exchange, state->rank(), state->size());
+    auto op = std::make_unique<PersistentCall>(*exchange, state->rank(), state->size());
     op->description = describe(op->call, state->rank(), state->size());
     if (!op->description.schedulable || (!always && on_devices(op->description, *state))) return false;
     if (!plan(*op, *state, always)) return false;
-    const std::lock_guard lock(mutex);
+    const operations::Lock lock;
     result = make_request(*op, request);
     if (result != MPI_SUCCESS) return true;
     operations[key_of(*request)] = std::move(op);
     if (existing++ == 0) set_p2p_handler(handle);
   } catch (const std::exception& e) {
-    warn(std::string(kind_name(kind_of(call))) + "_init: " + e.what());
+    warn(kind_name(kind_of(call)) + "_init: " + e.what());
     result = PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
     if (result == MPI_SUCCESS) result = MPI_ERR_NO_MEM;
   }
@@ -254,13 +226,11 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
 }
 
 void release_all() {
-  const std::lock_guard lock(mutex);
+  const operations::Lock lock;
   operations.clear();
   orphans.clear();
-  started.clear();
   existing = 0;
   set_p2p_handler(nullptr);
-  forget_operations();
   if (have_self) PMPI_Comm_free(&self);
   have_self = false;
 }

@@ -7,10 +7,11 @@
 // is done. So everything that can be done with requests works on it, beside any others, and the library keeps their
 // meaning.
 //
-// Progress: schedules advance in calls that wait for, test or start requests, that send, receive or probe, and in
-// blocking collectives of the same communicator among those that are wrapped (calls.txt). Computing makes no progress;
-// nor do collectives of other communicators that the library does, nor other blocking calls (MPI_Win_fence, file
-// access, MPI_Comm_split): do not put one between MPI_Start and its completion where another rank waits for this one.
+// Progress: schedules advance in every MPI call in which the library makes progress, if it lets others take part in that
+// (job/progress_hook.hpp). If not, they advance in calls that wait for, test or start requests, that send, receive or
+// probe, and in blocking collectives of the same communicator among those that are wrapped (calls.txt); then do not put
+// another blocking call between MPI_Start and its completion where another rank waits for this one. Computing makes no
+// progress.
 #pragma once
 
 #include <mpi.h>

@@ -21,6 +21,11 @@ struct PreparedSchedule {
   bool groups_for_one_call = false;
   /// If multicasts were sent as messages to each receiver, this says why, for antiphon_chosen() and the summary.
   std::string without_groups;
+
+  /// Tells whether this is the schedule of such a choice for such a problem, whose parameters do not matter.
+  [[nodiscard]] bool serves(const Problem& p, const Choice& choice) const {
+    return algorithm == choice.algorithm && problem.parameters == choice.parameters && problem.same_data_as(p);
+  }
 };
 
 }  // namespace antiphon::mpi

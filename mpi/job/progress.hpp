@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// This file advances the work that goes on beside the program's calls: started persistent collectives, and messages in
-// the library's queues.
+// This file advances the work that goes on beside the program's calls: persistent and nonblocking collectives, and
+// messages in the library's queues.
 //
 // Other ranks may wait for these operations, so every loop that waits inside a call asks:
 //     if (operations_under_way()) make_progress();
 // A wait may hand this thread to the library only while no operation is under way.
-// entry/persistent.cpp counts the operations and defines how they advance.
+// entry/operations.cpp counts the operations and defines how they advance.
 #pragma once
 
 #include <atomic>

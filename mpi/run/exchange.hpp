@@ -40,6 +40,8 @@ class Exchange final : public Runner {
     problem_ = &problem;
     way_ = way;
   }
+  /// Changes Options::first_tag between two runs.
+  void use_tags(int first_tag) { first_tag_ = first_tag; }
   /// Tells whether this rank lost its patience in the last run.
   [[nodiscard]] bool stalled() const { return stalled_; }
 

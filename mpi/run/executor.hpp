@@ -44,6 +44,9 @@ class Executor final : public Runner {
   /// Sets the carrier; call it before the first run. Without a carrier, a multicast is a message to each receiver.
   void use_carrier(std::unique_ptr<MulticastCarrier> carrier);
 
+  /// Changes Options::tag_base between two runs.
+  void use_tags(int tag_base) { messages_.use_tags(tag_base); }
+
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
   /// Returns why multicasts of the last run were messages to each receiver; null if they were not.
   [[nodiscard]] const std::string* why_no_groups() const { return carrier_ ? carrier_->why_not() : nullptr; }

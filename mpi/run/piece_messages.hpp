@@ -22,6 +22,8 @@ class PieceMessages {
 
   /// Reserves room for this many messages at a time.
   void reserve(std::size_t messages) { requests_.reserve(messages, encoded_); }
+  /// Adds this to all tags from now on.
+  void use_tags(int tag_base) { tag_base_ = tag_base; }
   void begin(const Binding& binding) {
     binding_ = &binding;
     requests_.forget_all();

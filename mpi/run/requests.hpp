@@ -9,6 +9,8 @@
 #include <numeric>
 #include <vector>
 
+#include "job/progress_hook.hpp"
+
 namespace antiphon::mpi {
 
 /// Holds the requests of one runner that are under way, densely in one array as MPI wants them. Each has an owner: what
@@ -37,6 +39,7 @@ class Requests {
   int test() {
     ended_count_ = 0;
     if (active_ == 0) return MPI_SUCCESS;
+    if (progress_hook::forbids_progress()) return take_complete();
     return PMPI_Testsome(static_cast<int>(active_), requests_.data(), &ended_count_, ended_.data(), statuses());
   }
   int wait_for_all() {
@@ -76,6 +79,17 @@ class Requests {
   }
 
  private:
+  /// Finds out which requests have ended, without making progress.
+  int take_complete() {
+    for (std::size_t i = 0; i < active_; ++i) {
+      if (!progress_hook::is_complete(requests_[i])) continue;
+      int done = 0;
+      const int rc = PMPI_Test(&requests_[i], &done, statuses_.empty() ? MPI_STATUS_IGNORE : &statuses_[static_cast<std::size_t>(ended_count_)]);
+      if (rc != MPI_SUCCESS) return rc;
+      if (done != 0) ended_[static_cast<std::size_t>(ended_count_++)] = static_cast<int>(i);
+    }
+    return MPI_SUCCESS;
+  }
   [[nodiscard]] MPI_Status* statuses() { return statuses_.empty() ? MPI_STATUSES_IGNORE : statuses_.data(); }
 
   std::vector<MPI_Request> requests_;

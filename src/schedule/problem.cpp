@@ -57,6 +57,12 @@ std::int64_t Problem::piece_parameter(std::string_view parameter_name) const {
   return std::max(wanted / element_bytes, std::int64_t{1}) * element_bytes;
 }
 
+bool Problem::same_data_as(const Problem& other) const {
+  return collective == other.collective && bytes == other.bytes && root == other.root && in_place == other.in_place &&
+         element_bytes == other.element_bytes && commutative == other.commutative && send_bytes == other.send_bytes &&
+         send_offsets == other.send_offsets && recv_bytes == other.recv_bytes && recv_offsets == other.recv_offsets;
+}
+
 Range Problem::input_block(int i) const {
   // reduce_scatter describes its input by the receive counts, one block after the other.
   if (collective == Collective::reduce_scatter) return block(Space::input, bytes, recv_bytes, recv_offsets, i);

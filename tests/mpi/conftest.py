@@ -170,10 +170,13 @@ Check = Callable[..., Result]
 
 @pytest.fixture
 def check(compiled: Compile, run_ranks: Run) -> Check:
-    """Runs check_collectives; fails with its output if it finds anything wrong."""
+    """Runs check_collectives; fails with its output if it finds anything wrong.
 
-    def run(mpi: Mpi, n: int, *arguments: str, **options: Any) -> Result:
-        program = compiled(mpi, sorted((HERE / "check").glob("*.c")))
+    With nonblocking=True every collective is nonblocking.
+    """
+
+    def run(mpi: Mpi, n: int, *arguments: str, nonblocking: bool = False, **options: Any) -> Result:
+        program = compiled(mpi, sorted((HERE / "check").glob("*.c")), *(["-DNONBLOCKING"] if nonblocking else []))
         result = run_ranks(mpi, n, [program, *arguments], **options)
         assert result.returncode == 0, result.text
         assert result.text.count(", 0 failed\n") == 1, result.text

@@ -67,11 +67,15 @@ class CollectiveBenchmark:
     contenders: Sequence[str]
     budget_s: float
     root: int = 0
+    nonblocking: bool = False
+    #: Computations beside nonblocking calls use the processor instead of sleeping.
+    busy: bool = False
 
     def arguments(self) -> list[str]:
         """Returns the program's command line."""
         words = ["--collectives", ",".join(self.collectives), "--bytes", ",".join(map(str, self.sizes))]
         words += ["--modes", ",".join(self.modes), "--budget", str(self.budget_s), "--root", str(self.root)]
+        words += [*(["--nonblocking"] if self.nonblocking else []), *(["--busy"] if self.busy else [])]
         return words + [word for contender in self.contenders for word in ("--contender", contender)]
 
     @property
@@ -119,7 +123,29 @@ class CollectiveResults(Results[CollectiveMeasurement]):
             "collective": measurement.collective,
             "bytes": measurement.bytes,
             "ranks": measurement.ranks or self.ranks,
+            "computation_s": measurement.computation_s,
+            "overlap": self.overlap(measurement),
         }
+
+    def overlap(self, measurement: CollectiveMeasurement) -> float | None:
+        """Returns which part of a call was hidden behind the computation; None where the call alone was not measured.
+
+        It is the overlap of the Intel MPI Benchmarks: the time saved, of the shorter of call and computation.
+        """
+        m = measurement
+        alone = next(
+            (
+                a.summary.median
+                for a in self.measurements
+                if (a.collective, a.bytes, a.ranks, a.contender) == (m.collective, m.bytes, m.ranks, m.contender)
+                and a.mode == "sync"
+            ),
+            None,
+        )
+        if m.computation_s <= 0 or not alone:
+            return None
+        saved_s = alone + m.computation_s - m.summary.median
+        return min(1.0, max(0.0, saved_s / min(alone, m.computation_s)))
 
     def loads(self, measurement: CollectiveMeasurement, network: limits.Network) -> Iterable[limits.Load]:
         if 0 < measurement.ranks < self.ranks:

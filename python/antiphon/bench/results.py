@@ -16,14 +16,16 @@ from antiphon.mpi import Mpi
 
 #: Calls follow one another after a barrier, back to back, or a few after a pause.
 MODES = ("sync", "throughput", "burst")
+#: Between the start and the wait of a nonblocking call, ranks compute: without MPI, or with regular tests.
+COMPUTING_MODES = ("overlap", "tested")
 
 
-def modes_of(text: str) -> list[str]:
+def modes_of(text: str, known: Sequence[str] = MODES) -> list[str]:
     """Returns the modes that --modes lists."""
     modes = text.split(",")
-    unknown = [mode for mode in modes if mode not in MODES]
+    unknown = [mode for mode in modes if mode not in known]
     if unknown:
-        raise AntiphonError(f"--modes: no mode named {unknown[0]!r}", hint=f"there are {', '.join(MODES)}")
+        raise AntiphonError(f"--modes: no mode named {unknown[0]!r}", hint=f"there are {', '.join(known)}")
     return modes
 
 
@@ -38,6 +40,8 @@ class Measurement:
     chosen: str
     calls_per_sample: int
     samples: Sequence[float]
+    #: How long ranks computed between the start and the wait.
+    computation_s: float = 0.0
 
     @property
     def summary(self) -> stats.Summary:

@@ -35,9 +35,17 @@ def speed_up(measurement: Measurement, cell: Iterable[Measurement]) -> float | N
 def collective_table(results: CollectiveResults, where: str) -> Table:
     """Makes one row per contender; blank lines separate the cells."""
     table = _new_table(results, where, (("collective", "left"), ("bytes", "right"), ("mode", "left")))
+    computes = any(m.computation_s for m in results.measurements)
+    if computes:
+        table.add_column("overlap", justify="right", no_wrap=True)
+
+    def overlap(m: CollectiveMeasurement) -> list[str]:
+        part = results.overlap(m)
+        return ["" if part is None else f"{100 * part:.0f} %"] if computes else []
+
     for (collective, size, mode), cell in _cells(results, _cell_of).items():
         size_text = bytes_text(size) if size or collective != "barrier" else ""
-        _add_cell(table, results, (collective, size_text, mode), cell, lambda m: m.contender == "antiphon")
+        _add_cell(table, results, (collective, size_text, mode), cell, lambda m: m.contender == "antiphon", overlap)
     return table
 
 
@@ -45,7 +53,7 @@ def pattern_table(results: PatternResults, where: str) -> Table:
     """Makes one row per contender; blank lines separate the patterns and modes."""
     table = _new_table(results, where, (("pattern", "left"), ("mode", "left")))
     for heading, cell in _cells(results, lambda m: (m.pattern, m.mode)).items():
-        _add_cell(table, results, heading, cell, lambda m: m.chosen != m.contender)
+        _add_cell(table, results, heading, cell, lambda m: m.chosen != m.contender, lambda _: ())
     return table
 
 
@@ -72,7 +80,12 @@ def _new_table(results: Results[M], where: str, subject: Sequence[tuple[str, str
 
 
 def _add_cell(
-    table: Table, results: Results[M], subject: Sequence[str], cell: Sequence[M], shows_chosen: Callable[[M], bool]
+    table: Table,
+    results: Results[M],
+    subject: Sequence[str],
+    cell: Sequence[M],
+    shows_chosen: Callable[[M], bool],
+    last: Callable[[M], Sequence[str]],
 ) -> None:
     """Adds a row for each contender of a cell; only the first row names what was measured."""
     for i, m in enumerate(cell):
@@ -86,6 +99,7 @@ def _add_cell(
             ratio_text(None if m.contender == "library" else speed_up(m, cell)),
             limits.ratio_text(s.median, limit),
             m.chosen if shows_chosen(m) else "",
+            *last(m),
             end_section=i + 1 == len(cell),
         )
 

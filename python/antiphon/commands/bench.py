@@ -8,12 +8,14 @@ All contenders run interleaved in one run of one program; results are checked; t
   antiphon bench alltoall --algorithms rotated:piece_bytes=16384,window=2 --modes sync,throughput,burst --json out.json
   antiphon bench -n 64 --hostfile nodes --link-rate 1gbit          on a real cluster
   antiphon bench --pattern random --pattern hot-spot:256k --lab    MPI_Alltoallv with irregular patterns
+  antiphon bench alltoall --nonblocking --lab                      MPI_Ialltoall: alone, and beside a computation
   antiphon bench --presence -n 4                                   what it costs that Antiphon is there
   antiphon bench --list                                            the algorithms and their parameters
   antiphon bench codecs --messages run.msgs                        instead: compression, ours beside that of others
 
 modes: sync, a barrier before each call; throughput, 8 to 24 calls back to back; burst, 3 calls after a
-pause or after other traffic.
+pause or after other traffic. With --nonblocking also: overlap, a computation between the start and the wait; tested, the
+same with MPI_Test every 100 us of it. All contenders compute for as long as the library's call takes alone.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from antiphon import core, model, output, packed
 from antiphon import mpi as mpis
 from antiphon.bench import codec_tables, collectives
 from antiphon.bench.collectives import CollectiveBenchmark, CollectiveResults
-from antiphon.bench.results import modes_of
+from antiphon.bench.results import COMPUTING_MODES, MODES, modes_of
 from antiphon.bench.tables import DROPPABLE, algorithm_lines, collective_table, mean_lines
 from antiphon.bench.testbed import Testbed, failure, program
 from antiphon.commands import _bench_patterns, _bench_presence, _options
@@ -68,7 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--list", action="store_true", help="show every algorithm with its parameters, and measure nothing")
     add("--bytes", default=DEFAULT_BYTES, metavar="N,…", help="size of a block, or of the message of bcast, reduce, "
         "allreduce, scan, exscan (default: %(default)s)")  # fmt: skip
-    add("--modes", default=DEFAULT_MODES, metavar="M,…", help="sync, throughput, burst (default: %(default)s)")
+    add("--modes", default=DEFAULT_MODES, metavar="M,…", help="sync, throughput, burst; with --nonblocking also "
+        "overlap, tested (default: %(default)s, or with --nonblocking sync,overlap,tested)")  # fmt: skip
+    add("--nonblocking", action="store_true", help="the nonblocking collectives, each waited for")
+    add("--busy", action="store_true", help="with --nonblocking: computations use the processor (default: they sleep, "
+        "which leaves the cores to other ranks)")  # fmt: skip
     add("--against", choices=("library", "nothing"), default="library", help="measure the library's collective too "
         "(default), or not")  # fmt: skip
     add("--algorithms", action="append", metavar="A,…", help="algorithms to force besides Antiphon's own choice: all, "
@@ -188,7 +194,13 @@ def make_benchmark(args: argparse.Namespace) -> CollectiveBenchmark:
     contenders = ["*:library"] if args.against == "library" else []
     contenders.append("*:auto")
     contenders += [contender for c in names for contender in _forced(c, args.algorithms or [])]
-    return CollectiveBenchmark(names, sizes, modes_of(args.modes), contenders, args.budget, args.root)
+    if args.nonblocking and args.modes is DEFAULT_MODES:
+        modes = ["sync", *COMPUTING_MODES]
+    else:
+        modes = modes_of(args.modes, (*MODES, *COMPUTING_MODES) if args.nonblocking else MODES)
+    return CollectiveBenchmark(
+        names, sizes, modes, contenders, args.budget, args.root, nonblocking=args.nonblocking, busy=args.busy
+    )
 
 
 def split_algorithms(text: str) -> list[str]:

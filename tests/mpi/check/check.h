@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#ifdef NONBLOCKING
+#include "nonblocking.h"
+#endif
+
 #if MPI_VERSION >= 4
 #define LARGE_COUNTS 1
 #else

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "entry/own_comm.hpp"
+
+#include <sched.h>
+
+#include "entry/operations.hpp"
+#include "job/progress.hpp"
+#include "job/progress_hook.hpp"
+
+namespace antiphon::mpi {
+
+OwnComm::~OwnComm() {
+  if (begun_ && get() != MPI_COMM_NULL) PMPI_Comm_free(&own_);
+}
+
+MPI_Comm OwnComm::get() {
+  if (begun_) {
+    while (true) {
+      {
+        const operations::Lock lock;
+        if (ready()) return own_;
+      }
+      if (operations_under_way()) make_progress();
+      sched_yield();
+    }
+  }
+  begun_ = true;
+  // A duplicate is not used, because it would call the copy functions of the program's attributes.
+  MPI_Group group = MPI_GROUP_NULL;
+  PMPI_Comm_group(of_, &group);
+  PMPI_Comm_create(of_, group, &own_);
+  PMPI_Group_free(&group);
+  PMPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN);
+  return own_;
+}
+
+void OwnComm::begin() {
+  if (begun_) return;
+  begun_ = true;
+  // Only a duplicate can be made without waiting.
+  PMPI_Comm_idup(of_, &own_, &making_);
+}
+
+bool OwnComm::ready() {
+  if (making_ == MPI_REQUEST_NULL) return true;
+  if (progress_hook::forbids_progress() && !progress_hook::is_complete(making_)) return false;
+  int done = 0;
+  PMPI_Test(&making_, &done, MPI_STATUS_IGNORE);
+  if (done != 0) PMPI_Comm_set_errhandler(own_, MPI_ERRORS_RETURN);
+  return done != 0;
+}
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules' messages travel on a communicator of their own, where no receive of the program can match them.
+#pragma once
+
+#include <mpi.h>
+
+namespace antiphon::mpi {
+
+/// Holds that communicator for one of the program's. It is made at the first use, which is the same call on every rank.
+class OwnComm {
+ public:
+  explicit OwnComm(MPI_Comm of) : of_(of) {}
+  ~OwnComm();
+  OwnComm(const OwnComm&) = delete;
+  OwnComm& operator=(const OwnComm&) = delete;
+
+  /// Returns the communicator, and makes it if there is none. Collective.
+  MPI_Comm get();
+  /// Begins to make it, without waiting for other ranks. All ranks do so in the same call.
+  void begin();
+  /// Tells whether get() need not wait, after begin(). The caller holds the operations' Lock.
+  bool ready();
+  /// Tells whether it exists or is being made; the same on all ranks.
+  [[nodiscard]] bool begun() const { return begun_; }
+
+ private:
+  MPI_Comm of_;
+  MPI_Comm own_ = MPI_COMM_NULL;
+  bool begun_ = false;
+  MPI_Request making_ = MPI_REQUEST_NULL;  ///< under the operations' Lock
+};
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nonblocking collectives as schedules: right results, many at a time, and in odd orders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.mpi import Mpi
+
+Check = Callable[..., Any]
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+
+#: Each has a nonblocking form that becomes a schedule.
+COLLECTIVES = [
+    *("barrier", "bcast", "scatter", "gather", "allgather", "allgatherv", "alltoall", "alltoallv"),
+    *("reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan"),
+]
+#: The rest is checked, too, whoever does it.
+REST = ["scatterv", "gatherv", "alltoallw", "neighbours", "intercommunicators", "bottom", "wildcards"]
+
+
+def has_hook(mpi: Mpi) -> bool:
+    """Returns whether the library calls others back from its progress."""
+    return mpi.abi == "openmpi" or (mpi.abi == "mpich" and not mpi.version.startswith(("3.", "4.0", "4.1", "4.2")))
+
+
+@pytest.mark.parametrize("n", [1, 4, 5])
+def test_each_collective(mpi: Mpi, n: int, check: Check) -> None:
+    """GIVEN nonblocking calls that Antiphon never leaves out THEN all results are right, and schedules did them."""
+    result = check(mpi, n, "--quick", *COLLECTIVES, *REST, nonblocking=True, ANTIPHON_FORCE="*:on")
+    for collective in COLLECTIVES if n > 1 else []:
+        used = result.used(f"i{collective}")
+        assert used, collective
+        assert (used.keys() - {"library"} != set()) == has_hook(mpi), f"{collective}: {used}"
+
+
+def test_normal_choice(wheel: Mpi, check: Check) -> None:
+    """GIVEN the rules alone, on two assumed nodes, THEN all results are right."""
+    nodes = {"ANTIPHON_NODES": "a,b,a,b,a", "ANTIPHON_LINK_BITS_PER_S": "100000000"}
+    check(wheel, 5, "--quick", *COLLECTIVES, *REST, nonblocking=True, **nodes)
+
+
+def test_encoded(wheel: Mpi, check: Check) -> None:
+    """GIVEN compression forced THEN results are right, and nonblocking collectives are encoded."""
+    result = check(wheel, 3, "--quick", *COLLECTIVES, nonblocking=True, ANTIPHON_FORCE="*:on", ANTIPHON_COMPRESS="force")
+    if has_hook(wheel):
+        assert any("encode=64" in row["algorithm"] for row in result.calls("iallgather"))
+
+
+def test_errors_keep_their_meaning(wheel: Mpi, check: Check) -> None:
+    """GIVEN wrong arguments THEN each call returns the library's error class."""
+    plain = check(wheel, 2, "errors", nonblocking=True, preload=False).lines("error class")
+    assert len(plain) > 20
+    assert check(wheel, 2, "errors", nonblocking=True, ANTIPHON_FORCE="*:on").lines("error class") == plain
+
+
+def test_threads(wheel: Mpi, check: Check) -> None:
+    """GIVEN threads, each with its communicator THEN their collectives do not mix."""
+    check(wheel, 3, "threads", nonblocking=True, ANTIPHON_FORCE="*:on")
+
+
+def test_communicators_are_freed(wheel: Mpi, check: Check) -> None:
+    """GIVEN more communicators than MPICH can have at a time THEN none is missing, nor memory."""
+    number = 2600 if wheel.family == "mpich" else 400
+    check(wheel, 2, f"communicators={number}", nonblocking=True, ANTIPHON_FORCE="*:on")
+
+
+@pytest.mark.parametrize("mode", ["many", "threads", "cross", "lifetimes", "late"])
+def test_outstanding(mpi: Mpi, mode: str, compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> None:
+    """GIVEN operations that are under way together, in odd orders THEN every byte is right."""
+    program = compiled(mpi, [PROGRAMS / "outstanding.c"])
+    result = run_ranks(mpi, 4, [program, mode], ANTIPHON_FORCE="*:on", limit_s=60)
+    assert result.returncode == 0 and "verified" in result.text, result.text
+    if has_hook(mpi) and mode != "lifetimes":
+        assert result.used("ialltoall").keys() - {"library"}
