@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -21,9 +22,30 @@ int keyval = MPI_KEYVAL_INVALID;
 /// A communicator keeps this many schedules, which is enough for a program's inner loop.
 constexpr std::size_t most_prepared = 64;
 
+/// States of freed communicators whose nonblocking calls are still under way. They are never destroyed: a program that
+/// ends without MPI_Finalize must not call MPI. No MPI function is called while the mutex is held.
+auto& abandoned = *new std::vector<std::unique_ptr<CommState>>;
+std::mutex abandoned_mutex;
+
+/// The library calls this when a communicator is freed, possibly from its progress inside one of our own calls.
 int delete_state(MPI_Comm, int, void* value, void*) {
-  delete static_cast<CommState*>(value);
+  std::unique_ptr<CommState> state(static_cast<CommState*>(value));
+  state->abandon();
+  state->own().outlive_original();
+  if (!state->has_calls_under_way()) return MPI_SUCCESS;
+  const std::lock_guard lock(abandoned_mutex);
+  abandoned.push_back(std::move(state));
   return MPI_SUCCESS;
+}
+
+/// Deletes the states of freed communicators whose calls have ended since.
+void delete_abandoned() {
+  std::vector<std::unique_ptr<CommState>> over;
+  const std::lock_guard lock(abandoned_mutex);
+  for (auto& state : abandoned) {
+    if (!state->has_calls_under_way()) over.push_back(std::move(state));
+  }
+  std::erase(abandoned, nullptr);
 }
 
 CreditLimits limits_of(const Problem& p) {
@@ -45,6 +67,7 @@ void CommState::release() {
   PMPI_Comm_get_attr(MPI_COMM_WORLD, keyval, static_cast<void*>(&value), &found);
   if (found != 0) PMPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
   PMPI_Comm_free_keyval(&keyval);
+  abandoned.clear();
 }
 
 CommState* CommState::of(MPI_Comm comm) {
@@ -53,6 +76,7 @@ CommState* CommState::of(MPI_Comm comm) {
   int found = 0;
   if (PMPI_Comm_get_attr(comm, keyval, static_cast<void*>(&value), &found) != MPI_SUCCESS) return nullptr;
   if (found == 0) {
+    delete_abandoned();
     auto fresh = std::make_unique<CommState>(comm, shape_of(comm));
     value = fresh.get();
     if (PMPI_Comm_set_attr(comm, keyval, fresh.get()) != MPI_SUCCESS) return nullptr;
@@ -147,6 +171,8 @@ std::unique_ptr<Executor> CommState::make_executor(Schedule schedule, int tag_ba
   const Executor::Options options{.yields = world.yields, .tag_base = tag_base, .coding = coding_terms()};
   return std::make_unique<Executor>(std::move(schedule), own_comm(), options);
 }
+
+bool CommState::has_calls_under_way() const { return nonblocking_ && nonblocking_->under_way(); }
 
 NonblockingCalls& CommState::nonblocking() {
   if (!nonblocking_) nonblocking_ = std::make_unique<NonblockingCalls>(*this);

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -140,6 +141,11 @@ class CommState {
 
   /// Returns this communicator's nonblocking calls.
   NonblockingCalls& nonblocking();
+  [[nodiscard]] bool has_calls_under_way() const;
+  /// Notes that the program has freed the communicator.
+  void abandon() { abandoned_ = true; }
+  /// Returns a communicator whose error handler hears of errors: the program's, if that still exists.
+  [[nodiscard]] MPI_Comm comm_for_errors() const { return abandoned_ ? MPI_COMM_WORLD : comm_; }
 
  private:
   void take_from_first(std::span<char> text);
@@ -167,6 +173,7 @@ class CommState {
   std::uint64_t clock_ = 0;
   OperationTags tags_;
   bool has_operations_ = false;
+  std::atomic<bool> abandoned_{false};
   std::unique_ptr<NonblockingCalls> nonblocking_;
   DeviceAgreement devices_;
   std::uint64_t name_ = 0;   ///< communicator_name(), after the first call that is counted

@@ -16,6 +16,7 @@
 #include "entry/operations.hpp"
 #include "entry/pattern_history.hpp"
 #include "entry/persistent.hpp"
+#include "entry/program_request.hpp"
 #include "job/first_process.hpp"
 #include "job/profile_store.hpp"
 #include "job/warn.hpp"
@@ -97,6 +98,7 @@ void before_finalize() {
   stop_capture();
   stop_framing();
   CommState::release();
+  ProgramRequest::release();
   release_datatypes();
   watch_finalize();
   stop_world();

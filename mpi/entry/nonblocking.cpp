@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry/nonblocking.hpp"
 
-#include <sched.h>
-
 #include <exception>
 #include <iterator>
 #include <optional>
@@ -20,7 +18,6 @@
 #include "entry/program_request.hpp"
 #include "entry/workspace.hpp"
 #include "job/clock.hpp"
-#include "job/progress.hpp"
 #include "job/progress_hook.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
@@ -71,7 +68,7 @@ class NonblockingCall final : public Operation {
     if (rc_ != MPI_SUCCESS) fail();
     workspace_.reset();
     owned_.reset();
-    ProgramRequest request = std::exchange(request_, {});
+    const ProgramRequest request = request_;
     const int rc = rc_;
     // The next call may take this object from here on.
     calls_.put_back(std::move(schedule_), std::move(exchange_), this);
@@ -85,7 +82,7 @@ class NonblockingCall final : public Operation {
   }
 
   void fail() {
-    PMPI_Comm_call_errhandler(owned_->get().comm, rc_);
+    PMPI_Comm_call_errhandler(calls_.state().comm_for_errors(), rc_);
     // Messages that are still under way use their memory.
     static_cast<void>(schedule_.release());
     static_cast<void>(exchange_.release());
@@ -135,17 +132,7 @@ class NonblockingCall final : public Operation {
 
 NonblockingCalls::NonblockingCalls(CommState& state) : state_(state) {}
 
-NonblockingCalls::~NonblockingCalls() {
-  const auto under_way = [this] {
-    const operations::Lock lock;
-    return idle_.size() < calls_.size();
-  };
-  // At the end of MPI, all operations are forgotten.
-  while (operations_under_way() && under_way()) {
-    make_progress();
-    sched_yield();
-  }
-}
+NonblockingCalls::~NonblockingCalls() = default;
 
 int NonblockingCalls::start(const Call& call, const Choice& choice, Problem problem, int tag_base,
                             MPI_Request* request) {
@@ -156,8 +143,10 @@ int NonblockingCalls::start(const Call& call, const Choice& choice, Problem prob
   }
   NonblockingCall* const one = idle_.back();
   const int rc = one->begin(call, choice, std::move(problem), tag_base, request);
-  if (rc == MPI_SUCCESS) std::erase(idle_, one);
-  return rc;
+  if (rc != MPI_SUCCESS) return rc;
+  std::erase(idle_, one);
+  ++under_way_;
+  return MPI_SUCCESS;
 }
 
 std::unique_ptr<PreparedSchedule> NonblockingCalls::take_schedule(const Problem& problem, const Choice& choice) {
@@ -187,6 +176,7 @@ void NonblockingCalls::put_back(std::unique_ptr<PreparedSchedule> schedule, std:
   if (schedules_.size() > most_idle_schedules) schedules_.erase(schedules_.begin());
   if (exchange) exchanges_.push_back(std::move(exchange));
   idle_.push_back(call);
+  --under_way_;
 }
 
 namespace {

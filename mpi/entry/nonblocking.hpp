@@ -2,14 +2,13 @@
 // Nonblocking collectives run as schedules beside the program: MPI_IX begins the schedule, the library's progress
 // advances it, and the request ends when it is done.
 //
-// A request is one of the library's generalized requests, so everything that can be done with requests works on it,
-// beside any others. Starting never waits for other ranks: what a schedule needs from them before it can begin, an
+// The program's request is one of the library's own (program_request.hpp). Starting never waits for other ranks: what a schedule needs from them before it can begin, an
 // operation waits for itself.
 #pragma once
 
 #include <mpi.h>
 
-#include <cstddef>
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -35,7 +34,6 @@ Outcome start_nonblocking(const Call& call, MPI_Request* request);
 class NonblockingCalls {
  public:
   explicit NonblockingCalls(CommState& state);
-  /// Waits for the calls under way: all ranks have started them.
   ~NonblockingCalls();
   NonblockingCalls(const NonblockingCalls&) = delete;
   NonblockingCalls& operator=(const NonblockingCalls&) = delete;
@@ -43,6 +41,8 @@ class NonblockingCalls {
   /// Starts a call for which the choice can be used. Returns what the MPI function returns.
   int start(const Call& call, const Choice& choice, Problem problem, int tag_base, MPI_Request* request);
 
+  /// Tells whether a call has not ended; needs no lock.
+  [[nodiscard]] bool under_way() const { return under_way_ > 0; }
   [[nodiscard]] CommState& state() { return state_; }
   /// Returns a schedule for this problem and choice that no call uses; null if the algorithm cannot solve it.
   std::unique_ptr<PreparedSchedule> take_schedule(const Problem& problem, const Choice& choice);
@@ -57,6 +57,7 @@ class NonblockingCalls {
   std::vector<std::unique_ptr<PreparedSchedule>> schedules_;
   std::vector<std::unique_ptr<Exchange>> exchanges_;
   Parameters exchange_parameters_;
+  std::atomic<int> under_way_{0};
 };
 
 }  // namespace antiphon::mpi

@@ -41,6 +41,13 @@ void OwnComm::begin() {
   PMPI_Comm_idup(of_, &own_, &making_);
 }
 
+void OwnComm::outlive_original() {
+#if defined(ANTIPHON_ABI_OPENMPI)
+  // Open MPI needs the original until the duplicate is complete, although MPI_Comm_free need not wait for that.
+  if (begun_) get();
+#endif
+}
+
 bool OwnComm::ready() {
   if (making_ == MPI_REQUEST_NULL) return true;
   if (progress_hook::forbids_progress() && !progress_hook::is_complete(making_)) return false;

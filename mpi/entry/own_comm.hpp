@@ -20,6 +20,8 @@ class OwnComm {
   void begin();
   /// Tells whether get() need not wait, after begin(). The caller holds the operations' Lock.
   bool ready();
+  /// Is called when the program frees its communicator, before that is gone.
+  void outlive_original();
   /// Tells whether it exists or is being made; the same on all ranks.
   [[nodiscard]] bool begun() const { return begun_; }
 

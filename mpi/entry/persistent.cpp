@@ -16,6 +16,7 @@
 #include "entry/comm_state.hpp"
 #include "entry/device_buffers.hpp"
 #include "entry/operations.hpp"
+#include "entry/program_request.hpp"
 #include "entry/share_counts.hpp"
 #include "entry/waits.hpp"
 #include "entry/workspace.hpp"
@@ -31,9 +32,6 @@ namespace {
 /// Above this many ranks, scheduling a pattern takes longer than users expect of an init call.
 constexpr int most_ranks_to_compile = 256;
 
-/// Signals are matched by these tags, below this number.
-constexpr int signal_tags = 32768;
-
 struct PersistentCall final : Operation {
   OwnedCall owned;
   const Call& call;
@@ -44,7 +42,7 @@ struct PersistentCall final : Operation {
   std::unique_ptr<Runner> runner;
   std::unique_ptr<DeviceBuffers> on_device;
   std::unique_ptr<Workspace> workspace;
-  int signal_tag = 0;
+  ProgramRequest request;
   bool active = false;
   bool orphan = false;  ///< freed while it was active
   int rc = MPI_SUCCESS;
@@ -61,9 +59,6 @@ struct PersistentCall final : Operation {
 auto& operations = *new std::unordered_map<std::uintptr_t, std::unique_ptr<PersistentCall>>;
 auto& orphans = *new std::vector<std::unique_ptr<PersistentCall>>;
 int existing = 0;  ///< requests that the program has not freed
-MPI_Comm self;     ///< has one rank; completes requests by messages; set before the first operation
-bool have_self = false;
-int next_signal_tag = 0;
 
 std::uintptr_t key_of(MPI_Request request) {
   std::uintptr_t key = 0;
@@ -131,15 +126,6 @@ bool on_devices(Description& d, CommState& state) {
   return some_process_may_have_devices() && any_rank_has(DeviceBuffers(d).any(), state.own_comm());
 }
 
-int make_request(PersistentCall& op, MPI_Request* request) {
-  if (!have_self) {
-    if (const int rc = PMPI_Comm_dup(MPI_COMM_SELF, &self); rc != MPI_SUCCESS) return rc;
-    have_self = true;
-  }
-  op.signal_tag = next_signal_tag++ % signal_tags;
-  return PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, op.signal_tag, self, request);
-}
-
 void PersistentCall::begin() {
   active = true;
   on_device = std::make_unique<DeviceBuffers>(description);
@@ -161,7 +147,7 @@ void PersistentCall::complete() {
   if (const int put_back = on_device->put_back(); rc == MPI_SUCCESS) rc = put_back;
   if (rc != MPI_SUCCESS) PMPI_Comm_call_errhandler(call.comm, rc);
   active = false;
-  PMPI_Send(nullptr, 0, MPI_BYTE, 0, signal_tag, self);
+  request.end(rc);
   if (orphan) std::erase_if(orphans, [&](const auto& one) { return one.get() == this; });
 }
 
@@ -213,7 +199,7 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
     if (!op->description.schedulable || (!always && on_devices(op->description, *state))) return false;
     if (!plan(*op, *state, always)) return false;
     const operations::Lock lock;
-    result = make_request(*op, request);
+    result = op->request.init(request);
     if (result != MPI_SUCCESS) return true;
     operations[key_of(*request)] = std::move(op);
     if (existing++ == 0) set_p2p_handler(handle);
@@ -231,8 +217,6 @@ void release_all() {
   orphans.clear();
   existing = 0;
   set_p2p_handler(nullptr);
-  if (have_self) PMPI_Comm_free(&self);
-  have_self = false;
 }
 
 }  // namespace antiphon::mpi::persistent

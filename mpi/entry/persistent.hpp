@@ -2,10 +2,7 @@
 // For MPI-4 persistent collectives, MPI_X_init gathers all counts, makes the schedule and binds it; starting the
 // request only runs the schedule.
 //
-// A request is one of the library's own: a persistent receive of an empty message from this rank itself, on a
-// communicator of one rank. MPI_Start starts it together with the schedule, and the message is sent when the schedule
-// is done. So everything that can be done with requests works on it, beside any others, and the library keeps their
-// meaning.
+// MPI_Start starts the library's own persistent request (program_request.hpp) together with the schedule.
 //
 // Progress: schedules advance in every MPI call in which the library makes progress, if it lets others take part in that
 // (job/progress_hook.hpp). If not, they advance in calls that wait for, test or start requests, that send, receive or

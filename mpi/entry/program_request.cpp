@@ -1,44 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "entry/program_request.hpp"
 
+#include <atomic>
+
+#include "entry/operations.hpp"
+
 namespace antiphon::mpi {
 
 namespace {
 
-/// Fills the status of an ended request, and returns how the operation ended.
-int query(void* result, MPI_Status* status) {
-  PMPI_Status_set_elements(status, MPI_BYTE, 0);
-  PMPI_Status_set_cancelled(status, 0);
-  status->MPI_SOURCE = MPI_UNDEFINED;
-  status->MPI_TAG = MPI_UNDEFINED;
-  return *static_cast<int*>(result);
-}
+/// Messages are matched by tags below this number: even ones for persistent requests, which last, odd ones for others.
+constexpr unsigned most_tags = 32768;
+std::atomic<unsigned> next_passing{0}, next_lasting{0};
 
-int free_result(void* result) {
-  delete static_cast<int*>(result);
-  return MPI_SUCCESS;
-}
+/// Has one rank; made for the first request. The operations' Lock protects it.
+MPI_Comm self = MPI_COMM_NULL;
 
-/// Nothing can be cancelled: other ranks count on this one.
-int cancel(void*, int) { return MPI_SUCCESS; }
+int make_self() {
+  const operations::Lock lock;
+  if (self != MPI_COMM_NULL) return MPI_SUCCESS;
+  const int rc = PMPI_Comm_dup(MPI_COMM_SELF, &self);
+  if (rc == MPI_SUCCESS) PMPI_Comm_set_errhandler(self, MPI_ERRORS_RETURN);
+  return rc;
+}
 
 }  // namespace
 
 int ProgramRequest::begin(MPI_Request* request) {
-  auto* const result = new int(MPI_SUCCESS);
-  const int rc = PMPI_Grequest_start(query, free_result, cancel, result, &request_);
-  if (rc != MPI_SUCCESS) {
-    delete result;
-    return rc;
-  }
-  result_ = result;
-  *request = request_;
-  return MPI_SUCCESS;
+  if (const int rc = make_self(); rc != MPI_SUCCESS) return rc;
+  tag_ = static_cast<int>((2 * next_passing++ + 1) % most_tags);
+  return PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, tag_, self, request);
 }
 
-void ProgramRequest::end(int rc) {
-  *result_ = rc;
-  PMPI_Grequest_complete(request_);
+int ProgramRequest::init(MPI_Request* request) {
+  if (const int rc = make_self(); rc != MPI_SUCCESS) return rc;
+  tag_ = static_cast<int>(2 * next_lasting++ % most_tags);
+  return PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, tag_, self, request);
+}
+
+void ProgramRequest::end(int rc) const {
+  const char too_long = 0;
+  PMPI_Send(&too_long, rc == MPI_SUCCESS ? 0 : 1, MPI_BYTE, 0, tag_, self);
+}
+
+void ProgramRequest::release() {
+  if (self != MPI_COMM_NULL) PMPI_Comm_free(&self);
+  self = MPI_COMM_NULL;
 }
 
 }  // namespace antiphon::mpi

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
+// A request of an operation is one of the library's own: a receive of an empty message from this rank itself, which is
+// sent when the operation is complete. So everything that can be done with requests works on it, beside any others, and
+// the library keeps their meaning. (Generalized requests would be made for this, but not all of MPICH's calls take them.)
 #pragma once
 
 #include <mpi.h>
 
 namespace antiphon::mpi {
 
-/// Holds a request that the program waits for and that ends when we say so: a generalized request of the library.
 class ProgramRequest {
  public:
-  /// Makes the request, which is under way from now on. Returns an MPI error code.
+  /// Makes a request that is under way from now on. Returns an MPI error code.
   int begin(MPI_Request* request);
-  /// Ends it: calls that complete it return `rc`.
-  void end(int rc);
+  /// Makes a persistent request, for the program to start again and again. Returns an MPI error code.
+  int init(MPI_Request* request);
+  /// Ends the request. If `rc` is an error, calls that complete the request return one, too.
+  void end(int rc) const;
+
+  /// Frees what all requests share; called before the end of MPI.
+  static void release();
 
  private:
-  MPI_Request request_ = MPI_REQUEST_NULL;
-  int* result_ = nullptr;  ///< the library's to free, with the request
+  int tag_ = 0;
 };
 
 }  // namespace antiphon::mpi
