@@ -126,7 +126,10 @@ def c_wrapper(procedure: pympistandard.Procedure, large: bool) -> str:
     lines = []
     if procedure.name in INSTEAD:
         tried = f"{INSTEAD[procedure.name]}({', '.join([*names, 'result'])})"
-        lines += ["  int result = MPI_SUCCESS;", f"  if ({tried}) return result;", f"  return {library};"]
+        lines += ["  int result = MPI_SUCCESS;", f"  if (!{tried}) result = {library};"]
+        distributed = "dist_graph" in procedure.name
+        lines += ["  if (result == MPI_SUCCESS) prepare_neighbours(*comm_dist_graph);"] if distributed else []
+        lines += ["  return result;"]
     elif hooks := hooks_of(procedure):
         before, after = hooks
         lines += [f"  {before};"] if before else []

@@ -763,29 +763,31 @@ ANTIPHON_ENTRY_POINTS(Neighbor_alltoallw_init, (Word sendbuf, Word sendcounts, W
 
 static int do_Cart_create(decltype(library.Cart_create) next, MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
   int result = MPI_SUCCESS;
-  if (reordering::cart_create(comm_old, ndims, dims, periods, reorder, comm_cart, result)) return result;
-  return next(comm_old, ndims, dims, periods, reorder, comm_cart);
+  if (!reordering::cart_create(comm_old, ndims, dims, periods, reorder, comm_cart, result)) result = next(comm_old, ndims, dims, periods, reorder, comm_cart);
+  return result;
 }
 ANTIPHON_ENTRY_POINTS(Cart_create, (Word comm_old, Word ndims, Word dims, Word periods, Word reorder, Word comm_cart), comm_old, ndims, dims, periods, reorder, comm_cart)
 
 static int do_Graph_create(decltype(library.Graph_create) next, MPI_Comm comm_old, int nnodes, const int index[], const int edges[], int reorder, MPI_Comm* comm_graph) {
   int result = MPI_SUCCESS;
-  if (reordering::graph_create(comm_old, nnodes, index, edges, reorder, comm_graph, result)) return result;
-  return next(comm_old, nnodes, index, edges, reorder, comm_graph);
+  if (!reordering::graph_create(comm_old, nnodes, index, edges, reorder, comm_graph, result)) result = next(comm_old, nnodes, index, edges, reorder, comm_graph);
+  return result;
 }
 ANTIPHON_ENTRY_POINTS(Graph_create, (Word comm_old, Word nnodes, Word index, Word edges, Word reorder, Word comm_graph), comm_old, nnodes, index, edges, reorder, comm_graph)
 
 static int do_Dist_graph_create(decltype(library.Dist_graph_create) next, MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   int result = MPI_SUCCESS;
-  if (reordering::dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, result)) return result;
-  return next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph);
+  if (!reordering::dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph, result)) result = next(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph);
+  if (result == MPI_SUCCESS) prepare_neighbours(*comm_dist_graph);
+  return result;
 }
 ANTIPHON_ENTRY_POINTS(Dist_graph_create, (Word comm_old, Word n, Word sources, Word degrees, Word destinations, Word weights, Word info, Word reorder, Word comm_dist_graph), comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph)
 
 static int do_Dist_graph_create_adjacent(decltype(library.Dist_graph_create_adjacent) next, MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   int result = MPI_SUCCESS;
-  if (reordering::dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph, result)) return result;
-  return next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph);
+  if (!reordering::dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph, result)) result = next(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph);
+  if (result == MPI_SUCCESS) prepare_neighbours(*comm_dist_graph);
+  return result;
 }
 ANTIPHON_ENTRY_POINTS(Dist_graph_create_adjacent, (Word comm_old, Word indegree, Word sources, Word sourceweights, Word outdegree, Word destinations, Word destweights, Word info, Word reorder, Word comm_dist_graph), comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph)
 

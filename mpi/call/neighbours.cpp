@@ -25,16 +25,19 @@ NeighbourLists of_grid(MPI_Comm comm) {
   return lists;
 }
 
-NeighbourLists of_graph(MPI_Comm comm) {
-  NeighbourLists lists{.known = true};
-  int rank = 0;
+std::vector<int> graph_neighbours(MPI_Comm comm, int rank) {
   int count = 0;
-  PMPI_Comm_rank(comm, &rank);
   PMPI_Graph_neighbors_count(comm, rank, &count);
-  lists.sources.resize(static_cast<std::size_t>(count));
-  PMPI_Graph_neighbors(comm, rank, count, lists.sources.data());
-  lists.destinations = lists.sources;
-  return lists;
+  std::vector<int> ranks(static_cast<std::size_t>(count));
+  PMPI_Graph_neighbors(comm, rank, count, ranks.data());
+  return ranks;
+}
+
+NeighbourLists of_graph(MPI_Comm comm) {
+  int rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  const std::vector<int> ranks = graph_neighbours(comm, rank);
+  return {ranks, ranks, true};
 }
 
 NeighbourLists of_distributed_graph(MPI_Comm comm) {
@@ -57,6 +60,28 @@ bool has_duplicates(std::vector<int> ranks) {
   std::erase(ranks, MPI_PROC_NULL);
   std::sort(ranks.begin(), ranks.end());
   return std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
+}
+
+/// In a grid, the lower and the upper neighbour are the same rank where a periodic dimension has one or two ranks.
+bool grid_has_duplicates(MPI_Comm comm) {
+  int dimensions = 0;
+  PMPI_Cartdim_get(comm, &dimensions);
+  std::vector<int> sizes(static_cast<std::size_t>(dimensions) + 1);
+  std::vector<int> periodic(sizes.size()), place(sizes.size());
+  PMPI_Cart_get(comm, dimensions, sizes.data(), periodic.data(), place.data());
+  for (std::size_t d = 0; d < static_cast<std::size_t>(dimensions); ++d) {
+    if (periodic[d] != 0 && sizes[d] <= 2) return true;
+  }
+  return false;
+}
+
+bool graph_has_duplicates(MPI_Comm comm) {
+  int size = 0;
+  PMPI_Comm_size(comm, &size);
+  for (int rank = 0; rank < size; ++rank) {
+    if (has_duplicates(graph_neighbours(comm, rank))) return true;
+  }
+  return false;
 }
 
 /// Describes a block of one side of a call.
@@ -93,8 +118,16 @@ NeighbourLists neighbours_of(MPI_Comm comm) {
   return topology == MPI_DIST_GRAPH ? of_distributed_graph(comm) : NeighbourLists{};
 }
 
-Neighbours::Neighbours(MPI_Comm comm) : lists_(neighbours_of(comm)) {
+Neighbours::Neighbours(MPI_Comm comm) : comm_(comm), lists_(neighbours_of(comm)) {
   distinct_ = lists_.known && !has_duplicates(lists_.sources) && !has_duplicates(lists_.destinations);
+}
+
+std::optional<bool> Neighbours::distinct_everywhere() const {
+  int topology = MPI_UNDEFINED;
+  PMPI_Topo_test(comm_, &topology);
+  if (topology == MPI_CART) return !grid_has_duplicates(comm_);
+  if (topology == MPI_GRAPH) return !graph_has_duplicates(comm_);
+  return topology == MPI_DIST_GRAPH ? std::nullopt : std::optional(false);
 }
 
 void Neighbours::resize(Side& side, int size) {

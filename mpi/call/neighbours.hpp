@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "call/call.hpp"
@@ -27,6 +28,9 @@ class Neighbours {
   /// Tells whether this rank's blocks can be told apart by their rank, which means that no neighbour comes twice.
   /// Without a topology it is false on all ranks.
   [[nodiscard]] bool distinct() const { return distinct_; }
+  /// Tells the same of all ranks, if the topology says it: every rank knows a whole grid or graph, but only its own part
+  /// of a distributed graph.
+  [[nodiscard]] std::optional<bool> distinct_everywhere() const;
   /// Returns the call with arrays by rank, in bytes; the result is valid until the next call. Returns null if a
   /// datatype is invalid or a neighbour comes twice.
   const Call* spread(const Call& call, int size);
@@ -40,6 +44,7 @@ class Neighbours {
   static void resize(Side& side, int size);
   bool fill(Side& side, const std::vector<int>& ranks, const Call& call, bool sends);
 
+  MPI_Comm comm_;
   NeighbourLists lists_;
   bool distinct_ = false;
   Side send_, recv_;

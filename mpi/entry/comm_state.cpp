@@ -216,15 +216,24 @@ PatternHistory& CommState::history() {
   return *history_;
 }
 
+bool CommState::knows_neighbours() {
+  if (distinct_neighbours_) return true;
+  if (!neighbours_) neighbours_ = std::make_unique<Neighbours>(comm_);
+  distinct_neighbours_ = neighbours_->distinct_everywhere();
+  return distinct_neighbours_.has_value();
+}
+
+void CommState::agree_on_neighbours() {
+  if (knows_neighbours()) return;
+  int distinct = neighbours_->distinct() ? 1 : 0;
+  PMPI_Allreduce(MPI_IN_PLACE, &distinct, 1, MPI_INT, MPI_MIN, existing_comm());
+  distinct_neighbours_ = distinct != 0;
+}
+
 const Call* CommState::as_exchange(const Call& call) {
   if (!has_neighbours(call.form)) return &call;
-  if (!neighbours_) {
-    neighbours_ = std::make_unique<Neighbours>(comm_);
-    int distinct = neighbours_->distinct() ? 1 : 0;
-    PMPI_Allreduce(MPI_IN_PLACE, &distinct, 1, MPI_INT, MPI_MIN, own_comm());
-    distinct_neighbours_ = distinct != 0;
-  }
-  return distinct_neighbours_ ? neighbours_->spread(call, size()) : nullptr;
+  agree_on_neighbours();
+  return *distinct_neighbours_ ? neighbours_->spread(call, size()) : nullptr;
 }
 
 std::unique_ptr<Exchange> CommState::make_exchange(const CreditLimits& limits, int first_tag) {

@@ -116,8 +116,12 @@ class CommState {
     return history_ && decisions_.override_of(Collective::alltoallv).mode == Override::Mode::automatic;
   }
 
+  /// Tells whether it is known if some rank has a neighbour twice; the same on every rank.
+  bool knows_neighbours();
+  /// Makes that known. Collective.
+  void agree_on_neighbours();
   /// Returns a neighbour collective as an alltoallw of all ranks, and any other call as it is. Returns null, on every
-  /// rank alike, if some rank has a neighbour twice. The first call of this communicator asks all ranks.
+  /// rank alike, if some rank has a neighbour twice. Collective unless that is known.
   const Call* as_exchange(const Call& call);
 
   /// Tells whether this call must be left to the library because some rank's buffers are in a GPU's memory, alike on
@@ -168,7 +172,7 @@ class CommState {
   std::unique_ptr<PatternHistory> history_;
   std::unique_ptr<MulticastGroups> groups_;
   std::unique_ptr<Neighbours> neighbours_;
-  bool distinct_neighbours_ = false;  ///< on all ranks
+  std::optional<bool> distinct_neighbours_;  ///< on all ranks; empty: not known yet
   Parameters exchange_parameters_;
   std::uint64_t clock_ = 0;
   OperationTags tags_;

@@ -19,6 +19,7 @@
 #include "entry/workspace.hpp"
 #include "job/clock.hpp"
 #include "job/progress.hpp"
+#include "job/progress_hook.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
 #include "observe/summary.hpp"
@@ -215,6 +216,18 @@ Outcome accelerate(const Call& call) {
     return {.fate = Fate::done, .result = MPI_ERR_NO_MEM};
   }
   return outcome;
+}
+
+void prepare_neighbours(MPI_Comm comm) {
+  if (!world.watches() || comm == MPI_COMM_NULL || !progress_hook::available()) return;
+  try {
+    CommState* const state = CommState::of(comm);
+    if (state == nullptr) return;
+    const Asked exchange{.collective = Collective::alltoallv, .waits = false};
+    if (state->decisions().decide(exchange).algorithm != nullptr) state->agree_on_neighbours();
+  } catch (const std::exception& e) {
+    warn(std::string("a new topology: ") + e.what());
+  }
 }
 
 void passed_on(const Call& call, const Outcome& outcome) {

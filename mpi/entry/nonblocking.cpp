@@ -187,14 +187,16 @@ Outcome leave(Fate fate, Outcome outcome) {
 }
 
 /// Decides what does the call, and starts it if that is a schedule. It never waits for other ranks.
-Outcome attempt(const Call& call, CommState& state, MPI_Request* request) {
+Outcome attempt(const Call& given, CommState& state, MPI_Request* request) {
   Outcome outcome;
-  // Which neighbours ranks have must be agreed on first.
-  if (has_neighbours(call.form)) return leave(Fate::waits_first, outcome);
+  if (has_neighbours(given.form) && !state.knows_neighbours()) return leave(Fate::waits_first, outcome);
+  const Call* const exchange = state.as_exchange(given);
+  if (exchange == nullptr) return leave(Fate::same_neighbours, outcome);
+  const Call& call = *exchange;
   const Description d = describe(call, state.rank(), state.size());
   outcome.bytes = d.own_bytes;
   outcome.why = d.obstacle;
-  if (summary::enabled()) outcome.block_bytes = mean_block_bytes(d, false);
+  if (summary::enabled()) outcome.block_bytes = mean_block_bytes(d, has_neighbours(given.form));
   if (!d.schedulable) return leave(Fate::not_schedulable, outcome);
   if (is_reduction(d.collective) && !is_predefined(call.op)) return leave(Fate::own_operation, outcome);
   if (d.has_gaps()) return leave(Fate::gaps, outcome);

@@ -25,12 +25,14 @@ REST = ["scatterv", "gatherv", "alltoallw", "neighbours", "intercommunicators", 
 
 def has_hook(mpi: Mpi) -> bool:
     """Returns whether the library calls others back from its progress."""
-    return mpi.abi == "openmpi" or (mpi.abi == "mpich" and not mpi.version.startswith(("3.", "4.0", "4.1", "4.2")))
+    return mpi.abi == "openmpi" or (mpi.abi == "mpich" and not mpi.version.startswith("4.0"))
 
 
 @pytest.mark.parametrize("n", [1, 4, 5])
 def test_each_collective(mpi: Mpi, n: int, check: Check) -> None:
     """GIVEN nonblocking calls that Antiphon never leaves out THEN all results are right, and schedules did them."""
+    if not has_hook(mpi) and mpi.abi == "mpich":
+        pytest.skip("MPICH 4.0's own nonblocking collectives fail, or hang in MPI_Finalize")
     result = check(mpi, n, "--quick", *COLLECTIVES, *REST, nonblocking=True, ANTIPHON_FORCE="*:on")
     for collective in COLLECTIVES if n > 1 else []:
         used = result.used(f"i{collective}")
@@ -72,6 +74,8 @@ def test_communicators_are_freed(wheel: Mpi, check: Check) -> None:
 @pytest.mark.parametrize("mode", ["many", "threads", "cross", "lifetimes", "late"])
 def test_outstanding(mpi: Mpi, mode: str, compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> None:
     """GIVEN operations that are under way together, in odd orders THEN every byte is right."""
+    if not has_hook(mpi) and mpi.abi == "mpich":
+        pytest.skip("MPICH 4.0 hangs in MPI_Finalize")
     program = compiled(mpi, [PROGRAMS / "outstanding.c"])
     result = run_ranks(mpi, 4, [program, mode], ANTIPHON_FORCE="*:on", limit_s=60)
     assert result.returncode == 0 and "verified" in result.text, result.text
