@@ -73,12 +73,13 @@ struct Call {
   int root = 0;
 };
 
-/// Summaries and traces tell these kinds apart: the collectives, then the forms of alltoallv, then all these nonblocking.
+/// Summaries and traces tell these kinds apart: the collectives, then the forms of alltoallv, then all of these
+/// nonblocking.
 inline constexpr int blocking_kind_count = collective_count + form_count - 1;
 inline constexpr int kind_count = 2 * blocking_kind_count;
 inline int kind_of(const Call& call) {
-  const int kind = call.form == Form::plain ? static_cast<int>(call.collective)
-                                            : collective_count + static_cast<int>(call.form) - 1;
+  const int kind =
+      call.form == Form::plain ? static_cast<int>(call.collective) : collective_count + static_cast<int>(call.form) - 1;
   return call.nonblocking ? blocking_kind_count + kind : kind;
 }
 /// Tells whether blocks have the same size on all ranks, or a mean that all ranks know.

@@ -28,8 +28,8 @@ class Neighbours {
   /// Tells whether this rank's blocks can be told apart by their rank, which means that no neighbour comes twice.
   /// Without a topology it is false on all ranks.
   [[nodiscard]] bool distinct() const { return distinct_; }
-  /// Tells the same of all ranks, if the topology says it: every rank knows a whole grid or graph, but only its own part
-  /// of a distributed graph.
+  /// Tells the same of all ranks, if the topology says it: every rank knows a whole grid or graph, but only its own
+  /// part of a distributed graph.
   [[nodiscard]] std::optional<bool> distinct_everywhere() const;
   /// Returns the call with arrays by rank, in bytes; the result is valid until the next call. Returns null if a
   /// datatype is invalid or a neighbour comes twice.

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "call/call.hpp"
-#include "entry/intercept.hpp"
+#include "entry/outcome.hpp"
 
 namespace antiphon::mpi {
 

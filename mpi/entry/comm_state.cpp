@@ -9,7 +9,6 @@
 
 #include "antiphon/credit.hpp"
 #include "compress/collectives.hpp"
-#include "entry/nonblocking.hpp"
 #include "entry/share_counts.hpp"
 #include "job/progress.hpp"
 #include "run/group_multicasts.hpp"
@@ -175,7 +174,20 @@ std::unique_ptr<Executor> CommState::make_executor(Schedule schedule, int tag_ba
 bool CommState::has_calls_under_way() const { return nonblocking_ && nonblocking_->under_way(); }
 
 NonblockingCalls& CommState::nonblocking() {
-  if (!nonblocking_) nonblocking_ = std::make_unique<NonblockingCalls>(*this);
+  if (nonblocking_) return *nonblocking_;
+  // Other ranks may compute for long, so an exchange never keeps in step with them.
+  const auto exchange = [this](const Choice& choice) {
+    const bool in_step = decisions_.rotates(choice);
+    return is_exchange(choice, in_step) ? make_exchange(choice, in_step, Exchange::default_first_tag) : nullptr;
+  };
+  nonblocking_ = std::make_unique<NonblockingCalls>(NonblockingCalls::Provider{
+      .rank = rank(),
+      .size = size(),
+      .own = own_,
+      .schedule = [this](const Problem& problem, const Choice& choice) { return prepare(problem, choice); },
+      .exchange = exchange,
+      .comm_for_errors = [this] { return abandoned_ ? MPI_COMM_WORLD : comm_; },
+  });
   return *nonblocking_;
 }
 

@@ -18,12 +18,13 @@
 #include "entry/compiled_patterns.hpp"
 #include "entry/decisions.hpp"
 #include "entry/device_buffers.hpp"
+#include "entry/nonblocking_calls.hpp"
 #include "entry/operation_tags.hpp"
 #include "entry/own_comm.hpp"
 #include "entry/pattern_history.hpp"
 #include "entry/prepared_schedule.hpp"
+#include "entry/progress_thread.hpp"
 #include "entry/workspace.hpp"
-#include "job/progress_hook.hpp"
 #include "job/world.hpp"
 #include "multicast/groups.hpp"
 #include "observe/arrivals.hpp"
@@ -31,8 +32,6 @@
 #include "run/executor.hpp"
 
 namespace antiphon::mpi {
-
-class NonblockingCalls;
 
 class CommState {
  public:
@@ -64,7 +63,7 @@ class CommState {
   }
   /// Tells whether calls must not wait in the library because operations would not advance there; the same on all
   /// ranks.
-  [[nodiscard]] bool must_not_wait_in_library() const { return has_operations_ && !progress_hook::available(); }
+  [[nodiscard]] bool must_not_wait_in_library() const { return has_operations_ && !operations_advance_always(); }
 
   /// Returns the decisions on what to use for each collective.
   [[nodiscard]] Decisions& decisions() { return decisions_; }
@@ -148,8 +147,6 @@ class CommState {
   [[nodiscard]] bool has_calls_under_way() const;
   /// Notes that the program has freed the communicator.
   void abandon() { abandoned_ = true; }
-  /// Returns a communicator whose error handler hears of errors: the program's, if that still exists.
-  [[nodiscard]] MPI_Comm comm_for_errors() const { return abandoned_ ? MPI_COMM_WORLD : comm_; }
 
  private:
   void take_from_first(std::span<char> text);

@@ -16,10 +16,10 @@
 #include "entry/aside.hpp"
 #include "entry/comm_state.hpp"
 #include "entry/device_buffers.hpp"
+#include "entry/progress_thread.hpp"
 #include "entry/workspace.hpp"
 #include "job/clock.hpp"
 #include "job/progress.hpp"
-#include "job/progress_hook.hpp"
 #include "job/warn.hpp"
 #include "job/world.hpp"
 #include "observe/summary.hpp"
@@ -219,7 +219,7 @@ Outcome accelerate(const Call& call) {
 }
 
 void prepare_neighbours(MPI_Comm comm) {
-  if (!world.watches() || comm == MPI_COMM_NULL || !progress_hook::available()) return;
+  if (!world.watches() || comm == MPI_COMM_NULL || !operations_advance_always()) return;
   try {
     CommState* const state = CommState::of(comm);
     if (state == nullptr) return;

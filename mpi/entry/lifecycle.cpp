@@ -17,6 +17,7 @@
 #include "entry/pattern_history.hpp"
 #include "entry/persistent.hpp"
 #include "entry/program_request.hpp"
+#include "entry/progress_thread.hpp"
 #include "job/first_process.hpp"
 #include "job/profile_store.hpp"
 #include "job/warn.hpp"
@@ -73,6 +74,7 @@ void after_init() {
     trace::start();
     start_framing();
     summary::start();
+    start_progress_thread();
     world.active = true;
   } catch (const std::exception& e) {
     warn(std::string("not active: ") + e.what());
@@ -81,6 +83,7 @@ void after_init() {
 
 void before_finalize() {
   if (!world.active) return;
+  stop_progress_thread();
   stop_multicast();
   if (summary::enabled()) {
     summary::write({{"network", network_row, print_network},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations run beside the program's calls: persistent collectives that are started, and nonblocking ones. All that are
-// under way advance together, from the library's own progress (job/progress_hook.hpp) and from waits in wrapped calls.
+// Operations run beside the program's calls: persistent collectives that are started, and nonblocking ones. All that
+// are under way advance together, from the library's own progress (job/progress_hook.hpp), from waits in wrapped calls,
+// and from a thread if the user asks for one.
 #pragma once
 
 #include <mutex>

@@ -54,8 +54,8 @@ struct PersistentCall final : Operation {
   void complete() override;
 };
 
-/// The operations' Lock protects all that follows. These are never destroyed: a program that ends without MPI_Finalize leaves them to the system, and must not call
-/// MPI.
+/// The operations' Lock protects all that follows. These are never destroyed: a program that ends without MPI_Finalize
+/// leaves them to the system, and must not call MPI.
 auto& operations = *new std::unordered_map<std::uintptr_t, std::unique_ptr<PersistentCall>>;
 auto& orphans = *new std::vector<std::unique_ptr<PersistentCall>>;
 int existing = 0;  ///< requests that the program has not freed

@@ -4,11 +4,11 @@
 //
 // MPI_Start starts the library's own persistent request (program_request.hpp) together with the schedule.
 //
-// Progress: schedules advance in every MPI call in which the library makes progress, if it lets others take part in that
-// (job/progress_hook.hpp). If not, they advance in calls that wait for, test or start requests, that send, receive or
-// probe, and in blocking collectives of the same communicator among those that are wrapped (calls.txt); then do not put
-// another blocking call between MPI_Start and its completion where another rank waits for this one. Computing makes no
-// progress.
+// Progress: schedules advance in every MPI call in which the library makes progress, if it lets others take part in
+// that (job/progress_hook.hpp). If not, they advance in calls that wait for, test or start requests, that send, receive
+// or probe, and in blocking collectives of the same communicator among those that are wrapped (calls.txt); then do not
+// put another blocking call between MPI_Start and its completion where another rank waits for this one. Computing makes
+// no progress.
 #pragma once
 
 #include <mpi.h>

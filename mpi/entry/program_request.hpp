@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request of an operation is one of the library's own: a receive of an empty message from this rank itself, which is
 // sent when the operation is complete. So everything that can be done with requests works on it, beside any others, and
-// the library keeps their meaning. (Generalized requests would be made for this, but not all of MPICH's calls take them.)
+// the library keeps their meaning. (Generalized requests are made for this, but not all of MPICH's calls take them.)
 #pragma once
 
 #include <mpi.h>

@@ -14,6 +14,8 @@ namespace antiphon::mpi {
 
 namespace progress_detail {
 inline std::atomic<int> operations{0};
+inline std::atomic<unsigned> starts{0};  ///< changes when an operation starts
+inline std::atomic<bool> waited_for{false};
 inline std::atomic<void (*)()> advance{nullptr};
 inline std::atomic<bool> messages{false};
 }  // namespace progress_detail
@@ -26,10 +28,23 @@ inline void make_progress() {
   if (auto* const advance = progress_detail::advance.load(std::memory_order_acquire)) advance();
 }
 
+/// Wakes the thread in wait_for_operations().
+inline void wake_waiters() {
+  progress_detail::starts.fetch_add(1, std::memory_order_release);
+  progress_detail::starts.notify_all();
+}
+/// Sleeps until an operation is under way, or `stops` is set and wake_waiters() called. For one thread.
+inline void wait_for_operations(const std::atomic<bool>& stops) {
+  progress_detail::waited_for.store(true);
+  const unsigned seen = progress_detail::starts.load();
+  if (progress_detail::operations.load() == 0 && !stops) progress_detail::starts.wait(seen);
+}
+
 /// Notes that an operation starts; `advance` advances all of them.
 inline void begin_operation(void (*advance)()) {
   progress_detail::advance.store(advance, std::memory_order_release);
-  progress_detail::operations.fetch_add(1, std::memory_order_release);
+  progress_detail::operations.fetch_add(1);
+  if (progress_detail::waited_for.load()) wake_waiters();
 }
 inline void end_operation() { progress_detail::operations.fetch_sub(1, std::memory_order_relaxed); }
 /// Forgets the operations that are left; called before the end of MPI.

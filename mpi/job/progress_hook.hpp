@@ -11,7 +11,7 @@ namespace antiphon::mpi::progress_hook {
 /// on every rank, because the ranks of a job use one library.
 bool available();
 
-/// Looks after what is under way. It sets `completed` if anything was completed, and returns false if nothing is left to look after.
+/// Looks after what is under way. It sets `completed` if anything was completed, and returns false if nothing is left.
 using Look = bool (*)(bool& completed);
 
 /// Makes the library call `look` from now on, until that returns false. Call it again only after that.

@@ -167,6 +167,7 @@ Settings read_checked(const Stored* profile = nullptr) {
   s.finalize_s = integer_variable("ANTIPHON_FINALIZE_SECONDS", s.finalize_s);
   if (const std::string gpu = variable("ANTIPHON_GPU"); !gpu.empty()) s.gpu = gpu;
   s.adapt = word_variable("ANTIPHON_ADAPT", "keep");
+  s.progress = word_variable("ANTIPHON_PROGRESS", "calls");
   s.yield = integer_variable("ANTIPHON_YIELD", 1) != 0;
   s.compress = compress_mode(measured);
   s.cores_per_node = measured.cores_per_node;
@@ -241,6 +242,7 @@ void each_setting(auto& settings, auto visit) {
   visit("gpu", settings.gpu);
   visit("environment", settings.environment);
   visit("adapt", settings.adapt);
+  visit("progress", settings.progress);
   visit("yield", settings.yield);
 }
 

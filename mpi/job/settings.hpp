@@ -99,6 +99,8 @@ struct Settings {
   /// ANTIPHON_ADAPT says whether ways take turns in the run: off, run, or keep (what is learned is kept for the next
   /// run); ",reductions" added: also where that changes the order of floating-point operations.
   std::string adapt = "keep";
+  /// ANTIPHON_PROGRESS says what advances operations while the program computes: nothing but its calls, or a thread.
+  std::string progress = "calls";
   /// ANTIPHON_YIELD=0 polls without giving the core away.
   bool yield = true;
 

@@ -84,7 +84,9 @@ class Requests {
     for (std::size_t i = 0; i < active_; ++i) {
       if (!progress_hook::is_complete(requests_[i])) continue;
       int done = 0;
-      const int rc = PMPI_Test(&requests_[i], &done, statuses_.empty() ? MPI_STATUS_IGNORE : &statuses_[static_cast<std::size_t>(ended_count_)]);
+      const int rc =
+          PMPI_Test(&requests_[i], &done,
+                    statuses_.empty() ? MPI_STATUS_IGNORE : &statuses_[static_cast<std::size_t>(ended_count_)]);
       if (rc != MPI_SUCCESS) return rc;
       if (done != 0) ended_[static_cast<std::size_t>(ended_count_++)] = static_cast<int>(i);
     }

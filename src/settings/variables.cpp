@@ -53,6 +53,7 @@ constexpr std::array variables{
     Variable{"ANTIPHON_PLACEMENT_STRICT", Takes::word, "0, 1"},
     Variable{"ANTIPHON_PLAN", Takes::file},
     Variable{"ANTIPHON_PROFILE", Takes::file},
+    Variable{"ANTIPHON_PROGRESS", Takes::word, "calls, thread"},
     Variable{"ANTIPHON_REORDER", Takes::word, "0, 1"},
     Variable{"ANTIPHON_STORE", Takes::folders, "off"},
     Variable{"ANTIPHON_SUMMARY", Takes::output, "0, 1"},

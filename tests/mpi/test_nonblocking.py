@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,9 @@ def test_normal_choice(wheel: Mpi, check: Check) -> None:
 
 def test_encoded(wheel: Mpi, check: Check) -> None:
     """GIVEN compression forced THEN results are right, and nonblocking collectives are encoded."""
-    result = check(wheel, 3, "--quick", *COLLECTIVES, nonblocking=True, ANTIPHON_FORCE="*:on", ANTIPHON_COMPRESS="force")
+    result = check(
+        wheel, 3, "--quick", *COLLECTIVES, nonblocking=True, ANTIPHON_FORCE="*:on", ANTIPHON_COMPRESS="force"
+    )
     if has_hook(wheel):
         assert any("encode=64" in row["algorithm"] for row in result.calls("iallgather"))
 
@@ -81,3 +84,22 @@ def test_outstanding(mpi: Mpi, mode: str, compiled: Callable[..., Path], run_ran
     assert result.returncode == 0 and "verified" in result.text, result.text
     if has_hook(mpi) and mode != "lifetimes":
         assert result.used("ialltoall").keys() - {"library"}
+
+
+def test_progress_thread(wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> None:
+    """GIVEN a core that no rank uses and MPI_THREAD_MULTIPLE THEN operations end while all ranks sleep."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two cores")
+    program = compiled(wheel, [PROGRAMS / "sleeper.c"])
+    bound = ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+    free = run_ranks(wheel, 3, [*bound, program], ANTIPHON_FORCE="*:on", ANTIPHON_PROGRESS="thread")
+    assert free.returncode == 0 and "ended while asleep" in free.text, free.text
+    assert free.used("iallreduce").keys() - {"library"}
+
+
+def test_progress_thread_refused(wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any]) -> None:
+    """GIVEN a program without MPI_THREAD_MULTIPLE THEN there is no thread, and one line says why."""
+    program = compiled(wheel, [PROGRAMS / "sleeper.c"])
+    result = run_ranks(wheel, 3, [program, "single"], ANTIPHON_FORCE="*:on", ANTIPHON_PROGRESS="thread")
+    assert result.returncode == 0, result.text
+    assert result.text.count("no progress thread: the program has not got MPI_THREAD_MULTIPLE") == 1, result.text

@@ -77,6 +77,9 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     add("--adapt", choices=ADAPT, metavar="HOW", help="let the run's own calls correct the choices: off, run (forget "
         "at the end) or keep (the default: for the next run on these nodes); with ,reductions also where that changes "
         "the order of floating-point operations, and with it the last bits of results")  # fmt: skip
+    add("--progress", choices=("calls", "thread"), help="what advances nonblocking and persistent collectives while "
+        "the program computes: its MPI calls (default), or a thread on a core that no rank uses; that needs "
+        "MPI_THREAD_MULTIPLE")  # fmt: skip
     add("--reorder", action="store_true", help="let MPI_Cart_create, MPI_Graph_create and "
         "MPI_Dist_graph_create(_adjacent) order ranks anew where the program allows it, by the nodes, and with "
         "--profile by the network")  # fmt: skip
@@ -98,6 +101,7 @@ def settings(args: argparse.Namespace) -> Settings:
         capture=args.capture,
         compress=given.get("compress"),
         adapt=given.get("adapt"),
+        progress=given.get("progress"),
         reorder=given.get("reorder", False),
         placement=given.get("placement"),
         placement_strict=given.get("strict_placement", False),

@@ -14,8 +14,9 @@ All contenders run interleaved in one run of one program; results are checked; t
   antiphon bench codecs --messages run.msgs                        instead: compression, ours beside that of others
 
 modes: sync, a barrier before each call; throughput, 8 to 24 calls back to back; burst, 3 calls after a
-pause or after other traffic. With --nonblocking also: overlap, a computation between the start and the wait; tested, the
-same with MPI_Test every 100 us of it. All contenders compute for as long as the library's call takes alone.
+pause or after other traffic. With --nonblocking also: overlap, a computation between the start and the
+wait; tested, the same with MPI_Test every 100 us of it. All contenders compute for as long as the library's
+call takes alone.
 """
 
 from __future__ import annotations

@@ -34,6 +34,8 @@ class Settings:
     compress: str | None = None
     #: off, run or keep, and after a comma reductions.
     adapt: str | None = None
+    #: calls or thread: what advances nonblocking collectives while the program computes.
+    progress: str | None = None
     #: Topology constructors may order ranks anew.
     reorder: bool = False
     #: Where ranks are to be; the run checks it, and ends if it must be so.
@@ -65,6 +67,8 @@ class Settings:
             variables["ANTIPHON_COMPRESS"] = self.compress
         if self.adapt:
             variables["ANTIPHON_ADAPT"] = self.adapt
+        if self.progress:
+            variables["ANTIPHON_PROGRESS"] = self.progress
         if self.reorder:
             variables["ANTIPHON_REORDER"] = "1"
         if self.placement is not None:

@@ -24,7 +24,9 @@ typedef struct {
   int sent[most_ranks * block], got[most_ranks * block];
 } Operation;
 
-static int value(int kind, int from, int to, int number, int i) { return (kind * 31 + from * 17 + to * 7 + number) * 11 + i % 101; }
+static int value(int kind, int from, int to, int number, int i) {
+  return (kind * 31 + from * 17 + to * 7 + number) * 11 + i % 101;
+}
 
 static void start(Operation* o, int kind, int number, MPI_Comm comm, MPI_Request* request) {
   o->kind = kind % 6;

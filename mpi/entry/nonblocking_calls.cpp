@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "entry/nonblocking_calls.hpp"
+
+#include <cstddef>
+#include <exception>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "call/describe.hpp"
+#include "call/owned.hpp"
+#include "entry/operations.hpp"
+#include "entry/program_request.hpp"
+#include "entry/workspace.hpp"
+#include "job/warn.hpp"
+
+namespace antiphon::mpi {
+
+namespace {
+
+/// A communicator keeps this many schedules that no call uses.
+constexpr std::size_t most_idle_schedules = 64;
+
+}  // namespace
+
+/// One call from its start to its end. Afterwards it serves the next one, with the memory that it has.
+class NonblockingCall final : public Operation {
+ public:
+  explicit NonblockingCall(NonblockingCalls& calls) : calls_(calls) {}
+
+  int begin(const Call& call, const Choice& choice, Problem problem, int tag_base, MPI_Request* request) {
+    NonblockingCalls::Provider& provider = calls_.provider_;
+    owned_.emplace(call, provider.rank, provider.size);
+    description_ = describe(owned_->get(), provider.rank, provider.size);
+    problem_ = std::move(problem);
+    choice_ = choice;
+    tag_base_ = tag_base;
+    runs_ = false;
+    rc_ = request_.begin(request);
+    if (rc_ != MPI_SUCCESS) return rc_;
+    provider.own.begin();
+    if (provider.own.ready()) run();
+    operations::start(*this);
+    return MPI_SUCCESS;
+  }
+
+  bool advance() override {
+    if (!runs_) {
+      if (!calls_.provider_.own.ready()) return false;
+      run();
+    }
+    if (rc_ == MPI_SUCCESS) rc_ = runner().advance();
+    return rc_ != MPI_SUCCESS || runner().done();
+  }
+
+  void complete() override {
+    if (rc_ == MPI_SUCCESS) rc_ = workspace_->finish();
+    if (rc_ != MPI_SUCCESS) fail();
+    workspace_.reset();
+    owned_.reset();
+    const ProgramRequest request = request_;
+    const int rc = rc_;
+    // The next call may take this object from here on.
+    calls_.put_back(std::move(schedule_), std::move(exchange_), this);
+    request.end(rc);
+  }
+
+ private:
+  [[nodiscard]] Runner& runner() {
+    if (exchange_) return *exchange_;
+    return *schedule_->executor;
+  }
+
+  void fail() {
+    PMPI_Comm_call_errhandler(calls_.provider_.comm_for_errors(), rc_);
+    // Messages that are still under way use their memory.
+    static_cast<void>(schedule_.release());
+    static_cast<void>(exchange_.release());
+  }
+
+  /// Makes ready what other ranks need nothing for any more, and starts the first messages.
+  void run() {
+    runs_ = true;
+    try {
+      rc_ = prepare();
+      if (rc_ == MPI_SUCCESS) rc_ = runner().begin(workspace_->binding());
+    } catch (const std::exception& e) {
+      warn(kind_name(kind_of(owned_->get())) + ": " + e.what());
+      rc_ = MPI_ERR_NO_MEM;
+    }
+  }
+
+  int prepare() {
+    exchange_ = calls_.take_exchange(choice_);
+    if (exchange_) {
+      exchange_->use_tags(tag_base_);
+      exchange_->prepare(problem_, {});
+    } else {
+      schedule_ = calls_.take_schedule(problem_, choice_);
+      if (schedule_ == nullptr) return MPI_ERR_INTERN;
+      schedule_->executor->use_tags(tag_base_);
+    }
+    workspace_.emplace(description_, exchange_ ? problem_ : schedule_->problem, staging_);
+    return workspace_->prepare(runner().scratch_bytes());
+  }
+
+  NonblockingCalls& calls_;
+  std::optional<OwnedCall> owned_;
+  Description description_;
+  Problem problem_;
+  Choice choice_;
+  int tag_base_ = 0;
+  Staging staging_;
+  std::unique_ptr<PreparedSchedule> schedule_;
+  std::unique_ptr<Exchange> exchange_;
+  std::optional<Workspace> workspace_;
+  ProgramRequest request_;
+  bool runs_ = false;  ///< messages may be under way
+  int rc_ = MPI_SUCCESS;
+};
+
+NonblockingCalls::NonblockingCalls(Provider provider) : provider_(std::move(provider)) {}
+
+NonblockingCalls::~NonblockingCalls() = default;
+
+int NonblockingCalls::start(const Call& call, const Choice& choice, Problem problem, int tag_base,
+                            MPI_Request* request) {
+  const operations::Lock lock;
+  if (idle_.empty()) {
+    calls_.push_back(std::make_unique<NonblockingCall>(*this));
+    idle_.push_back(calls_.back().get());
+  }
+  NonblockingCall* const one = idle_.back();
+  const int rc = one->begin(call, choice, std::move(problem), tag_base, request);
+  if (rc != MPI_SUCCESS) return rc;
+  std::erase(idle_, one);
+  ++under_way_;
+  return MPI_SUCCESS;
+}
+
+std::unique_ptr<PreparedSchedule> NonblockingCalls::take_schedule(const Problem& problem, const Choice& choice) {
+  // The one that ended last is most likely in the cache.
+  for (auto one = schedules_.rbegin(); one != schedules_.rend(); ++one) {
+    if (!(*one)->serves(problem, choice)) continue;
+    std::unique_ptr<PreparedSchedule> taken = std::move(*one);
+    schedules_.erase(std::next(one).base());
+    return taken;
+  }
+  return provider_.schedule(problem, choice);
+}
+
+std::unique_ptr<Exchange> NonblockingCalls::take_exchange(const Choice& choice) {
+  if (choice.algorithm->credit == CreditWay::none) return nullptr;
+  if (exchange_parameters_ != choice.parameters) exchanges_.clear();
+  exchange_parameters_ = choice.parameters;
+  if (exchanges_.empty()) return provider_.exchange(choice);
+  std::unique_ptr<Exchange> taken = std::move(exchanges_.back());
+  exchanges_.pop_back();
+  return taken;
+}
+
+void NonblockingCalls::put_back(std::unique_ptr<PreparedSchedule> schedule, std::unique_ptr<Exchange> exchange,
+                                NonblockingCall* call) {
+  if (schedule) schedules_.push_back(std::move(schedule));
+  if (schedules_.size() > most_idle_schedules) schedules_.erase(schedules_.begin());
+  if (exchange) exchanges_.push_back(std::move(exchange));
+  idle_.push_back(call);
+  --under_way_;
+}
+
+}  // namespace antiphon::mpi

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// One communicator's nonblocking calls: those under way, and what ended ones leave for the next.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "antiphon/problem.hpp"
+#include "antiphon/select.hpp"
+#include "call/call.hpp"
+#include "entry/own_comm.hpp"
+#include "entry/prepared_schedule.hpp"
+#include "run/exchange.hpp"
+
+namespace antiphon::mpi {
+
+class NonblockingCall;
+
+/// The operations' Lock protects it.
+class NonblockingCalls {
+ public:
+  /// What the communicator provides. Both functions may be called once OwnComm is ready.
+  struct Provider {
+    int rank, size;
+    OwnComm& own;
+    /// Makes the schedule of a choice for a problem.
+    std::function<std::unique_ptr<PreparedSchedule>(const Problem&, const Choice&)> schedule;
+    /// Makes what carries out the choice by the credit protocol; null if that does not.
+    std::function<std::unique_ptr<Exchange>(const Choice&)> exchange;
+    /// Returns a communicator whose error handler hears of errors.
+    std::function<MPI_Comm()> comm_for_errors;
+  };
+  explicit NonblockingCalls(Provider provider);
+  ~NonblockingCalls();
+  NonblockingCalls(const NonblockingCalls&) = delete;
+  NonblockingCalls& operator=(const NonblockingCalls&) = delete;
+
+  /// Starts a call for which the choice can be used. Returns what the MPI function returns.
+  int start(const Call& call, const Choice& choice, Problem problem, int tag_base, MPI_Request* request);
+  /// Tells whether a call has not ended; needs no lock.
+  [[nodiscard]] bool under_way() const { return under_way_ > 0; }
+
+ private:
+  friend class NonblockingCall;
+
+  std::unique_ptr<PreparedSchedule> take_schedule(const Problem& problem, const Choice& choice);
+  std::unique_ptr<Exchange> take_exchange(const Choice& choice);
+  void put_back(std::unique_ptr<PreparedSchedule> schedule, std::unique_ptr<Exchange> exchange, NonblockingCall* call);
+
+  Provider provider_;
+  std::vector<std::unique_ptr<NonblockingCall>> calls_;
+  std::vector<NonblockingCall*> idle_;
+  std::vector<std::unique_ptr<PreparedSchedule>> schedules_;  ///< that no call uses, as those that follow
+  std::vector<std::unique_ptr<Exchange>> exchanges_;
+  Parameters exchange_parameters_;
+  std::atomic<int> under_way_{0};
+};
+
+}  // namespace antiphon::mpi
