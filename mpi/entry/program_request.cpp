@@ -2,6 +2,7 @@
 #include "entry/program_request.hpp"
 
 #include <atomic>
+#include <optional>
 
 #include "entry/operations.hpp"
 
@@ -13,15 +14,18 @@ namespace {
 constexpr unsigned most_tags = 32768;
 std::atomic<unsigned> next_passing{0}, next_lasting{0};
 
-/// Has one rank; made for the first request. The operations' Lock protects it.
-MPI_Comm self = MPI_COMM_NULL;
+/// Has one rank; made for the first request, and before that nothing: the library's constants may not be known yet. The
+/// operations' Lock protects it.
+std::optional<MPI_Comm> self;
 
 int make_self() {
   const operations::Lock lock;
-  if (self != MPI_COMM_NULL) return MPI_SUCCESS;
-  const int rc = PMPI_Comm_dup(MPI_COMM_SELF, &self);
-  if (rc == MPI_SUCCESS) PMPI_Comm_set_errhandler(self, MPI_ERRORS_RETURN);
-  return rc;
+  if (self) return MPI_SUCCESS;
+  MPI_Comm made = MPI_COMM_NULL;
+  const int rc = PMPI_Comm_dup(MPI_COMM_SELF, &made);
+  if (rc != MPI_SUCCESS) return rc;
+  self = made;
+  return PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
 }
 
 }  // namespace
@@ -29,23 +33,23 @@ int make_self() {
 int ProgramRequest::begin(MPI_Request* request) {
   if (const int rc = make_self(); rc != MPI_SUCCESS) return rc;
   tag_ = static_cast<int>((2 * next_passing++ + 1) % most_tags);
-  return PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, tag_, self, request);
+  return PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, tag_, *self, request);
 }
 
 int ProgramRequest::init(MPI_Request* request) {
   if (const int rc = make_self(); rc != MPI_SUCCESS) return rc;
   tag_ = static_cast<int>(2 * next_lasting++ % most_tags);
-  return PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, tag_, self, request);
+  return PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, tag_, *self, request);
 }
 
 void ProgramRequest::end(int rc) const {
   const char too_long = 0;
-  PMPI_Send(&too_long, rc == MPI_SUCCESS ? 0 : 1, MPI_BYTE, 0, tag_, self);
+  PMPI_Send(&too_long, rc == MPI_SUCCESS ? 0 : 1, MPI_BYTE, 0, tag_, *self);
 }
 
 void ProgramRequest::release() {
-  if (self != MPI_COMM_NULL) PMPI_Comm_free(&self);
-  self = MPI_COMM_NULL;
+  if (self) PMPI_Comm_free(&*self);
+  self.reset();
 }
 
 }  // namespace antiphon::mpi
