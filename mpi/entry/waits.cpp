@@ -23,30 +23,33 @@ int poll(Attempt&& attempt) {
   }
 }
 
+/// Calls a function of messages as they travel: framed, or the library's own.
+template <class Framed, class Plain, class... Arguments>
+int by_form(Framed framed, Plain plain, Arguments... arguments) {
+  return framing() ? framed(arguments...) : plain(arguments...);
+}
+
 int finish_request(MPI_Request& request, MPI_Status* status) {
   MPI_Status unwanted;
   MPI_Status* const to = status == nullptr || status == MPI_STATUS_IGNORE ? &unwanted : status;
-  return poll(
-      [&](int* through) { return framing() ? framed::test(&request, through, to) : PMPI_Test(&request, through, to); });
+  return poll([&](int* through) { return by_form(framed::test, PMPI_Test, &request, through, to); });
 }
 
-/// Starts the nonblocking form of a blocking send or receive, framed where messages are. False: it is neither.
+/// Starts the nonblocking form of a blocking send or receive. False: it is neither.
 bool start_message(const P2pCall& c, int count, MPI_Request* request, int& result) {
   auto* const buffer = const_cast<void*>(c.buffer);
   auto* const message = const_cast<MPI_Message*>(c.message);
-  const auto send = [&](auto framed_send, auto library_send) {
-    result = framing() ? framed_send(buffer, count, c.type, c.peer, c.tag, c.comm, request)
-                       : library_send(buffer, count, c.type, c.peer, c.tag, c.comm, request);
+  const auto start = [&](auto framed_call, auto plain_call) {
+    result = by_form(framed_call, plain_call, buffer, count, c.type, c.peer, c.tag, c.comm, request);
     return true;
   };
   switch (c.call) {
-    case P2p::send: return send(framed::isend, PMPI_Isend);
-    case P2p::ssend: return send(framed::issend, PMPI_Issend);
-    case P2p::rsend: return send(framed::irsend, PMPI_Irsend);
-    case P2p::recv: return send(framed::irecv, PMPI_Irecv);
+    case P2p::send: return start(framed::isend, PMPI_Isend);
+    case P2p::ssend: return start(framed::issend, PMPI_Issend);
+    case P2p::rsend: return start(framed::irsend, PMPI_Irsend);
+    case P2p::recv: return start(framed::irecv, PMPI_Irecv);
     case P2p::mrecv:
-      result = framing() ? framed::imrecv(buffer, count, c.type, message, request)
-                         : PMPI_Imrecv(buffer, count, c.type, message, request);
+      result = by_form(framed::imrecv, PMPI_Imrecv, buffer, count, c.type, message, request);
       return true;
     default: return false;
   }
@@ -57,12 +60,9 @@ int exchange_messages(const P2pCall& c, int count, MPI_Status* status) {
   const auto wanted = static_cast<int>(c.recv_count);
   MPI_Request received = MPI_REQUEST_NULL;
   MPI_Request sent = MPI_REQUEST_NULL;
-  int result = framing() ? framed::irecv(to, wanted, c.recv_type, c.source, c.recv_tag, c.comm, &received)
-                         : PMPI_Irecv(to, wanted, c.recv_type, c.source, c.recv_tag, c.comm, &received);
-  if (result == MPI_SUCCESS) {
-    result = framing() ? framed::isend(c.buffer, count, c.type, c.peer, c.tag, c.comm, &sent)
-                       : PMPI_Isend(c.buffer, count, c.type, c.peer, c.tag, c.comm, &sent);
-  }
+  int result = by_form(framed::irecv, PMPI_Irecv, to, wanted, c.recv_type, c.source, c.recv_tag, c.comm, &received);
+  if (result != MPI_SUCCESS) return result;
+  result = by_form(framed::isend, PMPI_Isend, c.buffer, count, c.type, c.peer, c.tag, c.comm, &sent);
   if (result == MPI_SUCCESS) result = finish_request(received, status);
   if (result == MPI_SUCCESS) result = finish_request(sent, nullptr);
   return result;
@@ -77,26 +77,21 @@ bool wait_for_requests(const P2pCall& c, int& result) {
   auto* const done = const_cast<int*>(c.done);
   switch (c.call) {
     case P2p::wait:
-      result = poll(
-          [&](int* t) { return framing() ? framed::test(requests, t, statuses) : PMPI_Test(requests, t, statuses); });
+      result = poll([&](int* t) { return by_form(framed::test, PMPI_Test, requests, t, statuses); });
       return true;
     case P2p::waitall:
-      result = poll([&](int* t) {
-        return framing() ? framed::testall(c.request_count, requests, t, statuses)
-                         : PMPI_Testall(c.request_count, requests, t, statuses);
-      });
+      result =
+          poll([&](int* t) { return by_form(framed::testall, PMPI_Testall, c.request_count, requests, t, statuses); });
       return true;
     case P2p::waitany:
       result = poll([&](int* t) {
-        return framing() ? framed::testany(c.request_count, requests, index, t, statuses)
-                         : PMPI_Testany(c.request_count, requests, index, t, statuses);
+        return by_form(framed::testany, PMPI_Testany, c.request_count, requests, index, t, statuses);
       });
       return true;
     case P2p::waitsome:
       result = poll([&](int* t) {
         auto* const indices = const_cast<int*>(c.indices);
-        const int rc = framing() ? framed::testsome(c.request_count, requests, done, indices, statuses)
-                                 : PMPI_Testsome(c.request_count, requests, done, indices, statuses);
+        const int rc = by_form(framed::testsome, PMPI_Testsome, c.request_count, requests, done, indices, statuses);
         *t = *done != 0;
         return rc;
       });
@@ -113,16 +108,11 @@ bool wait_for_message(const P2pCall& c, int& result) {
   if (count != c.count || c.recv_count != static_cast<int>(c.recv_count)) return false;
   switch (c.call) {
     case P2p::probe:
-      result = poll([&](int* t) {
-        return framing() ? framed::iprobe(c.peer, c.tag, c.comm, t, status)
-                         : PMPI_Iprobe(c.peer, c.tag, c.comm, t, status);
-      });
+      result = poll([&](int* t) { return by_form(framed::iprobe, PMPI_Iprobe, c.peer, c.tag, c.comm, t, status); });
       return true;
     case P2p::mprobe:
-      result = poll([&](int* t) {
-        return framing() ? framed::improbe(c.peer, c.tag, c.comm, t, message, status)
-                         : PMPI_Improbe(c.peer, c.tag, c.comm, t, message, status);
-      });
+      result = poll(
+          [&](int* t) { return by_form(framed::improbe, PMPI_Improbe, c.peer, c.tag, c.comm, t, message, status); });
       return true;
     case P2p::sendrecv: result = exchange_messages(c, count, status); return true;
     default: break;
