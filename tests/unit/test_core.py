@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import re
 import subprocess
@@ -153,9 +154,9 @@ HOSTILE = [b"", b"null", b"[1]", b'{"request": 3}', b'{"request": "x"}', b"\xff"
 
 @pytest.mark.parametrize("request_text", HOSTILE)
 def test_hostile_requests_are_answered(request_text: bytes) -> None:
-    library = core._library()
+    library = core.loaded()
     pointer = library.antiphon_core_query(request_text)
-    answer = json.loads(core._string_at(pointer))
+    answer = json.loads(ctypes.string_at(pointer))
     library.antiphon_core_free(pointer)
     assert answer["ok"] is False
     assert answer["error"]
@@ -174,14 +175,14 @@ def test_only_what_the_headers_name_is_exported() -> None:
 
 
 def test_a_missing_core_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(core, "LIBRARY", tmp_path / "libantiphon_core.so")
-    core._library.cache_clear()
+    monkeypatch.setattr(core.library, "LIBRARY", tmp_path / "libantiphon_core.so")
+    core.loaded.cache_clear()
     try:
         with pytest.raises(AntiphonError, match="core is not built") as caught:
             core.version()
         assert "make setup" in (caught.value.hint or "")
     finally:
-        core._library.cache_clear()
+        core.loaded.cache_clear()
 
 
 def test_the_algorithms_page_is_up_to_date() -> None:

@@ -41,7 +41,7 @@ def question(row: dict[str, Any]) -> core.Question:
 
 def chosen(asked: core.Question) -> core.Choice:
     """Returns what a run on those nodes uses."""
-    return core.Choice(**core.query("choose", model=True, nodes_sharing=asked.nodes, **FACTS, **core._fields(asked)))
+    return core.Choice(**core.query("choose", model=True, nodes_sharing=asked.nodes, **FACTS, **core.fields(asked)))
 
 
 @pytest.mark.parametrize("file", SAMPLES, ids=lambda file: file.name)

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon import mpi
 from antiphon.errors import AntiphonError
-from antiphon.mpi import Mpi, abi_of, elf, is_libmpi
+from antiphon.mpi import Mpi, abi_of, elf, is_libmpi, library
 
 
 @pytest.mark.parametrize(("soname", "abi"), [
@@ -40,7 +39,7 @@ def test_libraries_that_are_mpi_but_not_supported():
     ("somebody's MPI", "mpiabi", ("MPI", "mpiabi", "")),
 ])  # fmt: skip
 def test_versions(text, abi, expected, monkeypatch):
-    assert mpi._parse_version(text, abi) == expected
+    assert library._parse_version(text, abi) == expected
 
 
 def test_open_mpi_with_the_name_of_mpich_is_refused(tmp_path, monkeypatch):
@@ -48,14 +47,14 @@ def test_open_mpi_with_the_name_of_mpich_is_refused(tmp_path, monkeypatch):
     file = tmp_path / "libmpi.so.12"
     file.touch()
     monkeypatch.setattr(elf, "read", lambda path: elf.ElfFile(path, "64/EM_X86_64", "libmpi.so.12", (), (), ()))
-    monkeypatch.setattr(mpi, "library_version", lambda path: "Open MPI v1.10.7, package: old")
+    monkeypatch.setattr(library, "library_version", lambda path: "Open MPI v1.10.7, package: old")
     with pytest.raises(AntiphonError, match=r"Open MPI 1\.10\.7"):
-        mpi.identify(file)
+        library.identify(file)
 
 
 def test_a_library_that_does_not_load_is_still_described(tmp_path):
     """The match of preload object and launcher matters more than the version."""
-    assert mpi.library_version(tmp_path / "none.so") == ""
+    assert library.library_version(tmp_path / "none.so") == ""
 
 
 BASE = Mpi(family="mpich", abi="mpich", name="MPICH", version="5.0.2", vendor="", soname="libmpi.so.12",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -112,7 +113,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: p
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(profile.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(AntiphonError, match="No space left"):
         profile.write(path, {**minimal(), "tool": "x"})
     assert path.read_bytes() == before

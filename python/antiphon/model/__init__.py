@@ -167,7 +167,7 @@ def predict(
 
 def choose(question: core.Question, machine: ModelledMachine) -> core.Choice | None:
     """What the model alone would use; None where the size is unknown."""
-    fields = core._fields(question) | {k: v for k, v in machine.fields().items() if k in ("profile", "link_bits_per_s")}
+    fields = core.fields(question) | {k: v for k, v in machine.fields().items() if k in ("profile", "link_bits_per_s")}
     answer = core.query("choose_by_model", **fields)
     if answer["choice"] is None:
         return None

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from antiphon import core
 from antiphon.errors import AntiphonError
-from antiphon.mpi import Mpi, preload
+from antiphon.mpi import preload
+from antiphon.mpi.library import Mpi
 
 #: The options that set these variables: errors name what the user wrote.
 OPTIONS = {"ANTIPHON_CAPTURE": "--capture ", "ANTIPHON_FORCE": "--force ", "ANTIPHON_PLAN": "--plan ",

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from antiphon import mpi
 from antiphon.mpi import elf
+from antiphon.mpi.library import is_libmpi
 
 OURS = re.compile(r"libantiphon-\w+\.so$")
 
@@ -46,7 +46,7 @@ def entries(value: str) -> Iterator[Entry]:
         yield Entry(
             path=path,
             ours=OURS.search(path.name) is not None,
-            library=mpi.is_libmpi(file.soname if file else path.name),
+            library=is_libmpi(file.soname if file else path.name),
             wraps=len(wrapped),
             calls_profiling_names=not wrapped or any(f"P{symbol}" in wanted for symbol in wrapped),
         )

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from antiphon import mpi
 from antiphon.errors import AntiphonError
-from antiphon.mpi import Mpi, elf
+from antiphon.mpi import elf, search
+from antiphon.mpi.library import Mpi, abi_of, identify, is_libmpi, unsupported
 
 CHOOSE = "name the MPI with --mpi openmpi, --mpi mpich or --mpi PATH"
 PYTHON = re.compile(r"(python|pypy)[\d.]*$")
@@ -72,7 +72,7 @@ def uses(file: Path, env: Mapping[str, str], preload: Path | None = None) -> Use
         raise AntiphonError(f"{file} may not be read, which would tell its MPI", hint=CHOOSE)
     if elf.is_elf(file) and elf.read(file) is None:
         raise AntiphonError(f"{file} is a damaged program (an ELF file that cannot be read)", hint="build it again")
-    found = elf.find_dependency(file, mpi.is_libmpi, env)
+    found = elf.find_dependency(file, is_libmpi, env)
     if found is None and elf.defines(file, "MPI_Init"):
         raise AntiphonError(
             f"{file} has MPI linked in statically: there is nothing to preload under",
@@ -120,10 +120,10 @@ def _uses_of_python(python: Path, env: Mapping[str, str], preload: Path | None) 
     # A library that is preloaded is in memory in any case: what counts is one that the extension module needs.
     loaded = [Path(line) for line in result.stdout.splitlines()]
     extension = next((path for path in loaded if path.parent.name == "mpi4py" and path.name.startswith("MPI.")), None)
-    needed = elf.find_dependency(extension, mpi.is_libmpi, env) if extension else None
+    needed = elf.find_dependency(extension, is_libmpi, env) if extension else None
     for path in loaded:
         file = elf.read(path) if "libmpi" in path.name else None
-        if file and mpi.is_libmpi(file.soname) and (needed is None or needed.soname == file.soname):
+        if file and is_libmpi(file.soname) and (needed is None or needed.soname == file.soname):
             named = path.parent / file.soname
             return Uses(file.soname, named if named.exists() else path, late=True)
     return None
@@ -142,11 +142,11 @@ def find_mpi(program: str, choice: str | None = None, env: Mapping[str, str] | N
     if used is None:
         hint = f"if it does use MPI (opened at run time, or by a program that it starts), {CHOOSE}"
         raise AntiphonError(f"{program}: {_no_mpi(file)}", hint=hint)
-    if mpi.abi_of(used.soname) is None:
-        raise mpi.unsupported(used.soname, program)
+    if abi_of(used.soname) is None:
+        raise unsupported(used.soname, program)
     if used.libmpi is not None:
-        return replace(mpi.identify(used.libmpi), late=used.late)
-    for candidate in mpi.discover(env):
+        return replace(identify(used.libmpi), late=used.late)
+    for candidate in search.discover(env):
         if candidate.soname == used.soname:
             return replace(candidate, redirect=True, late=used.late)
     raise AntiphonError(
@@ -157,7 +157,7 @@ def find_mpi(program: str, choice: str | None = None, env: Mapping[str, str] | N
 
 def _any_for_python(file: Path, env: Mapping[str, str], error: AntiphonError) -> Mpi:
     """mpi4py found no library by itself: the first one that works with it when preloaded."""
-    for candidate in mpi.discover(env) if python_of(file) else []:
+    for candidate in search.discover(env) if python_of(file) else []:
         with contextlib.suppress(AntiphonError):
             used = uses(file, env, preload=candidate.libmpi)
             if used and used.soname == candidate.soname:
@@ -168,7 +168,7 @@ def _any_for_python(file: Path, env: Mapping[str, str], error: AntiphonError) ->
 def _chosen(file: Path, choice: str, env: Mapping[str, str]) -> Mpi:
     python = python_of(file)
     if python is not None:
-        chosen = mpi.by_name(choice, env)
+        chosen = search.by_name(choice, env)
         used = uses(file, env, preload=chosen.libmpi)
         if used and used.soname != chosen.soname:
             raise AntiphonError(
@@ -178,7 +178,7 @@ def _chosen(file: Path, choice: str, env: Mapping[str, str]) -> Mpi:
             )
         return replace(chosen, late=True, redirect=True)
     used = uses(file, env) if os.access(interpreter_of(file), os.R_OK) else None
-    chosen = mpi.by_name(choice, env, soname=used.soname if used else None)
+    chosen = search.by_name(choice, env, soname=used.soname if used else None)
     other = used is None or used.libmpi is None or used.libmpi.resolve() != chosen.libmpi.resolve()
     # Where the library cannot be told, none is preloaded: it would stand before the one that the program is linked to.
     return replace(chosen, redirect=other)

@@ -3,204 +3,23 @@
 
 from __future__ import annotations
 
-import functools
-import json
-import os
-import re
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from antiphon.profile.document import FORMAT, VERSION, check, load, parse, schema, sureness, write
+from antiphon.profile.layout import json_text
+from antiphon.profile.machine import differences, fingerprint, here, mismatch_warning, warning_for_run
 
-from antiphon.documents import parse_json
-from antiphon.errors import AntiphonError
-from antiphon.output import files
-
-FORMAT, VERSION = "antiphon-profile", 1
-SCHEMA = Path(__file__).parent.parent / "schemas" / "profile.schema.json"
-MEASURE = "measure the machine again: antiphon probe -o FILE"
-
-
-@functools.lru_cache(maxsize=1)
-def schema() -> dict[str, Any]:
-    """Returns the JSON schema of the document."""
-    return json.loads(SCHEMA.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
-
-
-def load(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Reads the profile in a file; an invalid one is an error of one line that names the field."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise AntiphonError(
-            f"profile {path}: {error.strerror}", hint="make one: antiphon probe -o machine.json"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise AntiphonError(f"profile {path}: is not a text file", hint=MEASURE) from error
-    return parse(text, str(path))
-
-
-def parse(text: str, name: str = "profile") -> dict[str, Any]:
-    """Reads a profile from its text; `name` is what errors call it."""
-    try:
-        document = parse_json(text)
-    except json.JSONDecodeError as error:
-        cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
-        what = "the file ends too early: it was cut short" if cut else f"is not JSON: {error.msg}"
-        raise AntiphonError(f"profile {name}: line {error.lineno}: {what}", hint=MEASURE) from None
-    check(document, name)
-    return document  # type: ignore[no-any-return]
-
-
-def check(document: Any, name: str = "profile") -> None:
-    """Raises the error that a reader of the document should see first."""
-    if not isinstance(document, Mapping) or document.get("format") != FORMAT:
-        said = document.get("format") if isinstance(document, Mapping) else None
-        raise AntiphonError(
-            f"profile {name}: format: {'is ' + repr(said) if said else 'is missing'}, not {FORMAT!r}",
-            hint="this is no profile of Antiphon; `antiphon probe` makes one",
-        )
-    version = document.get("version")
-    if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
-        raise AntiphonError(
-            f"profile {name}: version: {version} is newer than {VERSION}, which this Antiphon reads",
-            hint="use a newer Antiphon, or measure the machine again with this one",
-        )
-    import jsonschema
-
-    errors = jsonschema.Draft202012Validator(schema()).iter_errors(document)
-    worst = jsonschema.exceptions.best_match(errors)
-    if worst is not None:
-        raise AntiphonError(f"profile {name}: {_where(worst.absolute_path)}: {_what(worst.message)}", hint=MEASURE)
-    _check_meaning(document, name)
-
-
-def _where(path: Sequence[str | int]) -> str:
-    """Formats a path such as link_classes[1].g_s[3]."""
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return text.lstrip(".") or "document"
-
-
-def _what(message: str) -> str:
-    """Shortens the message, because jsonschema quotes the refused value, which may be a whole document."""
-    message = re.sub(r"\s+", " ", message)
-    return message if len(message) <= 160 else "… " + message[-150:]
-
-
-def _check_meaning(document: Mapping[str, Any], name: str) -> None:
-    """Checks what a schema cannot express: order, and names that must exist."""
-
-    def wrong(where: str, what: str) -> AntiphonError:
-        return AntiphonError(f"profile {name}: {where}: {what}", hint=MEASURE)
-
-    scopes = [entry["scope"] for entry in document["link_classes"]]
-    for i, entry in enumerate(document["link_classes"]):
-        if entry["scope"] in scopes[:i]:
-            raise wrong(f"link_classes[{i}].scope", f"{entry['scope']!r} occurs twice")
-        for key in ("os_s", "or_s", "g_s"):
-            sizes = [point[0] for point in entry[key]]
-            for j in range(1, len(sizes)):
-                if sizes[j] < sizes[j - 1] or (j > 1 and sizes[j] == sizes[j - 2]):
-                    raise wrong(f"link_classes[{i}].{key}[{j}]", f"size {sizes[j]} after {sizes[j - 1]}")
-    switches: list[str] = []
-    for i, entry in enumerate(document["topology"]["switches"]):
-        if "parent" in entry and entry["parent"] not in switches:
-            raise wrong(f"topology.switches[{i}].parent", f"no switch named {entry['parent']!r} before this one")
-        switches.append(entry["name"])
-    for i, entry in enumerate(document["topology"]["nodes"]):
-        if entry["switch"] not in switches:
-            raise wrong(f"topology.nodes[{i}].switch", f"no switch named {entry['switch']!r}")
-
-
-def write(path: str | os.PathLike[str], document: Mapping[str, Any]) -> None:
-    """Checks the document and puts it in the file's place in one step, so readers see the old or the new one."""
-    check(document, str(path))
-    files.write(Path(path), json_text(document) + "\n")
-
-
-def sureness(topology: Mapping[str, Any]) -> str:
-    """Says by what the switches were found, and how sure that is."""
-    found = [topology["evidence"]] if topology.get("evidence", "none") != "none" else []
-    sure = topology.get("confidence")
-    known = [*(f"by {text}" for text in found), *([] if sure is None else [f"confidence {sure:.2f}"])]
-    return f" ({', '.join(known)})" if known else ""
-
-
-def json_text(value: Any, indent: int = 0, width: int = 120) -> str:
-    """Writes JSON that people can read and compare: short values stay on one line, longer ones use several."""
-    line = json.dumps(value, ensure_ascii=False)
-    if len(line) + indent <= width or not isinstance(value, (dict, list)) or not value:
-        return line
-    inner = " " * (indent + 1)
-    if isinstance(value, dict):
-        parts = [
-            f"{inner}{json.dumps(key)}: {json_text(item, indent + 1, width - len(key) - 4)}"
-            for key, item in value.items()
-        ]
-        return "{\n" + ",\n".join(parts) + "\n" + " " * indent + "}"
-    if all(isinstance(item, (int, float)) for item in value) or all(
-        isinstance(item, list) and len(item) == 2 for item in value
-    ):
-        return "[" + _filled([json.dumps(item) for item in value], inner, width) + "]"
-    return "[\n" + ",\n".join(inner + json_text(item, indent + 1, width) for item in value) + "\n" + " " * indent + "]"
-
-
-def _filled(items: Sequence[str], inner: str, width: int) -> str:
-    lines = [""]
-    for item in items:
-        if len(lines[-1]) + len(item) + len(inner) + 2 > width:
-            lines.append("")
-        lines[-1] += (", " if lines[-1] else "") + item
-    return (",\n" + inner).join(lines)
-
-
-def fingerprint(*, mpi: str, cpu_model: str, cores: int, hosts: Sequence[str]) -> str:
-    """Returns a text that is equal on the measured machine: facts that every node of it knows of itself."""
-    stem = {re.sub(r"\d+", "#", host.partition(".")[0]) for host in hosts}
-    return f"mpi={mpi};cpu={cpu_model};cores={cores};hosts={','.join(sorted(stem))}"
-
-
-def here(hosts: Sequence[str] | None = None) -> str:
-    """Returns the fingerprint of the machine this runs on, as far as one process can know it."""
-    model = re.search(r"^(?:model name|Model|Hardware|CPU implementer)\s*: (.*)$", _cpuinfo(), re.MULTILINE)
-    known = [f"cpu={model[1]}"] if model else []
-    # These are the machine's cores, not this process's: a node of a lab keeps to one core, and launchers bind ranks.
-    known.append(f"cores={os.cpu_count()}")
-    full = fingerprint(mpi="", cpu_model="", cores=0, hosts=hosts) if hosts else ""
-    return ";".join(known + [part for part in full.split(";") if part.startswith("hosts=")])
-
-
-def _cpuinfo() -> str:
-    try:
-        return Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-
-
-def warning_for_run(path: Path, hosts: Sequence[str] | None = None) -> str | None:
-    """Returns a warning before a program runs with another machine's profile. The profile's reader reports errors."""
-    try:
-        document = parse_json(path.read_text(encoding="utf-8"))
-        return mismatch_warning(document, here(hosts))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def differences(document: Mapping[str, Any], here: str) -> list[str]:
-    """Returns the differences between the profile's fingerprint and another in words; none if either is unknown."""
-    measured = document["machine"].get("fingerprint", "")
-    parts = [dict(part.split("=", 1) for part in text.split(";") if "=" in part) for text in (measured, here)]
-    words = {"mpi": "MPI library", "cpu": "processor", "cores": "cores of a node", "hosts": "names of nodes"}
-    return [
-        f"{words[key]}: measured on {parts[0][key]!r}, this is {parts[1][key]!r}"
-        for key in words
-        if key in parts[0] and key in parts[1] and parts[0][key] != parts[1][key]
-    ]
-
-
-def mismatch_warning(document: Mapping[str, Any], here: str) -> str | None:
-    """Returns one line for a profile that was measured elsewhere, or None where nothing indicates that."""
-    found = differences(document, here)
-    if not found:
-        return None
-    name = document["machine"]["name"]
-    return f"the profile of {name!r} was taken on another machine ({'; '.join(found)}): its choices may be wrong"
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "check",
+    "differences",
+    "fingerprint",
+    "here",
+    "json_text",
+    "load",
+    "mismatch_warning",
+    "parse",
+    "schema",
+    "sureness",
+    "warning_for_run",
+    "write",
+]

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from antiphon import core, profile
+from antiphon import core
 from antiphon.documents import parse_json
 from antiphon.errors import EXIT_FAILURE, AntiphonError
+from antiphon.profile.layout import json_text
 
 VARIABLE = "ANTIPHON_STORE"
 #: Whose library a profile's ABI is: the standard ABI's objects are MPICH's.
@@ -140,7 +141,7 @@ def save(
         nodes=names,
         mpi=FAMILIES.get(family, family),
         version=version,
-        text=profile.json_text(document) + "\n",
+        text=json_text(document) + "\n",
     )
     if answer["why"]:
         raise AntiphonError(f"cannot write {answer['path']}: {answer['why']}", exit_code=EXIT_FAILURE,

@@ -9,7 +9,8 @@ from typing import Any
 
 from antiphon import output
 from antiphon.output import tables
-from antiphon.trace import Call, Communicator, RankTrace, Shape, Trace
+from antiphon.trace.calls import Call, Communicator, RankTrace, Shape
+from antiphon.trace.file import Trace
 
 
 def sent_bytes(shape: Shape) -> int:

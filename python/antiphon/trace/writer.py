@@ -8,13 +8,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from antiphon import trace as form
 from antiphon.output import files
-from antiphon.trace import Communicator, RankTrace, Reader, Shape, Trace, TraceError
+from antiphon.trace import streams
+from antiphon.trace.calls import Communicator, RankTrace, Shape
+from antiphon.trace.file import MAGIC, VERSION, Trace, read_preamble
+from antiphon.trace.reader import Reader, TraceError
 
 
 def varint(value: int) -> bytes:
-    """Encodes a number in the trace's form."""
+    """Encodes a number in the trace's streams."""
     out = bytearray()
     while value >= 128:
         out.append(value & 127 | 128)
@@ -49,7 +51,7 @@ def numbers(values: Sequence[int]) -> bytes:
 def encode(trace: Trace) -> bytes:
     """Returns the file's content for a trace."""
     header = trace.header | {"ranks": trace.size, "functions": list(trace.functions)}
-    out = [form.MAGIC, varint(form.VERSION), text(json.dumps(header))]
+    out = [MAGIC, varint(VERSION), text(json.dumps(header))]
     for rank in trace.ranks:
         stream = _stream(rank, trace.functions)
         out += [varint(1 + rank.rank), varint(len(stream)), stream]
@@ -57,7 +59,7 @@ def encode(trace: Trace) -> bytes:
 
 
 def _stream(rank: RankTrace, functions: Sequence[str]) -> bytes:
-    out = [varint(form.RANK_BEGIN) + varint(rank.began_at_ns)] if rank.began_at_ns is not None else []
+    out = [varint(streams.RANK_BEGIN) + varint(rank.began_at_ns)] if rank.began_at_ns is not None else []
     out += [_communicator(c) for c in rank.communicators]
     shapes: dict[Shape, int] = {}
     start = 0
@@ -65,17 +67,17 @@ def _stream(rank: RankTrace, functions: Sequence[str]) -> bytes:
         if call.shape not in shapes:
             shapes[call.shape] = len(shapes)
             out.append(_shape(call.shape, shapes[call.shape], functions))
-        key = varint(form.FIRST_CALL + shapes[call.shape])
+        key = varint(streams.FIRST_CALL + shapes[call.shape])
         out.append(key + varint(max(0, call.start_ns - start)) + varint(call.duration_ns))
         start = max(start, call.start_ns)
     if rank.ended_ns is not None:
-        out.append(varint(form.RANK_END) + varint(rank.ended_ns) + varint(rank.dropped))
-    return b"".join([*out, varint(form.END)])
+        out.append(varint(streams.RANK_END) + varint(rank.ended_ns) + varint(rank.dropped))
+    return b"".join([*out, varint(streams.END)])
 
 
 def _communicator(comm: Communicator) -> bytes:
-    members = b"".join(varint(form.OUTSIDE_WORLD if m is None else m) for m in comm.members)
-    head = varint(form.COMMUNICATOR) + varint(comm.number) + text(comm.name) + varint(int(comm.intercommunicator))
+    members = b"".join(varint(streams.OUTSIDE_WORLD if m is None else m) for m in comm.members)
+    head = varint(streams.COMMUNICATOR) + varint(comm.number) + text(comm.name) + varint(int(comm.intercommunicator))
     return head + varint(comm.size) + varint(0) + members
 
 
@@ -84,13 +86,13 @@ _WRITERS: dict[str, Callable[[Any], bytes]] = {"signed": signed, "number": varin
 
 def _shape(shape: Shape, number: int, functions: Sequence[str]) -> bytes:
     fields = []
-    for kind, (name, how) in form.FIELDS.items():
+    for kind, (name, how) in streams.FIELDS.items():
         value = getattr(shape, name)
         if value is None or (name == "flags" and value == 0):
             continue
         fields.append(varint(kind) + _WRITERS[how](value))
     comm = shape.comm.number if shape.comm else 0
-    head = (form.SHAPE, number, functions.index(shape.function), comm, len(fields))
+    head = (streams.SHAPE, number, functions.index(shape.function), comm, len(fields))
     return b"".join([*map(varint, head), *fields])
 
 
@@ -111,7 +113,7 @@ def join_parts(path: Path) -> tuple[int, int]:
     preamble, size = b"", 0
     for part in parts:
         data = part.read_bytes()
-        header, functions, at = form.read_preamble(data)
+        header, functions, at = read_preamble(data)
         reader = Reader(data, at)
         if reader.at_end():
             continue
@@ -120,9 +122,9 @@ def join_parts(path: Path) -> tuple[int, int]:
         begin = reader.at
         # A rank that was killed may have left part of an entry; what was never written reads as zeros, which mean the
         # end.
-        form.read_stream(reader, rank, functions)
+        streams.read_stream(reader, rank, functions)
         preamble, size = data[:at], header["ranks"]
-        blocks[rank] = data[begin : reader.at] + varint(form.END)
+        blocks[rank] = data[begin : reader.at] + varint(streams.END)
     if not blocks:
         raise TraceError(f"{path}.rank*: the parts are empty")
     written = [varint(1 + rank) + varint(len(stream)) + stream for rank, stream in sorted(blocks.items())]
