@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
+import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,3 +36,39 @@ def _cache_of_fixtures(caches: Iterator[Path]) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _cache(caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(next(caches)))
+
+
+#: Shared memory of Open MPI and MPICH. It stays where ranks are killed, or start without a launcher of their own.
+SEGMENT = re.compile(r"sm_segment\..+|mpich_shm_\w+")
+SHARED_MEMORY = Path("/dev/shm")
+BEGAN_S = pytest.StashKey[float]()
+
+
+def mapped_files() -> set[str]:
+    """Returns what the processes of this machine have mapped of the shared memory."""
+    found: set[str] = set()
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        try:
+            found.update(re.findall(rf"{SHARED_MEMORY}/(\S+)", maps.read_text(errors="replace")))
+        except OSError:
+            continue  # The process has ended, or is another user's.
+    return found
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    session.config.stash[BEGAN_S] = time.time()
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Removes the segments that killed ranks of these tests left, and that no process uses."""
+    if hasattr(session.config, "workerinput") or not SHARED_MEMORY.is_dir():
+        return
+    # Files first, then who uses them: a segment that is made meanwhile is not among these.
+    segments = [file for file in SHARED_MEMORY.iterdir() if SEGMENT.fullmatch(file.name)]
+    used = mapped_files()
+    for file in segments:
+        with contextlib.suppress(FileNotFoundError):
+            facts = file.stat()
+            of_these_tests = facts.st_uid == os.getuid() and facts.st_mtime >= session.config.stash[BEGAN_S]
+            if of_these_tests and file.name not in used:
+                file.unlink()
