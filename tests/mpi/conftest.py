@@ -59,8 +59,17 @@ MPIS = discover()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`mpi` is each library of this machine; `wheel` is each library from PyPI, on which every case is tried."""
-    for name, chosen in (("mpi", MPIS), ("wheel", [m for m in MPIS if is_from_wheel(m)])):
+    """`mpi` is each library of this machine, `wheel` each one from PyPI, by each of its ABIs, `system` each other one.
+    `native` is for what no ABI can change: each library from PyPI once, by the ABI of its own.
+    """
+    wheels = [mpi for mpi in MPIS if is_from_wheel(mpi)]
+    choices = {
+        "mpi": MPIS,
+        "wheel": wheels,
+        "native": [mpi for mpi in wheels if mpi.abi == mpi.family],
+        "system": [mpi for mpi in MPIS if not is_from_wheel(mpi)],
+    }
+    for name, chosen in choices.items():
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, chosen, ids=[f"{m.abi}-{m.version}" for m in chosen])
     if "abi" in metafunc.fixturenames:

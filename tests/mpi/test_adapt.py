@@ -24,12 +24,10 @@ RING = "ring:segment_bytes=8192,window=8"
 
 
 @pytest.fixture
-def turns(wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any], tmp_path: Path) -> Any:
+def turns(native: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., Any], tmp_path: Path) -> Any:
     """Runs calls of these kinds (for bcast, the first choice is the library's, which is slow); ranks come late."""
-    if wheel.abi == "mpiabi":
-        pytest.skip("the same library as mpich")
-    program = compiled(wheel, [PROGRAMS / "turns.c"])
-    slow = compiled(wheel, [PROGRAMS / "slow.c"], "-shared", "-fPIC", "-ldl")
+    program = compiled(native, [PROGRAMS / "turns.c"])
+    slow = compiled(native, [PROGRAMS / "slow.c"], "-shared", "-fPIC", "-ldl")
 
     def run(kinds: str, calls: int, allreduce: str = RING, slow_us: str = "1000", **variables: str) -> Any:
         uses = [("bcast", "library"), ("bcast", CHAIN), ("allreduce", allreduce)]
@@ -42,7 +40,7 @@ def turns(wheel: Mpi, compiled: Callable[..., Path], run_ranks: Callable[..., An
             "ANTIPHON_PROFILE": str(profile),
             "SLOW": slow_us,
         }
-        result = run_ranks(wheel, RANKS, [program, calls, LATE_US, kinds], behind=[slow], **variables)
+        result = run_ranks(native, RANKS, [program, calls, LATE_US, kinds], behind=[slow], **variables)
         assert result.returncode == 0, result.text
         assert "0 wrong" in result.text.splitlines(), result.text
         return result

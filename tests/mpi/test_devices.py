@@ -22,17 +22,17 @@ Run = Callable[..., Any]
 @pytest.mark.parametrize(
     ("driver", "when"), [("CUDA", "early"), ("CUDA", "late"), ("HIP", "early"), ("LEVEL_ZERO", "late")]
 )
-def test_buffers_of_a_gpu(driver: str, when: str, wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
+def test_buffers_of_a_gpu(driver: str, when: str, native: Mpi, compiled: Compile, run_ranks: Run) -> None:
     """GIVEN buffers in a GPU's memory, on one rank or all, THEN results are right, and the ranks leave them alike."""
-    program = compiled(wheel, [PROGRAMS / "devices.c"], "-ldl")
+    program = compiled(native, [PROGRAMS / "devices.c"], "-ldl")
     soname = {"CUDA": "libcuda.so.1", "HIP": "libamdhip64.so.6", "LEVEL_ZERO": "libze_loader.so.1"}[driver]
-    library = compiled(wheel, [PROGRAMS / "driver.c"], "-shared", "-fPIC", f"-D{driver}", f"-Wl,-soname,{soname}")
+    library = compiled(native, [PROGRAMS / "driver.c"], "-shared", "-fPIC", f"-D{driver}", f"-Wl,-soname,{soname}")
     settings = {
         "ANTIPHON_FORCE": "*:on",
         "ANTIPHON_COMPRESS": "force",
         "ANTIPHON_GPU": "on" if when == "late" else "auto",
     }
-    result = run_ranks(wheel, RANKS, [program, library, when], **settings)
+    result = run_ranks(native, RANKS, [program, library, when], **settings)
     assert result.returncode == 0 and "all is right" in result.text, result.text
     used = result.used("allreduce")
     assert sum(used.values()) == ALLREDUCES

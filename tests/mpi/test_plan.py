@@ -11,8 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from antiphon.mpi import Mpi
 
 HALO = Path(__file__).resolve().parent / "programs" / "halo.c"
@@ -34,24 +32,22 @@ def checksum(text: str) -> str:
     return next(line for line in text.splitlines() if line.startswith("checksum"))
 
 
-def test_trace_compile_run(wheel: Mpi, compiled: Callable[..., Path], tmp_path: Path) -> None:
+def test_trace_compile_run(native: Mpi, compiled: Callable[..., Path], tmp_path: Path) -> None:
     """GIVEN a recorded run THEN its plan fits the next one, and no rank waits where a call differs on some ranks."""
-    if wheel.abi == "mpiabi":
-        pytest.skip("the same library as mpich")
-    program = compiled(wheel, [HALO])
-    told = antiphon(tmp_path, wheel, "trace", "-o", "run.trace", program, STEPS)
-    antiphon(tmp_path, wheel, "compile", "run.trace", "-o", "plan.json", ranks=False)
+    program = compiled(native, [HALO])
+    told = antiphon(tmp_path, native, "trace", "-o", "run.trace", program, STEPS)
+    antiphon(tmp_path, native, "compile", "run.trace", "-o", "plan.json", ranks=False)
     plan = json.loads((tmp_path / "plan.json").read_text())
     assert [(pattern["size"], pattern["calls"]) for pattern in plan["patterns"]] == [(RANKS, STEPS)]
     summary = tmp_path / "summary.json"
 
     def planned(*arguments: object) -> tuple[str, dict[str, Any]]:
-        text = antiphon(tmp_path, wheel, "run", "--plan", "plan.json", f"--summary={summary}", program, *arguments)
+        text = antiphon(tmp_path, native, "run", "--plan", "plan.json", f"--summary={summary}", program, *arguments)
         return checksum(text), json.loads(summary.read_text())["plan"]
 
     assert planned(STEPS) == (checksum(told), {"matched_calls": RANKS * STEPS, "other_calls": 0})
     # Ranks 0 and 1 have other counts in step 3; rank 2 cannot know.
-    odd = antiphon(tmp_path, wheel, "run", "--off", program, STEPS, 3)
+    odd = antiphon(tmp_path, native, "run", "--off", program, STEPS, 3)
     assert planned(STEPS, 3) == (checksum(odd), {"matched_calls": RANKS * STEPS - 2, "other_calls": 2})
     # A plan for other numbers of bytes fits nowhere.
     text = (tmp_path / "plan.json").read_text()

@@ -66,20 +66,20 @@ def test_rows(wheel: Mpi, run: Callable[..., Any]) -> None:
     assert Path(about["program"]).name == "summary"
 
 
-def test_rows_of_each_choice(wheel: Mpi, run: Callable[..., Any]) -> None:
+def test_rows_of_each_choice(native: Mpi, run: Callable[..., Any]) -> None:
     """GIVEN forced choices THEN what did the call is told apart from the library, and who asked for that."""
-    result = run(wheel, ANTIPHON_FORCE="alltoall:rotated:piece_bytes=4096;bcast:library")
+    result = run(native, ANTIPHON_FORCE="alltoall:rotated:piece_bytes=4096;bcast:library")
     (row,) = result.calls("alltoall")
     assert row["algorithm"].startswith("rotated:piece_bytes=4096") and row["reason"] is None
     assert all(row["reason"] for row in result.calls("bcast"))
     assert any("asked for" in row["reason"] for row in result.calls("bcast"))
 
 
-def test_waiting_with_clocks_apart(wheel: Mpi, run: Callable[..., Any], tmp_path: Path) -> None:
+def test_waiting_with_clocks_apart(native: Mpi, run: Callable[..., Any], tmp_path: Path) -> None:
     """GIVEN ranks whose clocks differ and drift, and more calls than are kept THEN waiting is found all the same."""
     skew = tmp_path / "skewed_clock.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", skew, HERE / "programs" / "skewed_clock.c"], check=True)
-    result = run(wheel, "many", behind=[skew])
+    result = run(native, "many", behind=[skew])
     check_waiting(result)
     (many,) = [row for row in result.calls("bcast") if row["most_bytes"] == 0]
     assert many["calls"] == 5001
