@@ -11,9 +11,8 @@ import pytest
 
 from antiphon.lab import ClusterSpec, Lab, Loss
 
-pytestmark = pytest.mark.measures
 
-
+@pytest.mark.measures
 def test_one_stream_reaches_the_payload_rate_of_the_link(
     cluster: Callable[..., ClusterSpec], programs: ModuleType
 ) -> None:
@@ -23,6 +22,7 @@ def test_one_stream_reaches_the_payload_rate_of_the_link(
         assert rate.mean < 1.01 * lab.limit_bits_per_s
 
 
+@pytest.mark.measures
 def test_incast_fills_the_port_and_overruns_its_buffer(
     cluster: Callable[..., ClusterSpec], programs: ModuleType
 ) -> None:
@@ -35,6 +35,7 @@ def test_incast_fills_the_port_and_overruns_its_buffer(
         assert dropped > 0
 
 
+@pytest.mark.measures
 def test_uplink_is_shared_by_the_nodes_of_a_switch(cluster: Callable[..., ClusterSpec], programs: ModuleType) -> None:
     with Lab(cluster(nodes=None, switches=[2, 1], rate="50mbit", uplink_rate="10mbit")) as lab:
         rate = programs.throughput_bits_per_s(lab, 3, [1, 2], windows=10, window_s=0.1)

@@ -19,8 +19,6 @@ from antiphon.lab import ClusterSpec, Lab
 from antiphon.mpi import Mpi, by_name, discover, launch
 from antiphon.placement import Node, Placement
 
-pytestmark = pytest.mark.measures
-
 LIBRARIES = [mpi for mpi in discover() if mpi.launcher is not None and mpi.abi == mpi.family]
 SAY = 'echo "rank ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} on $(hostname)"'
 
@@ -83,6 +81,7 @@ def machine_of_two_nodes() -> dict[str, Any]:
     return {"name": "two nodes", "nodes": nodes, "latency_s": 8e-5, "bytes_per_s": 1.19e7, "levels": levels}
 
 
+@pytest.mark.measures
 def test_from_a_trace_to_a_mapped_run(cluster: Callable[..., ClusterSpec], tmp_path: Path) -> None:
     """GIVEN neighbours on different nodes THEN the mapped run sends as much less between nodes as was predicted."""
     mpi = by_name("openmpi")

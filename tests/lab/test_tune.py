@@ -35,7 +35,7 @@ def environment() -> dict[str, str]:
 
 def test_a_tuned_profile(namespaces: None, tmp_path: Path) -> None:
     result = subprocess.run(
-        command(tmp_path, "--budget", "25", "--json"),
+        command(tmp_path, "--budget", "12", "--json"),
         capture_output=True,
         text=True,
         env=environment(),
@@ -85,7 +85,7 @@ def test_an_interrupted_tuning_goes_on(namespaces: None, tmp_path: Path) -> None
     before = state.read_text()
     assert before.count("cell_done") >= 1
     again = subprocess.run(
-        command(tmp_path, *sizes, "--budget", "10"),
+        command(tmp_path, *sizes, "--budget", "5"),
         capture_output=True,
         text=True,
         env=environment(),
