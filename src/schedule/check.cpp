@@ -226,7 +226,10 @@ class Reference {
 
 Bytes random_bytes(std::int64_t count, std::mt19937_64& random) {
   Bytes bytes(static_cast<std::size_t>(count));
-  for (auto& b : bytes) b = static_cast<std::byte>(random());
+  for (std::size_t i = 0; i < bytes.size(); i += sizeof(std::uint64_t)) {
+    const std::uint64_t drawn = random();
+    std::memcpy(&bytes[i], &drawn, std::min(sizeof drawn, bytes.size() - i));
+  }
   return bytes;
 }
 

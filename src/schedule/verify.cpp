@@ -6,9 +6,11 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "antiphon/index.hpp"
 #include "antiphon/progress.hpp"
@@ -41,6 +43,9 @@ class Verification {
       scratch_.emplace_back(static_cast<std::size_t>(s.scratch_bytes()), std::byte{0xA5});
       uses_.emplace_back();
     }
+    may_start_.assign(schedules.size(), true);
+    starters_.resize(schedules.size());
+    std::iota(starters_.begin(), starters_.end(), 0);
   }
 
   std::optional<std::string> run() {
@@ -68,17 +73,27 @@ class Verification {
   }
 
   bool start_something() {
-    const auto ranks = static_cast<int>(schedules_.size());
-    const int first = static_cast<int>(random_() % static_cast<unsigned>(ranks));
-    for (int i = 0; i < ranks; ++i) {
-      const int rank = (first + i) % ranks;
+    while (!starters_.empty()) {
+      const std::size_t pick = random_() % starters_.size();
+      const int rank = starters_[pick];
       Progress::Piece piece;
       if (progress_[at(rank)]->next(piece)) {
         start({rank, piece});
         return true;
       }
+      take(starters_, pick);
+      may_start_[at(rank)] = false;
     }
     return false;
+  }
+
+  /// Takes an element out of a list whose order does not matter.
+  template <class T>
+  static T take(std::vector<T>& list, std::size_t place) {
+    std::swap(list[place], list.back());
+    T taken = std::move(list.back());
+    list.pop_back();
+    return taken;
   }
 
   void start(const Active& a) {
@@ -115,16 +130,8 @@ class Verification {
     const std::size_t choices = local_.size() + deliverable_.size();
     if (choices == 0) return false;
     const std::size_t pick = random_() % choices;
-    if (pick < local_.size()) {
-      const Active a = local_[pick];
-      local_.erase(local_.begin() + static_cast<std::ptrdiff_t>(pick));
-      end_local(a);
-    } else {
-      const auto place = deliverable_.begin() + static_cast<std::ptrdiff_t>(pick - local_.size());
-      const Channel channel = *place;
-      deliverable_.erase(place);
-      deliver(pairs_[channel].pop());
-    }
+    if (pick < local_.size()) end_local(take(local_, pick));
+    else deliver(pairs_[take(deliverable_, pick - local_.size())].pop());
     return true;
   }
 
@@ -210,6 +217,9 @@ class Verification {
     std::erase_if(uses_[at(a.rank)],
                   [&](const Use& use) { return use.piece.op == a.piece.op && use.piece.index == a.piece.index; });
     progress_[at(a.rank)]->complete(a.piece);
+    if (may_start_[at(a.rank)]) return;
+    may_start_[at(a.rank)] = true;
+    starters_.push_back(a.rank);
   }
 
   /// Records what the piece reads and writes. An overlap with something under way is a race.
@@ -301,6 +311,8 @@ class Verification {
   std::vector<std::unique_ptr<Progress>> progress_;
   std::vector<std::vector<std::byte>> scratch_;
   std::vector<std::vector<Use>> uses_;
+  std::vector<char> may_start_;  ///< by rank: something of it ended since it had nothing to start
+  std::vector<int> starters_;    ///< the ranks that may
   Matching<Active> matching_;
   std::unordered_map<Channel, Fifo<Pair>, ChannelHash> pairs_;  ///< in a channel messages arrive in order
   std::vector<Channel> deliverable_;                            ///< one entry for each of the pairs
