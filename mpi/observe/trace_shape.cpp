@@ -282,7 +282,7 @@ void collective(const Call& call, double began_s, bool scheduled, bool has_faile
     if (has_failed) shape.flag(failed);
     else add_arguments(shape, call);
     const auto kind = static_cast<std::uint64_t>(kind_of(call));
-    shape.write(call.form == Form::plain ? kind : kind + p2p_names.size(), has_failed ? MPI_COMM_NULL : call.comm,
+    shape.write(kind < collective_count ? kind : kind + p2p_names.size(), has_failed ? MPI_COMM_NULL : call.comm,
                 began_s);
   } catch (const std::exception&) {
     // Memory is exhausted: the program goes on, and this call is not in the trace.

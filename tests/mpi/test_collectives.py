@@ -91,7 +91,7 @@ def test_ranks_dealt_over_nodes(native: Mpi, check: Check) -> None:
     assert any(chosen.used(collective).keys() - {"library"} for collective in along)
 
 
-@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("n", [2, 5])
 def test_errors_keep_their_meaning(mpi: Mpi, n: int, check: Check) -> None:
     """GIVEN wrong arguments THEN each call returns the library's error class."""
     plain = check(mpi, n, "errors", preload=False).lines("error class")

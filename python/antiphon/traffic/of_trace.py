@@ -26,6 +26,10 @@ COLLECTIVES = frozenset(
     ("barrier", "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv", "alltoall", "alltoallv",
      "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan")
 )  # fmt: skip
+#: What they move is in a list by rank, as that of MPI_Alltoallv.
+EXCHANGES = frozenset(
+    {"alltoallw", *(f"neighbor_{kind}" for kind in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"))}
+)
 #: Only the root's call tells each rank's block.
 ROOT_TELLS = frozenset({"scatterv", "gatherv"})
 PERSISTENT_NOTE = "persistent sends: as often as requests were started, on the average"
@@ -202,7 +206,7 @@ def point_to_point(counted: dict[int, dict[Shape, Counted]], ranks: int) -> Part
                 times = round(count.calls * starts / made) if persistent and made else count.calls
                 started_any |= persistent
                 rows += message(rank, shape, times)
-            if shape.function.removeprefix("MPI_").lower() not in COLLECTIVES:
+            if _collective_named(shape.function) is None:
                 seconds += count.seconds
     edges = Edges.of(rows)
     note = PERSISTENT_NOTE if started_any else ""
@@ -257,8 +261,18 @@ def usable(comm: Communicator) -> bool:
 
 
 def _collective_of(shape: Shape) -> str | None:
-    name = shape.function.removeprefix("MPI_").lower()
-    return name if name in COLLECTIVES and not shape.flags & FAILED else None
+    return None if shape.flags & FAILED else _collective_named(shape.function)
+
+
+def _collective_named(function: str) -> str | None:
+    """The collective that moves what the function moves: MPI_Ibcast sends what MPI_Bcast sends."""
+    name = function.removeprefix("MPI_").lower()
+    for candidate in (name, name.removeprefix("i")):
+        if candidate in COLLECTIVES:
+            return candidate
+        if candidate in EXCHANGES:
+            return "alltoallv"
+    return None
 
 
 def _calls_of(rows: Sequence[tuple[int, Shape, Counted]]) -> Iterator[TracedCollective]:
