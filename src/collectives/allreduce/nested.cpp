@@ -2,6 +2,7 @@
 #include <array>
 
 #include "antiphon/algorithm.hpp"
+#include "patterns/composition.hpp"
 #include "patterns/levels.hpp"
 
 namespace antiphon::allreduce_algorithms {
@@ -16,28 +17,25 @@ constexpr Parameter parameters[] = {
     {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };
 
-StageCall outer(const Problem& p) {
-  return {Collective::allreduce, among_nodes[static_cast<std::size_t>(p.parameter("outer"))]};
-}
+std::string_view outer(const Problem& p) { return among_nodes[static_cast<std::size_t>(p.parameter("outer"))]; }
 
 bool supported(const Problem& p) {
-  return p.commutative && has_levels(p) && supports_stage(p, outer(p), static_cast<int>(p.node_sizes.size()));
+  return p.commutative && has_levels(p) &&
+         supports_stage(p, Collective::allreduce, outer(p), static_cast<int>(p.node_sizes.size()));
 }
 
 /// Each node reduces to its first rank, these leaders combine what they have, and tell the ranks of their node: the
 /// network carries one vector for each node instead of one for each rank. Cost (pLogP): that of the outer algorithm for
 /// N nodes, and 2 ⌈log2 R⌉ (L + g(s)) within a node of R ranks.
 Schedule build(const Problem& p) {
-  const Levels levels = levels_of(p);
+  const Levels levels(p);
+  const std::vector<int> leaders = levels.leaders();
+  const std::vector<int> node = levels.own().places();
   Composition s(p);
-  const bool alone = levels.node.size() == 1;
-  const Range reduced = alone ? p.whole_input() : p.whole_output();
-  s.add(0, {Collective::reduce, "binomial", levels.leader_index}, levels.node, levels.own_index,
-        {p.whole_input(), reduced, levels.leads() && p.in_place});
-  if (levels.leads())
-    s.add(1, outer(p), levels.leaders, levels.own_node, {reduced, p.whole_output(), !alone || p.in_place});
-  s.add(2, {Collective::bcast, "binomial", levels.leader_index}, levels.node, levels.own_index,
-        {p.whole_output(), p.whole_output()});
+  const Range reduced = node.size() == 1 ? p.whole_input() : p.whole_output();
+  s.within_node({Collective::reduce, "binomial", node, levels.leader_index(), p.whole_input(), reduced});
+  s.between_nodes({Collective::allreduce, outer(p), leaders, 0, reduced, p.whole_output()});
+  s.within_node({Collective::bcast, "binomial", node, levels.leader_index(), p.whole_output(), p.whole_output()});
   return s.take();
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "antiphon/algorithm.hpp"
+#include "patterns/composition.hpp"
 #include "patterns/levels.hpp"
 
 namespace antiphon::bcast_algorithms {
@@ -18,23 +19,24 @@ constexpr Parameter parameters[] = {
     {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };
 
-StageCall outer(const Problem& p, int root_node) {
-  return {Collective::bcast, among_nodes[static_cast<std::size_t>(p.parameter("outer"))], root_node};
-}
+std::string_view outer(const Problem& p) { return among_nodes[static_cast<std::size_t>(p.parameter("outer"))]; }
 
 bool supported(const Problem& p) {
-  return has_levels(p) && supports_stage(p, outer(p, 0), static_cast<int>(p.node_sizes.size()));
+  return has_levels(p) && supports_stage(p, Collective::bcast, outer(p), static_cast<int>(p.node_sizes.size()));
 }
 
 /// The root tells one rank of each node, its leader, and each leader the other ranks of its node, down a binomial tree.
 /// A segment goes on within a node as soon as it has come in, so that the network's part has as many ranks as there are
 /// nodes. Cost (pLogP): that of the outer algorithm for N nodes, and ⌈log2 R⌉ (L + g(s)) within a node of R ranks.
 Schedule build(const Problem& p) {
-  const Levels levels = levels_of(p);
-  const StageMemory memory{p.whole_output(), p.whole_output()};
+  const Levels levels(p);
+  const std::vector<int> leaders = levels.leaders();
+  const std::vector<int> node = levels.own().places();
   Composition s(p);
-  if (levels.leads()) s.add(0, outer(p, levels.root_node), levels.leaders, levels.own_node, memory);
-  s.add(1, {Collective::bcast, "binomial", levels.leader_index}, levels.node, levels.own_index, memory);
+  s.between_nodes(
+      {Collective::bcast, outer(p), leaders, levels.root_node(), p.whole_output(), p.whole_output()});
+  s.within_node(
+      {Collective::bcast, "binomial", node, levels.leader_index(), p.whole_output(), p.whole_output()});
   return s.take();
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "antiphon/algorithm.hpp"
+#include "patterns/composition.hpp"
 #include "patterns/levels.hpp"
 
 namespace antiphon::reduce_algorithms {
@@ -16,33 +17,30 @@ constexpr Parameter parameters[] = {
     {"window", Role::ahead, 4, 1, 1024, "segments under way from one rank"},
 };
 
-StageCall outer(const Problem& p, int root_node) {
-  return {Collective::reduce, among_nodes[static_cast<std::size_t>(p.parameter("outer"))], root_node};
-}
+std::string_view outer(const Problem& p) { return among_nodes[static_cast<std::size_t>(p.parameter("outer"))]; }
 
 bool supported(const Problem& p) {
-  return p.commutative && has_levels(p) && supports_stage(p, outer(p, 0), static_cast<int>(p.node_sizes.size()));
+  return p.commutative && has_levels(p) &&
+         supports_stage(p, Collective::reduce, outer(p), static_cast<int>(p.node_sizes.size()));
 }
 
 /// Each node reduces to one of its ranks, its leader, up a binomial tree; the leaders reduce to the root, segment by
 /// segment as they are done. So each operand crosses the network once for all ranks of a node. Cost (pLogP): that of
 /// the outer algorithm for N nodes, and ⌈log2 R⌉ (L + g(s)) within a node of R ranks.
 Schedule build(const Problem& p) {
-  const Levels levels = levels_of(p);
+  const Levels levels(p);
+  const std::vector<int> leaders = levels.leaders();
+  const std::vector<int> node = levels.own().places();
   const bool root = p.rank == p.root;
   Composition s(p);
   // The root's node reduces into the root's output, other nodes into scratch memory of their leaders.
-  const bool alone = levels.node.size() == 1;
+  const bool alone = node.size() == 1;
   const Range reduced = alone            ? p.whole_input()
                         : root           ? p.whole_output()
                         : levels.leads() ? s.scratch(p.bytes)
                                          : Range{};
-  s.add(0, {Collective::reduce, "binomial", levels.leader_index}, levels.node, levels.own_index,
-        {p.whole_input(), reduced, root && p.in_place});
-  if (levels.leads()) {
-    s.add(1, outer(p, levels.root_node), levels.leaders, levels.own_node,
-          {reduced, p.whole_output(), root && (!alone || p.in_place)});
-  }
+  s.within_node({Collective::reduce, "binomial", node, levels.leader_index(), p.whole_input(), reduced});
+  s.between_nodes({Collective::reduce, outer(p), leaders, levels.root_node(), reduced, p.whole_output()});
   return s.take();
 }
 
