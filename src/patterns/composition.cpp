@@ -21,16 +21,20 @@ const Algorithm& algorithm_of(Collective collective, std::string_view wanted) {
   return *found;
 }
 
-/// Returns the algorithm's parameters, cut as the whole problem says. Within a node there is no port to overrun, so
+/// Returns the algorithm's parameters, where the whole problem has none for them by default. Within a node there is no port to overrun, so
 /// nothing is asked for and all are served at once.
 Parameters parameters_of(const Problem& p, const Algorithm& algorithm, bool within) {
   Parameters parameters = resolve_parameters(algorithm, {});
-  const bool cuts = p.collective != Collective::barrier;
   for (std::size_t i = 0; i < algorithm.parameters.size(); ++i) {
     const Parameter& known = algorithm.parameters[i];
     std::int64_t& value = parameters[i].value;
-    if (cuts && known.role == Role::piece) value = p.parameter("segment_bytes");
-    if (cuts && known.role == Role::ahead) value = p.parameter("window");
+    for (const auto& [role, of_whole] : {std::pair{Role::piece, "segment_bytes"},
+                                         {Role::ahead, "window"},
+                                         {Role::fanout, within ? "inner" : "radix"}}) {
+      const auto given = std::find_if(p.parameters.begin(), p.parameters.end(),
+                                      [&](const ParameterValue& v) { return v.name == of_whole; });
+      if (known.role == role && given != p.parameters.end()) value = given->value;
+    }
     if (within && (known.role == Role::at_once || known.role == Role::border)) value = known.max;
   }
   return parameters;

@@ -9,10 +9,11 @@ namespace antiphon {
 
 namespace {
 
-constexpr std::array<std::string_view, 2> among_nodes{"ring", "bruck"};
+constexpr std::array<std::string_view, 2> among_nodes{"bruck", "ring"};
 
 constexpr Parameter parameters[] = {
-    {"outer", Role::mode, 0, 0, 1, "among nodes: 0 ring, 1 bruck"},
+    {"outer", Role::mode, 0, 0, 1, "among nodes: 0 bruck, 1 ring"},
+    {"inner", Role::fanout, 8, 1, 64, "children of a rank in the tree within a node"},
     {"segment_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per segment; 0 passes on whole messages"},
     {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };
@@ -34,14 +35,14 @@ void tell_node(Composition& s, const Problem& p, const Levels& levels, const Blo
     const Run places{levels.node(part * levels.nodes() / parts).first,
                      levels.node((part + 1) * levels.nodes() / parts - 1).last};
     const Range range = all.of(places);
-    if (range.bytes > 0) s.within_node({Collective::bcast, "binomial", node, levels.leader_index(), range, range});
+    if (range.bytes > 0) s.within_node({Collective::bcast, "kary", node, levels.leader_index(), range, range});
   }
 }
 
 /// Each node's blocks are brought together by its leader, the leaders gather all blocks, and tell the ranks of their
 /// node: the network carries each block once to each node instead of once to each rank's neighbour, in as many steps as
 /// for N ranks. Cost (pLogP): that of the outer algorithm for N nodes with blocks of R m, (R−1) g(m) before, and
-/// ⌈log2 R⌉ (L + g(all blocks)) after, of which long blocks wait only for the last part.
+/// ⌈log_inner R⌉ (L + g(all blocks)) after, of which long blocks wait only for the last part.
 Schedule build(const Problem& p) {
   const Levels levels(p);
   const std::vector<int> leaders = levels.leaders();

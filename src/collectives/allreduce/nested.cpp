@@ -14,6 +14,7 @@ constexpr std::array<std::string_view, 4> among_nodes{"recursive_doubling", "rab
 
 constexpr Parameter parameters[] = {
     {"outer", Role::mode, 1, 0, 3, "among nodes: 0 recursive_doubling, 1 rabenseifner, 2 ring, 3 reduce_bcast"},
+    {"inner", Role::fanout, 8, 1, 64, "children of a rank in the tree within a node"},
     {"lanes", Role::amount, 1, 1, 16, "leaders of a node, each of which combines a part of the message"},
     {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 passes on whole vectors"},
     {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
@@ -29,7 +30,7 @@ bool supported(const Problem& p) {
 /// Each node reduces to its first rank, these leaders combine what they have, and tell the ranks of their node: the
 /// network carries one vector for each node instead of one for each rank. With several lanes, as many ranks of a node
 /// do so with a part of the vector each, which shares out the node's reductions, too. Cost (pLogP): that of the outer
-/// algorithm for N nodes, and 2 ⌈log2 R⌉ (L + g(s)) within a node of R ranks.
+/// algorithm for N nodes, and 2 ⌈log_inner R⌉ (L + g(s)) within a node of R ranks.
 Schedule build(const Problem& p) {
   const Levels levels(p, p.parameter("lanes"));
   const std::vector<int> node = levels.own().places();
@@ -42,14 +43,14 @@ Schedule build(const Problem& p) {
   const auto reduced = [&](int lane) { return node.size() == 1 ? operand(lane) : result(lane); };
   for (int lane = 0; lane < lanes; ++lane) {
     const int leader = levels.leader_index(lane);
-    s.within_node({Collective::reduce, "binomial", node, leader, operand(lane), reduced(lane)});
+    s.within_node({Collective::reduce, "kary", node, leader, operand(lane), reduced(lane)});
   }
   for (int lane = 0; lane < lanes; ++lane) {
     const std::vector<int> leaders = levels.leaders(lane);
     s.between_nodes({Collective::allreduce, outer(p), leaders, 0, reduced(lane), result(lane)});
   }
   for (int lane = 0; lane < lanes; ++lane)
-    s.within_node({Collective::bcast, "binomial", node, levels.leader_index(lane), result(lane), result(lane)});
+    s.within_node({Collective::bcast, "kary", node, levels.leader_index(lane), result(lane), result(lane)});
   return s.take();
 }
 

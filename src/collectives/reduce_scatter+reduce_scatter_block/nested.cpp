@@ -9,10 +9,11 @@ namespace antiphon {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> among_nodes{"ring", "recursive_halving", "pairwise"};
+constexpr std::array<std::string_view, 3> among_nodes{"recursive_halving", "ring", "pairwise"};
 
 constexpr Parameter parameters[] = {
-    {"outer", Role::mode, 0, 0, 2, "among nodes: 0 ring, 1 recursive_halving, 2 pairwise"},
+    {"outer", Role::mode, 0, 0, 2, "among nodes: 0 recursive_halving, 1 ring, 2 pairwise"},
+    {"inner", Role::fanout, 8, 1, 64, "children of a rank in the tree within a node"},
     {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 passes on whole messages"},
     {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };
@@ -38,7 +39,7 @@ std::vector<Range> reduce_in_node(Composition& s, const Problem& p, const Levels
     const Range operand{Space::input, from, bytes};
     if (bytes > 0) {
       s.within_node(
-          {Collective::reduce, "binomial", node, levels.leader_index(), operand, sums.sub(from, bytes)});
+          {Collective::reduce, "kary", node, levels.leader_index(), operand, sums.sub(from, bytes)});
     }
   };
   const std::int64_t segment = p.parameter("segment_bytes");
@@ -61,7 +62,7 @@ std::vector<Range> reduce_in_node(Composition& s, const Problem& p, const Levels
 
 /// Each node reduces to its leader, leaders reduce among themselves so that each is left with the blocks of its node,
 /// and deal them out: the network carries one vector for each node instead of one for each rank. Cost (pLogP): that of
-/// the outer algorithm for N nodes with blocks of R m, ⌈log2 R⌉ (L + g(P m)) before, of which long blocks wait only for
+/// the outer algorithm for N nodes with blocks of R m, ⌈log_inner R⌉ (L + g(P m)) before, of which long blocks wait only for
 /// the first part, and (R−1) g(m) after. Needs an operation that commutes.
 Schedule build(const Problem& p) {
   const Levels levels(p);
