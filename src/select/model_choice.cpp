@@ -214,6 +214,8 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   if (cluster.ranks() > most_ranks && ranks_per_node > most_ranks / least_nodes) return std::nullopt;
   const bool guessed = cluster.profile().first_guess;
   const bool takes_from_library = of_table.algorithm == nullptr;
+  const bool nests = !takes_from_library && of_table.algorithm->levels;
+  if (nests && guessed && question.bytes < least_guessed_nested_bytes) return std::nullopt;
   if (takes_from_library && (library == nullptr || (guessed && question.bytes < least_guessed_bytes)))
     return std::nullopt;
   const PredictedCall call{question.collective, question.bytes, 0, question.element_bytes, question.commutative};
