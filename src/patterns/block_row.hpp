@@ -8,8 +8,8 @@
 
 namespace antiphon {
 
-/// All places' blocks one after the other, so that those of a node are one range: where they lie if they lie so, else in
-/// scratch memory. Each rank decides this for itself, since messages are the same either way.
+/// All places' blocks one after the other, so that those of a node are one range: where they lie if they lie so, else
+/// in scratch memory. Each rank decides this for itself, since messages are the same either way.
 class BlockRow {
  public:
   /// `blocks`: by place. Without `here`, this rank does not have them, and only their lengths matter.

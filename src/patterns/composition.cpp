@@ -21,8 +21,8 @@ const Algorithm& algorithm_of(Collective collective, std::string_view wanted) {
   return *found;
 }
 
-/// Returns the algorithm's parameters, where the whole problem has none for them by default. Within a node there is no port to overrun, so
-/// nothing is asked for and all are served at once.
+/// Returns the algorithm's parameters, where the whole problem has none for them by default. Within a node there is no
+/// port to overrun, so nothing is asked for and all are served at once.
 Parameters parameters_of(const Problem& p, const Algorithm& algorithm, bool within) {
   Parameters parameters = resolve_parameters(algorithm, {});
   for (std::size_t i = 0; i < algorithm.parameters.size(); ++i) {
@@ -40,18 +40,26 @@ Parameters parameters_of(const Problem& p, const Algorithm& algorithm, bool with
   return parameters;
 }
 
-void set_blocks(const std::vector<Range>& blocks, std::vector<std::int64_t>& sizes,
-                std::vector<std::int64_t>& offsets) {
+/// Returns the memory in which the blocks' offsets count: it begins where the first block lies.
+Range memory_of(const std::vector<Range>& blocks) {
+  Range memory;
+  bool found = false;
   for (const Range& block : blocks) {
-    sizes.push_back(block.bytes);
-    offsets.push_back(block.offset_bytes);
+    if (block.bytes == 0) continue;
+    memory.space = block.space;
+    memory.offset_bytes = found ? std::min(memory.offset_bytes, block.offset_bytes) : block.offset_bytes;
+    found = true;
   }
+  return memory;
 }
 
-/// Returns the memory in which the blocks' offsets count.
-Range memory_of(const std::vector<Range>& blocks) {
-  const auto found = std::find_if(blocks.begin(), blocks.end(), [](const Range& b) { return b.bytes > 0; });
-  return {found == blocks.end() ? Space::scratch : found->space, 0, 0};
+void set_blocks(const std::vector<Range>& blocks, std::vector<std::int64_t>& sizes,
+                std::vector<std::int64_t>& offsets) {
+  const std::int64_t begin = memory_of(blocks).offset_bytes;
+  for (const Range& block : blocks) {
+    sizes.push_back(block.bytes);
+    offsets.push_back(std::max<std::int64_t>(block.offset_bytes - begin, 0));
+  }
 }
 
 /// Returns the part of a range within the memory that a stage takes for its input or output.

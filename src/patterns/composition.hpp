@@ -31,9 +31,10 @@ class Composition {
  public:
   explicit Composition(const Problem& p);
 
-  /// Add a stage among ranks of different nodes, or of one node. All ranks add the same stages within nodes in the same
-  /// order, whether they are members or not, because the place in that order keeps messages apart. Pieces and windows
-  /// are as the whole problem's parameters "segment_bytes" and "window" say.
+  /// Add a stage among ranks of different nodes, or of one node. All ranks of a node add the same stages within it in
+  /// the same order, whether they are members or not, because the place in that order keeps messages apart. Of the
+  /// whole problem's parameters, "segment_bytes" and "window" say how messages are cut, "inner" and "radix" the width
+  /// of trees within and between nodes.
   void between_nodes(const Stage& stage) { add(stage, false); }
   void within_node(const Stage& stage) { add(stage, true); }
 

@@ -80,15 +80,14 @@ FirstLook look_at(const PredictedCall& call, const Choice& choice, const Cluster
   return look;
 }
 
-/// Lists the parameters with which an algorithm is a contender: the defaults, and of one that nests others, each of those
-/// that it may use among nodes.
+/// Lists the parameters with which an algorithm is a contender: the defaults, and of one that nests others, each of
+/// those that it may use among nodes.
 std::vector<Parameters> ways_of(const Algorithm& algorithm) {
   std::vector<Parameters> ways{resolve_parameters(algorithm, {})};
   if (!algorithm.levels) return ways;
   const Parameter& outer = algorithm.parameters.front();
   for (std::int64_t value = outer.min; value <= outer.max; ++value) {
-    if (value != outer.default_value)
-      ways.push_back(resolve_parameters(algorithm, {{std::string(outer.name), value}}));
+    if (value != outer.default_value) ways.push_back(resolve_parameters(algorithm, {{std::string(outer.name), value}}));
   }
   return ways;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <set>
 
 #include <doctest/doctest.h>
 
@@ -30,6 +31,7 @@ std::vector<Parameters> parameter_sets(const Algorithm& a) {
         if (p.name == "segment_bytes") set.push_back({"segment_bytes", segment});
         if (p.name == "window") set.push_back({"window", 1 + way});
         if (p.name == "lanes") set.push_back({"lanes", lanes});
+        if (p.name == "inner") set.push_back({"inner", lanes});
       }
       sets.push_back(set);
     };
@@ -55,7 +57,7 @@ void sweep_shape(const Algorithm& a, const std::vector<int>& shape, const std::v
     for (const std::int64_t bytes : {0, 8, 56, 400}) {
       if (bytes > 0 && a.collective == Collective::barrier) continue;
       for (int root = 0; root < (has_root(a.collective) ? size : 1); ++root) {
-        if (!order.empty() && root != size / 2) continue;
+        if (!order.empty() && has_root(a.collective) && root != size / 2) continue;
         for (const bool in_place : {false, true}) {
           Case c{a.collective, size, root, bytes, 8, true, in_place, ++seed, parameters, order, shape};
           expect_right_nested(a, c);
@@ -69,6 +71,28 @@ void sweep_shape(const Algorithm& a, const std::vector<int>& shape, const std::v
 }
 
 }  // namespace
+
+TEST_CASE("in a nested all-to-all, two nodes have one connection a lane") {
+  const Algorithm& a = *find_algorithm(Collective::alltoall, "nested");
+  constexpr int nodes = 5;
+  constexpr int ranks_per_node = 4;
+  const auto connections = [&](std::int64_t lanes) {
+    std::set<std::pair<int, int>> found;
+    for (int rank = 0; rank < nodes * ranks_per_node; ++rank) {
+      Problem p{Collective::alltoall, rank, nodes * ranks_per_node, 0, 64};
+      p.parameters = resolve_parameters(a, {{"lanes", lanes}});
+      p.node_sizes = blocked_nodes(p.size, ranks_per_node);
+      for (const Op& op : build_schedule(a, p).ops()) {
+        const bool leaves = op.kind == OpKind::send && op.peer / ranks_per_node != rank / ranks_per_node;
+        if (leaves) found.emplace(rank, op.peer);
+      }
+    }
+    return found.size();
+  };
+  CHECK(connections(1) == nodes * (nodes - 1));
+  CHECK(connections(3) == 3 * nodes * (nodes - 1));
+  CHECK(connections(16) == ranks_per_node * nodes * (nodes - 1));
+}
 
 TEST_CASE("nested algorithms give the reference's result in every shape and order") {
   int found = 0;

@@ -23,7 +23,8 @@ std::string_view outer(const Problem& p) { return among_nodes[static_cast<std::s
 /// Long results are told within a node in so many parts, so that the first are on their way while the last come in.
 constexpr int most_parts = 8;
 
-/// The leader of a node tells its ranks all blocks: at once if they are one segment, else those of some nodes at a time.
+/// The leader of a node tells its ranks all blocks: at once if they are one segment, else those of some nodes at a
+/// time.
 void tell_node(Composition& s, const Problem& p, const Levels& levels, const BlockRow& all) {
   const std::vector<int> node = levels.own().places();
   const std::int64_t segment = p.parameter("segment_bytes");

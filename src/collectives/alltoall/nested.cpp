@@ -63,7 +63,10 @@ class Nested {
       s_.copy(copies);
     }
     std::vector<Range> rows = equal_blocks({}, levels_.own().size(), part_bytes);
-    if (levels_.leads(lane)) rows = rows_ = equal_blocks(s_.scratch(std::ssize(rows) * part_bytes), levels_.own().size(), part_bytes);
+    if (levels_.leads(lane)) {
+      rows_ = equal_blocks(s_.scratch(std::ssize(rows) * part_bytes), levels_.own().size(), part_bytes);
+      rows = rows_;
+    }
     s_.within_node({.collective = Collective::gatherv,
                     .algorithm = "flat",
                     .members = node_,

@@ -31,8 +31,8 @@ bool supported(const Problem& p) {
 /// The root tells one rank of each node, its leader, and each leader the other ranks of its node, down a tree.
 /// A segment goes on within a node as soon as it has come in, so that the network's part has as many ranks as there are
 /// nodes. With several lanes, as many ranks of a node bring in and send on a part of the message each, where one is not
-/// enough to fill the port. Cost (pLogP): that of the outer algorithm for N nodes, and ⌈log_inner R⌉ (L + g(s)) within a node
-/// of R ranks.
+/// enough to fill the port. Cost (pLogP): that of the outer algorithm for N nodes, and ⌈log_inner R⌉ (L + g(s)) within
+/// a node of R ranks.
 Schedule build(const Problem& p) {
   const Levels levels(p, p.parameter("lanes"));
   const std::vector<int> node = levels.own().places();

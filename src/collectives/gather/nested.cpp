@@ -18,9 +18,9 @@ constexpr Parameter parameters[] = {
 
 std::string_view outer(const Problem& p) { return among_nodes[static_cast<std::size_t>(p.parameter("outer"))]; }
 
-/// Each node's blocks are brought together at one of its ranks, its leader, and travel to the root together: N−1 messages
-/// come into the root's node instead of one for each rank. Cost (pLogP): that of the outer algorithm for N nodes with
-/// blocks of R m, and (R−1) g(m) + L within a node of R ranks.
+/// Each node's blocks are brought together at one of its ranks, its leader, and travel to the root together: N−1
+/// messages come into the root's node instead of one for each rank. Cost (pLogP): that of the outer algorithm for N
+/// nodes with blocks of R m, and (R−1) g(m) + L within a node of R ranks.
 Schedule build(const Problem& p) {
   const Levels levels(p);
   const std::vector<int> leaders = levels.leaders();

@@ -27,8 +27,8 @@ bool supported(const Problem& p) {
          supports_stage(p, Collective::reduce, outer(p), static_cast<int>(p.node_sizes.size()));
 }
 
-/// One lane: a node's ranks reduce their part to the lane's leader, and the leaders to the one of the root's node, which
-/// hands the result to the root if it is another rank.
+/// One lane: a node's ranks reduce their part to the lane's leader, and the leaders to the one of the root's node,
+/// which hands the result to the root if it is another rank.
 void add_lane(Composition& s, const Problem& p, const Levels& levels, int lane, const Partition& parts) {
   const std::vector<int> node = levels.own().places();
   const std::vector<int> leaders = levels.leaders(lane);
@@ -41,7 +41,8 @@ void add_lane(Composition& s, const Problem& p, const Levels& levels, int lane, 
                         : levels.leads(lane) ? s.scratch(operand.bytes)
                                              : Range{};
   s.within_node({Collective::reduce, "kary", node, levels.leader_index(lane), operand, reduced});
-  s.between_nodes({Collective::reduce, outer(p), leaders, levels.root_node(), reduced, p.rank == p.root ? result : reduced});
+  s.between_nodes(
+      {Collective::reduce, outer(p), leaders, levels.root_node(), reduced, p.rank == p.root ? result : reduced});
   const int last = levels.leader(levels.root_node(), lane);
   const std::array<int, 2> hands_over{last, p.root};
   if (last == p.root || levels.own_node() != levels.root_node()) return;

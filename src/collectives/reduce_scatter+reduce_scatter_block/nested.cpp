@@ -38,8 +38,7 @@ std::vector<Range> reduce_in_node(Composition& s, const Problem& p, const Levels
   const auto reduce = [&](std::int64_t from, std::int64_t bytes) {
     const Range operand{Space::input, from, bytes};
     if (bytes > 0) {
-      s.within_node(
-          {Collective::reduce, "kary", node, levels.leader_index(), operand, sums.sub(from, bytes)});
+      s.within_node({Collective::reduce, "kary", node, levels.leader_index(), operand, sums.sub(from, bytes)});
     }
   };
   const std::int64_t segment = p.parameter("segment_bytes");
@@ -62,8 +61,8 @@ std::vector<Range> reduce_in_node(Composition& s, const Problem& p, const Levels
 
 /// Each node reduces to its leader, leaders reduce among themselves so that each is left with the blocks of its node,
 /// and deal them out: the network carries one vector for each node instead of one for each rank. Cost (pLogP): that of
-/// the outer algorithm for N nodes with blocks of R m, ⌈log_inner R⌉ (L + g(P m)) before, of which long blocks wait only for
-/// the first part, and (R−1) g(m) after. Needs an operation that commutes.
+/// the outer algorithm for N nodes with blocks of R m, ⌈log_inner R⌉ (L + g(P m)) before, of which long blocks wait
+/// only for the first part, and (R−1) g(m) after. Needs an operation that commutes.
 Schedule build(const Problem& p) {
   const Levels levels(p);
   const std::vector<int> leaders = levels.leaders();
