@@ -111,6 +111,14 @@ struct Problem {
   [[nodiscard]] int absolute(int v) const { return (v + root) % size; }
 };
 
+/// Where memory of a rank is shared in place: its input begins so many bytes into its output, or its output into its
+/// input.
+struct Alias {
+  bool output_in_input = false;
+  std::int64_t offset_bytes = -1;  ///< −1: they lie apart
+};
+Alias alias_of(const Problem& p);
+
 /// Problem::node_sizes where each node holds `per_node` consecutive ranks, the last one what is left.
 std::vector<int> blocked_nodes(int ranks, int per_node);
 

@@ -1,68 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composes schedules for several ranks a node out of algorithms that know of no nodes: stages among the leaders of all
-// nodes and stages within each node, joined piece by piece.
+// The nodes of a problem's places, and who speaks for them.
 #pragma once
 
-#include <span>
-#include <string_view>
 #include <vector>
 
 #include "antiphon/problem.hpp"
 
 namespace antiphon {
 
-/// The places of a problem by node, seen from one of them.
-struct Levels {
-  std::vector<int> node;     ///< the places of this place's node
-  std::vector<int> leaders;  ///< one place of each node; of the root's node it is the root
-  int own_node = 0;          ///< index into leaders
-  int root_node = 0;
-  int own_index = 0;     ///< of this place in its node
-  int leader_index = 0;  ///< of the leader in its node
-  [[nodiscard]] bool leads() const { return own_index == leader_index; }
+/// Consecutive places.
+struct Run {
+  int first = 0;
+  int last = 0;  ///< behind the last one
+  [[nodiscard]] int size() const { return last - first; }
+  [[nodiscard]] bool holds(int place) const { return first <= place && place < last; }
+  [[nodiscard]] std::vector<int> places() const;
 };
 
-/// Returns the levels that Problem::node_sizes says.
-Levels levels_of(const Problem& p);
+/// The places of a problem by node, as Problem::node_sizes says, and the places of each node in as many lanes: runs of
+/// about the same length, each with a leader.
+class Levels {
+ public:
+  /// There are no more lanes than the smallest node has places.
+  explicit Levels(const Problem& p, std::int64_t lanes = 1);
+
+  [[nodiscard]] int nodes() const { return static_cast<int>(first_.size()) - 1; }
+  [[nodiscard]] int lanes() const { return lanes_; }
+  [[nodiscard]] Run node(int node) const { return {first_[at(node)], first_[at(node + 1)]}; }
+  [[nodiscard]] Run lane(int node, int lane) const;
+  /// The root leads the lane that it is in, the first place any other.
+  [[nodiscard]] int leader(int node, int lane = 0) const;
+  [[nodiscard]] std::vector<int> leaders(int lane = 0) const;
+
+  [[nodiscard]] int own_node() const { return own_node_; }
+  [[nodiscard]] int root_node() const { return root_node_; }
+  /// This place's node, its leader's index in it, and whether this place is the leader.
+  [[nodiscard]] Run own() const { return node(own_node_); }
+  [[nodiscard]] int leader_index(int lane = 0) const { return leader(own_node_, lane) - own().first; }
+  [[nodiscard]] bool leads(int lane = 0) const { return leader(own_node_, lane) == place_; }
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  std::vector<int> first_{0};  ///< by node, and behind the last one
+  int place_, root_;
+  int lanes_ = 1;
+  int own_node_ = 0, root_node_ = 0;
+};
 
 /// Tells whether there are two levels: several nodes, of which some hold several ranks.
 bool has_levels(const Problem& p);
-
-/// Where a stage finds its data in the memory of the whole schedule.
-struct StageMemory {
-  Range input, output;
-  bool same = false;  ///< input and output are the same memory
-};
-
-/// What a stage does: a collective of some places by the named algorithm, which cuts and keeps pieces under way as the
-/// whole problem's parameters "segment_bytes" and "window" say.
-struct StageCall {
-  Collective collective = Collective::barrier;
-  std::string_view algorithm;
-  int root = 0;  ///< index into the members
-};
-
-/// Joins stages to one schedule.
-class Composition {
- public:
-  explicit Composition(const Problem& p) : p_(p) {}
-
-  /// Adds a member's part in a collective of these places. An operation waits for those of earlier stages that touch
-  /// the same bytes: piece by piece where both have the same pieces, else for all of them. The place of a stage among
-  /// all, which keeps messages apart, is the same on all ranks, also on those without a part in it.
-  void add(int stage, const StageCall& call, std::span<const int> members, int index, const StageMemory& memory);
-  Range scratch(std::int64_t bytes) { return s_.scratch(bytes); }
-  Schedule take() { return std::move(s_); }
-
- private:
-  [[nodiscard]] bool overlap(const Range& a, const Range& b) const;
-  void wait_for_earlier(const Op& op, std::size_t earlier, std::vector<Dep>& deps) const;
-
-  const Problem& p_;
-  Schedule s_;
-};
-
-/// Tells whether a stage's algorithm can do it among so many members, alike on all ranks.
-bool supports_stage(const Problem& p, const StageCall& call, int members);
 
 }  // namespace antiphon

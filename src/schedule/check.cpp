@@ -109,32 +109,6 @@ std::int64_t output_bytes(const Problem& p) {
   }
 }
 
-/// In place, a rank's input lies within its output, or its output within its input.
-struct Alias {
-  bool output_in_input = false;
-  std::int64_t offset_bytes = -1;  ///< −1: they lie apart
-};
-
-Alias alias_of(const Problem& p) {
-  if (!p.in_place) return {};
-  const bool root = p.rank == p.root;
-  switch (p.collective) {
-    case Collective::gather:
-    case Collective::gatherv: return root ? Alias{false, p.output_block(p.rank).offset_bytes} : Alias{};
-    case Collective::allgather:
-    case Collective::allgatherv: return {false, p.output_block(p.rank).offset_bytes};
-    case Collective::scatter:
-    case Collective::scatterv: return root ? Alias{true, p.input_block(p.rank).offset_bytes} : Alias{};
-    case Collective::reduce: return root ? Alias{false, 0} : Alias{};
-    case Collective::allreduce:
-    case Collective::scan:
-    case Collective::exscan: return {false, 0};
-    case Collective::reduce_scatter:
-    case Collective::reduce_scatter_block: return {true, 0};
-    default: return {};
-  }
-}
-
 /// Associative operations that show a wrong order or a missing operand. Affine maps do not commute, sums of bytes do.
 void combine(bool commutative, const std::byte* in, std::byte* inout, std::int64_t bytes) {
   if (commutative) {

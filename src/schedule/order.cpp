@@ -37,10 +37,13 @@ Problem in_places(const Problem& p) {
   Problem placed = p;
   placed.rank = place_of(p, p.rank);
   placed.root = place_of(p, p.root);
-  const bool gathers = p.collective == Collective::allgather || p.collective == Collective::allgatherv ||
-                       p.collective == Collective::reduce_scatter;
-  if (gathers) list_blocks(p, placed.recv_bytes, placed.recv_offsets);
-  if (p.collective == Collective::reduce_scatter_block) list_blocks(p, placed.send_bytes, placed.send_offsets);
+  const auto is_one_of = [&](std::initializer_list<Collective> list) {
+    return std::find(list.begin(), list.end(), p.collective) != list.end();
+  };
+  using enum Collective;
+  if (is_one_of({scatter, alltoall, reduce_scatter_block})) list_blocks(p, placed.send_bytes, placed.send_offsets);
+  if (is_one_of({gather, alltoall, allgather, allgatherv, reduce_scatter}))
+    list_blocks(p, placed.recv_bytes, placed.recv_offsets);
   placed.order.clear();
   return placed;
 }

@@ -71,6 +71,26 @@ Range Problem::input_block(int i) const {
 
 Range Problem::output_block(int i) const { return block(Space::output, bytes, recv_bytes, recv_offsets, i); }
 
+Alias alias_of(const Problem& p) {
+  if (!p.in_place) return {};
+  const bool root = p.rank == p.root;
+  switch (p.collective) {
+    case Collective::gather:
+    case Collective::gatherv: return root ? Alias{false, p.output_block(p.rank).offset_bytes} : Alias{};
+    case Collective::allgather:
+    case Collective::allgatherv: return {false, p.output_block(p.rank).offset_bytes};
+    case Collective::scatter:
+    case Collective::scatterv: return root ? Alias{true, p.input_block(p.rank).offset_bytes} : Alias{};
+    case Collective::reduce: return root ? Alias{false, 0} : Alias{};
+    case Collective::allreduce:
+    case Collective::scan:
+    case Collective::exscan: return {false, 0};
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block: return {true, 0};
+    default: return {};
+  }
+}
+
 std::vector<int> blocked_nodes(int ranks, int per_node) {
   std::vector<int> sizes(static_cast<std::size_t>(ranks / per_node), per_node);
   if (ranks % per_node > 0) sizes.push_back(ranks % per_node);

@@ -80,6 +80,18 @@ FirstLook look_at(const PredictedCall& call, const Choice& choice, const Cluster
   return look;
 }
 
+/// Lists the parameters with which an algorithm is a contender: the defaults, and of one that nests others, each of
+/// those that it may use among nodes.
+std::vector<Parameters> ways_of(const Algorithm& algorithm) {
+  std::vector<Parameters> ways{resolve_parameters(algorithm, {})};
+  if (!algorithm.levels) return ways;
+  const Parameter& outer = algorithm.parameters.front();
+  for (std::int64_t value = outer.min; value <= outer.max; ++value) {
+    if (value != outer.default_value) ways.push_back(resolve_parameters(algorithm, {{std::string(outer.name), value}}));
+  }
+  return ways;
+}
+
 class BestOfOurs {
  public:
   BestOfOurs(const PredictedCall& call, const Cluster& cluster, const Choice& favourite)
@@ -103,10 +115,12 @@ class BestOfOurs {
     for (const Algorithm* a : algorithms_for(call_.collective)) {
       if (a == favourite_.algorithm || a->multicasts) continue;
       if (a->levels && cluster_.profile().first_guess && call_.bytes < least_guessed_nested_bytes) continue;
-      const Choice choice{a, resolve_parameters(*a, {}), {}};
-      if (!within_credit(*a, choice.parameters, call_, cluster_)) continue;
-      if (!supports(*a, problem_of(call_, 0, cluster_.ranks(), *a, choice.parameters))) continue;
-      candidates.push_back({look_at(call_, choice, cluster_), choice});
+      for (const Parameters& parameters : ways_of(*a)) {
+        if (!within_credit(*a, parameters, call_, cluster_)) continue;
+        if (!supports(*a, problem_of(call_, 0, cluster_.ranks(), *a, parameters))) continue;
+        const Choice choice{a, parameters, {}};
+        candidates.push_back({look_at(call_, choice, cluster_), choice});
+      }
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.look.least_s < b.look.least_s; });
@@ -199,6 +213,8 @@ std::optional<ModelAnswer> ask_model(const Question& question, const Cluster& cl
   if (cluster.ranks() > most_ranks && ranks_per_node > most_ranks / least_nodes) return std::nullopt;
   const bool guessed = cluster.profile().first_guess;
   const bool takes_from_library = of_table.algorithm == nullptr;
+  const bool nests = !takes_from_library && of_table.algorithm->levels;
+  if (nests && guessed && question.bytes < least_guessed_nested_bytes) return std::nullopt;
   if (takes_from_library && (library == nullptr || (guessed && question.bytes < least_guessed_bytes)))
     return std::nullopt;
   const PredictedCall call{question.collective, question.bytes, 0, question.element_bytes, question.commutative};

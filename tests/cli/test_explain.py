@@ -141,6 +141,13 @@ def test_svg(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         explain(capsys, args[0], *args[1:], "--ranks", "16", "--svg", str(drawn))
         assert "rounds, each port" in drawn.read_text()
     assert "nothing to draw (no messages)" in fail(capsys, "barrier", "--ranks", "1", "--svg", str(tmp_path / "x.svg"))
+    levels = tmp_path / "levels.svg"
+    nested = ["--ranks", "8", "--ranks-per-node", "4", "--bytes", "4k", "--algorithm", "nested:outer=0"]
+    explain(capsys, "bcast", *nested, "--svg", str(levels))
+    tips = [title.text or "" for title in ET.parse(levels).getroot().iter("{http://www.w3.org/2000/svg}title")]
+    # Each node's three other ranks are told within it, and one message goes between the nodes.
+    assert sum(tip.endswith("within the node") for tip in tips) == 6
+    assert sum(tip.startswith("0 → 4: ") for tip in tips) == 1
     many = ["alltoall", "--ranks", "100", "--bytes", "1k", "--svg", str(tmp_path / "x.svg")]
     assert "more than 64 ranks" in fail(capsys, *many)
 

@@ -115,6 +115,25 @@ TEST_CASE("model choice: ranks on shared cores do not go round a long ring for a
   CHECK(answer->own.algorithm->name != "scatter_allgather_ring");
 }
 
+TEST_CASE("model choice: a guess leaves short nested schedules of the table alone") {
+  for (const Collective collective : {Collective::alltoall, Collective::scatter, Collective::reduce_scatter_block}) {
+    const Asked a = ask_of(collective, 64, 16, 4, 100e6);
+    REQUIRE(a.of_table().algorithm != nullptr);
+    CHECK(a.of_table().algorithm->levels);
+    CHECK_FALSE(answer_to(a));
+  }
+}
+
+TEST_CASE("model choice: a nested schedule's way among nodes is chosen, too") {
+  const Asked a = ask_of(Collective::bcast, 65536, 16, 8, 1e9);
+  const auto answer = answer_to(a);
+  REQUIRE(answer);
+  CHECK(answer->own.algorithm->name == "nested");
+  const std::int64_t by_default = answer->own.algorithm->parameters.front().default_value;
+  CHECK(answer->own.parameters.front().name == "outer");
+  CHECK(answer->own.parameters.front().value != by_default);
+}
+
 TEST_CASE("library algorithms: parts of calls") {
   const Profile profile = Profile::guess(16, 4, 1e8);
   const Cluster one_each = Cluster::blocked(profile, 16, 1), four_each = Cluster::blocked(profile, 64, 4);

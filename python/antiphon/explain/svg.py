@@ -26,6 +26,8 @@ STYLE = """
   .tick { stroke: #ececec }
   .limit { stroke: #b3261e; stroke-dasharray: 5 4 }
   .token { stroke-dasharray: 2 3; stroke: #999 }
+  .node { fill: #f5f5f5 }
+  .within { opacity: 0.45 }
 """
 
 
@@ -37,8 +39,17 @@ class Scale:
     end: float
     time_label: Callable[[float], str]
     axis: str
+    ranks_per_node: int
     #: Time units in one unit of the axis, so that its ticks are round numbers.
     unit: float = 1
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether there are several nodes, with several ranks each."""
+        return 1 < self.ranks_per_node < self.ranks
+
+    def node(self, rank: int) -> int:
+        return rank // self.ranks_per_node
 
     @property
     def row_height(self) -> float:
@@ -62,7 +73,8 @@ def time_line(explanation: Explanation) -> str:
     in_pieces = cost.wire.end > 0 and len(cost.wire.transfers) <= MAX_PIECES
     transfers = cost.wire.transfers if in_pieces else cost.rounds.transfers
     scale = _wire_scale(explanation) if in_pieces else Scale(
-        call.ranks, cost.rounds.end, lambda t: f"{t:g}", "rounds, each port sending and receiving one message at a time"
+        call.ranks, cost.rounds.end, lambda t: f"{t:g}",
+        "rounds, each port sending and receiving one message at a time", call.ranks_per_node,
     )  # fmt: skip
     limit = call.limit_bytes() if in_pieces else 0
     height = scale.bottom + BOTTOM
@@ -72,6 +84,7 @@ def time_line(explanation: Explanation) -> str:
         f"<style>{STYLE}</style>",
         '<rect width="100%" height="100%" fill="#fff"/>',
         *_titles(explanation),
+        *_nodes(scale),
         *_axes(scale, limit),
         *(_arrow(t, scale) for t in transfers),
         "</svg>",
@@ -80,18 +93,19 @@ def time_line(explanation: Explanation) -> str:
 
 
 def _wire_scale(explanation: Explanation) -> Scale:
-    cost, rate = explanation.cost, explanation.call.link_bits_per_s
+    cost, call = explanation.cost, explanation.call
+    rate = call.link_bits_per_s
     assert cost is not None
     axis = "time on an ideal network"
     if not rate:
         axis += ", as bytes through a port"
-        return Scale(explanation.call.ranks, cost.wire.end, lambda t: bytes_text(round(t)), axis)
+        return Scale(call.ranks, cost.wire.end, lambda t: bytes_text(round(t)), axis, call.ranks_per_node)
     payload_bytes_per_s = rate * limits.PAYLOAD_SHARE / 8
 
     def label(time: float) -> str:
         return time_text(time / payload_bytes_per_s) if time else "0"
 
-    return Scale(explanation.call.ranks, cost.wire.end, label, axis, payload_bytes_per_s)
+    return Scale(call.ranks, cost.wire.end, label, axis, call.ranks_per_node, payload_bytes_per_s)
 
 
 def _titles(explanation: Explanation) -> Iterator[str]:
@@ -104,10 +118,20 @@ def _titles(explanation: Explanation) -> Iterator[str]:
     ratio = cost.ratio(call.limit_bytes())
     if ratio is not None:
         facts.append(f"{ratio_text(ratio)} the limit on an ideal network")
+    if 1 < call.ranks_per_node < call.ranks:
+        facts.append("shaded: every other node; faint arrows stay within one")
     title = escape(f"{call.collective}{size}: {explanation.shown.choice}")
     yield f"<title>{title}</title>"
     yield f'<text class="title" x="{LEFT - 44}" y="28">{title}</text>'
     yield f'<text class="faint" x="{LEFT - 44}" y="48">{escape("; ".join(facts))}</text>'
+
+
+def _nodes(scale: Scale) -> Iterator[str]:
+    """Shades the rows of every other node."""
+    for first in range(0, scale.ranks if scale.has_levels else 0, 2 * scale.ranks_per_node):
+        rows = min(scale.ranks_per_node, scale.ranks - first)
+        y, height = scale.y(first) - scale.row_height / 2, rows * scale.row_height
+        yield f'<rect class="node" x="{LEFT}" y="{y:.1f}" width="{WIDTH - LEFT - RIGHT}" height="{height:.1f}"/>'
 
 
 def _axes(scale: Scale, limit: float) -> Iterator[str]:
@@ -145,10 +169,13 @@ def _arrow(t: Transfer, scale: Scale) -> str:
     x1, y1, x2, y2 = scale.x(t.begin), scale.y(t.source), scale.x(t.end), scale.y(t.target)
     color = _color(t.source)
     what = bytes_text(t.bytes) if t.bytes else "token"
-    tip = f"<title>{t.source} → {t.target}: {what}, {scale.time_label(t.begin)} to {scale.time_label(t.end)}</title>"
+    within = scale.has_levels and scale.node(t.source) == scale.node(t.target)
+    times = f"{scale.time_label(t.begin)} to {scale.time_label(t.end)}"
+    tip = f"<title>{t.source} → {t.target}: {what}, {times}{', within the node' * within}</title>"
     kind = f'stroke="{color}" stroke-width="1.2"' if t.bytes else 'class="token"'
     line = f'<line {kind} x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
-    return f'<g>{tip}{line}<path d="{_head(x1, y1, x2, y2)}" fill="{color if t.bytes else "#999"}"/></g>'
+    group = '<g class="within">' if within else "<g>"
+    return f'{group}{tip}{line}<path d="{_head(x1, y1, x2, y2)}" fill="{color if t.bytes else "#999"}"/></g>'
 
 
 def _color(rank: int) -> str:

@@ -2,39 +2,60 @@
 #include <array>
 
 #include "antiphon/algorithm.hpp"
+#include "patterns/composition.hpp"
 #include "patterns/levels.hpp"
+#include "patterns/partition.hpp"
 
 namespace antiphon::bcast_algorithms {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> among_nodes{"binomial", "chain", "scatter_allgather_ring",
-                                                      "scatter_allgather_recursive_doubling"};
+constexpr std::array<std::string_view, 5> among_nodes{"binomial", "chain", "scatter_allgather_ring",
+                                                      "scatter_allgather_recursive_doubling", "knomial"};
 
 constexpr Parameter parameters[] = {
-    {"outer", Role::mode, 1, 0, 3,
-     "among nodes: 0 binomial, 1 chain, 2 scatter_allgather_ring, 3 scatter_allgather_recursive_doubling"},
+    {"outer", Role::mode, 2, 0, 4,
+     "among nodes: 0 binomial, 1 chain, 2 scatter_allgather_ring, 3 scatter_allgather_recursive_doubling, 4 knomial"},
+    {"inner", Role::fanout, 8, 1, 64, "children of a rank in the tree within a node"},
+    {"lanes", Role::amount, 1, 1, 16, "leaders of a node, each of which sends on a part of the message"},
     {"segment_bytes", Role::piece, 8192, 0, 1 << 30, "bytes per segment; 0 sends the whole message at once"},
     {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
 };
 
-StageCall outer(const Problem& p, int root_node) {
-  return {Collective::bcast, among_nodes[static_cast<std::size_t>(p.parameter("outer"))], root_node};
-}
+std::string_view outer(const Problem& p) { return among_nodes[static_cast<std::size_t>(p.parameter("outer"))]; }
 
 bool supported(const Problem& p) {
-  return has_levels(p) && supports_stage(p, outer(p, 0), static_cast<int>(p.node_sizes.size()));
+  return has_levels(p) && supports_stage(p, Collective::bcast, outer(p), static_cast<int>(p.node_sizes.size()));
 }
 
-/// The root tells one rank of each node, its leader, and each leader the other ranks of its node, down a binomial tree.
+/// The root tells one rank of each node, its leader, and each leader the other ranks of its node, down a tree.
 /// A segment goes on within a node as soon as it has come in, so that the network's part has as many ranks as there are
-/// nodes. Cost (pLogP): that of the outer algorithm for N nodes, and ⌈log2 R⌉ (L + g(s)) within a node of R ranks.
+/// nodes. With several lanes, as many ranks of a node bring in and send on a part of the message each, where one is not
+/// enough to fill the port. Cost (pLogP): that of the outer algorithm for N nodes, and ⌈log_inner R⌉ (L + g(s)) within
+/// a node of R ranks.
 Schedule build(const Problem& p) {
-  const Levels levels = levels_of(p);
-  const StageMemory memory{p.whole_output(), p.whole_output()};
+  const Levels levels(p, p.parameter("lanes"));
+  const std::vector<int> node = levels.own().places();
+  const Partition parts(p.bytes, 1, levels.lanes());
   Composition s(p);
-  if (levels.leads()) s.add(0, outer(p, levels.root_node), levels.leaders, levels.own_node, memory);
-  s.add(1, {Collective::bcast, "binomial", levels.leader_index}, levels.node, levels.own_index, memory);
+  const auto between = [&](int lane) {
+    const std::vector<int> leaders = levels.leaders(lane);
+    const Range part = parts.of(p.whole_output(), lane);
+    s.between_nodes({Collective::bcast, outer(p), leaders, levels.root_node(), part, part});
+  };
+  const auto within = [&](int lane, int from) {
+    const Range part = parts.of(p.whole_output(), lane);
+    s.within_node({Collective::bcast, "kary", node, from - levels.own().first, part, part});
+  };
+  const bool at_root = levels.own_node() == levels.root_node();
+  // In the root's node, leaders of other lanes have their parts from the root; what the root itself sends goes first.
+  const bool told_first = at_root && p.rank != p.root;
+  for (int lane = 0; lane < levels.lanes(); ++lane) {
+    if (lane > 0 && parts.size(lane) == 0) continue;
+    if (!told_first) between(lane);
+    within(lane, at_root ? p.root : levels.leader(levels.own_node(), lane));
+    if (told_first) between(lane);
+  }
   return s.take();
 }
 

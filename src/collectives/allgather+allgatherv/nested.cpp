@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include "antiphon/algorithm.hpp"
+#include "patterns/block_row.hpp"
+
+namespace antiphon {
+
+namespace {
+
+constexpr std::array<std::string_view, 2> among_nodes{"bruck", "ring"};
+
+constexpr Parameter parameters[] = {
+    {"outer", Role::mode, 0, 0, 1, "among nodes: 0 bruck, 1 ring"},
+    {"inner", Role::fanout, 8, 1, 64, "children of a rank in the tree within a node"},
+    {"segment_bytes", Role::piece, 16384, 0, 1 << 30, "bytes per segment; 0 passes on whole messages"},
+    {"window", Role::ahead, 4, 1, 1024, "segments under way to one rank"},
+};
+
+std::string_view outer(const Problem& p) { return among_nodes[static_cast<std::size_t>(p.parameter("outer"))]; }
+
+/// Long results are told within a node in so many parts, so that the first are on their way while the last come in.
+constexpr int most_parts = 8;
+
+/// The leader of a node tells its ranks all blocks: at once if they are one segment, else those of some nodes at a
+/// time.
+void tell_node(Composition& s, const Problem& p, const Levels& levels, const BlockRow& all) {
+  const std::vector<int> node = levels.own().places();
+  const std::int64_t segment = p.parameter("segment_bytes");
+  const bool is_long = segment > 0 && all.bytes({0, p.size}) > segment;
+  const int parts = is_long ? std::min(levels.nodes(), most_parts) : 1;
+  // A ring brings the blocks of the nodes before this one first.
+  for (int i = parts; i > 0; --i) {
+    const int part = (levels.own_node() * parts / levels.nodes() + i) % parts;
+    const Run places{levels.node(part * levels.nodes() / parts).first,
+                     levels.node((part + 1) * levels.nodes() / parts - 1).last};
+    const Range range = all.of(places);
+    if (range.bytes > 0) s.within_node({Collective::bcast, "kary", node, levels.leader_index(), range, range});
+  }
+}
+
+/// Each node's blocks are brought together by its leader, the leaders gather all blocks, and tell the ranks of their
+/// node: the network carries each block once to each node instead of once to each rank's neighbour, in as many steps as
+/// for N ranks. Cost (pLogP): that of the outer algorithm for N nodes with blocks of R m, (R−1) g(m) before, and
+/// ⌈log_inner R⌉ (L + g(all blocks)) after, of which long blocks wait only for the last part.
+Schedule build(const Problem& p) {
+  const Levels levels(p);
+  const std::vector<int> leaders = levels.leaders();
+  const std::vector<int> node = levels.own().places();
+  Composition s(p);
+  const BlockRow all(s, output_blocks(p));
+  s.within_node({.collective = Collective::gatherv,
+                 .algorithm = "flat",
+                 .members = node,
+                 .root = levels.leader_index(),
+                 .input = p.whole_input(),
+                 .received = all.each(levels.own())});
+  s.between_nodes({.collective = Collective::allgatherv,
+                   .algorithm = outer(p),
+                   .members = leaders,
+                   .input = all.of(levels.own()),
+                   .received = all.by_node(levels)});
+  tell_node(s, p, levels, all);
+  all.spread(s);
+  return s.take();
+}
+
+}  // namespace
+
+namespace allgather_algorithms {
+extern const Algorithm nested{
+    .collective = Collective::allgather,
+    .name = "nested",
+    .summary = "a node's blocks travel together, among the nodes' leaders, then to all its ranks; several ranks a node",
+    .parameters = parameters,
+    .supports = has_levels,
+    .build = build,
+    .any_order = true,
+    .levels = true,
+};
+}  // namespace allgather_algorithms
+
+namespace allgatherv_algorithms {
+extern const Algorithm nested{
+    .collective = Collective::allgatherv,
+    .name = "nested",
+    .summary = "a node's blocks travel together, among the nodes' leaders, then to all its ranks; several ranks a node",
+    .parameters = parameters,
+    .supports = has_levels,
+    .build = build,
+    .any_order = true,
+    .levels = true,
+};
+}  // namespace allgatherv_algorithms
+
+}  // namespace antiphon

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "antiphon/schedule.hpp"
+
+namespace antiphon {
+
+/// Which operation of a schedule wrote each byte last, and which have read it since: what a later operation on the same
+/// bytes must wait for. Whatever happened before the last writer, the last writer has waited for.
+class ByteUses {
+ public:
+  void read(const Range& range, OpId op);
+  void write(const Range& range, OpId op);
+  /// Adds the operations after which these bytes may be read, or written; some may come twice.
+  void before_read(const Range& range, std::vector<OpId>& found) const;
+  void before_write(const Range& range, std::vector<OpId>& found) const;
+
+ private:
+  struct Use {
+    std::int64_t end = 0;
+    OpId writer = no_op;
+    std::vector<OpId> readers;
+  };
+  using Uses = std::map<std::int64_t, Use>;  ///< by first byte; they do not overlap
+
+  template <class Visit>
+  void visit(const Range& range, Visit&& visit) const;
+  Uses& of(Space space) { return uses_[static_cast<std::size_t>(space)]; }
+  static void cut_at(Uses& uses, std::int64_t offset);
+
+  Uses uses_[3];
+};
+
+}  // namespace antiphon
