@@ -9,6 +9,7 @@
 #include "antiphon/cost.hpp"
 #include "antiphon/error.hpp"
 #include "cost/benchmark.hpp"
+#include "cost/growth.hpp"
 #include "cost/simulation.hpp"
 
 namespace antiphon {
@@ -30,8 +31,9 @@ constexpr std::int64_t most_rate_updates = 2'000'000;
 /// little on the order.
 constexpr std::uint32_t orders_of_turns = 5;
 constexpr double long_rounds = 100;
-/// An extrapolation starts from at least this many ranks.
+/// An extrapolation starts from at least this many ranks, or goes up to at least this many nodes with several each.
 constexpr int least_ranks = 8;
+constexpr int least_nodes = 16;
 
 /// To build so many operations takes as long as to simulate a piece of a message.
 constexpr std::int64_t operations_a_piece = 4;
@@ -95,13 +97,11 @@ class Predictor {
     limits.one_order = limits_.one_order;
     limits.max_rate_updates = limits_.max_rate_updates;
     const Predictor smaller(call, algorithm_, parameters_, limits);
-    // Powers of two are used because no algorithm refuses them.
-    int most = std::min(static_cast<int>(std::bit_floor(static_cast<unsigned>(cluster.ranks() - 1))),
-                        std::max(limits_.max_ranks, 4 * least_ranks));
-    while (most > 4 * least_ranks && smaller.total_pieces(most) > most_pieces) most /= 2;
+    int most = smaller.most_ranks_before(cluster, limits_);
     auto largest = smaller.evaluate_what_can_be(cluster.resized(most), nullptr);
-    if (!largest && most > many_ranks) {
-      most = many_ranks / 2;
+    const int fewer = std::max(many_ranks / 2, least_nodes * whole_nodes(cluster, limits_));
+    if (!largest && most > fewer) {
+      most = fewer;
       largest = smaller.evaluate_what_can_be(cluster.resized(most), nullptr);
     }
     std::array<double, 4> seconds{};
@@ -111,18 +111,86 @@ class Predictor {
     const auto more = [&](std::size_t i) { return seconds[i + 1] - seconds[i]; };
     // Growth with the ranks must show twice. Otherwise a single jump, taken for growth, would dominate the prediction
     // at many times the ranks.
-    const double slope = std::max(std::min((more(1) - more(0)) * 2, more(2) - more(1)) / (most / 4), 0.0);
-    const double doubling = std::max(more(2) - slope * (most / 2), 0.0);
+    double slope = std::max(std::min((more(1) - more(0)) * 2, more(2) - more(1)) / (most / 4), 0.0);
+    double doubling = std::max(more(2) - slope * (most / 2), 0.0);
+    if (const Growth growth = smaller.growth(cluster, most / 8); !growth.with_ranks) {
+      slope = 0;
+      doubling = std::min(std::max(more(2), 0.0), growth.most_doubling * seconds[3]);
+    }
     return seconds[3] + slope * (cluster.ranks() - most) +
            doubling * log2_alike(static_cast<double>(cluster.ranks()) / most);
   }
 
  private:
+  /// Returns the ranks of a node where ranks are added node by node, else 1. An answer that must be quick adds single
+  /// ranks.
+  static int whole_nodes(const Cluster& cluster, const PredictionLimits& limits) {
+    const int per_node = cluster.ranks() / cluster.nodes();
+    const bool even = per_node * cluster.nodes() == cluster.ranks() && std::has_single_bit(static_cast<unsigned>(per_node));
+    return even && limits.max_ranks == std::numeric_limits<int>::max() ? per_node : 1;
+  }
+
+  /// Returns the most ranks to extrapolate from. They are powers of two because no algorithm refuses those.
+  [[nodiscard]] int most_ranks_before(const Cluster& cluster, const PredictionLimits& limits) const {
+    const int unit = whole_nodes(cluster, limits);
+    const int least = unit > 1 ? least_nodes * unit : 4 * least_ranks;
+    int most = std::min(static_cast<int>(std::bit_floor(static_cast<unsigned>(cluster.ranks() - 1))),
+                        std::max(limits.max_ranks, 4 * least_ranks));
+    while (most > least && total_pieces(most) > (unit > 1 ? most_pieces / 4 : most_pieces)) most /= 2;
+    return most;
+  }
+
+  /// Tells how the call grows from so many ranks on; where it must be quick, or replaying takes long, nothing is known.
+  [[nodiscard]] Growth growth(const Cluster& cluster, int ranks) const {
+    if (limits_.max_ranks < std::numeric_limits<int>::max() || total_pieces(16 * ranks) > most_pieces) return {};
+    const auto schedules = [&](int count) { return all_schedules(count); };
+    return growth_of(schedules, ranks, std::max(cluster.ranks() / cluster.nodes(), 1));
+  }
+
   [[nodiscard]] Prediction predicted(const Cluster& cluster, const Barrier* barrier) const {
     if (cluster.ranks() > limits_.max_ranks) return {over_ranks(cluster), Method::extrapolated};
     if (const auto evaluated = evaluate_what_can_be(cluster, barrier)) return *evaluated;
-    return {cluster.ranks() > 4 * least_ranks ? over_ranks(cluster) : over_bytes(cluster, barrier),
-            Method::extrapolated};
+    return {std::max(extrapolated(cluster, barrier), least_s(cluster)), Method::extrapolated};
+  }
+
+  [[nodiscard]] double extrapolated(const Cluster& cluster, const Barrier* barrier) const {
+    const bool few_nodes = whole_nodes(cluster, limits_) > 1 && cluster.nodes() <= least_nodes;
+    if (cluster.ranks() <= 4 * least_ranks) return over_bytes(cluster, barrier);
+    if (const auto seconds = over_bytes_of_few(cluster)) return *seconds;
+    if (few_nodes && shrinks(cluster.ranks())) return over_bytes(cluster, barrier);
+    const Predictor least(shortest(cluster.ranks()), algorithm_, parameters_, limits_);
+    const bool quick = limits_.max_ranks < std::numeric_limits<int>::max() || least.call_.bytes == call_.bytes;
+    // Where blocks become shorter with more ranks, their bytes hide at first how their number grows.
+    return quick ? over_ranks(cluster) : std::max(over_ranks(cluster), least.over_ranks(cluster));
+  }
+
+  /// Tells whether shorter messages have fewer pieces, few enough to evaluate them.
+  [[nodiscard]] bool shrinks(int ranks) const {
+    return Predictor(shortest(ranks), algorithm_, parameters_).total_pieces(ranks) <= most_pieces / 8;
+  }
+
+  /// Returns the call with messages that are as short as can be without empty blocks.
+  [[nodiscard]] PredictedCall shortest(int ranks) const {
+    PredictedCall call = call_;
+    call.bytes = std::min(call.bytes, call.element_bytes * ranks);
+    return call;
+  }
+
+  /// Returns what the ports of some ranks' nodes need for these ranks' own messages to other nodes.
+  [[nodiscard]] double least_s(const Cluster& cluster) const {
+    double most_bytes = 0;
+    const int per_node = std::min(whole_nodes(cluster, limits_), cluster.ranks() - 1);
+    for (const int rank : {0, call_.root, per_node - 1, per_node, cluster.ranks() / 2, cluster.ranks() - 1}) {
+      std::array<double, 2> bytes{};
+      const Schedule own = schedule(rank, cluster.ranks());
+      for (const Op& op : own.ops()) {
+        const bool message = (op.kind == OpKind::send || op.kind == OpKind::recv) && op.group < 0;
+        if (message && cluster.node(op.peer) != cluster.node(rank))
+          bytes[op.kind == OpKind::send ? 0 : 1] += static_cast<double>(op.bytes());
+      }
+      most_bytes = std::max({most_bytes, bytes[0], bytes[1]});
+    }
+    return most_bytes / cluster.entry(0).port_bytes_per_s;
   }
 
   /// Returns nothing if the evaluation would take long.
@@ -137,12 +205,11 @@ class Predictor {
       schedules = all_schedules(cluster.ranks());
       if (pieces_of(schedules) <= few_pieces) return evaluated(schedules);
     }
-    const std::int64_t all = schedules.empty() ? total_pieces(cluster.ranks()) : pieces_of(schedules);
     const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
     const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root);
-    if (!symmetry.whole() && all / cluster.ranks() * symmetry.period <= most_pieces) {
+    if (!symmetry.whole() && pieces_of_few(symmetry) <= most_pieces)
       return Prediction{evaluate_period(cluster, symmetry), Method::symmetric};
-    }
+    const std::int64_t all = schedules.empty() ? total_pieces(cluster.ranks()) : pieces_of(schedules);
     if (all > most_pieces) return std::nullopt;
     return evaluated(schedules.empty() ? all_schedules(cluster.ranks()) : schedules);
   }
@@ -173,18 +240,19 @@ class Predictor {
 
   /// Returns nothing if computing the rates of many ranks' flows would take long.
   [[nodiscard]] std::optional<double> evaluate_all(std::span<const Schedule> schedules, const Cluster& cluster,
-                                                   const Barrier* barrier) const {
+                                                   const Barrier* barrier, bool patient = false) const {
     const auto in_order = [&](std::uint32_t order) -> std::optional<double> {
       if (barrier != nullptr && cluster.ranks() > 1) return evaluate_as_timed(schedules, cluster, *barrier, order);
       EvaluationOptions options;
       options.order = order;
       options.max_seconds = limits_.max_seconds;
       options.max_rate_updates = limits_.max_rate_updates;
-      if (cluster.ranks() > many_ranks)
+      if (cluster.ranks() > many_ranks && !patient)
         options.max_rate_updates = std::min(most_rate_updates, limits_.max_rate_updates);
       const Evaluation evaluation = evaluate(schedules, cluster, options);
       pieces_ += evaluation.pieces;
-      if (evaluation.given_up && cluster.ranks() <= many_ranks) return std::numeric_limits<double>::infinity();
+      if (evaluation.given_up && (patient || cluster.ranks() <= many_ranks))
+        return std::numeric_limits<double>::infinity();
       return evaluation.given_up ? std::nullopt : std::optional(evaluation.seconds);
     };
     // Where ranks share cores, the order of their turns is unknown. Short calls depend on it, so the result is the
@@ -215,20 +283,48 @@ class Predictor {
   [[nodiscard]] double over_bytes(const Cluster& cluster, const Barrier* barrier) const {
     PredictedCall call = call_;
     const auto shorter = [&] { return Predictor(call, algorithm_, parameters_); };
+    const std::int64_t most = cluster.ranks() > many_ranks ? most_pieces / 8 : most_pieces / 2;
     do {
       call.bytes /= 2;
-    } while (shorter().total_pieces(cluster.ranks()) > most_pieces / 2 && call.bytes > call.element_bytes * 2);
+    } while (shorter().total_pieces(cluster.ranks()) > most && call.bytes > call.element_bytes * 2);
     // Halving keeps the way in which bcast and allreduce divide the message into blocks.
     const double more = static_cast<double>(call.bytes);
     const auto seconds = [&] {
       const Predictor now = shorter();
-      return *now.evaluate_all(now.all_schedules(cluster.ranks()), cluster, barrier);
+      constexpr bool patient = true;
+      return *now.evaluate_all(now.all_schedules(cluster.ranks()), cluster, barrier, patient);
     };
     const double twice = seconds();
     if (std::isinf(twice)) return twice;
     call.bytes /= 2;
     const double once = seconds();
     return twice + (twice - once) * 2 * (static_cast<double>(call_.bytes) - more) / more;
+  }
+
+  /// Extrapolates long messages where few ranks stand for all; returns nothing where none do, or messages are short.
+  [[nodiscard]] std::optional<double> over_bytes_of_few(const Cluster& cluster) const {
+    const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
+    if (whole_nodes(cluster, limits_) != cluster.period()) return std::nullopt;
+    const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root);
+    if (symmetry.whole()) return std::nullopt;
+    PredictedCall call = call_;
+    const auto shorter = [&]() -> std::optional<double> {
+      const Predictor now(call, algorithm_, parameters_, limits_);
+      if (now.pieces_of_few(symmetry) > most_pieces) return std::nullopt;
+      return now.evaluate_period(cluster, symmetry);
+    };
+    std::optional<double> twice;
+    do call.bytes /= 2;
+    while (!(twice = shorter()) && call.bytes > call.element_bytes * 4);
+    const auto more = static_cast<double>(call_.bytes - call.bytes);
+    call.bytes /= 2;
+    const auto once = twice ? shorter() : std::nullopt;
+    if (!once || std::isinf(*twice)) return twice;
+    return *twice + (*twice - *once) * more / static_cast<double>(call.bytes);
+  }
+
+  [[nodiscard]] std::int64_t pieces_of_few(const Symmetry& symmetry) const {
+    return pieces_of(schedule(0, symmetry.ranks)) * symmetry.period;
   }
 
   PredictedCall call_;
