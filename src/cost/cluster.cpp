@@ -141,9 +141,8 @@ void Cluster::count() {
   const bool same = std::all_of(nodes.begin(), nodes.end(), [&](const NodeEntry& n) {
     return n.port_bytes_per_s == nodes[0].port_bytes_per_s && n.burst_bytes == nodes[0].burst_bytes;
   });
-  const bool one_switch = std::all_of(nodes.begin(), nodes.end(), [&](const NodeEntry& n) {
-    return n.switch_index == nodes[0].switch_index;
-  });
+  const bool one_switch = std::all_of(nodes.begin(), nodes.end(),
+                                      [&](const NodeEntry& n) { return n.switch_index == nodes[0].switch_index; });
   bool in_blocks = even;
   bool dealt = even;
   for (int r = 0; r < ranks(); ++r) {

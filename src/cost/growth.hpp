@@ -12,7 +12,7 @@ namespace antiphon {
 /// How a collective on an ideal network grows with the number of ranks. Counts have no noise: where the times of a few
 /// numbers of ranks grow by chance, the schedules say that they do not.
 struct Growth {
-  bool with_ranks = true;  ///< something grows with each rank: bytes, or rounds
+  bool with_ranks = true;                                          ///< something grows with each rank: bytes, or rounds
   double most_doubling = std::numeric_limits<double>::infinity();  ///< if not: by this share with each doubling
 };
 

@@ -27,6 +27,7 @@ constexpr std::int64_t most_pieces = 1 << 18;
 /// from half of these ranks instead.
 constexpr int many_ranks = few_ranks_on_shared_cores;
 constexpr std::int64_t most_rate_updates = 2'000'000;
+constexpr int very_many_ranks = 8192;
 /// A short call is evaluated in several orders of turns. A call that takes longer than 100 rounds of all ranks depends
 /// little on the order.
 constexpr std::uint32_t orders_of_turns = 5;
@@ -37,23 +38,6 @@ constexpr int least_nodes = 16;
 
 /// To build so many operations takes as long as to simulate a piece of a message.
 constexpr std::int64_t operations_a_piece = 4;
-
-void set_equal_blocks(Problem& p, Knowledge knowledge) {
-  const bool knows = !has_root(p.collective) || p.rank == p.root || knowledge == Knowledge::all_counts;
-  const bool sends = p.collective == Collective::scatterv || p.collective == Collective::alltoallv;
-  const bool receives = p.collective != Collective::scatterv;
-  const auto n = static_cast<std::size_t>(p.size);
-  std::vector<std::int64_t> offsets(n);
-  for (std::size_t i = 0; i < n; ++i) offsets[i] = static_cast<std::int64_t>(i) * p.bytes;
-  if (knows && sends) {
-    p.send_bytes.assign(n, p.bytes);
-    p.send_offsets = offsets;
-  }
-  if (knows && receives) {
-    p.recv_bytes.assign(n, p.bytes);
-    p.recv_offsets = std::move(offsets);
-  }
-}
 
 std::int64_t pieces_of(const Schedule& s) {
   std::int64_t pieces = 0;
@@ -96,7 +80,8 @@ class Predictor {
     PredictionLimits limits;
     limits.one_order = limits_.one_order;
     limits.max_rate_updates = limits_.max_rate_updates;
-    const Predictor smaller(call, algorithm_, parameters_, limits);
+    Predictor smaller(call, algorithm_, parameters_, limits);
+    if (cluster.ranks() > very_many_ranks) smaller.rate_updates_ = most_rate_updates / 4;
     int most = smaller.most_ranks_before(cluster, limits_);
     auto largest = smaller.evaluate_what_can_be(cluster.resized(most), nullptr);
     const int fewer = std::max(many_ranks / 2, least_nodes * whole_nodes(cluster, limits_));
@@ -113,7 +98,7 @@ class Predictor {
     // at many times the ranks.
     double slope = std::max(std::min((more(1) - more(0)) * 2, more(2) - more(1)) / (most / 4), 0.0);
     double doubling = std::max(more(2) - slope * (most / 2), 0.0);
-    if (const Growth growth = smaller.growth(cluster, most / 8); !growth.with_ranks) {
+    if (const Growth growth = smaller.growth(cluster); !growth.with_ranks) {
       slope = 0;
       doubling = std::min(std::max(more(2), 0.0), growth.most_doubling * seconds[3]);
     }
@@ -126,7 +111,8 @@ class Predictor {
   /// ranks.
   static int whole_nodes(const Cluster& cluster, const PredictionLimits& limits) {
     const int per_node = cluster.ranks() / cluster.nodes();
-    const bool even = per_node * cluster.nodes() == cluster.ranks() && std::has_single_bit(static_cast<unsigned>(per_node));
+    const bool even =
+        per_node * cluster.nodes() == cluster.ranks() && std::has_single_bit(static_cast<unsigned>(per_node));
     return even && limits.max_ranks == std::numeric_limits<int>::max() ? per_node : 1;
   }
 
@@ -140,11 +126,17 @@ class Predictor {
     return most;
   }
 
-  /// Tells how the call grows from so many ranks on; where it must be quick, or replaying takes long, nothing is known.
-  [[nodiscard]] Growth growth(const Cluster& cluster, int ranks) const {
-    if (limits_.max_ranks < std::numeric_limits<int>::max() || total_pieces(16 * ranks) > most_pieces) return {};
-    const auto schedules = [&](int count) { return all_schedules(count); };
-    return growth_of(schedules, ranks, std::max(cluster.ranks() / cluster.nodes(), 1));
+  /// Tells how the call grows with the number of nodes, of which two ranks each tell as much as many; nothing is known
+  /// where that would take long.
+  [[nodiscard]] Growth growth(const Cluster& cluster) const {
+    if (limits_.max_ranks < std::numeric_limits<int>::max()) return {};
+    const int per_node = cluster.ranks() > cluster.nodes() ? 2 : 1;
+    const int ranks = 2 * least_ranks;
+    PredictedCall call = call_;
+    call.node_sizes.assign(static_cast<std::size_t>(16 * ranks / per_node), per_node);
+    const Predictor few(call, algorithm_, parameters_);
+    if (few.total_pieces(16 * ranks) > most_pieces) return {};
+    return growth_of([&](int count) { return few.all_schedules(count); }, ranks, per_node);
   }
 
   [[nodiscard]] Prediction predicted(const Cluster& cluster, const Barrier* barrier) const {
@@ -206,9 +198,11 @@ class Predictor {
       if (pieces_of(schedules) <= few_pieces) return evaluated(schedules);
     }
     const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
-    const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root);
-    if (!symmetry.whole() && pieces_of_few(symmetry) <= most_pieces)
-      return Prediction{evaluate_period(cluster, symmetry), Method::symmetric};
+    // Very many ranks' schedules take long to compare, so what would be too many pieces comes first.
+    if (cluster.period() < cluster.ranks() && pieces_of_few(cluster) <= most_pieces) {
+      const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root);
+      if (!symmetry.whole()) return Prediction{evaluate_period(cluster, symmetry), Method::symmetric};
+    }
     const std::int64_t all = schedules.empty() ? total_pieces(cluster.ranks()) : pieces_of(schedules);
     if (all > most_pieces) return std::nullopt;
     return evaluated(schedules.empty() ? all_schedules(cluster.ranks()) : schedules);
@@ -248,7 +242,7 @@ class Predictor {
       options.max_seconds = limits_.max_seconds;
       options.max_rate_updates = limits_.max_rate_updates;
       if (cluster.ranks() > many_ranks && !patient)
-        options.max_rate_updates = std::min(most_rate_updates, limits_.max_rate_updates);
+        options.max_rate_updates = std::min(rate_updates_, limits_.max_rate_updates);
       const Evaluation evaluation = evaluate(schedules, cluster, options);
       pieces_ += evaluation.pieces;
       if (evaluation.given_up && (patient || cluster.ranks() <= many_ranks))
@@ -304,13 +298,15 @@ class Predictor {
   /// Extrapolates long messages where few ranks stand for all; returns nothing where none do, or messages are short.
   [[nodiscard]] std::optional<double> over_bytes_of_few(const Cluster& cluster) const {
     const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
-    if (whole_nodes(cluster, limits_) != cluster.period()) return std::nullopt;
+    const bool none = whole_nodes(cluster, limits_) != cluster.period();
+    if (none || Predictor(shortest(cluster.ranks()), algorithm_, parameters_).pieces_of_few(cluster) > most_pieces)
+      return std::nullopt;
     const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root);
     if (symmetry.whole()) return std::nullopt;
     PredictedCall call = call_;
     const auto shorter = [&]() -> std::optional<double> {
       const Predictor now(call, algorithm_, parameters_, limits_);
-      if (now.pieces_of_few(symmetry) > most_pieces) return std::nullopt;
+      if (now.pieces_of_few(cluster) > most_pieces) return std::nullopt;
       return now.evaluate_period(cluster, symmetry);
     };
     std::optional<double> twice;
@@ -323,14 +319,16 @@ class Predictor {
     return *twice + (*twice - *once) * more / static_cast<double>(call.bytes);
   }
 
-  [[nodiscard]] std::int64_t pieces_of_few(const Symmetry& symmetry) const {
-    return pieces_of(schedule(0, symmetry.ranks)) * symmetry.period;
+  /// Returns the pieces of the ranks that would stand for all.
+  [[nodiscard]] std::int64_t pieces_of_few(const Cluster& cluster) const {
+    return pieces_of(schedule(0, cluster.ranks())) * cluster.period();
   }
 
   PredictedCall call_;
   const Algorithm& algorithm_;
   Parameters parameters_;
   PredictionLimits limits_;
+  std::int64_t rate_updates_ = most_rate_updates;
   mutable std::int64_t pieces_ = 0;  ///< simulated so far
 };
 
@@ -348,18 +346,6 @@ std::string_view name(Method method) {
     case Method::extrapolated: return "extrapolated";
   }
   return "?";
-}
-
-Problem problem_of(const PredictedCall& call, int rank, int size, const Algorithm& algorithm,
-                   const Parameters& parameters) {
-  Problem p{call.collective, rank, size, call.root, call.bytes, call.element_bytes, call.commutative};
-  p.parameters = resolve_parameters(algorithm, parameters);
-  for (int left = size; const int ranks : call.node_sizes) {
-    if (left > 0) p.node_sizes.push_back(std::min(ranks, left));
-    left -= ranks;
-  }
-  if (is_irregular(call.collective)) set_equal_blocks(p, algorithm.knowledge);
-  return p;
 }
 
 namespace {

@@ -36,7 +36,8 @@ Profile tree_profile(int nodes, int leaf, int pod) {
   profile.link_classes.back().scope = Scope::uplink;
   profile.link_classes.back().latency_s = 80e-6;
   for (int p = 0; p < nodes / pod; ++p) profile.topology.switches.push_back({"p", 0, rate * pod / 2});
-  for (int l = 0; l < nodes / leaf; ++l) profile.topology.switches.push_back({"l", 1 + l * leaf / pod, rate * leaf / 2});
+  for (int l = 0; l < nodes / leaf; ++l)
+    profile.topology.switches.push_back({"l", 1 + l * leaf / pod, rate * leaf / 2});
   for (int n = 0; n < nodes; ++n)
     profile.topology.nodes[static_cast<std::size_t>(n)].switch_index = 1 + nodes / pod + n / leaf;
   return profile;
@@ -55,8 +56,8 @@ TEST_CASE("in a regular tree of switches one node stands for all, with its share
       CAPTURE(name);
       CAPTURE(per_node);
       const std::string text(name);
-      const Choice choice = parse_choice(*collective_from_name(text.substr(0, text.find(':'))),
-                                         text.substr(text.find(':') + 1));
+      const Choice choice =
+          parse_choice(*collective_from_name(text.substr(0, text.find(':'))), text.substr(text.find(':') + 1));
       const auto [all, one] = whole_and_standing_for({choice.algorithm->collective, 20000}, choice, cluster);
       REQUIRE(one > 0);
       CHECK(one == doctest::Approx(all).epsilon(0.1));
