@@ -43,7 +43,7 @@ def settings_of(spec: ClusterSpec) -> dict[str, str]:
     """Returns SimGrid's settings: what MPI's calls cost, and no factors of another cluster.
 
     A long message is announced and answered first: it takes three latencies. No send ends before its message has
-    arrived: SimGrid shares a link among all that are under way, and would let every piece of a message arrive at its end.
+    arrived: SimGrid shares a link among all that are under way, so all pieces of a message would arrive at its end.
     """
     host = spec.hosts.host()
     eager = spec.hosts.eager_bytes
