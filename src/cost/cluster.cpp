@@ -136,7 +136,8 @@ void Cluster::count() {
   // There is a symmetry only where all nodes are alike and evenly filled, on one switch or on those of a regular tree.
   // Which symmetry it is depends on how ranks are dealt to nodes.
   period_ = ranks();
-  const auto& nodes = profile_.topology.nodes;
+  const auto& all = profile_.topology.nodes;
+  const std::span nodes(all.data(), std::min(all.size(), static_cast<std::size_t>(nodes_)));
   const bool even = std::all_of(on.begin(), on.end(), [&](int n) { return n == per_node; });
   const bool same = std::all_of(nodes.begin(), nodes.end(), [&](const NodeEntry& n) {
     return n.port_bytes_per_s == nodes[0].port_bytes_per_s && n.burst_bytes == nodes[0].burst_bytes;

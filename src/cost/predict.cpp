@@ -35,6 +35,7 @@ constexpr double long_rounds = 100;
 /// An extrapolation starts from at least this many ranks, or goes up to at least this many nodes with several each.
 constexpr int least_ranks = 8;
 constexpr int least_nodes = 16;
+constexpr int most_nodes = 64;
 
 /// To build so many operations takes as long as to simulate a piece of a message.
 constexpr std::int64_t operations_a_piece = 4;
@@ -122,6 +123,7 @@ class Predictor {
     const int least = unit > 1 ? least_nodes * unit : 4 * least_ranks;
     int most = std::min(static_cast<int>(std::bit_floor(static_cast<unsigned>(cluster.ranks() - 1))),
                         std::max(limits.max_ranks, 4 * least_ranks));
+    if (unit > 1) most = std::min(most, most_nodes * unit);
     while (most > least && total_pieces(most) > (unit > 1 ? most_pieces / 4 : most_pieces)) most /= 2;
     return most;
   }
@@ -181,6 +183,7 @@ class Predictor {
           bytes[op.kind == OpKind::send ? 0 : 1] += static_cast<double>(op.bytes());
       }
       most_bytes = std::max({most_bytes, bytes[0], bytes[1]});
+      if (std::ssize(own.ops()) > few_pieces) break;  // It takes long to build others.
     }
     return most_bytes / cluster.entry(0).port_bytes_per_s;
   }
@@ -221,15 +224,17 @@ class Predictor {
 
   /// Estimates the pieces of all ranks from a sample: in a flat tree the root sends the most, in a ring the others do.
   [[nodiscard]] std::int64_t total_pieces(int ranks) const {
-    std::int64_t total = 0;
-    constexpr int looked_at = 8;
     if (ranks <= few_ranks) return pieces_of(all_schedules(ranks));
+    const std::int64_t of_root = pieces_of(schedule(call_.root, ranks));
+    // Schedules of very many messages take long to build, and are of collectives in which all ranks do alike.
+    const int looked_at = of_root > few_pieces ? 1 : 8;
+    std::int64_t total = 0;
     for (int i = 1; i <= looked_at; ++i) {
       const int r =
           (call_.root + static_cast<int>(static_cast<std::int64_t>(i) * (ranks - 1) / (looked_at + 1))) % ranks;
       total += pieces_of(schedule(r == call_.root ? (r + 1) % ranks : r, ranks));
     }
-    return pieces_of(schedule(call_.root, ranks)) + total * (ranks - 1) / looked_at;
+    return of_root + total * (ranks - 1) / looked_at;
   }
 
   /// Returns nothing if computing the rates of many ranks' flows would take long.

@@ -65,6 +65,8 @@ TEST_CASE("in a regular tree of switches one node stands for all, with its share
   }
   // Half of the nodes, and nodes of other switches in between, make no regular tree.
   CHECK(Cluster::blocked(profile, 36, 1).tree().empty());
+  // Those of one switch are as if there were no others.
+  CHECK(Cluster::blocked(profile, 8, 1).period() == 1);
   CHECK(Cluster::round_robin(profile, 128, 64).tree().empty());
   // Fewer nodes keep the tree's shape and their share of its links.
   const Cluster small = Cluster::blocked(profile, 64, 1).resized(16);
