@@ -28,6 +28,7 @@ constexpr std::int64_t most_pieces = 1 << 18;
 constexpr int many_ranks = few_ranks_on_shared_cores;
 constexpr std::int64_t most_rate_updates = 2'000'000;
 constexpr int very_many_ranks = 8192;
+constexpr int many_messages_ranks = 1024;
 /// A short call is evaluated in several orders of turns. A call that takes longer than 100 rounds of all ranks depends
 /// little on the order.
 constexpr std::uint32_t orders_of_turns = 5;
@@ -143,6 +144,10 @@ class Predictor {
 
   [[nodiscard]] Prediction predicted(const Cluster& cluster, const Barrier* barrier) const {
     if (cluster.ranks() > limits_.max_ranks) return {over_ranks(cluster), Method::extrapolated};
+    // To build schedules of very many messages takes longer than to extrapolate from fewer ranks.
+    if (cluster.ranks() > very_many_ranks &&
+        pieces_of(schedule(0, many_messages_ranks)) * cluster.period() > most_pieces / 4)
+      return {over_ranks(cluster), Method::extrapolated};
     if (const auto evaluated = evaluate_what_can_be(cluster, barrier)) return *evaluated;
     return {std::max(extrapolated(cluster, barrier), least_s(cluster)), Method::extrapolated};
   }

@@ -99,7 +99,7 @@ class Estimator:
         """Predicts the library's own way, and the best of Antiphon's with usual parameters if it is faster."""
         own = [model.predict_library(collective, [size], self._machines[v], self.library)[size] for v in VARIANTS]
         seconds = [one.seconds for one in own if one.seconds is not None]
-        library = Range(*seconds) if len(seconds) == len(VARIANTS) else None
+        library = self._bounded(collective, size, seconds) if len(seconds) == len(VARIANTS) else None
         at_once = self.at_once(collective, size)
         choice = self._best(collective, size, at_once, library)
         antiphon = library if choice == "library" else self._predicted(collective, size, choice)
@@ -147,7 +147,12 @@ class Estimator:
             if not predictions:
                 return None
             found.append(predictions[0].seconds)
-        return Range(*found)
+        return self._bounded(collective, size, found)
+
+    def _bounded(self, collective: str, size: int, seconds: Sequence[float]) -> Range:
+        """Extrapolations may miss what the links between switches must carry: nothing is faster than the bound."""
+        found = [bounds.bound_of(collective, size, self.spec, self.ranks, variant) for variant in VARIANTS]
+        return Range(*(max(s, b.seconds if b else 0) for s, b in zip(seconds, found, strict=True)))
 
 
 def estimates(estimator: Estimator, collectives: Sequence[str], sizes: Sequence[int]) -> Iterator[Estimate]:
