@@ -15,6 +15,12 @@ std::vector<int> ranks_along_nodes(std::span<const int> node_of_rank);
 /// each node follow one another, else in that order.
 std::vector<int> node_sizes_of(std::span<const int> node_of_rank);
 
+/// A level of a regular tree of switches.
+struct TreeLevel {
+  int nodes = 0;                  ///< below each of its switches
+  double uplink_bytes_per_s = 0;  ///< of each of its switches, each direction
+};
+
 /// A cluster is a set of ranks placed on the nodes of a measured machine, which a profile describes. A cluster with
 /// more nodes than the machine repeats the machine.
 class Cluster {
@@ -35,8 +41,17 @@ class Cluster {
   [[nodiscard]] const NodeEntry& entry(int node) const;
   [[nodiscard]] Scope scope(int a, int b) const;
   [[nodiscard]] const LinkClass& link(int from, int to) const { return profile_.link_class(scope(from, to)); }
-  /// Shifting all ranks by this number changes nothing. It is the number of ranks where there is no symmetry.
+  /// Shifting all ranks by this number changes nothing, or in a regular tree of switches nothing but which messages
+  /// cross which links. It is the number of ranks where there is no symmetry.
   [[nodiscard]] int period() const { return period_; }
+  /// Returns the levels below the top, the nodes' own switches first, where all nodes are alike, evenly filled and in
+  /// the order of a tree in which all switches of a level are alike. It is empty elsewhere, and with one switch.
+  [[nodiscard]] std::span<const TreeLevel> tree() const { return tree_; }
+  /// Returns the share of all messages over this distance that cross the links of a level. Distances add up, or with
+  /// `exchange` they are exclusive or.
+  [[nodiscard]] double crossing(const TreeLevel& level, int from_node, int to_node, bool exchange) const;
+  /// Returns the class of most messages over the distance from one rank to another in a regular tree, else link().
+  [[nodiscard]] const LinkClass& link_of_most(int from, int to, bool exchange) const;
   /// Returns how many ranks share cores with rank 0, and how many cores those are. Zero cores mean that each rank has a
   /// core of its own.
   [[nodiscard]] int ranks_on_cores() const { return ranks_on_cores_; }
@@ -49,7 +64,8 @@ class Cluster {
   [[nodiscard]] std::vector<int> along_nodes() const;
   /// As node_sizes_of().
   [[nodiscard]] std::vector<int> node_sizes() const;
-  /// Returns a cluster of the same kind with another number of ranks.
+  /// Returns a cluster of the same kind with another number of ranks. A regular tree with fewer nodes keeps its shape,
+  /// and each node its share of the links.
   [[nodiscard]] Cluster resized(int ranks) const;
 
  private:
@@ -61,6 +77,7 @@ class Cluster {
   int period_ = 0;
   int ranks_on_cores_ = 1;
   int cores_ = 0;
+  std::vector<TreeLevel> tree_;
 };
 
 }  // namespace antiphon

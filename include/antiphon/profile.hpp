@@ -63,6 +63,7 @@ struct LinkClass {
                                        ///< later; unknown: as a blocking receive
   Curve saturated;  ///< the same where all nodes' ports are full both ways, packets included; empty: unknown, or cores
                     ///< had time left
+  double connection_bytes_per_s = 0;  ///< of what two ranks send each other, both directions together; 0: no limit
 };
 
 struct SwitchEntry {

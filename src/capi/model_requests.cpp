@@ -4,8 +4,10 @@
 #include "antiphon/closed_forms.hpp"
 #include "antiphon/cost.hpp"
 #include "antiphon/error.hpp"
+#include "antiphon/library_algorithms.hpp"
 #include "antiphon/model_choice.hpp"
 #include "antiphon/profile.hpp"
+#include "antiphon/schedule_json.hpp"
 #include "antiphon/select.hpp"
 #include "capi/cases.hpp"
 #include "network/rate.hpp"
@@ -182,6 +184,37 @@ Json predict_request(const JsonNode& request) {
       {"first_guess", cluster.profile().first_guess}, {"machine", cluster.profile().machine.name}, {"sizes", sizes}};
 }
 
+Json predict_library_request(const JsonNode& request) {
+  const Cluster cluster = read_cluster(request);
+  PredictedCall call = read_call(request, cluster);
+  const JsonNode library = request.at("library");
+  const LibraryAlgorithms* known = LibraryAlgorithms::of(library.text());
+  if (known == nullptr) library.fail("nothing is known of the algorithms of \"" + library.text() + "\"");
+  Json sizes = Json::array();
+  for (const std::int64_t bytes : read_sizes(request)) {
+    call.bytes = bytes;
+    const auto parts = known->parts(call, cluster);
+    Json algorithms = Json::array();
+    for (const LibraryPart& part : parts.value_or(std::vector<LibraryPart>{})) {
+      algorithms.push_back(std::string(name(part.call.collective)) + ":" + part.choice.to_string());
+    }
+    const auto seconds = known->predict_seconds(call, cluster);
+    sizes.push_back({{"bytes", bytes}, {"seconds", seconds ? Json(*seconds) : Json()}, {"algorithms", algorithms}});
+  }
+  return {{"sizes", sizes}};
+}
+
+Json evaluate_plan_request(const JsonNode& request) {
+  const Cluster cluster = read_cluster(request);
+  const JsonNode text = request.at("plan");
+  const Plan plan = plan_from_json(text.text());
+  const Evaluation evaluation = evaluate(plan.schedules, cluster);
+  return {{"machine", cluster.profile().machine.name},
+          {"seconds", evaluation.seconds},
+          {"rank_end_s", evaluation.rank_end_s},
+          {"pieces", evaluation.pieces}};
+}
+
 Json variations_request(const JsonNode& request) {
   const Cluster cluster = read_cluster(request);
   PredictedCall call = read_call(request, cluster);
@@ -229,7 +262,8 @@ Json closed_forms_request(const JsonNode& request) {
   ClosedFormCall call{cluster.ranks()};
   call.segment_bytes = request.integer_or("segment_bytes", 0, 0, max_bytes);
   call.concurrency = static_cast<int>(request.integer_or("concurrency", 2, 1, 64));
-  call.gamma = cluster.profile().contention.gamma_at(cluster.ranks()).value_or(0);
+  const auto gamma = cluster.profile().contention.gamma_at(cluster.ranks());
+  call.gamma = gamma.value_or(0);
   Json forms = Json::array();
   for (const ClosedForm& form : closed_forms()) {
     if (form.collective != collective) continue;
@@ -238,7 +272,11 @@ Json closed_forms_request(const JsonNode& request) {
       call.bytes = bytes;
       seconds.push_back(form.seconds(call, cluster.link(0, cluster.ranks() - 1)));
     }
-    forms.push_back({{"name", form.name}, {"formula", form.formula}, {"source", form.source}, {"seconds", seconds}});
+    forms.push_back({{"name", form.name},
+                     {"formula", form.formula},
+                     {"source", form.source},
+                     {"seconds", seconds},
+                     {"gamma", gamma ? Json(*gamma) : Json()}});
   }
   return {{"forms", forms}};
 }

@@ -12,6 +12,11 @@ Json read_profile_request(const JsonNode& request);
 
 /// Returns every algorithm of a collective with its predicted time, for each of several sizes.
 Json predict_request(const JsonNode& request);
+/// Returns the time that an MPI library's own collective takes for each of several sizes, and its algorithms; null
+/// where nothing is known of it.
+Json predict_library_request(const JsonNode& request);
+/// Returns the time of a plan's schedules, a text in the form of docs/reference/plan-format.md, and that of each rank.
+Json evaluate_plan_request(const JsonNode& request);
 /// Returns the choices that differ from one in a single parameter, where the call and the machine make that sensible.
 Json variations_request(const JsonNode& request);
 /// Returns the model's choice for a question.

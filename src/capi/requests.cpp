@@ -248,6 +248,8 @@ constexpr std::array requests{
     Request{"compile_patterns", compile_patterns},
     Request{"profile", read_profile_request},
     Request{"predict", predict_request},
+    Request{"predict_library", predict_library_request},
+    Request{"evaluate_plan", evaluate_plan_request},
     Request{"variations", variations_request},
     Request{"choose_by_model", choose_by_model_request},
     Request{"closed_forms", closed_forms_request},

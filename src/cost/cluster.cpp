@@ -31,6 +31,57 @@ std::vector<int> node_sizes_of(std::span<const int> node_of_rank) {
   return runs.size() == sorted.size() ? runs : sorted;
 }
 
+namespace {
+
+/// Goes up from the nodes' switches; returns nothing where a level is not regular.
+std::vector<TreeLevel> regular_tree(const Topology& topology, int nodes) {
+  std::vector<int> at(static_cast<std::size_t>(nodes));
+  for (std::size_t n = 0; n < at.size(); ++n) at[n] = topology.nodes[n % topology.nodes.size()].switch_index;
+  const auto entry = [&](int index) { return topology.switches[static_cast<std::size_t>(index)]; };
+  std::vector<TreeLevel> levels;
+  while (std::any_of(at.begin(), at.end(), [&](int s) { return s != at[0]; })) {
+    const auto block = std::find_if(at.begin(), at.end(), [&](int s) { return s != at[0]; }) - at.begin();
+    const double rate = entry(at[0]).uplink_bytes_per_s;
+    std::vector<int> firsts;
+    for (std::size_t n = 0; n < at.size(); ++n) {
+      const bool first = static_cast<std::ptrdiff_t>(n) % block == 0;
+      if (first) firsts.push_back(at[n]);
+      if (at[n] != firsts.back() || entry(at[n]).parent < 0 || entry(at[n]).uplink_bytes_per_s != rate) return {};
+    }
+    std::sort(firsts.begin(), firsts.end());
+    const bool twice = std::adjacent_find(firsts.begin(), firsts.end()) != firsts.end();
+    if (twice || nodes % static_cast<int>(block) != 0) return {};
+    levels.push_back({static_cast<int>(block), rate});
+    for (int& s : at) s = entry(s).parent;
+  }
+  return levels;
+}
+
+/// Returns the topology with `count` of its first `nodes` nodes, at even distances, and as much of the links as is
+/// theirs.
+Topology thinned(const Topology& topology, int nodes, int count) {
+  Topology thin = topology;
+  thin.nodes.clear();
+  std::vector<double> before(topology.switches.size(), 0.0);
+  std::vector<double> after = before;
+  const auto add = [&](std::vector<double>& below, int of) {
+    for (int s = of; s >= 0; s = topology.switches[static_cast<std::size_t>(s)].parent)
+      below[static_cast<std::size_t>(s)] += 1;
+  };
+  for (int n = 0; n < nodes; ++n) add(before, topology.nodes[static_cast<std::size_t>(n)].switch_index);
+  for (int i = 0; i < count; ++i) {
+    const auto n = static_cast<std::size_t>(static_cast<std::int64_t>(i) * nodes / count);
+    thin.nodes.push_back(topology.nodes[n]);
+    add(after, topology.nodes[n].switch_index);
+  }
+  for (std::size_t s = 0; s < before.size(); ++s) {
+    if (before[s] > 0 && after[s] > 0) thin.switches[s].uplink_bytes_per_s *= after[s] / before[s];
+  }
+  return thin;
+}
+
+}  // namespace
+
 Cluster::Cluster(Profile profile, std::vector<int> node_of_rank)
     : profile_(std::move(profile)), node_of_rank_(std::move(node_of_rank)) {
   if (profile_.topology.nodes.empty() || profile_.topology.switches.empty())
@@ -63,28 +114,45 @@ Scope Cluster::scope(int a, int b) const {
   return entry(x).switch_index == entry(y).switch_index ? Scope::same_switch : Scope::uplink;
 }
 
+double Cluster::crossing(const TreeLevel& level, int from_node, int to_node, bool exchange) const {
+  // Exchanges are among powers of two, of which a level's nodes are one as well.
+  if (exchange) return (from_node ^ to_node) >= level.nodes ? 1 : 0;
+  const int far = (to_node - from_node + nodes_) % nodes_;
+  const int staying = std::max(level.nodes - far, 0) + (far > 0 ? std::max(level.nodes - (nodes_ - far), 0) : 0);
+  return 1 - static_cast<double>(staying) / level.nodes;
+}
+
+const LinkClass& Cluster::link_of_most(int from, int to, bool exchange) const {
+  if (tree_.empty() || node(from) == node(to)) return link(from, to);
+  const bool most = crossing(tree_.front(), node(from), node(to), exchange) > 0.5;
+  return profile_.link_class(most ? Scope::uplink : Scope::same_switch);
+}
+
 void Cluster::count() {
   nodes_ = *std::max_element(node_of_rank_.begin(), node_of_rank_.end()) + 1;
   std::vector<int> on(static_cast<std::size_t>(nodes_), 0);
   for (const int n : node_of_rank_) ++on[static_cast<std::size_t>(n)];
   const int per_node = on[0];
-  // There is a symmetry only where all nodes are alike, evenly filled and on one switch. Which symmetry it is depends
-  // on how ranks are dealt to nodes.
+  // There is a symmetry only where all nodes are alike and evenly filled, on one switch or on those of a regular tree.
+  // Which symmetry it is depends on how ranks are dealt to nodes.
   period_ = ranks();
-  const auto& nodes = profile_.topology.nodes;
+  const auto& all = profile_.topology.nodes;
+  const std::span nodes(all.data(), std::min(all.size(), static_cast<std::size_t>(nodes_)));
   const bool even = std::all_of(on.begin(), on.end(), [&](int n) { return n == per_node; });
   const bool same = std::all_of(nodes.begin(), nodes.end(), [&](const NodeEntry& n) {
-    return n.switch_index == nodes[0].switch_index && n.port_bytes_per_s == nodes[0].port_bytes_per_s &&
-           n.burst_bytes == nodes[0].burst_bytes;
+    return n.port_bytes_per_s == nodes[0].port_bytes_per_s && n.burst_bytes == nodes[0].burst_bytes;
   });
+  const bool one_switch = std::all_of(nodes.begin(), nodes.end(),
+                                      [&](const NodeEntry& n) { return n.switch_index == nodes[0].switch_index; });
   bool in_blocks = even;
   bool dealt = even;
   for (int r = 0; r < ranks(); ++r) {
     in_blocks = in_blocks && node(r) == r / per_node;
     dealt = dealt && node(r) == r % nodes_;
   }
-  if (same && in_blocks) period_ = per_node;
-  else if (same && dealt) period_ = 1;
+  if (same && in_blocks && !one_switch) tree_ = regular_tree(profile_.topology, nodes_);
+  if (same && in_blocks && (one_switch || !tree_.empty())) period_ = per_node;
+  else if (same && dealt && one_switch) period_ = 1;
   const Processors& p = profile_.processors;
   const int sharing = std::min(p.nodes_sharing, nodes_);
   ranks_on_cores_ = std::max(per_node * sharing, 1);
@@ -100,6 +168,12 @@ std::vector<int> Cluster::node_sizes() const { return node_sizes_of(node_of_rank
 
 Cluster Cluster::resized(int count) const {
   const int per_node = std::max((ranks() + nodes_ - 1) / nodes_, 1);
+  const int nodes = (count + per_node - 1) / per_node;
+  if (!tree_.empty() && nodes < nodes_ && nodes_ <= static_cast<int>(profile_.topology.nodes.size())) {
+    Profile profile = profile_;
+    profile.topology = thinned(profile_.topology, nodes_, nodes);
+    return blocked(profile, count, per_node);
+  }
   return period_ == 1 && per_node > 1 ? round_robin(profile_, count, (count + per_node - 1) / per_node)
                                       : blocked(profile_, count, per_node);
 }

@@ -73,10 +73,23 @@ void Connections::start(MessageId id, double now, bool alone) {
     return;
   }
   const double headers = alone && cluster_.entry(from_node).burst_bytes > 0 ? own_header_bytes : 0;
-  const Route route = ports_.route(from_node, cluster_.node(m.to));
+  const Route route = this->route(m);
   ports_.enqueue(id, from_node, static_cast<double>(m.bytes) + own_header_bytes, route, now,
                  alone ? now - m.connection->idle_since_s : 0);
-  ports_.start(id, ports_.volume(from_node, gap_s) + headers, route, now);
+  ports_.start(id, ports_.volume(from_node, gap_s, m.link->connection_bytes_per_s) + headers, route, now);
+}
+
+/// A connection that is slower than the ports is on the way, too.
+Route Connections::route(const Message& m) {
+  Route route = ports_.route(cluster_.node(m.from), cluster_.node(m.to));
+  ports_.add_tree(route, cluster_.node(m.connection->from), cluster_.node(m.connection->to), symmetry_.exchange);
+  const double rate = m.link->connection_bytes_per_s;
+  if (rate <= 0) return route;
+  const Symmetry::Pair pair = symmetry_.pair_of(m.connection->from, m.connection->to);
+  const auto [found, is_new] = both_ways_.try_emplace(key(pair.rank, pair.far));
+  if (is_new) found->second = ports_.add_connection(pair.both_ways ? rate / 2 : rate);
+  route.add_before_last(found->second);
+  return route;
 }
 
 /// The sender of a rendezvous is done when its message has left. As eager messages leave, the system takes over more of

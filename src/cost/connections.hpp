@@ -19,6 +19,8 @@ namespace antiphon {
 
 /// The connection from one rank to another.
 struct Connection {
+  int from = 0;
+  int to = 0;
   Fifo<MessageId> queue;       ///< may leave, behind what is under way
   Fifo<MessageId> unfinished;  ///< their sends are not complete, since the system has not taken them over
   double given_bytes = 0;
@@ -37,7 +39,12 @@ class Connections {
               NetworkPorts& ports)
       : cluster_(cluster), symmetry_(symmetry), work_(work), messages_(messages), events_(events), ports_(ports) {}
 
-  [[nodiscard]] Connection& between(int from, int to) { return connections_[key(from, to)]; }
+  [[nodiscard]] Connection& between(int from, int to) {
+    Connection& connection = connections_[key(from, to)];
+    connection.from = from;
+    connection.to = to;
+    return connection;
+  }
   /// An eager message is sent. Returns whether the system takes it over at once, so that its send is complete.
   bool hand_over(MessageId id);
   /// The message may leave: at once, or behind the messages before it.
@@ -54,6 +61,7 @@ class Connections {
   void answer(Connection& connection, double now);
   void start_next(Connection& connection, double now);
   void start(MessageId id, double now, bool alone);
+  [[nodiscard]] Route route(const Message& message);
 
   const Cluster& cluster_;
   const Symmetry& symmetry_;
@@ -62,6 +70,7 @@ class Connections {
   Events& events_;
   NetworkPorts& ports_;
   std::unordered_map<std::uint64_t, Connection> connections_;
+  std::unordered_map<std::uint64_t, ResourceId> both_ways_;  ///< what the two directions of a connection share
   std::vector<MessageId> complete_;
 };
 

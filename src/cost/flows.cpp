@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include "antiphon/error.hpp"
 
@@ -25,9 +26,16 @@ constexpr double nothing_bytes = 1e-6;
 
 }  // namespace
 
-void Route::add(ResourceId id) {
+void Route::add(ResourceId id, double share) {
   if (count == most) throw InvalidArgument("switches are nested too deeply for the model");
+  shares[count] = share;
   resources[count++] = id;
+}
+
+void Route::add_before_last(ResourceId id, double share) {
+  add(id, share);
+  std::swap(resources[count - 1], resources[count - 2]);
+  std::swap(shares[count - 1], shares[count - 2]);
 }
 
 ResourceId FlowNetwork::add_resource(double bytes_per_s, double burst_bytes, bool incast) {
@@ -235,13 +243,20 @@ void FlowNetwork::fill_turn(int turn) {
 
 /// Counts the flows that have this turn, in all and by resource.
 std::size_t FlowNetwork::count_unfixed(int turn) {
-  for (const ResourceId r : part_) resources_[r].unfixed = 0;
+  for (const ResourceId r : part_) {
+    resources_[r].unfixed = 0;
+    resources_[r].unfixed_shares = 0;
+  }
   std::size_t unfixed = 0;
   for (const FlowId id : part_flows_) {
     const Flow& flow = flows_[id];
     if (flow.turn != turn) continue;
     ++unfixed;
-    for (std::size_t k = 0; k < flow.route.count; ++k) ++resources_[flow.route.resources[k]].unfixed;
+    for (std::size_t k = 0; k < flow.route.count; ++k) {
+      Resource& resource = resources_[flow.route.resources[k]];
+      ++resource.unfixed;
+      resource.unfixed_shares += flow.route.shares[k];
+    }
   }
   first_full_.clear();
   for (std::uint32_t place = 0; place < part_.size(); ++place) {
@@ -278,9 +293,11 @@ void FlowNetwork::fix(FlowId id, double rate) {
   }
   for (std::size_t k = 0; k < flow.route.count; ++k) {
     Resource& resource = resources_[flow.route.resources[k]];
-    resource.left = resource.left - rate > resource.rate * 1e-9 ? resource.left - rate : 0.0;
-    resource.used += rate;
+    const double taken = rate * flow.route.shares[k];
+    resource.left = resource.left - taken > resource.rate * 1e-9 ? resource.left - taken : 0.0;
+    resource.used += taken;
     --resource.unfixed;
+    resource.unfixed_shares -= flow.route.shares[k];
   }
 }
 

@@ -14,12 +14,16 @@ namespace antiphon {
 using FlowId = std::uint32_t;
 using ResourceId = std::uint32_t;
 
-/// The resources that a flow passes: its sender's port, uplinks, its receiver's port.
+/// The resources that a flow passes: its sender's port, uplinks, its receiver's port. Of a resource that only some of
+/// the flows pass that it stands for, it takes their share.
 struct Route {
   static constexpr std::size_t most = 14;
   std::array<ResourceId, most> resources{};
+  std::array<double, most> shares{};
   std::size_t count = 0;
-  void add(ResourceId id);
+  void add(ResourceId id, double share = 1);
+  /// Adds a resource ahead of the receiver's port, which stays the last.
+  void add_before_last(ResourceId id, double share = 1);
 };
 
 /// Flows of bytes through shared resources, max-min fair by progressive filling: all rates grow together until a
@@ -62,6 +66,7 @@ class FlowNetwork {
     // These members are used while rates are computed.
     double left = 0;
     int unfixed = 0;
+    double unfixed_shares = 0;
     std::uint32_t stamp = 0;
   };
   struct Flow {
@@ -100,7 +105,7 @@ class FlowNetwork {
   std::pair<ResourceId, double> next_full();
   [[nodiscard]] double share_of(std::uint32_t place) const {
     const Resource& resource = resources_[part_[place]];
-    return resource.left / resource.unfixed;
+    return resource.left / resource.unfixed_shares;
   }
   void fix(FlowId id, double rate);
   void publish();

@@ -44,6 +44,21 @@ NetworkPorts::NetworkPorts(const Cluster& cluster, int period)
     out_[n] = network_.add_resource(entry.port_bytes_per_s * share, entry.burst_bytes * share);
     in_[n] = network_.add_resource(entry.port_bytes_per_s * share, entry.burst_bytes * share, incast);
   }
+  if (incast) network_.set_slowdown(&incast_ratio, &cluster.profile().contention.incast);
+  by_level_ = period < cluster.ranks() && !cluster.tree().empty();
+  by_level_ ? add_levels(static_cast<double>(standing[0]) / all[0]) : add_switches();
+}
+
+/// A node has its share of its switches' links, which the nodes that it stands for use as it does.
+void NetworkPorts::add_levels(double share) {
+  for (const TreeLevel& level : cluster_.tree()) {
+    for (auto* links : {&up_, &down_})
+      links->push_back(network_.add_resource(level.uplink_bytes_per_s / level.nodes * share));
+  }
+}
+
+void NetworkPorts::add_switches() {
+  const Cluster& cluster = cluster_;
   const NodeEntry& port = cluster.entry(0);
   for (const SwitchEntry& entry : cluster.profile().topology.switches) {
     const std::int64_t buffer =
@@ -56,7 +71,6 @@ NetworkPorts::NetworkPorts(const Cluster& cluster, int period)
         queues_.add(links->back(), entry.uplink_bytes_per_s, static_cast<double>(buffer));
     }
   }
-  if (incast) network_.set_slowdown(&incast_ratio, &cluster.profile().contention.incast);
 }
 
 void NetworkPorts::start(MessageId message, double volume, const Route& route, double now) {
@@ -83,6 +97,16 @@ void NetworkPorts::enqueue(MessageId message, int from_node, double bytes, const
 
 double NetworkPorts::delay_s(MessageId message, double now) {
   return !queues_.empty() && queues_.lost(message, now) ? timeout_s_ : 0;
+}
+
+void NetworkPorts::add_tree(Route& route, int from_node, int to_node, bool exchange) const {
+  if (!by_level_) return;
+  for (std::size_t i = 0; i < cluster_.tree().size(); ++i) {
+    const double share = cluster_.crossing(cluster_.tree()[i], from_node, to_node, exchange);
+    if (share <= 0) continue;
+    route.add_before_last(up_[i], share);
+    route.add_before_last(down_[i], share);
+  }
 }
 
 Route NetworkPorts::route(int from_node, int to_node) const { return multicast_route(from_node, to_node, true, true); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -19,14 +20,21 @@ class NetworkPorts {
   NetworkPorts(const Cluster& cluster, int period);
 
   [[nodiscard]] Route route(int from_node, int to_node) const;
+  /// Adds the links of a regular tree to the route between two nodes that stand for all at this distance: of each
+  /// level, as large a share as there are nodes whose messages cross its links.
+  void add_tree(Route& route, int from_node, int to_node, bool exchange) const;
   /// Returns the route of a multicast's copy to one node: the node's port, with `out` also the sender's port, and with
   /// `between` also the links between their switches. One copy passes each link, so only one of the copies' routes
   /// names it.
   [[nodiscard]] Route multicast_route(int from_node, int to_node, bool out, bool between) const;
-  /// Returns the bytes that a message counts as: those that its sender's port passes in the message's gap.
-  [[nodiscard]] double volume(int from_node, double gap_s) const {
-    return gap_s * cluster_.entry(from_node).port_bytes_per_s;
+  /// Returns the bytes that a message counts as: those that its sender's port passes in the message's gap, or its
+  /// connection if that is slower.
+  [[nodiscard]] double volume(int from_node, double gap_s, double connection_bytes_per_s = 0) const {
+    const double port = cluster_.entry(from_node).port_bytes_per_s;
+    return gap_s * (connection_bytes_per_s > 0 ? std::min(port, connection_bytes_per_s) : port);
   }
+  /// Adds what the messages of a connection share.
+  ResourceId add_connection(double bytes_per_s) { return network_.add_resource(bytes_per_s); }
   /// A message that counts as `volume` bytes starts.
   void start(MessageId message, double volume, const Route& route, double now);
   /// The message's packets, `bytes` in all, come to the ports' queues. Its connection was idle for `idle_s` before.
@@ -43,13 +51,17 @@ class NetworkPorts {
   double delay_s(MessageId message, double now);
 
  private:
+  void add_levels(double share);
+  void add_switches();
+
   const Cluster& cluster_;
   FlowNetwork network_;
   PortQueues queues_;
   std::vector<MessageId> message_of_flow_;
   double timeout_s_;
   std::vector<ResourceId> out_, in_;   ///< by node
-  std::vector<ResourceId> up_, down_;  ///< by switch
+  std::vector<ResourceId> up_, down_;  ///< by switch; by level of the tree where few ranks stand for all
+  bool by_level_ = false;
 };
 
 }  // namespace antiphon

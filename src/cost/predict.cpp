@@ -9,6 +9,7 @@
 #include "antiphon/cost.hpp"
 #include "antiphon/error.hpp"
 #include "cost/benchmark.hpp"
+#include "cost/growth.hpp"
 #include "cost/simulation.hpp"
 
 namespace antiphon {
@@ -26,32 +27,19 @@ constexpr std::int64_t most_pieces = 1 << 18;
 /// from half of these ranks instead.
 constexpr int many_ranks = few_ranks_on_shared_cores;
 constexpr std::int64_t most_rate_updates = 2'000'000;
+constexpr int very_many_ranks = 8192;
+constexpr int many_messages_ranks = 1024;
 /// A short call is evaluated in several orders of turns. A call that takes longer than 100 rounds of all ranks depends
 /// little on the order.
 constexpr std::uint32_t orders_of_turns = 5;
 constexpr double long_rounds = 100;
-/// An extrapolation starts from at least this many ranks.
+/// An extrapolation starts from at least this many ranks, or goes up to at least this many nodes with several each.
 constexpr int least_ranks = 8;
+constexpr int least_nodes = 16;
+constexpr int most_nodes = 64;
 
 /// To build so many operations takes as long as to simulate a piece of a message.
 constexpr std::int64_t operations_a_piece = 4;
-
-void set_equal_blocks(Problem& p, Knowledge knowledge) {
-  const bool knows = !has_root(p.collective) || p.rank == p.root || knowledge == Knowledge::all_counts;
-  const bool sends = p.collective == Collective::scatterv || p.collective == Collective::alltoallv;
-  const bool receives = p.collective != Collective::scatterv;
-  const auto n = static_cast<std::size_t>(p.size);
-  std::vector<std::int64_t> offsets(n);
-  for (std::size_t i = 0; i < n; ++i) offsets[i] = static_cast<std::int64_t>(i) * p.bytes;
-  if (knows && sends) {
-    p.send_bytes.assign(n, p.bytes);
-    p.send_offsets = offsets;
-  }
-  if (knows && receives) {
-    p.recv_bytes.assign(n, p.bytes);
-    p.recv_offsets = std::move(offsets);
-  }
-}
 
 std::int64_t pieces_of(const Schedule& s) {
   std::int64_t pieces = 0;
@@ -94,14 +82,13 @@ class Predictor {
     PredictionLimits limits;
     limits.one_order = limits_.one_order;
     limits.max_rate_updates = limits_.max_rate_updates;
-    const Predictor smaller(call, algorithm_, parameters_, limits);
-    // Powers of two are used because no algorithm refuses them.
-    int most = std::min(static_cast<int>(std::bit_floor(static_cast<unsigned>(cluster.ranks() - 1))),
-                        std::max(limits_.max_ranks, 4 * least_ranks));
-    while (most > 4 * least_ranks && smaller.total_pieces(most) > most_pieces) most /= 2;
+    Predictor smaller(call, algorithm_, parameters_, limits);
+    if (cluster.ranks() > very_many_ranks) smaller.rate_updates_ = most_rate_updates / 4;
+    int most = smaller.most_ranks_before(cluster, limits_);
     auto largest = smaller.evaluate_what_can_be(cluster.resized(most), nullptr);
-    if (!largest && most > many_ranks) {
-      most = many_ranks / 2;
+    const int fewer = std::max(many_ranks / 2, least_nodes * whole_nodes(cluster, limits_));
+    if (!largest && most > fewer) {
+      most = fewer;
       largest = smaller.evaluate_what_can_be(cluster.resized(most), nullptr);
     }
     std::array<double, 4> seconds{};
@@ -111,18 +98,99 @@ class Predictor {
     const auto more = [&](std::size_t i) { return seconds[i + 1] - seconds[i]; };
     // Growth with the ranks must show twice. Otherwise a single jump, taken for growth, would dominate the prediction
     // at many times the ranks.
-    const double slope = std::max(std::min((more(1) - more(0)) * 2, more(2) - more(1)) / (most / 4), 0.0);
-    const double doubling = std::max(more(2) - slope * (most / 2), 0.0);
+    double slope = std::max(std::min((more(1) - more(0)) * 2, more(2) - more(1)) / (most / 4), 0.0);
+    double doubling = std::max(more(2) - slope * (most / 2), 0.0);
+    if (const Growth growth = smaller.growth(cluster); !growth.with_ranks) {
+      slope = 0;
+      doubling = std::min(std::max(more(2), 0.0), growth.most_doubling * seconds[3]);
+    }
     return seconds[3] + slope * (cluster.ranks() - most) +
            doubling * log2_alike(static_cast<double>(cluster.ranks()) / most);
   }
 
  private:
+  /// Returns the ranks of a node where ranks are added node by node, else 1. An answer that must be quick adds single
+  /// ranks.
+  static int whole_nodes(const Cluster& cluster, const PredictionLimits& limits) {
+    const int per_node = cluster.ranks() / cluster.nodes();
+    const bool even =
+        per_node * cluster.nodes() == cluster.ranks() && std::has_single_bit(static_cast<unsigned>(per_node));
+    return even && limits.max_ranks == std::numeric_limits<int>::max() ? per_node : 1;
+  }
+
+  /// Returns the most ranks to extrapolate from. They are powers of two because no algorithm refuses those.
+  [[nodiscard]] int most_ranks_before(const Cluster& cluster, const PredictionLimits& limits) const {
+    const int unit = whole_nodes(cluster, limits);
+    const int least = unit > 1 ? least_nodes * unit : 4 * least_ranks;
+    int most = std::min(static_cast<int>(std::bit_floor(static_cast<unsigned>(cluster.ranks() - 1))),
+                        std::max(limits.max_ranks, 4 * least_ranks));
+    if (unit > 1) most = std::min(most, most_nodes * unit);
+    while (most > least && total_pieces(most) > (unit > 1 ? most_pieces / 4 : most_pieces)) most /= 2;
+    return most;
+  }
+
+  /// Tells how the call grows with the number of nodes, of which two ranks each tell as much as many; nothing is known
+  /// where that would take long.
+  [[nodiscard]] Growth growth(const Cluster& cluster) const {
+    if (limits_.max_ranks < std::numeric_limits<int>::max()) return {};
+    const int per_node = cluster.ranks() > cluster.nodes() ? 2 : 1;
+    const int ranks = 2 * least_ranks;
+    PredictedCall call = call_;
+    call.node_sizes.assign(static_cast<std::size_t>(16 * ranks / per_node), per_node);
+    const Predictor few(call, algorithm_, parameters_);
+    if (few.total_pieces(16 * ranks) > most_pieces) return {};
+    return growth_of([&](int count) { return few.all_schedules(count); }, ranks, per_node);
+  }
+
   [[nodiscard]] Prediction predicted(const Cluster& cluster, const Barrier* barrier) const {
     if (cluster.ranks() > limits_.max_ranks) return {over_ranks(cluster), Method::extrapolated};
+    // To build schedules of very many messages takes longer than to extrapolate from fewer ranks.
+    if (cluster.ranks() > very_many_ranks &&
+        pieces_of(schedule(0, many_messages_ranks)) * cluster.period() > most_pieces / 4)
+      return {over_ranks(cluster), Method::extrapolated};
     if (const auto evaluated = evaluate_what_can_be(cluster, barrier)) return *evaluated;
-    return {cluster.ranks() > 4 * least_ranks ? over_ranks(cluster) : over_bytes(cluster, barrier),
-            Method::extrapolated};
+    return {std::max(extrapolated(cluster, barrier), least_s(cluster)), Method::extrapolated};
+  }
+
+  [[nodiscard]] double extrapolated(const Cluster& cluster, const Barrier* barrier) const {
+    const bool few_nodes = whole_nodes(cluster, limits_) > 1 && cluster.nodes() <= least_nodes;
+    if (cluster.ranks() <= 4 * least_ranks) return over_bytes(cluster, barrier);
+    if (const auto seconds = over_bytes_of_few(cluster)) return *seconds;
+    if (few_nodes && shrinks(cluster.ranks())) return over_bytes(cluster, barrier);
+    const Predictor least(shortest(cluster.ranks()), algorithm_, parameters_, limits_);
+    const bool quick = limits_.max_ranks < std::numeric_limits<int>::max() || least.call_.bytes == call_.bytes;
+    // Where blocks become shorter with more ranks, their bytes hide at first how their number grows.
+    return quick ? over_ranks(cluster) : std::max(over_ranks(cluster), least.over_ranks(cluster));
+  }
+
+  /// Tells whether shorter messages have fewer pieces, few enough to evaluate them.
+  [[nodiscard]] bool shrinks(int ranks) const {
+    return Predictor(shortest(ranks), algorithm_, parameters_).total_pieces(ranks) <= most_pieces / 8;
+  }
+
+  /// Returns the call with messages that are as short as can be without empty blocks.
+  [[nodiscard]] PredictedCall shortest(int ranks) const {
+    PredictedCall call = call_;
+    call.bytes = std::min(call.bytes, call.element_bytes * ranks);
+    return call;
+  }
+
+  /// Returns what the ports of some ranks' nodes need for these ranks' own messages to other nodes.
+  [[nodiscard]] double least_s(const Cluster& cluster) const {
+    double most_bytes = 0;
+    const int per_node = std::min(whole_nodes(cluster, limits_), cluster.ranks() - 1);
+    for (const int rank : {0, call_.root, per_node - 1, per_node, cluster.ranks() / 2, cluster.ranks() - 1}) {
+      std::array<double, 2> bytes{};
+      const Schedule own = schedule(rank, cluster.ranks());
+      for (const Op& op : own.ops()) {
+        const bool message = (op.kind == OpKind::send || op.kind == OpKind::recv) && op.group < 0;
+        if (message && cluster.node(op.peer) != cluster.node(rank))
+          bytes[op.kind == OpKind::send ? 0 : 1] += static_cast<double>(op.bytes());
+      }
+      most_bytes = std::max({most_bytes, bytes[0], bytes[1]});
+      if (std::ssize(own.ops()) > few_pieces) break;  // It takes long to build others.
+    }
+    return most_bytes / cluster.entry(0).port_bytes_per_s;
   }
 
   /// Returns nothing if the evaluation would take long.
@@ -137,12 +205,13 @@ class Predictor {
       schedules = all_schedules(cluster.ranks());
       if (pieces_of(schedules) <= few_pieces) return evaluated(schedules);
     }
-    const std::int64_t all = schedules.empty() ? total_pieces(cluster.ranks()) : pieces_of(schedules);
     const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
-    const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root);
-    if (!symmetry.whole() && all / cluster.ranks() * symmetry.period <= most_pieces) {
-      return Prediction{evaluate_period(cluster, symmetry), Method::symmetric};
+    // Very many ranks' schedules take long to compare, so what would be too many pieces comes first.
+    if (cluster.period() < cluster.ranks() && pieces_of_few(cluster) <= most_pieces) {
+      const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root);
+      if (!symmetry.whole()) return Prediction{evaluate_period(cluster, symmetry), Method::symmetric};
     }
+    const std::int64_t all = schedules.empty() ? total_pieces(cluster.ranks()) : pieces_of(schedules);
     if (all > most_pieces) return std::nullopt;
     return evaluated(schedules.empty() ? all_schedules(cluster.ranks()) : schedules);
   }
@@ -160,31 +229,34 @@ class Predictor {
 
   /// Estimates the pieces of all ranks from a sample: in a flat tree the root sends the most, in a ring the others do.
   [[nodiscard]] std::int64_t total_pieces(int ranks) const {
-    std::int64_t total = 0;
-    constexpr int looked_at = 8;
     if (ranks <= few_ranks) return pieces_of(all_schedules(ranks));
+    const std::int64_t of_root = pieces_of(schedule(call_.root, ranks));
+    // Schedules of very many messages take long to build, and are of collectives in which all ranks do alike.
+    const int looked_at = of_root > few_pieces ? 1 : 8;
+    std::int64_t total = 0;
     for (int i = 1; i <= looked_at; ++i) {
       const int r =
           (call_.root + static_cast<int>(static_cast<std::int64_t>(i) * (ranks - 1) / (looked_at + 1))) % ranks;
       total += pieces_of(schedule(r == call_.root ? (r + 1) % ranks : r, ranks));
     }
-    return pieces_of(schedule(call_.root, ranks)) + total * (ranks - 1) / looked_at;
+    return of_root + total * (ranks - 1) / looked_at;
   }
 
   /// Returns nothing if computing the rates of many ranks' flows would take long.
   [[nodiscard]] std::optional<double> evaluate_all(std::span<const Schedule> schedules, const Cluster& cluster,
-                                                   const Barrier* barrier) const {
+                                                   const Barrier* barrier, bool patient = false) const {
     const auto in_order = [&](std::uint32_t order) -> std::optional<double> {
       if (barrier != nullptr && cluster.ranks() > 1) return evaluate_as_timed(schedules, cluster, *barrier, order);
       EvaluationOptions options;
       options.order = order;
       options.max_seconds = limits_.max_seconds;
       options.max_rate_updates = limits_.max_rate_updates;
-      if (cluster.ranks() > many_ranks)
-        options.max_rate_updates = std::min(most_rate_updates, limits_.max_rate_updates);
+      if (cluster.ranks() > many_ranks && !patient)
+        options.max_rate_updates = std::min(rate_updates_, limits_.max_rate_updates);
       const Evaluation evaluation = evaluate(schedules, cluster, options);
       pieces_ += evaluation.pieces;
-      if (evaluation.given_up && cluster.ranks() <= many_ranks) return std::numeric_limits<double>::infinity();
+      if (evaluation.given_up && (patient || cluster.ranks() <= many_ranks))
+        return std::numeric_limits<double>::infinity();
       return evaluation.given_up ? std::nullopt : std::optional(evaluation.seconds);
     };
     // Where ranks share cores, the order of their turns is unknown. Short calls depend on it, so the result is the
@@ -215,14 +287,16 @@ class Predictor {
   [[nodiscard]] double over_bytes(const Cluster& cluster, const Barrier* barrier) const {
     PredictedCall call = call_;
     const auto shorter = [&] { return Predictor(call, algorithm_, parameters_); };
+    const std::int64_t most = cluster.ranks() > many_ranks ? most_pieces / 8 : most_pieces / 2;
     do {
       call.bytes /= 2;
-    } while (shorter().total_pieces(cluster.ranks()) > most_pieces / 2 && call.bytes > call.element_bytes * 2);
+    } while (shorter().total_pieces(cluster.ranks()) > most && call.bytes > call.element_bytes * 2);
     // Halving keeps the way in which bcast and allreduce divide the message into blocks.
     const double more = static_cast<double>(call.bytes);
     const auto seconds = [&] {
       const Predictor now = shorter();
-      return *now.evaluate_all(now.all_schedules(cluster.ranks()), cluster, barrier);
+      constexpr bool patient = true;
+      return *now.evaluate_all(now.all_schedules(cluster.ranks()), cluster, barrier, patient);
     };
     const double twice = seconds();
     if (std::isinf(twice)) return twice;
@@ -231,10 +305,40 @@ class Predictor {
     return twice + (twice - once) * 2 * (static_cast<double>(call_.bytes) - more) / more;
   }
 
+  /// Extrapolates long messages where few ranks stand for all; returns nothing where none do, or messages are short.
+  [[nodiscard]] std::optional<double> over_bytes_of_few(const Cluster& cluster) const {
+    const auto build = [&](int rank) { return schedule(rank, cluster.ranks()); };
+    const bool none = whole_nodes(cluster, limits_) != cluster.period();
+    if (none || Predictor(shortest(cluster.ranks()), algorithm_, parameters_).pieces_of_few(cluster) > most_pieces)
+      return std::nullopt;
+    const Symmetry symmetry = find_symmetry(build, cluster.ranks(), cluster.period(), call_.root);
+    if (symmetry.whole()) return std::nullopt;
+    PredictedCall call = call_;
+    const auto shorter = [&]() -> std::optional<double> {
+      const Predictor now(call, algorithm_, parameters_, limits_);
+      if (now.pieces_of_few(cluster) > most_pieces) return std::nullopt;
+      return now.evaluate_period(cluster, symmetry);
+    };
+    std::optional<double> twice;
+    do call.bytes /= 2;
+    while (!(twice = shorter()) && call.bytes > call.element_bytes * 4);
+    const auto more = static_cast<double>(call_.bytes - call.bytes);
+    call.bytes /= 2;
+    const auto once = twice ? shorter() : std::nullopt;
+    if (!once || std::isinf(*twice)) return twice;
+    return *twice + (*twice - *once) * more / static_cast<double>(call.bytes);
+  }
+
+  /// Returns the pieces of the ranks that would stand for all.
+  [[nodiscard]] std::int64_t pieces_of_few(const Cluster& cluster) const {
+    return pieces_of(schedule(0, cluster.ranks())) * cluster.period();
+  }
+
   PredictedCall call_;
   const Algorithm& algorithm_;
   Parameters parameters_;
   PredictionLimits limits_;
+  std::int64_t rate_updates_ = most_rate_updates;
   mutable std::int64_t pieces_ = 0;  ///< simulated so far
 };
 
@@ -252,18 +356,6 @@ std::string_view name(Method method) {
     case Method::extrapolated: return "extrapolated";
   }
   return "?";
-}
-
-Problem problem_of(const PredictedCall& call, int rank, int size, const Algorithm& algorithm,
-                   const Parameters& parameters) {
-  Problem p{call.collective, rank, size, call.root, call.bytes, call.element_bytes, call.commutative};
-  p.parameters = resolve_parameters(algorithm, parameters);
-  for (int left = size; const int ranks : call.node_sizes) {
-    if (left > 0) p.node_sizes.push_back(std::min(ranks, left));
-    left -= ranks;
-  }
-  if (is_irregular(call.collective)) set_equal_blocks(p, algorithm.knowledge);
-  return p;
 }
 
 namespace {

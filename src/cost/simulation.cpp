@@ -111,7 +111,8 @@ void CostSimulation::post_send(int rank, const Op& op, const Piece& piece, doubl
   m.from = rank;
   m.to = to;
   m.bytes = op.piece_size(piece.index);
-  m.link = &cluster_.link(rank, op.peer);
+  m.link =
+      symmetry_.whole() ? &cluster_.link(rank, op.peer) : &cluster_.link_of_most(rank, op.peer, symmetry_.exchange);
   m.connection = &connections_.between(from, to);
   m.send = piece;
   m.way = cluster_.node(rank) == cluster_.node(op.peer) ? Message::Way::node : Message::Way::network;

@@ -32,6 +32,22 @@ struct Symmetry {
     return to >= far ? to - far : to - far + ranks;
   }
   [[nodiscard]] bool whole() const { return period == ranks; }
+
+  /// Two ranks that exchange messages, by a rank that stands for one of them and the distance to the other. It is the
+  /// same for both directions.
+  struct Pair {
+    int rank = 0;
+    int far = 0;
+    bool both_ways = false;  ///< a message of the one direction stands for one of the other direction, too
+  };
+  [[nodiscard]] Pair pair_of(int from, int to) const {
+    const int one = from % period;
+    const int other = to % period;
+    const int far = distance(from, to);
+    const int back = distance(to, from);
+    if (far == back) return {one < other ? one : other, far, one == other};
+    return far < back ? Pair{one, far} : Pair{other, back};
+  }
 };
 
 /// Returns the symmetry that schedules have, as far as a sample of ranks shows: renaming leaves the messages' order,

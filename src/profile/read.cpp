@@ -55,7 +55,7 @@ Scope read_scope(const JsonNode& node) {
 
 LinkClass read_link_class(const JsonNode& node) {
   node.allow_only({"name", "scope", "latency_s", "os_s", "or_s", "g_s", "crowded_s", "saturated_s", "told_next_turn",
-                   "eager_bytes", "send_buffer_bytes", "details"});
+                   "eager_bytes", "send_buffer_bytes", "connection_bytes_per_s", "details"});
   LinkClass link;
   link.name = node.at("name").text();
   const JsonNode scope = node.at("scope");
@@ -72,6 +72,7 @@ LinkClass read_link_class(const JsonNode& node) {
   if (const auto told = node.find("told_next_turn")) link.told_next_turn = told->boolean();
   link.eager_bytes = node.integer_or("eager_bytes", INT64_MAX, 0, INT64_MAX);
   link.send_buffer_bytes = node.integer_or("send_buffer_bytes", link.send_buffer_bytes, 0, INT64_MAX);
+  link.connection_bytes_per_s = number_or(node, "connection_bytes_per_s", 0, 0, max_rate);
   return link;
 }
 

@@ -40,3 +40,32 @@ TEST_CASE("the answer to a long message waits behind another one on its way back
   CHECK(exchange(1000) == doctest::Approx(10e-3).epsilon(0.02));
   CHECK(exchange(1000000) == doctest::Approx(20e-3).epsilon(0.02));
 }
+
+TEST_CASE("the two directions of a connection share its rate") {
+  Profile profile = simple_profile(4, rate);
+  profile.link_classes[0].connection_bytes_per_s = rate;
+  const std::int64_t m = 1000000;
+  const double alone = 20e-6 + 1e-2;
+  const double latency = 40e-6;
+  std::vector<Schedule> pair(2);
+  std::vector<Schedule> ring(4);
+  for (int r = 0; r < 2; ++r) {
+    pair[static_cast<std::size_t>(r)].send(1 - r, bytes(m));
+    pair[static_cast<std::size_t>(r)].recv(1 - r, place(m));
+  }
+  for (int r = 0; r < 4; ++r) {
+    ring[static_cast<std::size_t>(r)].send((r + 1) % 4, bytes(m));
+    ring[static_cast<std::size_t>(r)].recv((r + 3) % 4, place(m));
+  }
+  CHECK(seconds(pair, Cluster::blocked(profile, 2, 1)) == doctest::Approx(2 * alone + latency));
+  CHECK(seconds(ring, Cluster::blocked(profile, 4, 1)) == doctest::Approx(alone + latency));
+  // One connection that is slower than the ports leaves the rest of them to others.
+  profile.link_classes[0].connection_bytes_per_s = rate / 4;
+  profile.link_classes[0].gap = Curve::line(20e-6, rate / 4);
+  std::vector<Schedule> star(4);
+  for (int r = 1; r < 4; ++r) {
+    star[0].send(r, bytes(m));
+    star[static_cast<std::size_t>(r)].recv(0, place(m));
+  }
+  CHECK(seconds(star, Cluster::blocked(profile, 4, 1)) == doctest::Approx(20e-6 + 4e-2 + latency));
+}

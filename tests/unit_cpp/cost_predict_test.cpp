@@ -26,6 +26,56 @@ TEST_CASE("one rank stands for all where everything repeats: the same time as al
   }
 }
 
+namespace {
+
+/// Makes a tree: `leaf` nodes on each switch, `pod` nodes below each switch of the second level, and uplinks that carry
+/// half of what their nodes could send.
+Profile tree_profile(int nodes, int leaf, int pod) {
+  Profile profile = simple_profile(nodes, rate);
+  profile.link_classes.push_back(profile.link_classes[0]);
+  profile.link_classes.back().scope = Scope::uplink;
+  profile.link_classes.back().latency_s = 80e-6;
+  for (int p = 0; p < nodes / pod; ++p) profile.topology.switches.push_back({"p", 0, rate * pod / 2});
+  for (int l = 0; l < nodes / leaf; ++l)
+    profile.topology.switches.push_back({"l", 1 + l * leaf / pod, rate * leaf / 2});
+  for (int n = 0; n < nodes; ++n)
+    profile.topology.nodes[static_cast<std::size_t>(n)].switch_index = 1 + nodes / pod + n / leaf;
+  return profile;
+}
+
+}  // namespace
+
+TEST_CASE("in a regular tree of switches one node stands for all, with its share of the uplinks") {
+  const Profile profile = tree_profile(64, 8, 32);
+  for (const int per_node : {1, 4}) {
+    const Cluster cluster = Cluster::blocked(profile, 64 * per_node, per_node);
+    REQUIRE(cluster.tree().size() == 2);
+    CHECK(cluster.period() == per_node);
+    for (const char* name : {"alltoall:rotated", "alltoall:exchange_xor", "allgather:ring",
+                             "allgather:recursive_doubling", "reduce_scatter_block:ring"}) {
+      CAPTURE(name);
+      CAPTURE(per_node);
+      const std::string text(name);
+      const Choice choice =
+          parse_choice(*collective_from_name(text.substr(0, text.find(':'))), text.substr(text.find(':') + 1));
+      const auto [all, one] = whole_and_standing_for({choice.algorithm->collective, 20000}, choice, cluster);
+      REQUIRE(one > 0);
+      CHECK(one == doctest::Approx(all).epsilon(0.1));
+    }
+  }
+  // Half of the nodes, and nodes of other switches in between, make no regular tree.
+  CHECK(Cluster::blocked(profile, 36, 1).tree().empty());
+  // Those of one switch are as if there were no others.
+  CHECK(Cluster::blocked(profile, 8, 1).period() == 1);
+  CHECK(Cluster::round_robin(profile, 128, 64).tree().empty());
+  // Fewer nodes keep the tree's shape and their share of its links.
+  const Cluster small = Cluster::blocked(profile, 64, 1).resized(16);
+  REQUIRE(small.tree().size() == 2);
+  CHECK(small.tree()[0].nodes == 2);
+  CHECK(small.tree()[0].uplink_bytes_per_s == doctest::Approx(rate));
+  CHECK(small.tree()[1].nodes == 8);
+}
+
 TEST_CASE("a root stands for nobody, wherever it is") {
   const Profile profile = simple_profile(64, rate);
   for (const int per_node : {4, 16}) {
@@ -70,6 +120,37 @@ TEST_CASE("extrapolated from fewer ranks: as evaluated, within a few per cent") 
     }
     const double all = seconds(schedules, cluster);
     CHECK(extrapolated == doctest::Approx(all).epsilon(0.05));
+  }
+}
+
+TEST_CASE("what grows with each doubling of the ranks only is not taken for what grows with each rank") {
+  const Profile profile = simple_profile(16, rate);
+  const auto at = [&](const char* name, int ranks) {
+    const Choice choice = parse_choice(Collective::bcast, name);
+    return predict({Collective::bcast, 1 << 20}, *choice.algorithm, choice.parameters,
+                   Cluster::blocked(profile, ranks, 1))
+        ->seconds;
+  };
+  // 64 blocks and 16 doublings are 79 rounds, where 256 ranks need 71.
+  CHECK(at("circulant", 65536) < 1.5 * at("circulant", 256));
+  CHECK(at("circulant", 65536) > at("circulant", 256));
+  CHECK(at("chain", 65536) > 200 * at("chain", 256) / 2);
+}
+
+TEST_CASE("several ranks a node: extrapolated over nodes, and never less than a port's own bytes") {
+  const Profile profile = simple_profile(64, rate);
+  const Cluster cluster = Cluster::blocked(profile, 64 * 16, 16);
+  for (const char* name : {"alltoall:rotated", "gather:chain", "gather:binomial"}) {
+    CAPTURE(name);
+    const std::string text(name);
+    const Choice choice =
+        parse_choice(*collective_from_name(text.substr(0, text.find(':'))), text.substr(text.find(':') + 1));
+    const PredictedCall call{choice.algorithm->collective, 1 << 20};
+    const auto prediction = predict(call, *choice.algorithm, choice.parameters, cluster);
+    REQUIRE(prediction);
+    const double blocks = call.collective == Collective::gather ? 1008 : 16 * 1008;
+    CHECK(prediction->seconds > blocks * (1 << 20) / rate);
+    CHECK(prediction->seconds < 4 * blocks * (1 << 20) / rate);
   }
 }
 

@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predict what each algorithm of a collective takes, from a profile
+"""Predict what each algorithm of a collective takes, from a profile or a description of a cluster
 
   antiphon predict bcast --ranks 64 --bytes 256k --profile machine.json
   antiphon predict alltoall --ranks 1024 --bytes 64k --link-rate 10gbit
+  antiphon predict --cluster 25gbe-64x32                  what each collective takes with the library and with Antiphon
+  antiphon predict alltoall --cluster my.toml --bytes 4m  each algorithm there
 
 Each algorithm is shown with the parameters that the model finds best for it. Without a profile the links' rate is all
-that is known, and the rest of the machine is a first guess: typical costs of MPI over TCP.
+that is known, and the rest of the machine is a first guess: typical costs of MPI over TCP. `antiphon cluster list`
+names the clusters that need no profile.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from antiphon import core, model, output
-from antiphon.commands import _options
+from antiphon.commands import _options, _predict_cluster
 from antiphon.draw import curves
 from antiphon.errors import AntiphonError
 from antiphon.explain.answer import Answer, answer
@@ -32,14 +36,26 @@ from antiphon.units import parse_size
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options of `antiphon predict`."""
     add = parser.add_argument
-    add("collective", metavar="COLLECTIVE", help="bcast, alltoall, allreduce, …")
-    add("-n", "--ranks", type=int, required=True, metavar="P", help="number of ranks")
-    add("--ranks-per-node", type=int, default=1, metavar="K", help="consecutive ranks on each node (default: 1)")
+    add(
+        "collective",
+        nargs="?",
+        metavar="COLLECTIVE",
+        help="bcast, alltoall, allreduce, … (default, with --cluster: all)",
+    )
+    add("-n", "--ranks", type=int, metavar="P", help="number of ranks (default: all of the cluster)")
+    add("--ranks-per-node", type=int, metavar="K", help="consecutive ranks on each node (default: 1, or the cluster's)")
     add(
         "--bytes",
-        default="64k",
         metavar="M",
-        help="bytes of a block (bcast, reduce, allreduce, scan: of the whole message; default: %(default)s)",
+        help="bytes of a block (bcast, reduce, allreduce, scan: of the whole message; default: 64k); for all "
+        "collectives of a cluster several, with commas (default: 1k,64k,1m)",
+    )
+    add("--cluster", metavar="CLUSTER", help="a cluster's name or TOML file, instead of a profile")
+    add(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help="with --cluster: write a page that shows the gain over sizes and ranks",
     )
     add("--profile", type=Path, metavar="FILE", help="profile of the machine (default: a first guess from --link-rate)")
     add("--link-rate", metavar="RATE", help=f"of a node's link, without a profile (default: {ASSUMED_RATE})")
@@ -55,8 +71,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Predicts and prints."""
+    if args.cluster and (args.collective is None or args.html):
+        return _predict_cluster.run(args)
     machine = _machine(args)
-    size = 0 if args.collective == "barrier" else _size(args.bytes, "--bytes")
+    size = 0 if args.collective == "barrier" else _size(args.bytes or "64k", "--bytes")
     if args.svg:
         files.check(args.svg, overwrite=args.overwrite)
     found = answer(_call(args, machine, size), machine.profile, search=not args.defaults)
@@ -67,10 +85,16 @@ def run(args: argparse.Namespace) -> int:
     crossings = _crossings(args, machine, sweep) if sweep else []
     if args.svg:
         curves.svg(_chart(args, sweep or one), args.svg)
+    forms = model.closed_forms(args.collective, [size], machine)
+    estimate = _predict_cluster.estimate(args, size) if args.cluster else None
     if args.json:
-        output.print_json(found.to_json() | _json(one, sweep, crossings))
+        more = {"estimate": estimate.to_json()} if estimate else {}
+        output.print_json(found.to_json() | _json(one, sweep, crossings) | {"closed_forms": forms} | more)
     else:
+        if estimate:
+            _predict_cluster.show_estimate(estimate)
         _show(args, machine, size, found, one)
+        _show_forms(forms)
         _show_sweep(args, sweep, crossings)
     return 0
 
@@ -89,13 +113,21 @@ def _complain(args: argparse.Namespace, one: model.Sweep, size: int) -> None:
 def _machine(args: argparse.Namespace) -> model.ModelledMachine:
     known = {c.name for c in core.collectives()}
     if args.collective not in known:
-        raise AntiphonError(f"no collective named {args.collective!r}", hint=f"there are {', '.join(sorted(known))}")
-    if args.ranks < 2:
+        what = f"no collective named {args.collective!r}" if args.collective else "a collective is missing"
+        raise AntiphonError(what, hint=f"there are {', '.join(sorted(known))}")
+    if args.ranks is None and not args.cluster:
+        raise AntiphonError("--ranks is missing", hint="or name a --cluster")
+    if args.ranks is not None and args.ranks < 2:
         raise AntiphonError(f"--ranks {args.ranks}: at least 2 are needed")
-    if args.ranks_per_node < 1:
+    if args.ranks_per_node is not None and args.ranks_per_node < 1:
         raise AntiphonError(f"--ranks-per-node {args.ranks_per_node}: at least 1 is needed")
     if args.profile and args.link_rate:
         raise AntiphonError("--link-rate is for predictions without a profile", hint="leave one of them away")
+    if args.html:
+        raise AntiphonError("--html needs --cluster", hint="`antiphon cluster list` names some")
+    if args.cluster:
+        return _predict_cluster.machine(args)
+    args.ranks_per_node = args.ranks_per_node or 1
     if not 0 <= args.root < args.ranks:
         raise AntiphonError(f"--root {args.root}: not one of the {args.ranks} ranks")
     profile = model.read_profile(args.profile, packed_too=True)
@@ -208,6 +240,17 @@ def _show(args: argparse.Namespace, machine: model.ModelledMachine, size: int, f
     for p in one.sizes[size]:
         add(p.choice, p.seconds, p.closed_form_s, p.method)
     print_wide(table)
+
+
+def _show_forms(forms: Sequence[Mapping[str, Any]]) -> None:
+    """Prints formulas that hold for no single algorithm: an all-to-all's bounds."""
+    bounds = {form["name"]: form for form in forms if form["name"] in ("lower", "upper", "contended")}
+    if not bounds:
+        return
+    low, high, expected = (time_text(bounds[name]["seconds"][0]) for name in ("lower", "upper", "contended"))
+    gamma = bounds["contended"]["gamma"]
+    told = f"with the measured γ = {gamma:.2f}: {expected}" if gamma is not None else "γ was not measured here"
+    output.stdout().print(f"a direct exchange by {bounds['lower']['source']}: {low} to {high}; {told}", soft_wrap=True)
 
 
 def _show_answer(found: Answer) -> None:

@@ -9,7 +9,6 @@ is (s − 1) G. Copying and reducing become `calc` in nanoseconds.
 from __future__ import annotations
 
 import argparse
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from antiphon import core
 from antiphon.errors import AntiphonError
 from antiphon.explain.options import call_of_options
 from antiphon.exporters import Exported, _goal_reader
+from antiphon.simulate.pieces import requirements, sizes_of, tags_of, window_of
 
 SUMMARY = "GOAL: a collective's schedule for LogGOPSim and other simulators"
 
@@ -78,7 +78,7 @@ def render(plan: Mapping[str, Any]) -> str:
             f"the schedule has {pieces} pieces of operations; at most {_MOST_PIECES} are written",
             hint="ask for fewer ranks, or larger pieces with --algorithm",
         )
-    tags = _tags(schedules)
+    tags = tags_of(schedules, "GOAL")
     lines = [
         f"num_ranks {size}",
         "",
@@ -90,58 +90,23 @@ def render(plan: Mapping[str, Any]) -> str:
 
 
 def _pieces(op: Mapping[str, Any]) -> list[int]:
-    """Returns the bytes of an operation's pieces."""
-    if op["op"] in ("multicast", "encode", "decode"):
-        raise AntiphonError(f"GOAL has no {op['op']}", hint="choose an algorithm of plain messages")
-    total = (op["to"] if op["op"] == "recv" else op["from"])[2]
-    piece = op.get("cut", [0, 0])[0]
-    if piece <= 0 or total <= piece:
-        return [total]
-    return [min(piece, total - at) for at in range(0, total, piece)]
+    return sizes_of(op, "GOAL")
 
 
-Tags = dict[tuple[int, int, int], int]
-
-
-def _tags(schedules: Sequence[Mapping[str, Any]]) -> Tags:
-    """Returns a tag for each piece of a message: (rank, operation, piece) → tag, equal on both sides.
-
-    Messages match in posting order within (sender, receiver, tag); builders keep that order in their lists.
-    """
-    waiting: dict[tuple[int, int, int], list[tuple[int, int, int]]] = defaultdict(list)
-    for rank, schedule in enumerate(schedules):
-        for number, op in enumerate(schedule["ops"]):
-            if op["op"] == "send":
-                key = (rank, op["peer"], op.get("tag", 0))
-                waiting[key] += [(rank, number, k) for k in range(len(_pieces(op)))]
-    tags: Tags = {}
-    used: dict[tuple[int, int], int] = defaultdict(int)
-    taken: dict[tuple[int, int, int], int] = defaultdict(int)
-    for rank, schedule in enumerate(schedules):
-        for number, op in enumerate(schedule["ops"]):
-            if op["op"] != "recv":
-                continue
-            key = (op["peer"], rank, op.get("tag", 0))
-            for k in range(len(_pieces(op))):
-                sender = waiting[key][taken[key]]
-                taken[key] += 1
-                tags[sender] = tags[rank, number, k] = used[op["peer"], rank]
-                used[op["peer"], rank] += 1
-    return tags
-
-
-def _rank_lines(rank: int, ops: Sequence[Mapping[str, Any]], tags: Tags) -> Iterator[str]:
+def _rank_lines(rank: int, ops: Sequence[Mapping[str, Any]], tags: Mapping[tuple[int, int, int], int]) -> Iterator[str]:
+    counts = [len(_pieces(op)) for op in ops]
     for number, op in enumerate(ops):
         sizes = _pieces(op)
         for k, size in enumerate(sizes):
             yield f"o{number}p{k}: {_operation(op, size, tags.get((rank, number, k), 0))}"
-        window = op.get("cut", [0, 0])[1]
+        window = window_of(op)
         for k in range(len(sizes)):
             if k > 0:
                 yield f"o{number}p{k} irequires o{number}p{k - 1}"
             if 0 < window <= k:
                 yield f"o{number}p{k} requires o{number}p{k - window}"
-            yield from _requirements(number, k, op.get("after", []), ops)
+            for other, piece in requirements(k, op.get("after", []), counts):
+                yield f"o{number}p{k} requires o{other}p{piece}"
 
 
 def _operation(op: Mapping[str, Any], size: int, tag: int) -> str:
@@ -150,19 +115,3 @@ def _operation(op: Mapping[str, Any], size: int, tag: int) -> str:
     if op["op"] == "recv":
         return f"recv {max(size, 1)}b from {op['peer']} tag {tag}"
     return f"calc {round(size * (_REDUCE_NS if op['op'] == 'reduce' else _COPY_NS))}"
-
-
-def _requirements(number: int, k: int, after: Sequence[Any], ops: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yields what piece k waits for. A piece starts after the one before it, so only what is new is listed."""
-    for dependency in after:
-        other, lag = (dependency, None) if isinstance(dependency, int) else dependency
-        count = len(_pieces(ops[other]))
-        if lag is None:
-            wanted = range(count) if k == 0 else range(0)
-        else:
-            last = min(k - lag, count - 1)
-            # The full range is 0…k−lag: the first piece lists all of it, others what the piece before did not wait for.
-            first = 0 if k == 0 else max(0, min(k - 1 - lag, count - 1) + 1)
-            wanted = range(first, last + 1)
-        for piece in wanted:
-            yield f"o{number}p{k} requires o{other}p{piece}"

@@ -165,6 +165,34 @@ def predict(
     return Sweep(answer["machine"], answer["first_guess"], found, left_out)
 
 
+@dataclass(frozen=True)
+class LibraryPrediction:
+    """What an MPI library's own collective takes; `seconds` is None where nothing is known of it."""
+
+    seconds: float | None
+    #: "COLLECTIVE:ALGORITHM[:PARAMETER=VALUE,…]" of each part.
+    algorithms: Sequence[str]
+
+
+def predict_library(
+    collective: str, sizes: Sequence[int], machine: ModelledMachine, library: str, root: int = 0
+) -> Mapping[int, LibraryPrediction]:
+    """The library's own collective by the tables of its algorithms; `library` as "openmpi-4.1"."""
+    element = min((element_bytes(collective, size) for size in sizes), default=1)
+    answer = core.query(
+        "predict_library",
+        collective=collective,
+        bytes=list(sizes),
+        root=root,
+        element_bytes=element,
+        library=library,
+        **machine.fields(),
+    )
+    return {
+        entry["bytes"]: LibraryPrediction(entry["seconds"], tuple(entry["algorithms"])) for entry in answer["sizes"]
+    }
+
+
 def choose(question: core.Question, machine: ModelledMachine) -> core.Choice | None:
     """What the model alone would use; None where the size is unknown."""
     fields = core.fields(question) | {k: v for k, v in machine.fields().items() if k in ("profile", "link_bits_per_s")}

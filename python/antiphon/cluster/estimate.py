@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What collectives take on a described cluster: the library's way, Antiphon's way, the least, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from antiphon import core, model
+from antiphon.cluster import bounds, profile
+from antiphon.cluster.hosts import VARIANTS
+from antiphon.cluster.spec import ClusterSpec
+
+#: Sizes that are shown unless others are named.
+USUAL_BYTES = (1024, 65536, 1 << 20)
+
+
+@dataclass(frozen=True)
+class Range:
+    """A time with fast, typical and slow hosts. The three need not be in order."""
+
+    fast_s: float
+    typical_s: float
+    slow_s: float
+
+    @property
+    def low_s(self) -> float:
+        return min(self.fast_s, self.typical_s, self.slow_s)
+
+    @property
+    def high_s(self) -> float:
+        return max(self.fast_s, self.typical_s, self.slow_s)
+
+    def to_json(self) -> dict[str, float]:
+        return {"typical_s": self.typical_s, "low_s": self.low_s, "high_s": self.high_s}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One collective of one size."""
+
+    collective: str
+    bytes: int
+    ranks: int
+    #: None: the tables of the library's algorithms do not say.
+    library: Range | None
+    library_algorithms: Sequence[str]
+    #: What a run uses without tuning: "library", or Antiphon's choice in full.
+    at_once: str
+    #: What the model finds best, which `antiphon tune --model` decides for: that, or the library.
+    choice: str
+    #: None: the library's way, which is not known.
+    antiphon: Range | None
+    bound: bounds.Bound | None
+
+    @property
+    def gain(self) -> Range | None:
+        """How many times faster Antiphon's way is."""
+        if self.library is None or self.antiphon is None:
+            return None
+        pairs = [(getattr(self.library, f"{v}_s"), getattr(self.antiphon, f"{v}_s")) for v in VARIANTS]
+        return Range(*(library_s / own_s if own_s > 0 else 1.0 for library_s, own_s in pairs))
+
+    def to_json(self) -> dict[str, Any]:
+        gain = self.gain
+        return {
+            "collective": self.collective,
+            "bytes": self.bytes,
+            "ranks": self.ranks,
+            "library": self.library.to_json() if self.library else None,
+            "library_algorithms": list(self.library_algorithms),
+            "used_without_tuning": self.at_once,
+            "choice": self.choice,
+            "antiphon": self.antiphon.to_json() if self.antiphon else None,
+            "gain": {"typical": gain.typical_s, "low": gain.low_s, "high": gain.high_s} if gain else None,
+            "limit_s": self.bound.seconds if self.bound else None,
+            "limit_binds": self.bound.binds if self.bound else None,
+        }
+
+
+class Estimator:
+    """Predicts on one cluster; profiles of fast, typical and slow hosts are made once."""
+
+    def __init__(self, spec: ClusterSpec, ranks: int, library: str) -> None:
+        self.spec = spec
+        self.ranks = ranks
+        self.library = library
+        self.per_node = min(spec.ranks_per_node, ranks)
+        self._machines = {
+            variant: model.ModelledMachine(ranks, self.per_node, profile.text_of(spec, variant), spec.rate_bits_per_s)
+            for variant in VARIANTS
+        }
+
+    def machine(self, variant: str = "typical") -> model.ModelledMachine:
+        return self._machines[variant]
+
+    def estimate(self, collective: str, size: int) -> Estimate:
+        """Predicts the library's own way, and the best of Antiphon's with usual parameters if it is faster."""
+        own = [model.predict_library(collective, [size], self._machines[v], self.library)[size] for v in VARIANTS]
+        seconds = [one.seconds for one in own if one.seconds is not None]
+        library = self._bounded(collective, size, seconds) if len(seconds) == len(VARIANTS) else None
+        at_once = self.at_once(collective, size)
+        choice = self._best(collective, size, at_once, library)
+        antiphon = library if choice == "library" else self._predicted(collective, size, choice)
+        return Estimate(
+            collective,
+            size,
+            self.ranks,
+            library,
+            own[1].algorithms,
+            at_once,
+            choice,
+            antiphon,
+            bounds.bound_of(collective, size, self.spec, self.ranks),
+        )
+
+    def _best(self, collective: str, size: int, at_once: str, library: Range | None) -> str:
+        machine = self.machine()
+        found = list(model.predict(collective, [size], machine, search=False).sizes[size])
+        if at_once != "library":
+            found += model.predict(collective, [size], machine, choices=[at_once]).sizes[size]
+        best = min(found, key=lambda prediction: prediction.seconds, default=None)
+        if best is None or (library and library.typical_s <= best.seconds):
+            return "library"
+        return best.choice
+
+    def at_once(self, collective: str, size: int) -> str:
+        """Returns what a run that knows this cluster would use without tuning."""
+        unknown = collective in ("alltoallv", "scatterv", "gatherv")
+        question = core.Question(
+            collective,
+            self.ranks,
+            -(-self.ranks // self.per_node),
+            self.per_node,
+            None if unknown else size,
+            model.element_bytes(collective, size),
+            link_bits_per_s=self.spec.rate_bits_per_s,
+            mpi=self.library,
+        )
+        return core.choose(question, self.machine().profile, model=True).choice
+
+    def _predicted(self, collective: str, size: int, choice: str) -> Range | None:
+        found = []
+        for variant in VARIANTS:
+            predictions = model.predict(collective, [size], self._machines[variant], choices=[choice]).sizes[size]
+            if not predictions:
+                return None
+            found.append(predictions[0].seconds)
+        return self._bounded(collective, size, found)
+
+    def _bounded(self, collective: str, size: int, seconds: Sequence[float]) -> Range:
+        """Extrapolations may miss what the links between switches must carry: nothing is faster than the bound."""
+        found = [bounds.bound_of(collective, size, self.spec, self.ranks, variant) for variant in VARIANTS]
+        return Range(*(max(s, b.seconds if b else 0) for s, b in zip(seconds, found, strict=True)))
+
+
+def estimates(estimator: Estimator, collectives: Sequence[str], sizes: Sequence[int]) -> Iterator[Estimate]:
+    """Yields an estimate for each collective and size, as they are done; a barrier has no size."""
+    for collective in collectives:
+        for size in [0] if collective == "barrier" else sizes:
+            yield estimator.estimate(collective, size)

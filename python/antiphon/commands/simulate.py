@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulate a collective or a plan with SimGrid's SMPI on a described cluster, beside the model
+
+  antiphon simulate alltoall --cluster 10gbe-12 --bytes 64k
+  antiphon simulate bcast --cluster my.toml --ranks 16 --bytes 1m --algorithms chain,binomial
+  antiphon simulate --plan plan.json --cluster 10gbe-12
+
+An independent check of the model: schedules become traces that SMPI replays over SimGrid's model of flows. SimGrid is
+not part of Antiphon: `apt-get install libsimgrid-dev` brings its smpirun.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from antiphon import core, model, output
+from antiphon.cluster import files as clusters
+from antiphon.cluster import profile
+from antiphon.cluster.spec import ClusterSpec
+from antiphon.documents import parse_json
+from antiphon.errors import AntiphonError
+from antiphon.output import tables
+from antiphon.simulate import smpi
+from antiphon.units import size_option
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options of `antiphon simulate`."""
+    add = parser.add_argument
+    add("collective", nargs="?", metavar="COLLECTIVE", help="bcast, alltoall, allreduce, …")
+    add("--cluster", required=True, metavar="CLUSTER", help="a cluster's name or TOML file")
+    add("-n", "--ranks", type=int, metavar="P", help="number of ranks (default: all of the cluster)")
+    add("--ranks-per-node", type=int, metavar="K", help="consecutive ranks on each node (default: the cluster's)")
+    add("--bytes", default="64k", metavar="M", help="bytes of a block, or of the message (default: %(default)s)")
+    add("--algorithms", metavar="A;B", help="A[:P=V,…] with semicolons or commas between names (default: all)")
+    add("--plan", type=Path, metavar="FILE", help="a plan of schedules, instead of a collective")
+    add("--smpirun", type=Path, metavar="FILE", help="SimGrid's program (default: the one on the path)")
+    add("--timeout", type=float, default=120, metavar="S", help="for each simulation (default: %(default)s s)")
+    add("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulates and prints."""
+    smpirun = smpi.find(args.smpirun)
+    spec = clusters.load(args.cluster)
+    plans = {"the plan": _plan(args.plan)} if args.plan else None
+    ranks = plans["the plan"]["size"] if plans else args.ranks
+    spec = spec.with_ranks(ranks, args.ranks_per_node)
+    rows = []
+    for name, plan in (plans or _plans(args, spec, ranks or spec.ranks)).items():
+        per_node = min(spec.ranks_per_node, plan["size"])
+        answer = core.query(
+            "evaluate_plan",
+            plan=json.dumps(plan),
+            profile=profile.text_of(spec),
+            ranks=plan["size"],
+            ranks_per_node=per_node,
+        )
+        simulated = smpi.run(smpirun, plan, spec, per_node, args.timeout)
+        rows.append({"algorithm": name, "model_s": answer["seconds"], "smpi_s": simulated.seconds,
+                     "took_s": simulated.took_s})  # fmt: skip
+    if args.json:
+        output.print_json({"cluster": spec.to_json(), "simulated": rows})
+        return 0
+    table = tables.new_table(f"{args.collective or args.plan} on {spec.summary()}")
+    for heading in ("algorithm", "model", "SMPI", "model / SMPI", "simulated in"):
+        table.add_column(heading, justify="left" if heading == "algorithm" else "right")
+    for row in sorted(rows, key=lambda row: row["smpi_s"]):
+        ratio = tables.ratio_text(row["model_s"] / row["smpi_s"]) if row["smpi_s"] else "–"
+        times = (tables.time_text(row[key]) for key in ("model_s", "smpi_s"))
+        table.add_row(row["algorithm"], *times, ratio, tables.time_text(row["took_s"]))
+    tables.print_wide(table)
+    return 0
+
+
+def _plan(path: Path) -> dict[str, Any]:
+    try:
+        plan = parse_json(path.read_text(encoding="utf-8"))
+        core.query("evaluate_plan", plan=json.dumps(plan), ranks=plan["size"])
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise AntiphonError(f"--plan {path}: {getattr(error, 'strerror', None) or error}") from None
+    except core.CoreError as error:
+        raise AntiphonError(f"--plan {path}: {error.message}") from None
+    return dict(plan)
+
+
+def _plans(args: argparse.Namespace, spec: ClusterSpec, ranks: int) -> Mapping[str, Mapping[str, Any]]:
+    """Builds the schedules of each algorithm that can do the call with plain messages."""
+    known = {c.name for c in core.collectives()}
+    if args.collective not in known:
+        what = f"no collective named {args.collective!r}" if args.collective else "a collective or --plan is missing"
+        raise AntiphonError(what, hint=f"there are {', '.join(sorted(known))}")
+    size = 0 if args.collective == "barrier" else size_option("--bytes", args.bytes)
+    element = model.element_bytes(args.collective, size)
+    if args.algorithms:
+        separator = ";" if ";" in args.algorithms or ":" in args.algorithms else ","
+        names = [name.strip() for name in args.algorithms.split(separator)]
+    else:
+        per_node = min(spec.ranks_per_node, ranks)
+        question = core.Question(args.collective, ranks, -(-ranks // per_node), per_node, size, element)
+        multicasts = {a.name for a in core.algorithms(args.collective) if a.multicasts}
+        names = [name for name in core.supported(question) if name not in multicasts]
+    plans = {}
+    for name in names:
+        case = core.Case(args.collective, name, ranks, size, element_bytes=element,
+                         ranks_per_node=min(spec.ranks_per_node, ranks))  # fmt: skip
+        plans[core.parse(args.collective, name).choice] = core.build(case)
+    return plans

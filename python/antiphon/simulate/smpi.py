@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs SMPI's replay (SimGrid's smpirun) on a plan and a cluster."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from antiphon.cluster.spec import ClusterSpec
+from antiphon.errors import EXIT_FAILURE, AntiphonError
+from antiphon.simulate import platform, trace
+
+#: What copying and reducing a byte cost, in nanoseconds, as in the model's guess.
+_COPY_NS, _REDUCE_NS = 0.25, 0.5
+_INSTALL = "install SimGrid, as `apt-get install libsimgrid-dev`, or name its smpirun with --smpirun"
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """The simulator's answer."""
+
+    seconds: float
+    #: What the simulation itself took.
+    took_s: float
+
+
+def find(named: Path | None = None) -> Path:
+    """Returns smpirun, or says what to install."""
+    found = shutil.which(str(named) if named else "smpirun")
+    if found is None:
+        what = f"{named} is not there, or no program" if named else "SimGrid's smpirun is not installed"
+        raise AntiphonError(what, hint=_INSTALL)
+    return Path(found)
+
+
+def run(smpirun: Path, plan: Mapping[str, Any], spec: ClusterSpec, ranks_per_node: int, timeout_s: float) -> Simulated:
+    """Replays the plan's schedules, ranks along the nodes."""
+    listed = trace.actions(plan, _COPY_NS, _REDUCE_NS)
+    with tempfile.TemporaryDirectory(prefix="antiphon-simulate-") as folder:
+        files = write(Path(folder), listed, spec, ranks_per_node)
+        command = [str(smpirun), "-np", str(len(listed)), "-platform", files["platform"], "-hostfile", files["hosts"]]
+        command += [f"--cfg={name}:{value}" for name, value in platform.settings_of(spec).items()]
+        command += ["--log=no_loc", "-replay", files["traces"]]
+        began = time.monotonic()
+        try:
+            ended = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False, cwd=folder)
+        except subprocess.TimeoutExpired:
+            raise AntiphonError(
+                f"the simulation took longer than {timeout_s:g} s",
+                hint="ask for fewer --ranks or less --bytes, or allow more with --timeout",
+                exit_code=EXIT_FAILURE,
+            ) from None
+    said = re.search(r"Simulation time ([0-9.e+-]+)", ended.stdout + ended.stderr)
+    if ended.returncode != 0 or said is None:
+        lines = [line for line in (ended.stdout + ended.stderr).splitlines() if line.strip()]
+        critical = [line for line in lines if "CRITICAL" in line] or lines[-1:]
+        raise AntiphonError(
+            f"{smpirun} ended with {ended.returncode}: {' '.join(critical[:1])}",
+            hint="SimGrid 3.32 is known to work: `smpirun -version` says what this is",
+            exit_code=EXIT_FAILURE,
+        )
+    return Simulated(float(said[1]), time.monotonic() - began)
+
+
+def write(folder: Path, listed: list[list[str]], spec: ClusterSpec, ranks_per_node: int) -> dict[str, str]:
+    """Writes platform, host file and traces; returns their paths."""
+    names = []
+    for rank, lines in enumerate(listed):
+        path = folder / f"rank{rank}.trace"
+        path.write_text("\n".join(lines) + "\n", encoding="ascii")
+        names.append(str(path))
+    files = {"platform": folder / "platform.xml", "hosts": folder / "hosts", "traces": folder / "traces"}
+    files["platform"].write_text(platform.xml_of(spec, ranks_per_node), encoding="utf-8")
+    hosts = [platform.host_name(rank // ranks_per_node) for rank in range(len(listed))]
+    files["hosts"].write_text("\n".join(hosts) + "\n", encoding="ascii")
+    files["traces"].write_text("\n".join(names) + "\n", encoding="utf-8")
+    return {name: str(path) for name, path in files.items()}

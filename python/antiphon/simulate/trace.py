@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a plan as the time-independent traces that SMPI replays: one list of actions for each rank.
+
+A schedule is a graph, a trace is a sequence. So pieces are put in the order in which they would start if each message
+took one step, and a rank waits for what the next one needs. Unlike the executor, a rank of the trace cannot start
+something else meanwhile that would be ready earlier.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon.errors import AntiphonError
+from antiphon.simulate.pieces import Place, matches, requirements, sizes_of, tags_of, window_of
+
+#: Replays of more pieces take minutes.
+MOST_PIECES = 400_000
+_WHAT = "a trace for SMPI"
+
+
+@dataclass
+class _Piece:
+    """A piece of an operation, in the graph of all."""
+
+    place: Place
+    op: Mapping[str, Any]
+    bytes: int
+    #: Pieces of this rank that must have ended, and the one that must have started.
+    after: list[_Piece] = field(default_factory=list)
+    before_it: _Piece | None = None
+    #: The other side of a message.
+    partner: _Piece | None = None
+    tag: int = 0
+    starts: int = -1
+    ends: int = -1
+
+
+def actions(plan: Mapping[str, Any], copy_ns: float, reduce_ns: float) -> list[list[str]]:
+    """Returns each rank's actions. A message ends on both sides when both have begun.
+
+    `copy_ns` and `reduce_ns` are the work for a byte, in units of a host of 1 Gflop/s.
+    """
+    pieces = _graph(plan)
+    _order(pieces)
+    by_rank: list[list[_Piece]] = [[] for _ in plan["schedules"]]
+    for piece in pieces.values():
+        by_rank[piece.place[0]].append(piece)
+    return [list(_rank_actions(rank, own, copy_ns, reduce_ns)) for rank, own in enumerate(by_rank)]
+
+
+def _graph(plan: Mapping[str, Any]) -> dict[Place, _Piece]:
+    schedules: Sequence[Mapping[str, Any]] = plan["schedules"]
+    count = sum(len(sizes_of(op, _WHAT)) for schedule in schedules for op in schedule["ops"])
+    if count > MOST_PIECES:
+        raise AntiphonError(
+            f"the schedule has {count} pieces; at most {MOST_PIECES} are simulated",
+            hint="ask for fewer --ranks, less --bytes, or larger pieces with --algorithm",
+        )
+    pieces: dict[Place, _Piece] = {}
+    for rank, schedule in enumerate(schedules):
+        counts = [len(sizes_of(op, _WHAT)) for op in schedule["ops"]]
+        for number, op in enumerate(schedule["ops"]):
+            for k, size in enumerate(sizes_of(op, _WHAT)):
+                piece = pieces[rank, number, k] = _Piece((rank, number, k), op, size)
+                if k > 0:
+                    piece.before_it = pieces[rank, number, k - 1]
+                if 0 < window_of(op) <= k:
+                    piece.after.append(pieces[rank, number, k - window_of(op)])
+                needed = requirements(k, op.get("after", []), counts)
+                piece.after += [pieces[rank, other, one] for other, one in needed]
+    tags = tags_of(schedules, _WHAT)
+    for sender, receiver in matches(schedules, _WHAT):
+        pieces[sender].partner, pieces[receiver].partner = pieces[receiver], pieces[sender]
+        pieces[sender].tag = pieces[receiver].tag = tags[sender]
+    return pieces
+
+
+def _order(pieces: Mapping[Place, _Piece]) -> None:
+    """Finds the step in which each piece starts and ends."""
+    by_start: dict[Place, list[_Piece]] = defaultdict(list)
+    by_end: dict[Place, list[_Piece]] = defaultdict(list)
+    left: dict[Place, int] = {}
+    for piece in pieces.values():
+        left[piece.place] = len(piece.after) + (piece.before_it is not None)
+        for one in piece.after:
+            by_end[one.place].append(piece)
+        if piece.before_it:
+            by_start[piece.before_it.place].append(piece)
+    ready = deque(piece for piece in pieces.values() if not left[piece.place])
+
+    def release(followers: Iterable[_Piece]) -> None:
+        for follower in followers:
+            left[follower.place] -= 1
+            if not left[follower.place]:
+                ready.append(follower)
+
+    done = 0
+    while ready:
+        piece = ready.popleft()
+        done += 1
+        begun = max((one.ends for one in piece.after), default=0)
+        piece.starts = max(begun, piece.before_it.starts if piece.before_it else 0)
+        release(by_start[piece.place])
+        for ended, step in _ended(piece):
+            ended.ends = step
+            release(by_end[ended.place])
+    if done < len(pieces):
+        raise AntiphonError("the schedules do not fit together: some ranks would wait for ever")
+
+
+def _ended(piece: _Piece) -> Iterator[tuple[_Piece, int]]:
+    """Yields what ends now that this piece has started, and the step."""
+    other = piece.partner
+    if other is None:
+        yield piece, piece.starts
+    elif other.starts >= 0:
+        step = max(piece.starts, other.starts) + 1
+        yield piece, step
+        yield other, step
+
+
+def _rank_actions(rank: int, own: list[_Piece], copy_ns: float, reduce_ns: float) -> Iterator[str]:
+    yield f"{rank} init"
+    own.sort(key=lambda piece: (piece.starts, piece.place))
+    waited: set[Place] = set()
+    for piece in own:
+        for one in piece.after:
+            yield from _wait(rank, one, waited)
+        kind, size = piece.op["op"], piece.bytes
+        if kind in ("send", "recv"):
+            # SMPI takes a message without bytes for none.
+            yield f"{rank} i{kind} {piece.op['peer']} {piece.tag} {max(size, 1)}"
+        elif size:
+            yield f"{rank} compute {size * (reduce_ns if kind == 'reduce' else copy_ns):.0f}"
+    for piece in own:
+        yield from _wait(rank, piece, waited)
+    yield f"{rank} finalize"
+
+
+def _wait(rank: int, piece: _Piece, waited: set[Place]) -> Iterator[str]:
+    if piece.partner is None or piece.place in waited:
+        return
+    waited.add(piece.place)
+    peer = piece.op["peer"]
+    ends = f"{rank} {peer}" if piece.op["op"] == "send" else f"{peer} {rank}"
+    yield f"{rank} wait {ends} {piece.tag}"

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/growth.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "antiphon/replay.hpp"
+
+namespace antiphon {
+
+namespace {
+
+/// From one number of ranks to the next, four times as many, what grows with each rank increases four times as much as
+/// before; what grows with each doubling increases as much.
+constexpr double between_both = 2.2;
+/// Times may grow by so much more than the counts.
+constexpr double more_than_counts = 1.5;
+
+}  // namespace
+
+Growth growth_of(const std::function<std::vector<Schedule>(int ranks)>& schedules, int ranks, int ranks_per_node) {
+  std::array<std::array<double, 3>, 2> ends{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::vector<Schedule> all = schedules(ranks << (2 * i));
+    ends[0][i] = static_cast<double>(replay(all, Clock::rounds).end);
+    ends[1][i] = static_cast<double>(replay(all, Clock::bytes, ranks_per_node).end);
+  }
+  Growth growth{false, 0};
+  for (const auto& end : ends) {
+    const double before = end[1] - end[0];
+    const double after = end[2] - end[1];
+    growth.with_ranks = growth.with_ranks || (after > 0 && after > between_both * std::max(before, 0.0));
+    if (end[2] > 0) growth.most_doubling = std::max(growth.most_doubling, more_than_counts * after / 2 / end[2]);
+  }
+  return growth;
+}
+
+}  // namespace antiphon

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "antiphon/schedule.hpp"
+
+namespace antiphon {
+
+/// How a collective on an ideal network grows with the number of ranks. Counts have no noise: where the times of a few
+/// numbers of ranks grow by chance, the schedules say that they do not.
+struct Growth {
+  bool with_ranks = true;                                          ///< something grows with each rank: bytes, or rounds
+  double most_doubling = std::numeric_limits<double>::infinity();  ///< if not: by this share with each doubling
+};
+
+/// Takes the schedules of `ranks`, 4 `ranks` and 16 `ranks`.
+Growth growth_of(const std::function<std::vector<Schedule>(int ranks)>& schedules, int ranks, int ranks_per_node);
+
+}  // namespace antiphon

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cluster files, their profiles and bounds, and the fit to measurements of a real cluster."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from antiphon import core
+from antiphon.cluster import bounds, estimate, files, fit, hosts, profile
+from antiphon.cluster.spec import Level, regular_tree
+from antiphon.errors import AntiphonError
+
+TAURUS = Path(__file__).resolve().parents[1] / "data/taurus"
+
+
+@pytest.mark.parametrize("name", files.names())
+def test_every_cluster_makes_a_profile_that_the_core_reads(name):
+    spec = files.load(name)
+    for variant in hosts.VARIANTS:
+        said = core.query("profile", text=profile.text_of(spec, variant))
+        assert said["nodes"] == spec.nodes
+        assert said["port_bytes_per_s"] == pytest.approx(spec.port_bytes_per_s)
+        assert said["switches"] == len(spec.switches)
+
+
+def test_hosts_say_where_their_values_come_from_and_slow_is_slower():
+    for row in hosts.table().values():
+        assert row.basis in hosts.BASES
+        assert len(row.source) > 40
+        for name, (fast, typical, slow) in row.values.items():
+            upwards = fast <= typical <= slow
+            assert upwards if name.endswith("_us") else fast >= typical >= slow or fast == 0
+
+
+def test_a_tree_of_three_levels_has_the_uplinks_that_were_asked_for():
+    switches = regular_tree(64, [Level(8, 1), Level(32, 4)], 10**10, 1000)
+    assert [s.nodes for s in switches].count(8) == 8
+    assert {s.uplink_bits_per_s for s in switches if s.nodes == 8} == {8 * 10**10}
+    assert {s.uplink_bits_per_s for s in switches[1:3]} == {8 * 10**10}
+    assert all(switch.parent < place for place, switch in enumerate(switches))
+    with pytest.raises(AntiphonError):
+        regular_tree(64, [Level(24)], 10**10, 1000)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("nodes = 4", "'rate' is missing"),
+        ('rate = "10gbit"', "'nodes' is missing"),
+        ('rate = "fast"\nnodes = 4', "'rate'"),
+        ('rate = "10gbit"\nnodes = 4\nspeed = 3', "unknown field 'speed'"),
+        ('rate = "10gbit"\nnodes = 4\nhosts = "none"', "no hosts named 'none'"),
+        ('rate = "10gbit"\nnodes = 4\n[host]\nlatency_us = [1, 2]', "host.latency_us"),
+        ('rate = "10gbit"\nnodes = 4\n[host]\nspeed = 1', "host.speed"),
+        ('rate = "10gbit"\nnodes = 0', "1 to 65536 nodes"),
+        ('rate = "10gbit"\nnodes = 8\n[[level]]\nnodes = 3', "do not make a tree"),
+        ('rate = "10gbit"\nswitch = [{name = "a", nodes = 2}, {name = "b", nodes = 2}]', "not all joined"),
+        ("rate = ", "not valid TOML"),
+    ],
+)
+def test_a_wrong_file_is_said_with_its_name(tmp_path, text, said):
+    path = tmp_path / "wrong.toml"
+    path.write_text(text)
+    with pytest.raises(AntiphonError) as error:
+        files.load(str(path))
+    assert said in error.value.message
+    assert "wrong.toml" in error.value.message
+
+
+def test_the_bound_says_what_binds(tmp_path):
+    path = tmp_path / "four.toml"
+    path.write_text('rate = "100gbit"\nnodes = 4\n[host]\ncore_mb_per_s = 1000\nconnection_mb_per_s = 0\n')
+    slow_hosts = files.load(str(path))
+    found = bounds.bound_of("alltoall", 10**6, slow_hosts, 4)
+    assert found is not None
+    assert (found.binds, found.seconds) == ("host", pytest.approx(2 * 3 * 10**6 / 1e9))
+    path.write_text('rate = "1gbit"\nnodes = 4\nranks_per_node = 4\n[[level]]\nnodes = 2\noversubscription = 4\n')
+    tree = files.load(str(path))
+    across = bounds.bound_of("alltoall", 1000, tree, 16)
+    assert across is not None
+    assert across.binds == "uplink"
+    assert across.seconds == pytest.approx(8 * 8 * 1000 / (2 * tree.port_bytes_per_s / 4))
+    assert bounds.bound_of("barrier", 0, tree, 16) is None
+
+
+def test_an_estimate_has_a_range_and_no_time_below_the_bound(tmp_path):
+    estimator = estimate.Estimator(files.load("10gbe-12"), 12, "openmpi-5.0")
+    for collective, size in (("bcast", 1 << 20), ("alltoall", 65536), ("allgather", 65536)):
+        one = estimator.estimate(collective, size)
+        assert one.library and one.antiphon and one.bound and one.gain
+        assert one.antiphon.low_s <= one.antiphon.typical_s <= one.antiphon.high_s
+        assert one.library.typical_s >= one.antiphon.typical_s
+        assert one.antiphon.typical_s > 0.99 * one.bound.seconds
+        json.dumps(one.to_json())
+
+
+def test_a_fit_to_a_real_cluster_predicts_what_it_did_not_use():
+    """GIVEN messages of 12 nodes with 10 GbE THEN half of the long ones give a host that predicts the others."""
+    found = fit.Measurements.read(
+        TAURUS / "point_to_point.csv",
+        TAURUS / "saturation_send.csv",
+        TAURUS / "saturation_sendrecv_same.csv",
+        TAURUS / "saturation_sendrecv_diff.csv",
+    )
+    spec = fit.fitted("taurus", 10**10, found, "test")
+    host = spec.hosts.host()
+    assert spec.nodes == 12
+    assert spec.hosts.eager_bytes == 65536
+    assert 20 < host.latency_us < 28
+    # A core moves more than a connection carries, and less than the port both ways.
+    assert host.connection_mb_per_s < host.core_mb_per_s < 2 * spec.port_bytes_per_s * 1e-6
+    compared = fit.compare(spec, found)
+    held_out = [abs(one.error) for one in compared if not one.used]
+    assert len(held_out) == 7
+    assert max(held_out) < 0.10
+
+
+def test_a_fitted_file_reads_back(tmp_path):
+    spec = files.load("10gbe-12")
+    path = tmp_path / "again.toml"
+    path.write_text(fit.text_of(spec))
+    again = files.load(str(path))
+    assert again.hosts.host() == spec.hosts.host()
+    assert again.nodes == spec.nodes
+
+
+def test_the_table_has_the_values_of_the_fit():
+    """GIVEN the same measurements THEN the table's typical 10 Gb/s host is what they give, within a tenth."""
+    found = fit.Measurements.read(*(TAURUS / name for name in (
+        "point_to_point.csv", "saturation_send.csv", "saturation_sendrecv_same.csv", "saturation_sendrecv_diff.csv"
+    )))  # fmt: skip
+    own = fit.fitted("taurus", 10**10, found, "test").hosts.host()
+    typical = hosts.table()["tcp-10gbe"].host()
+    for name in ("latency_us", "send_us", "receive_us", "core_mb_per_s", "connection_mb_per_s"):
+        assert getattr(typical, name) == pytest.approx(getattr(own, name), rel=0.1), name

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces and platforms for SMPI, and its replay where SimGrid is installed."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from xml.etree import ElementTree
+
+import pytest
+
+from antiphon import core
+from antiphon.cluster import files
+from antiphon.errors import AntiphonError
+from antiphon.simulate import platform, smpi, trace
+
+needs_simgrid = pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid's smpirun is not installed")
+
+
+def plan_of(collective, algorithm, ranks, size):
+    return core.build(core.Case(collective, algorithm, ranks, size))
+
+
+@pytest.mark.parametrize(
+    ("collective", "algorithm"),
+    [
+        ("bcast", "chain"),
+        ("bcast", "circulant"),
+        ("alltoall", "rotated"),
+        ("allreduce", "ring"),
+        ("barrier", "dissemination"),
+    ],
+)
+def test_every_message_has_two_sides_and_is_waited_for_once(collective, algorithm):
+    ranks = 5
+    plan = plan_of(collective, algorithm, ranks, 0 if collective == "barrier" else 40000)
+    listed = trace.actions(plan, 0.25, 0.5)
+    sent, received, waited = Counter(), Counter(), Counter()
+    for rank, lines in enumerate(listed):
+        assert (lines[0], lines[-1]) == (f"{rank} init", f"{rank} finalize")
+        for line in lines[1:-1]:
+            _, kind, *words = line.split()
+            if kind == "isend":
+                sent[rank, int(words[0]), int(words[1])] += int(words[2])
+            elif kind == "irecv":
+                received[int(words[0]), rank, int(words[1])] += int(words[2])
+            elif kind == "wait":
+                waited[int(words[0]), int(words[1]), int(words[2]), rank] += 1
+    assert sent == received
+    assert set(waited.values()) == {1}
+    assert len(waited) == 2 * len(sent)
+
+
+def test_schedules_that_do_not_fit_together_are_said():
+    plan = plan_of("bcast", "chain", 3, 1000)
+    plan["schedules"][0]["ops"] = []
+    with pytest.raises(AntiphonError, match="never sends"):
+        trace.actions(plan, 0.25, 0.5)
+    wait = {"op": "recv", "peer": 1, "to": ["output", 0, 10]}
+    send = {"op": "send", "peer": 1, "from": ["input", 0, 10], "after": [0]}
+    other = [{**wait, "peer": 0}, {**send, "peer": 0}]
+    with pytest.raises(AntiphonError, match="wait for ever"):
+        trace.actions({"schedules": [{"ops": [wait, send]}, {"ops": other}]}, 0.25, 0.5)
+
+
+@pytest.mark.parametrize("name", ["10gbe-12", "25gbe-64x32", "two-racks-16x4"])
+def test_the_platform_has_every_host_and_link(name):
+    spec = files.load(name)
+    zone = ElementTree.fromstring(platform.xml_of(spec, spec.ranks_per_node))[0]
+    hosts = {host.get("id") for host in zone.iter("host")}
+    assert len(hosts) == spec.nodes
+    ports = [link for link in zone.iter("link") if link.get("id").startswith("port")]
+    assert all(float(link.get("bandwidth")[:-3]) == pytest.approx(spec.port_bytes_per_s) for link in ports)
+    linked = {link.get("id") for link in zone.iter("link")}
+    assert {used.get("id") for used in zone.iter("link_ctn")} == linked
+
+
+def test_a_missing_simulator_is_said(tmp_path):
+    with pytest.raises(AntiphonError) as error:
+        smpi.find(tmp_path / "smpirun")
+    assert "libsimgrid-dev" in str(error.value.hint)
+
+
+@needs_simgrid
+def test_smpi_agrees_with_the_model_where_the_wire_alone_counts(tmp_path):
+    """GIVEN a long message along a chain of two and a host that costs nothing THEN both take the wire's time."""
+    path = tmp_path / "plain.toml"
+    path.write_text(
+        'rate = "1gbit"\nnodes = 4\n[host]\nlatency_us = 10\nsend_us = 1\nreceive_us = 1\n'
+        "core_mb_per_s = 100000\nconnection_mb_per_s = 0\n"
+    )
+    spec = files.load(str(path))
+    wire_s = (1 << 20) / spec.port_bytes_per_s
+    for collective, algorithm, bytes_factor in (("bcast", "chain", 1), ("alltoall", "windowed", 3)):
+        plan = plan_of(collective, algorithm, 4, 1 << 20)
+        found = smpi.run(smpi.find(), plan, spec, 1, 60)
+        assert bytes_factor * wire_s < found.seconds < 1.15 * bytes_factor * wire_s
+
+
+@needs_simgrid
+def test_a_simulation_that_takes_too_long_is_ended(tmp_path):
+    with pytest.raises(AntiphonError, match="longer than"):
+        smpi.run(smpi.find(), plan_of("alltoall", "rotated", 12, 1 << 20), files.load("10gbe-12"), 1, 0.01)
