@@ -22,6 +22,7 @@ PYTHON = re.compile(r"(python|pypy)[\d.]*$")
 #: Run by the program's Python: imports mpi4py as the program will, but without MPI_Init, and tells what got loaded.
 ASK_MPI4PY = """
 import sys
+sys.path[:] = [path for path in sys.path if path]  # Modules in the current directory may be anybody's.
 try:
     import mpi4py
 except ImportError:
