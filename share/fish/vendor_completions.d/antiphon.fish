@@ -29,6 +29,8 @@ complete -c antiphon -n '__fish_seen_subcommand_from bench' -s h -l help -d 'sho
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l list -d 'show every algorithm with its parameters, and measure nothing'
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l bytes -x -d 'size of a block, or of the message of bcast, reduce, allreduce, scan, exscan'
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l modes -x -d 'sync, throughput, burst'
+complete -c antiphon -n '__fish_seen_subcommand_from bench' -l nonblocking -d 'the nonblocking collectives, each waited for'
+complete -c antiphon -n '__fish_seen_subcommand_from bench' -l busy -d 'with --nonblocking'
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l against -x -a 'library nothing' -d 'measure the library\'s collective too'
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l algorithms -x -d 'algorithms to force besides Antiphon\'s own choice'
 complete -c antiphon -n '__fish_seen_subcommand_from bench' -l budget -x -d 'for one collective at one size in one mode'
