@@ -175,7 +175,10 @@ def test_a_program_that_gains_rights(bit: int, here: Path, capsys: pytest.Captur
     shutil.copy(shutil.which("env") or "/usr/bin/env", program)
     plain = {**os.environ, "LD_PRELOAD": str(core.LIBRARY)}
     maps = [str(program), "cat", "/proc/self/maps"]
-    run = lambda: subprocess.run(maps, env=plain, capture_output=True, text=True, timeout=30, check=True).stdout  # noqa: E731
+
+    def run() -> str:
+        return subprocess.run(maps, env=plain, capture_output=True, text=True, timeout=30, check=True).stdout
+
     assert str(core.LIBRARY) in run()
     os.chown(program, 1, 1)
     program.chmod(bit)

@@ -67,6 +67,11 @@ def configure(folder: Path, place: Path, **variables: object) -> subprocess.Comp
     )
 
 
+def run(*words: object, **more: str) -> str:
+    env = {**os.environ, **more}
+    return subprocess.run(words, capture_output=True, text=True, env=env, timeout=60, check=True).stdout
+
+
 def test_a_project_of_cmake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """GIVEN a small project WHEN it finds the package THEN its programs build, and run with Antiphon and without."""
     mpi = next((found for found in discover() if (found.prefix / "bin" / "mpicc").exists() and found.launcher), None)
@@ -77,7 +82,6 @@ def test_a_project_of_cmake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     build = ["cmake", "--build", tmp_path / "build"]
     subprocess.run(build, capture_output=True, env={**os.environ, "PATH": path}, timeout=100, check=True)
-    run = lambda *words: subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout  # noqa: E731
     assert run(tmp_path / "build" / "codecs") == "codecs 1\n"
     major, minor, patch = map(int, __version__.split("."))
     with_antiphon = run(sys.executable, "-m", "antiphon", "run", "-n", "1", tmp_path / "build" / "calls")
@@ -98,9 +102,11 @@ def test_another_version_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 @pytest.mark.skipif(shutil.which("pkg-config") is None, reason="no pkg-config")
 def test_pkg_config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    env = {**os.environ, "PKG_CONFIG_PATH": str(prefix(capsys, "--pkg-config"))}
-    ask = lambda *words: subprocess.run(["pkg-config", *words], env=env, capture_output=True, text=True, timeout=30,  # noqa: E731
-                                        check=True).stdout.split()  # fmt: skip
+    where = str(prefix(capsys, "--pkg-config"))
+
+    def ask(*words: str) -> list[str]:
+        return run("pkg-config", *words, PKG_CONFIG_PATH=where).split()
+
     assert ask("--modversion", "antiphon") == [__version__]
     assert ask("--cflags", "antiphon")
     (tmp_path / "codecs.c").write_text(CODECS)

@@ -229,8 +229,13 @@ def test_a_browser_is_asked_to_show_it(tmp_path: Path) -> None:
     browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/shown\n')
     browser.chmod(0o755)
     command = [sys.executable, "-m", "antiphon", "report", PROFILES[0], "-o", tmp_path / "a page.html", "--open"]
-    run = lambda **more: subprocess.run([*command, "--overwrite"], capture_output=True, text=True, timeout=60,  # noqa: E731
-                                        check=True, env={**os.environ, **more})  # fmt: skip
+
+    def run(**more: str) -> subprocess.CompletedProcess[str]:
+        env = {**os.environ, **more}
+        return subprocess.run(
+            [*command, "--overwrite"], capture_output=True, text=True, env=env, timeout=60, check=True
+        )
+
     run(BROWSER=str(browser))
     assert (tmp_path / "shown").read_text() == f"file://{tmp_path}/a%20page.html\n"
     result = run(BROWSER="/nowhere/browser", PATH=str(tmp_path / "nothing"), DISPLAY="", WAYLAND_DISPLAY="")
