@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from antiphon import core, shells
+from antiphon import cli, core, shells
 from antiphon.errors import AntiphonError
 from antiphon.shells import bash, fish, man, zsh
 
@@ -65,7 +65,7 @@ def entry(algorithm: core.Algorithm) -> Iterator[str]:
 
 def pages() -> dict[Path, str]:
     """Returns all generated files."""
-    commands = shells.commands()
+    commands = shells.commands(cli.parsers())
     found = {ROOT / "docs/reference/algorithms.md": text()}
     found |= {ROOT / "share" / shell.PATH: shell.text(commands) for shell in (bash, zsh, fish)}
     return found | {ROOT / "share" / name: page for name, page in man.pages(commands).items()}

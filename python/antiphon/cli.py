@@ -15,10 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from antiphon import commands, output
+from antiphon import DESCRIPTION, commands, output
 from antiphon.errors import EXIT_BROKEN_PIPE, EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE, AntiphonError
-
-DESCRIPTION = "Makes an unmodified MPI program faster on the network it really runs on."
 
 
 class Parser(argparse.ArgumentParser):
@@ -105,6 +103,11 @@ def load(name: str) -> tuple[Parser, argparse.Namespace]:
     return parser, argparse.Namespace(run=module.run)
 
 
+def parsers() -> dict[str, argparse.ArgumentParser]:
+    """Returns the parsers of all commands, for those that describe them."""
+    return {name: load(name)[0] for name in command_names()}
+
+
 def dispatch(argv: Sequence[str]) -> int:
     """Runs the command that `argv` asks for and returns its exit code."""
     if not argv or argv[0] in ("-h", "--help", "help"):
@@ -121,7 +124,7 @@ def dispatch(argv: Sequence[str]) -> int:
         what = "option" if name.startswith("-") else "command"
         raise AntiphonError(f"unknown {what} {name!r}", hint=hint)
     parser, command = load(name)
-    args = parser.parse_args(argv[1:])
+    args = parser.parse_args(argv[1:], argparse.Namespace(parsers=parsers))
     return int(command.run(args) or 0)
 
 

@@ -34,13 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the script, or writes the files."""
+    commands = shells.commands(args.parsers())
     if args.form == "man":
         if args.output is None:
             raise AntiphonError("manual pages need a directory", hint="antiphon completion man -o ~/.local/share")
-        found = man.pages(shells.commands())
+        found = man.pages(commands)
     else:
         shell = SHELLS[args.form]
-        found = {shell.PATH: shell.text(shells.commands())}
+        found = {shell.PATH: shell.text(commands)}
         if args.output is None:
             sys.stdout.write(found[shell.PATH])
             return 0

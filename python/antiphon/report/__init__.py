@@ -22,6 +22,7 @@ from antiphon.errors import AntiphonError
 from antiphon.packed import unpack
 from antiphon.report import kinds
 from antiphon.report.page import Page, Section
+from antiphon.trace import Trace
 
 
 def all_kinds() -> Iterator[ModuleType]:
@@ -81,7 +82,6 @@ def page_of(path: Path, machine: Path | None = None, placement: Path | None = No
 
 def _timeline_of(document: Mapping[str, Any], path: Path, file: Path) -> Section:
     from antiphon.report.kinds import _timeline
-    from antiphon.trace import Trace
 
     trace = Trace.load(file)
     for what, mine, its in (

@@ -4,12 +4,9 @@
 from __future__ import annotations
 
 import argparse
-import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from antiphon import cli
 
 
 @dataclass(frozen=True)
@@ -61,14 +58,12 @@ class Command:
         return any(argument.kind == "program" for argument in self.arguments)
 
 
-@functools.lru_cache(maxsize=1)
-def commands() -> tuple[Command, ...]:
-    """Returns all commands, by name."""
-    return tuple(_command(name) for name in cli.command_names())
+def commands(parsers: Mapping[str, argparse.ArgumentParser]) -> tuple[Command, ...]:
+    """Returns what the commands' parsers define."""
+    return tuple(_command(name, parser) for name, parser in parsers.items())
 
 
-def _command(name: str) -> Command:
-    parser, _ = cli.load(name)
+def _command(name: str, parser: argparse.ArgumentParser) -> Command:
     return Command(
         name=name,
         summary=(parser.description or "").strip(),

@@ -7,8 +7,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from antiphon import __version__
-from antiphon.cli import DESCRIPTION
+from antiphon import DESCRIPTION, __version__
 from antiphon.shells import Command, Option
 
 ABOUT = (
