@@ -8,7 +8,7 @@ JOBS ?= $(shell nproc)
 # Ranks wait for one another for much of a test's time.
 TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 
-.PHONY: help setup demo algorithm object clang test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz fuzz-python verify-models bench docs lint format tidy clean
+.PHONY: help setup demo algorithm object clang test test-cpp test-python sanitize sanitize-asan sanitize-tsan sanitize-mpi conformance fuzz fuzz-python verify-models bench docs docs-site lint format tidy clean
 
 help: ## Show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -109,6 +109,9 @@ bench: setup ## Collectives on the emulated cluster: the library's, Antiphon's a
 
 docs: setup ## Generate the reference pages that are made from code
 	@.venv/bin/python scripts/gen_reference.py
+
+docs-site: ## The documentation as a site that needs no network to read, in build/site
+	@$(PYTHON3) scripts/docs_site.py
 
 lint: ## Check formatting, types, sizes and the order of layers
 	@$(PYTHON3) scripts/lint.py

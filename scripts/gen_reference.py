@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/reference/algorithms.md from what is registered in the core (.venv/bin/python scripts/gen_reference.py).
+"""Writes what is made from code: docs/reference/algorithms.md from what is registered in the core, and from the
+commands' options the manual pages and completions in share/ (.venv/bin/python scripts/gen_reference.py).
 
-With --check nothing is written: exit code 1 if the file is not what would be written.
+With --check nothing is written: exit code 1 if a file is not what would be written.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from antiphon import core
+from antiphon import cli, core, shells
 from antiphon.errors import AntiphonError
+from antiphon.shells import bash, fish, man, zsh
 
-TARGET = Path(__file__).resolve().parent.parent / "docs" / "reference" / "algorithms.md"
+ROOT = Path(__file__).resolve().parent.parent
 HEADING = """\
 # Algorithms
 
@@ -61,22 +63,36 @@ def entry(algorithm: core.Algorithm) -> Iterator[str]:
         yield ""
 
 
+def pages() -> dict[Path, str]:
+    """Returns all generated files."""
+    commands = shells.commands(cli.parsers())
+    found = {ROOT / "docs/reference/algorithms.md": text()}
+    found |= {ROOT / "share" / shell.PATH: shell.text(commands) for shell in (bash, zsh, fish)}
+    return found | {ROOT / "share" / name: page for name, page in man.pages(commands).items()}
+
+
 def main() -> int:
-    """Writes the page, or compares it."""
+    """Writes the files, or compares them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if the page is out of date")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a file is out of date")
     args = parser.parse_args()
     try:
-        wanted = text()
+        wanted = pages()
     except AntiphonError as error:
         print(f"error: {error.message}\nhint: {error.hint}", file=sys.stderr)
         return 2
+    there = {path for path in (ROOT / "share").rglob("*") if path.is_file()}
+    old = [path for path, page in wanted.items() if not path.is_file() or path.read_text(encoding="utf-8") != page]
+    gone = sorted(there - wanted.keys())
     if args.check:
-        current = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
-        if current != wanted:
-            print(f"error: {TARGET} is out of date\nhint: .venv/bin/python scripts/gen_reference.py", file=sys.stderr)
-        return int(current != wanted)
-    TARGET.write_text(wanted, encoding="utf-8")
+        for path in [*old, *gone]:
+            print(f"error: {path} is out of date\nhint: make docs", file=sys.stderr)
+        return int(bool(old or gone))
+    for path in old:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(wanted[path], encoding="utf-8")
+    for path in gone:
+        path.unlink()
     return 0
 
 

@@ -26,7 +26,7 @@ PYTHON = VENV / "bin" / "python"
 STAMPS = VENV / "stamps"
 #: The installed package is made of these.
 SOURCES = ("CMakeLists.txt", "pyproject.toml", "README.md", "LICENSE", "cmake", "include", "lab", "mpi", "python",
-           "src", "third_party", "bench", "examples")  # fmt: skip
+           "share", "src", "third_party", "bench", "examples")  # fmt: skip
 #: Lists program, Debian package, and what is missing without it.
 TOOLS = (
     ("ip", "iproute2", "no emulated cluster"),

@@ -32,6 +32,10 @@ class OutputFile {
   int error_ = 0;
 };
 
+/// Opens a new file for writing under a name that nobody else chooses to use: what is there goes, also a link. Returns
+/// its descriptor, or -1 with errno.
+int open_anew(const std::string& path);
+
 /// Returns why an OutputFile could not be written there, as "No such file or directory"; an empty text if nothing is
 /// known that would prevent it.
 std::string why_not_writable(const std::string& path);

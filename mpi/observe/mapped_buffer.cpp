@@ -9,6 +9,8 @@
 #include <cstring>
 #include <new>
 
+#include "antiphon/output_file.hpp"
+
 namespace antiphon::mpi::trace {
 
 namespace {
@@ -21,7 +23,7 @@ constexpr std::size_t first_capacity_bytes = std::size_t{1} << 20;
 
 MappedBuffer::MappedBuffer(const std::string& path, std::string_view preamble, std::size_t most_bytes)
     : path_(path), most_(std::max(most_bytes, first_capacity_bytes) + preamble.size() + reserve_bytes) {
-  if (!path.empty()) file_ = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (!path.empty()) file_ = open_anew(path);
   if (!grow(first_capacity_bytes + preamble.size())) throw std::bad_alloc();
   std::memcpy(base_, preamble.data(), preamble.size());
   size_ = preamble_ = preamble.size();

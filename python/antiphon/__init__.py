@@ -2,3 +2,4 @@
 """Antiphon: MPI collectives fitted to the network a program really runs on."""
 
 __version__ = "0.1.0"
+DESCRIPTION = "Makes an unmodified MPI program faster on the network it really runs on."

@@ -15,10 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from antiphon import __version__, commands, output
+from antiphon import DESCRIPTION, commands, output
 from antiphon.errors import EXIT_BROKEN_PIPE, EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE, AntiphonError
-
-DESCRIPTION = "Makes an unmodified MPI program faster on the network it really runs on."
 
 
 class Parser(argparse.ArgumentParser):
@@ -82,7 +80,12 @@ def top_help() -> str:
     width = max((len(name) for name in names), default=0)
     lines = [f"usage: antiphon COMMAND …\n\n{DESCRIPTION}\n\ncommands:"]
     lines += [f"  {name:<{width}}  {summary(name)}" for name in names]
-    lines += ["", "options:", "  -h, --help  show this, or with a command its help", "  --version   show the version"]
+    lines += [
+        "",
+        "options:",
+        "  -h, --help  show this, or with a command its help",
+        "  --version   show the version and who built it (--version --json: as JSON)",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -100,6 +103,11 @@ def load(name: str) -> tuple[Parser, argparse.Namespace]:
     return parser, argparse.Namespace(run=module.run)
 
 
+def parsers() -> dict[str, argparse.ArgumentParser]:
+    """Returns the parsers of all commands, for those that describe them."""
+    return {name: load(name)[0] for name in command_names()}
+
+
 def dispatch(argv: Sequence[str]) -> int:
     """Runs the command that `argv` asks for and returns its exit code."""
     if not argv or argv[0] in ("-h", "--help", "help"):
@@ -108,8 +116,7 @@ def dispatch(argv: Sequence[str]) -> int:
         (sys.stdout if argv else sys.stderr).write(top_help())
         return 0 if argv else EXIT_USAGE
     if argv[0] in ("-V", "--version"):
-        sys.stdout.write(f"antiphon {__version__}\n")
-        return 0
+        return _version("--json" in argv[1:])
     name, names = argv[0], command_names()
     if name not in names:
         close = difflib.get_close_matches(name, names, n=1)
@@ -117,8 +124,19 @@ def dispatch(argv: Sequence[str]) -> int:
         what = "option" if name.startswith("-") else "command"
         raise AntiphonError(f"unknown {what} {name!r}", hint=hint)
     parser, command = load(name)
-    args = parser.parse_args(argv[1:])
+    args = parser.parse_args(argv[1:], argparse.Namespace(parsers=parsers))
     return int(command.run(args) or 0)
+
+
+def _version(as_json: bool) -> int:
+    from antiphon import build_facts
+
+    found = build_facts.facts()
+    if as_json:
+        output.print_json(found)
+    else:
+        sys.stdout.write("\n".join(build_facts.lines(found)) + "\n")
+    return 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:

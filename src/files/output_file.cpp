@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "antiphon/output_file.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,13 +41,21 @@ std::optional<std::string> replaced(std::string path) {
 
 }  // namespace
 
+int open_anew(const std::string& path) {
+  // What is there is removed, not followed: in a directory that others may write, it may be their link.
+  unlink(path.c_str());
+  return open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
 OutputFile::OutputFile(const std::string& path) {
   const auto old = replaced(path);
   target_ = old.value_or(path);
   // Spawned processes and other jobs may write the same file at the same time.
   written_ = old ? target_ + '.' + std::to_string(getpid()) : target_;
-  file_ = std::fopen(written_.c_str(), "wb");
+  const int fresh = old ? open_anew(written_) : open(written_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fresh >= 0) file_ = fdopen(fresh, "wb");
   if (file_ == nullptr) error_ = errno;
+  if (file_ == nullptr && fresh >= 0) close(fresh);
 }
 
 OutputFile::~OutputFile() {

@@ -36,6 +36,8 @@ std::optional<Stored> read_bounded(const std::string& path, std::size_t most_byt
   std::string text;
   if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) {
     why = "it is no file";
+  } else if ((found.st_mode & S_IWOTH) != 0) {
+    why = "everybody can write it (chmod o-w)";
   } else if (static_cast<std::size_t>(found.st_size) > most_bytes) {
     why = "it is longer than " + std::to_string(most_bytes >> 20) + " MiB";
   } else {

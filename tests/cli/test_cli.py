@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,8 @@ import pytest
 
 from antiphon import __version__, cli, commands, output
 from antiphon.errors import AntiphonError
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_help_lists_every_command_with_its_first_line(antiphon):
@@ -41,8 +45,25 @@ def test_a_new_file_is_a_new_command(tmp_path, monkeypatch, capsys):
     assert "_private" not in cli.command_names()
 
 
-def test_version(antiphon):
-    assert antiphon("--version").stdout == f"antiphon {__version__}\n"
+def test_version(capsys):
+    """GIVEN an installation THEN its first line is the version alone, and the rest says who built what."""
+    assert cli.main(["--version"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"antiphon {__version__}"
+    assert re.match(r"core: [\w-]+, .*\d+\.\d+", lines[1]), "the processor and the compiler"
+    assert cli.main(["--version", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["version"] == __version__ and {"core", "mpich", "openmpi"} <= found["parts"].keys()
+    assert re.fullmatch(r"[0-9a-f]{40}", found["parts"]["mpich"]["build"])
+
+
+def test_the_version_is_said_alike_everywhere():
+    """GIVEN the version in __init__.py THEN the header has it, and CHANGELOG.md begins with it."""
+    header = (ROOT / "include" / "antiphon.h").read_text()
+    parts = [re.search(rf"#define ANTIPHON_VERSION_{part} (\d+)", header)[1] for part in ("MAJOR", "MINOR", "PATCH")]
+    assert ".".join(parts) == __version__
+    newest = re.search(r"^## \[?(\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest[1] == __version__
 
 
 def test_without_a_command_the_help_goes_to_stderr(antiphon):

@@ -152,14 +152,14 @@ def test_the_summary_of_a_run(tmp_path: Path) -> None:
     }
     (tmp_path / "run.json").write_text(json.dumps({**run, "compression": [{**traffic, **times}]}))
     result = antiphon("report", tmp_path / "run.json", "--json")
-    assert json.loads(result.stdout)["sections"] == ["Collectives", "Compression"], result.stderr
+    assert json.loads(result.stdout)["sections"] == ["What was chosen, and why", "Compression"], result.stderr
     text = (tmp_path / "run.html").read_text(encoding="utf-8")
     for wanted in ("rotated:encode=1", "grid", "3 MiB travelled as 2 MiB, 1.50 times shorter", "−250 ms", "−500 ms"):
         assert wanted in text, wanted
     assert "≤ 256 KiB (buffer)" in text, "a file of version 1 keeps its meaning"
     (tmp_path / "run.json").write_text(json.dumps({**run, "collectives": []}))
     again = antiphon("report", tmp_path / "run.json", "--json", "--overwrite")
-    assert json.loads(again.stdout)["sections"] == ["Collectives"], again.stderr
+    assert json.loads(again.stdout)["sections"] == ["What was chosen, and why"], again.stderr
 
 
 def test_what_did_each_call_and_why(tmp_path: Path) -> None:
@@ -221,3 +221,22 @@ def test_a_broken_profile_is_told_by_its_field(tmp_path: Path) -> None:
 def test_kinds_are_listed() -> None:
     kinds = json.loads(antiphon("report", "--list", "--json").stdout)["kinds"]
     assert {"profile", "bench", "summary"} <= kinds.keys()
+
+
+def test_a_browser_is_asked_to_show_it(tmp_path: Path) -> None:
+    """GIVEN --open THEN $BROWSER gets the page's address; GIVEN no browser THEN the page is written, which is said."""
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/shown\n')
+    browser.chmod(0o755)
+    command = [sys.executable, "-m", "antiphon", "report", PROFILES[0], "-o", tmp_path / "a page.html", "--open"]
+
+    def run(**more: str) -> subprocess.CompletedProcess[str]:
+        env = {**os.environ, **more}
+        return subprocess.run(
+            [*command, "--overwrite"], capture_output=True, text=True, env=env, timeout=60, check=True
+        )
+
+    run(BROWSER=str(browser))
+    assert (tmp_path / "shown").read_text() == f"file://{tmp_path}/a%20page.html\n"
+    result = run(BROWSER="/nowhere/browser", PATH=str(tmp_path / "nothing"), DISPLAY="", WAYLAND_DISPLAY="")
+    assert "warning: no browser was found\nhint: open " in result.stderr

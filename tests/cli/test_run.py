@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from antiphon import cli
+from antiphon.mpi import discover
 
 RANKS = 3
 PROFILE = Path(__file__).parent.parent / "data" / "ethernet-16.openmpi.json"
@@ -210,3 +211,29 @@ def test_no_preload_object(program, antiphon, tmp_path):
     result = antiphon("run", "-n", 1, program, ANTIPHON_LIB_DIR=str(tmp_path))
     assert result.returncode == 2
     assert "preload object" in result.stderr and "make setup" in result.stderr
+
+
+@pytest.mark.parametrize("how", ["script", "shell", "env", "nice"])
+def test_programs_that_start_the_program(how, mpi, program, antiphon, tmp_path):
+    """GIVEN a script or a tool that names the MPI program THEN its MPI is found, and every rank is intercepted."""
+    script = tmp_path / "run.sh"
+    script.write_text(f'#!/bin/sh\n# a comment\nexport A=1; exec {program} "$@"\n')
+    script.chmod(0o755)
+    words = {
+        "script": ["./run.sh"],
+        "shell": ["sh", "run.sh"],
+        "env": ["env", "A=1", program],
+        "nice": ["nice", program],
+    }
+    result = antiphon("run", "-n", RANKS, *words[how])
+    run_ok(result)
+    assert f"hint: {words[how][0]} starts {program}: with its MPI, {mpi.label}\n" in result.stderr
+
+
+def test_a_script_of_two_libraries_is_not_guessed(compiled, antiphon, tmp_path):
+    programs = [compiled(mpi) for mpi in discover()]
+    (tmp_path / "run.sh").write_text("\n".join(map(str, programs)))
+    result = antiphon("run", "-n", RANKS, "sh", "run.sh")
+    if len({mpi.libmpi.resolve() for mpi in discover()}) > 1:
+        assert result.returncode == 2 and result.stdout == ""
+        assert "names programs of several MPI libraries" in result.stderr and "--mpi" in result.stderr

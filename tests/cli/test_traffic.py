@@ -92,7 +92,7 @@ def test_the_report_of_a_trace(trace: Path, tmp_path: Path) -> None:
     (tmp_path / "placed.json").write_text(json.dumps({"node_of_rank": [r % 8 for r in range(RANKS)]}))
     machine = DATA / "ethernet-16.openmpi.json"
     page = report.page_of(trace, machine, tmp_path / "placed.json")
-    assert [s.title for s in page.sections][:4] == ["Calls", "What is sent", "Traffic", "Network"]
+    assert [s.title for s in page.sections][:5] == ["Calls", "Timeline", "What is sent", "Traffic", "Network"]
     heats = [block.title for section in page.sections for block in section.blocks if block.kind == "heat"]
     assert len(heats) == 4 and heats[0].endswith("before") and heats[-1].endswith("after")
     drawings = [block.svg for section in page.sections for block in section.blocks if block.kind == "drawing"]

@@ -14,7 +14,8 @@ from antiphon import cli
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 MEASURED = (ROOT / "docs" / "measurements" / "ethernet-16.md").read_text(encoding="utf-8")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md",
+         *sorted(path for name in ("guides", "tutorials") for path in (ROOT / "docs" / name).glob("*.md"))]  # fmt: skip
 NUMBER_WORDS = {8: "eight", 9: "nine", 10: "ten"}
 
 

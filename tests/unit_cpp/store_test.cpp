@@ -140,6 +140,19 @@ TEST_CASE("a broken file is named, passed over, and replaced by the next run") {
   CHECK(problems.back() == path + ": it is no file");
 }
 
+TEST_CASE("what everybody can write is not read") {
+  const StoreFolder folder;
+  const Store store({folder.path});
+  REQUIRE(store.save_learned(four, known_network, learned_rule("bcast", "chain")).empty());
+  const std::string path = folder.path + "/" + four.name() + "/" + known_network.file_name();
+  Problems problems;
+  CHECK(store.find_learned(four, known_network, problems));
+  REQUIRE(chmod(path.c_str(), 0666) == 0);
+  CHECK_FALSE(store.find_learned(four, known_network, problems));
+  REQUIRE_FALSE(problems.empty());
+  CHECK(problems.back() == path + ": everybody can write it (chmod o-w)");
+}
+
 TEST_CASE("where nothing can be written the reason is returned") {
   const StoreFolder folder;
   std::ofstream(folder.path + "/file") << "x";

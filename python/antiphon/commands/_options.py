@@ -67,6 +67,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         "`antiphon compile`")  # fmt: skip
     add("--summary", nargs="?", const="1", metavar="FILE", help="show at the end what was accelerated; --summary=FILE "
         "writes it there (FILE.json: as JSON)")  # fmt: skip
+    add("--trace", type=Path, metavar="FILE", help="record every call in FILE (`antiphon trace` says what is in it), "
+        "for `antiphon report`")  # fmt: skip
     add("--force", metavar="SPEC", help="force algorithms: 'alltoall:rotated:window=2;bcast:chain', or '*:on' for "
         "Antiphon's own choice at all sizes")  # fmt: skip
     add("--capture", type=Path, metavar="DIR", help="keep what each rank sends (point-to-point, 1 KiB and more, 64 MiB "
@@ -98,6 +100,7 @@ def settings(args: argparse.Namespace) -> Settings:
         force=args.force,
         summary=args.summary,
         plan=args.plan,
+        trace=given.get("trace"),
         capture=args.capture,
         compress=given.get("compress"),
         adapt=given.get("adapt"),

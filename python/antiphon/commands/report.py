@@ -5,7 +5,8 @@ The page is one file that loads nothing: it can be opened without a network, mai
 
   antiphon report machine.json                    writes machine.html
   antiphon report results.json -o results.html    what `antiphon bench --json` wrote
-  antiphon report run.json                        what `antiphon run --summary=run.json` wrote
+  antiphon report run.json --open                 what `antiphon run --summary=run.json` wrote, in a browser
+  antiphon report run.json --trace run.trace      the same with a timeline (`antiphon run --summary=… --trace …`)
   antiphon report run.trace                       who sends how much to whom, collectives by the library's algorithms
   antiphon report run.trace --profile machine.json --placement run.placement
                                                   the same on that network, before and after
@@ -14,6 +15,7 @@ The page is one file that loads nothing: it can be opened without a network, mai
 from __future__ import annotations
 
 import argparse
+import webbrowser
 from pathlib import Path
 
 from antiphon import output, report
@@ -33,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--placement", type=Path, metavar="FILE", help="for a trace: what `antiphon map` wrote, to compare with the run"
     )
+    add("--trace", type=Path, metavar="FILE", help="for a run's summary: the same run's trace, for a timeline")
     _options.add_overwrite(parser, "the page", old="--force")
+    add("--open", action="store_true", help="show the page in the browser that the system names (or $BROWSER)")
     add("--list", action="store_true", help="show what kinds of documents there is a report for")
     add("--json", action="store_true", help="with --list: as JSON; else the page's sections and where it was written")
 
@@ -46,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         raise AntiphonError("no document is named", hint="for example: antiphon report machine.json")
     target = args.output or args.document.with_name(args.document.name.removesuffix(".gz")).with_suffix(".html")
     files.check(target, overwrite=args.overwrite)
-    page = report.page_of(args.document, args.profile, args.placement)
+    page = report.page_of(args.document, args.profile, args.placement, args.trace)
     files.write(target, html.render(page))
     if args.json:
         output.print_json(
@@ -54,6 +58,9 @@ def run(args: argparse.Namespace) -> int:
         )
     else:
         output.stdout().print(f"{target}: {page.title}", soft_wrap=True)
+    if args.open and not webbrowser.open(target.absolute().as_uri()):
+        output.print_warning("no browser was found")
+        output.print_hint(f"open {target} where there is one: the page is complete, and loads nothing")
     return 0
 
 

@@ -73,7 +73,9 @@ def run(args: argparse.Namespace) -> int:  # noqa: RET503 (exec does not return)
 
 def prepare(args: argparse.Namespace) -> Launch:
     """Returns the launch that `antiphon run`'s arguments ask for."""
-    mpi = find_mpi(args.program, args.mpi)
+    mpi = find_mpi(args.program, args.mpi, args=args.args)
+    if mpi.note:
+        output.print_hint(mpi.note)
     if vars(args).get("apply") is not None:
         _apply(args)
     env = rank_environment(mpi, _options.settings(args), os.environ)

@@ -8,6 +8,7 @@ counts, sizes and times (docs/reference/trace.md). `antiphon compile` and proces
   antiphon trace -o run.trace -n 64 --hostfile nodes ./solver
   antiphon trace --show run.trace                      what was called, how often, how much, how long
   antiphon trace --recover run.trace                   joins what the ranks of a run that died have left
+  antiphon trace --to perfetto run.trace               writes run.perfetto.json, which ui.perfetto.dev shows
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from antiphon.commands import _options
 from antiphon.commands import run as run_command
 from antiphon.errors import AntiphonError
 from antiphon.output import files
+from antiphon.trace import Trace, perfetto
 from antiphon.trace import summary as trace_summary
 from antiphon.trace.writer import join_parts, parts_of
 
@@ -41,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--show", type=Path, metavar="FILE", help="print what a trace holds")
     _options.add_old_name(parser, "--summary", "--show")
     parser.add_argument("--recover", type=Path, metavar="FILE", help="write FILE from the parts that ranks left")
+    parser.add_argument("--to", choices=("perfetto",), help="write a trace, named in place of PROGRAM, as events that "
+                        "Perfetto and Chrome show (-o FILE.json.gz: compressed)")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="with --show: as JSON")
     parser.add_argument("program", metavar="PROGRAM", nargs="?", help="the MPI program")
     parser.add_argument("args", metavar="ARGS", nargs=argparse.REMAINDER, help="its arguments")
@@ -54,9 +58,23 @@ def run(args: argparse.Namespace) -> int:
         rows = trace_summary.summarise(args.show)
         output.print_json(rows) if args.json else trace_summary.print_summary(rows)
         return 0
+    if args.to is not None:
+        return convert(args)
     if args.program is None:
         raise AntiphonError("no PROGRAM to record", hint="antiphon trace -n 4 ./solver, or --show FILE")
     return record(args)
+
+
+def convert(args: argparse.Namespace) -> int:
+    """Writes a trace in another form."""
+    if args.program is None:
+        raise AntiphonError("no trace to write is named", hint="antiphon trace --to perfetto run.trace")
+    source = Path(args.program)
+    target = args.output or source.with_name(f"{source.name.removesuffix('.trace')}.{args.to}.json")
+    files.check(target, overwrite=args.overwrite)
+    calls = perfetto.write(Trace.load(source), target)
+    output.stderr().print(f"{target}: {calls} calls; open it at ui.perfetto.dev or chrome://tracing", soft_wrap=True)
+    return 0
 
 
 def record(args: argparse.Namespace) -> int:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+#: Marks a program that can be loaded anywhere, which otherwise looks like a library.
+DF_1_PIE = 0x08000000
 DEFAULT_DIRS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
 
 
@@ -25,6 +27,8 @@ class ElfFile:
     needed: tuple[str, ...]
     rpath: tuple[str, ...]
     runpath: tuple[str, ...]
+    #: "program", "static" (a program without a dynamic linker), "library", "object" or "core".
+    kind: str = "program"
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ def read(path: Path) -> ElfFile | None:
             elf = ELFFile(file)
             tags = _dynamic_strings(elf)
             machine = f"{elf.elfclass}/{elf['e_machine']}"
+            kind = _kind(elf)
     except Exception:  # noqa: BLE001 (pyelftools meets damage with errors of any kind)
         return None
     origin = os.path.dirname(os.path.abspath(path))
@@ -66,7 +71,21 @@ def read(path: Path) -> ElfFile | None:
         needed=tuple(tags["DT_NEEDED"]),
         rpath=_expand(tags["DT_RPATH"], origin),
         runpath=_expand(tags["DT_RUNPATH"], origin),
+        kind=kind,
     )
+
+
+def _kind(elf: object) -> str:
+    named = {"ET_REL": "object", "ET_CORE": "core"}.get(elf["e_type"])  # type: ignore[index]
+    if named is not None:
+        return named
+    if any(True for _ in elf.iter_segments("PT_INTERP")):  # type: ignore[attr-defined]
+        return "program"
+    if elf["e_type"] == "ET_EXEC":  # type: ignore[index]
+        return "static"
+    flags = [tag.entry.d_val for segment in elf.iter_segments("PT_DYNAMIC")  # type: ignore[attr-defined]
+             for tag in segment.iter_tags() if tag.entry.d_tag == "DT_FLAGS_1"]  # fmt: skip
+    return "static" if any(flag & DF_1_PIE for flag in flags) else "library"
 
 
 def _dynamic_strings(elf: object) -> dict[str, list[str]]:
@@ -176,3 +195,20 @@ def dynamic_symbols(path: Path) -> tuple[frozenset[str], frozenset[str]]:
         return frozenset(), frozenset()
     wanted = frozenset(entry.name for entry in symbols if entry["st_shndx"] == "SHN_UNDEF")
     return frozenset(entry.name for entry in symbols) - wanted, wanted
+
+
+def made_by(path: Path) -> dict[str, str]:
+    """The compiler that made a file and its build id; empty where the file does not say."""
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        with path.open("rb") as file:
+            elf = ELFFile(file)
+            comment, note = (elf.get_section_by_name(name) for name in (".comment", ".note.gnu.build-id"))
+            texts = (
+                sorted({text.decode("utf-8", "replace") for text in comment.data().split(b"\0")}) if comment else [""]
+            )
+            build = next((entry["n_desc"] for entry in note.iter_notes()), "") if note else ""
+    except Exception:  # noqa: BLE001 (as in read())
+        return {"compiler": "", "build": ""}
+    return {"compiler": next((text for text in reversed(texts) if text), ""), "build": str(build)}

@@ -17,7 +17,8 @@ from antiphon.mpi.library import Mpi
 
 #: The options that set these variables: errors name what the user wrote.
 OPTIONS = {"ANTIPHON_CAPTURE": "--capture ", "ANTIPHON_FORCE": "--force ", "ANTIPHON_PLAN": "--plan ",
-           "ANTIPHON_PROFILE": "--profile ", "ANTIPHON_SUMMARY": "--summary=", "ANTIPHON_TRACE": "-o "}  # fmt: skip
+           "ANTIPHON_PROFILE": "--profile ", "ANTIPHON_SUMMARY": "--summary=",
+           "ANTIPHON_TRACE": "--trace "}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Settings:
     force: str | None = None
     summary: str | None = None
     plan: Path | None = None
+    #: Where the run's calls are recorded.
+    trace: Path | None = None
     #: Where each rank keeps the messages that it sends.
     capture: Path | None = None
     #: auto, on or off; force for tests.
@@ -62,6 +65,8 @@ class Settings:
             variables["ANTIPHON_FORCE"] = self.force
         if self.summary:
             variables["ANTIPHON_SUMMARY"] = "1" if self.summary == "1" else str(Path(self.summary).absolute())
+        if self.trace:
+            variables["ANTIPHON_TRACE"] = str(self.trace.absolute())
         if self.capture:
             variables["ANTIPHON_CAPTURE"] = str(self.capture.absolute())
         if self.compress:
@@ -209,7 +214,8 @@ def read_hostfile(path: Path) -> list[tuple[str, int]]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise AntiphonError(f"--hostfile {path}: {error.strerror}") from error
+        hint = "name a file with a line per node: `node slots=4` or `node:4`"
+        raise AntiphonError(f"--hostfile {path}: {error.strerror}", hint=hint) from error
     except UnicodeDecodeError:
         raise AntiphonError(f"--hostfile {path}: is not a text file", hint="write `node slots=4` or `node:4`") from None
     hosts = []

@@ -8,12 +8,12 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from antiphon.errors import AntiphonError
-from antiphon.mpi import elf, search
+from antiphon.mpi import elf, indirect, preloadable, search
 from antiphon.mpi.library import Mpi, abi_of, identify, is_libmpi, unsupported
 
 CHOOSE = "name the MPI with --mpi openmpi, --mpi mpich or --mpi PATH"
@@ -22,6 +22,7 @@ PYTHON = re.compile(r"(python|pypy)[\d.]*$")
 #: Run by the program's Python: imports mpi4py as the program will, but without MPI_Init, and tells what got loaded.
 ASK_MPI4PY = """
 import sys
+sys.path[:] = [path for path in sys.path if path]  # Modules in the current directory may be anybody's.
 try:
     import mpi4py
 except ImportError:
@@ -47,12 +48,22 @@ class Uses:
 
 def locate(program: str) -> Path:
     """The file of PROGRAM, found as a shell finds it; an error that says what is wrong with it otherwise."""
+    try:
+        return _located(program)
+    except OSError as error:
+        short = program if len(program) <= 80 else f"{program[:60]}… ({len(program)} characters)"
+        raise AntiphonError(f"{short}: {error.strerror}", hint="check the name of the program") from None
+
+
+def _located(program: str) -> Path:
     found = shutil.which(program)
+    if found and not Path(found).is_file():
+        raise AntiphonError(f"{program} is no regular file", hint="name a program, not a pipe, socket or device")
     if found:
         return Path(os.path.abspath(found))
     path = Path(program)
     if path.is_dir():
-        raise AntiphonError(f"{program} is a directory, not a program")
+        raise AntiphonError(f"{program} is a directory, not a program", hint="name a program in it")
     if path.is_file() and "/" in program:
         hint = f"python3 {program}" if path.suffix == ".py" else f"chmod +x {program}"
         raise AntiphonError(f"{program} is not executable", hint=f"try `{hint}`")
@@ -129,19 +140,33 @@ def _uses_of_python(python: Path, env: Mapping[str, str], preload: Path | None) 
     return None
 
 
-def find_mpi(program: str, choice: str | None = None, env: Mapping[str, str] | None = None) -> Mpi:
-    """The MPI that `program` is to be run with: its own, or the one that `choice` (`--mpi`) names."""
+def find_mpi(program: str, choice: str | None = None, env: Mapping[str, str] | None = None,
+             args: Sequence[str] = ()) -> Mpi:  # fmt: skip
+    """The MPI that `program` is to be run with: its own, or the one that `choice` (`--mpi`) names.
+
+    A program without MPI may start one that has it: `args` and scripts are searched for its name.
+    """
     env = os.environ if env is None else env
     file = locate(program)
+    runs = interpreter_of(file)
+    preloadable.check(runs)
     if choice is not None:
-        return _chosen(file, choice, env)
+        chosen = _chosen(file, choice, env)
+        only = f"{program} is statically linked: Antiphon acts only in the programs that it starts"
+        return replace(chosen, note=only) if preloadable.is_static(runs) else chosen
     try:
         used = uses(file, env)
     except AntiphonError as error:
         return _any_for_python(file, env, error)
-    if used is None:
-        hint = f"if it does use MPI (opened at run time, or by a program that it starts), {CHOOSE}"
-        raise AntiphonError(f"{program}: {_no_mpi(file)}", hint=hint)
+    if used is not None:
+        return _of_uses(program, used, env)
+    started = _of_started(file, args, env)
+    if started is None:
+        raise AntiphonError(f"{program}: {_no_mpi(file)}", hint=_no_mpi_hint(file))
+    return replace(started[1], note=f"{program} starts {started[0]}: with its MPI, {started[1].label}")
+
+
+def _of_uses(program: str, used: Uses, env: Mapping[str, str]) -> Mpi:
     if abi_of(used.soname) is None:
         raise unsupported(used.soname, program)
     if used.libmpi is not None:
@@ -153,6 +178,22 @@ def find_mpi(program: str, choice: str | None = None, env: Mapping[str, str] | N
         f"{program} needs {used.soname}, which is not found on this machine",
         hint="load the MPI's environment module, set LD_LIBRARY_PATH, or give its prefix with --mpi PATH",
     )
+
+
+def _of_started(file: Path, args: Sequence[str], env: Mapping[str, str]) -> tuple[Path, Mpi] | None:
+    """The program with MPI that `file` starts, and its MPI; None if none is named. Several MPIs are an error."""
+    found: dict[Path, tuple[Path, Mpi]] = {}
+    for candidate in indirect.started_by(file, args):
+        with contextlib.suppress(AntiphonError):
+            used = uses(candidate, env)
+            if used is not None:
+                preloadable.check(interpreter_of(candidate))
+                its = _of_uses(str(candidate), used, env)
+                found.setdefault(its.libmpi.resolve(), (candidate, its))
+    if len(found) > 1:
+        names = " and ".join(f"{path} ({its.label})" for path, its in found.values())
+        raise AntiphonError(f"{file.name} names programs of several MPI libraries: {names}", hint=CHOOSE)
+    return next(iter(found.values()), None)
 
 
 def _any_for_python(file: Path, env: Mapping[str, str], error: AntiphonError) -> Mpi:
@@ -190,4 +231,16 @@ def _no_mpi(file: Path) -> str:
         return f"{python} has no mpi4py"
     if interpreter != file:
         return f"a script of {interpreter.name}; its MPI cannot be told from the script"
+    if not elf.is_elf(file):
+        return "is neither a program nor a script (it does not begin with #!)"
+    if preloadable.is_static(file):
+        return "is statically linked: nothing can be preloaded into it"
     return "is not linked to an MPI library"
+
+
+def _no_mpi_hint(file: Path) -> str:
+    if interpreter_of(file) == file and not elf.is_elf(file):
+        return "name a program, or begin the script with a line such as #!/bin/sh"
+    if preloadable.is_static(file):
+        return f"link it dynamically (leave -static away); if it only starts the MPI program, {CHOOSE}"
+    return f"if it does use MPI (opened at run time, or by a program that it starts), {CHOOSE}"

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from antiphon import run_summary
 from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.packed import unpack
 from antiphon.report import kinds
-from antiphon.report.page import Page
+from antiphon.report.page import Page, Section
+from antiphon.trace import Trace
 
 
 def all_kinds() -> Iterator[ModuleType]:
@@ -63,11 +65,36 @@ def read(path: Path, machine: Path | None = None, placement: Path | None = None)
         ) from error
 
 
-def page_of(path: Path, machine: Path | None = None, placement: Path | None = None) -> Page:
-    """Returns the page for a document, by the first kind that accepts it."""
+def page_of(path: Path, machine: Path | None = None, placement: Path | None = None, trace: Path | None = None) -> Page:
+    """Returns the page for a document, by the first kind that accepts it; `trace` adds its timeline to a summary."""
     document = read(path, machine, placement)
     if not isinstance(document, Recorded) and (machine or placement):
         raise AntiphonError(f"{path}: --profile and --placement are for traces", hint="name a trace, or its traffic")
+    if trace is None:
+        return _made(document, path)
+    if not run_summary.is_summary(document):
+        raise AntiphonError(f"{path}: --trace is for the summary of a run",
+                            hint="antiphon run --summary=run.json --trace run.trace writes both")  # fmt: skip
+    page = _made(document, path)
+    page.sections[1:1] = [_timeline_of(document, path, trace)]
+    return page
+
+
+def _timeline_of(document: Mapping[str, Any], path: Path, file: Path) -> Section:
+    from antiphon.report.kinds import _timeline
+
+    trace = Trace.load(file)
+    for what, mine, its in (
+        ("ranks", document["ranks"], trace.size),
+        ("program", document.get("program"), trace.header.get("program")),
+    ):
+        if mine and its and mine != its:
+            raise AntiphonError(f"{file} is of another run than {path}: its {what} is {its}, not {mine}",
+                                hint="antiphon run --summary=run.json --trace run.trace writes both")  # fmt: skip
+    return _timeline.section(trace)
+
+
+def _made(document: Any, path: Path) -> Page:
     for kind in all_kinds():
         if kind.accepts(document):
             try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws a matrix as coloured squares."""
+"""Draws a matrix as coloured squares. Shades are classes h0 … h15, whose colours fit a light or a dark page."""
 
 from __future__ import annotations
 
@@ -8,19 +8,35 @@ from html import escape
 
 #: Colours from little to much: even steps of lightness, readable without colour (after the "viridis" idea).
 STOPS = ((247, 251, 255), (158, 202, 225), (49, 130, 189), (8, 48, 107))
-UNKNOWN = "#e6e6e6"
+DARK_STOPS = ((28, 36, 46), (29, 72, 120), (62, 137, 209), (222, 239, 255))
+SHADES = 16
 
 
-def colour(share: float) -> str:
-    """Returns the colour of a value between 0 (least) and 1 (most)."""
-    place = min(max(share, 0.0), 1.0) * (len(STOPS) - 1)
-    i = min(int(place), len(STOPS) - 2)
-    mixed = (round(a + (b - a) * (place - i)) for a, b in zip(STOPS[i], STOPS[i + 1], strict=True))
+def shade(share: float) -> int:
+    """Returns the shade of a value between 0 (least) and 1 (most)."""
+    return round(min(max(share, 0.0), 1.0) * (SHADES - 1))
+
+
+def style(stops: Sequence[tuple[int, int, int]]) -> str:
+    """Returns the shades as variables of a style sheet."""
+    return "".join(f"--h{i}:{_colour(stops, i / (SHADES - 1))};" for i in range(SHADES))
+
+
+def classes() -> str:
+    """Returns what makes an element with the class of a shade have its colour."""
+    return "".join(f".h{i}{{fill:var(--h{i})}}" for i in range(SHADES))
+
+
+def _colour(stops: Sequence[tuple[int, int, int]], share: float) -> str:
+    place = share * (len(stops) - 1)
+    i = min(int(place), len(stops) - 2)
+    mixed = (round(a + (b - a) * (place - i)) for a, b in zip(stops[i], stops[i + 1], strict=True))
     return f"#{''.join(f'{part:02x}' for part in mixed)}"
 
 
-def svg(values: Sequence[Sequence[float | None]], labels: Sequence[str], texts: Sequence[Sequence[str]]) -> str:
-    """Returns the drawing; pointing at a square shows its text."""
+def svg(values: Sequence[Sequence[float | None]], labels: Sequence[str], texts: Sequence[Sequence[str]],
+        words: str) -> str:  # fmt: skip
+    """Returns the drawing; pointing at a square shows its text, and `words` say what it shows."""
     known = [value for row in values for value in row if value is not None]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     span = (high - low) or 1.0
@@ -31,13 +47,15 @@ def svg(values: Sequence[Sequence[float | None]], labels: Sequence[str], texts: 
     side = max(4, min(26, 460 // n))
     margin = 74 if n <= 40 else 8
     extent = margin + n * side + 2
-    parts = [f'<svg class="heat" viewBox="0 0 {extent} {extent}" width="{extent}" role="img">']
+    parts = [
+        f'<svg class="heat" viewBox="0 0 {extent} {extent}" width="{extent}" role="img" aria-label="{escape(words)}">'
+    ]
     for r, row in enumerate(values):
         for c, value in enumerate(row):
-            fill = UNKNOWN if value is None else colour((value - low) / span)
+            name = "unknown" if value is None else f"h{shade((value - low) / span)}"
             parts.append(
-                f'<rect x="{margin + c * side}" y="{margin + r * side}" width="{side - 0.5}" height="{side - 0.5}" '
-                f'fill="{fill}"><title>{escape(texts[r][c])}</title></rect>'
+                f'<rect class="{name}" x="{margin + c * side}" y="{margin + r * side}" width="{side - 0.5}" '
+                f'height="{side - 0.5}"><title>{escape(texts[r][c])}</title></rect>'
             )
     if n <= 40:
         for i, label in enumerate(labels):

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from antiphon import __version__
-from antiphon.report import heat
-from antiphon.report.page import Chart, Page, Table
+from antiphon.output.tables import time_text
+from antiphon.report import heat, lanes, words
+from antiphon.report.page import Chart, HeatMap, Page, Table, Timeline
 
 ASSETS = Path(__file__).with_name("assets")
 
@@ -26,14 +27,15 @@ def render(page: Page) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters["chart_json"] = chart_json
-    environment.globals |= {"heat_map": _heat_map, "numeric": _numeric}
+    environment.filters |= {"chart_json": chart_json, "chart_words": words.of_chart, "chart_table": words.table_of}
+    environment.filters |= {"heat_words": words.of_heat_map, "timeline_words": words.of_timeline}
+    environment.globals |= {"heat_map": _heat_map, "numeric": _numeric, "lane": lanes.lane, "ticks": _ticks}
     charts = any(block.kind == "chart" for section in page.sections for block in section.blocks)
     return environment.get_template("page.html").render(
         page=page,
         version=__version__,
         charts=charts,
-        style=_asset("page.css"),
+        style=_style(),
         plot_style=_asset("uPlot.min.css"),
         plot_script=_asset("uPlot.iife.min.js"),
         script=_asset("charts.js"),
@@ -42,6 +44,12 @@ def render(page: Page) -> str:
 
 def _asset(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def _style() -> str:
+    shades = f":root{{{heat.style(heat.STOPS)}}}"
+    shades += f"@media (prefers-color-scheme:dark){{:root{{{heat.style(heat.DARK_STOPS)}}}}}"
+    return _asset("page.css") + shades + heat.classes()
 
 
 def chart_json(chart: Chart) -> str:
@@ -77,5 +85,10 @@ def _numeric(table: Table) -> list[bool]:
     return [all(not cell or re.match(r"[-+±–−]?\s?\d|–$", cell) for cell in column) for column in columns]
 
 
-def _heat_map(values: Any, labels: Any, texts: Any) -> str:
-    return heat.svg(values, labels, texts)
+def _heat_map(block: HeatMap) -> str:
+    return heat.svg(block.values, block.labels, block.texts, words.of_heat_map(block))
+
+
+def _ticks(timeline: Timeline) -> list[str]:
+    """Returns the times below a timeline: its begin, its end, and three between."""
+    return ["0", *(time_text(timeline.end_s * i / 4) for i in range(1, 5))]

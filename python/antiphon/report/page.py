@@ -45,7 +45,7 @@ class HeatMap:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text; numbers are aligned to the right."""
+    """Rows of text; numbers are aligned to the right. The first cell of a row names the row."""
 
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -59,11 +59,49 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Bar:
+    """A row of bars: its parts lie end to end, and `texts` are their values in words."""
+
+    name: str
+    parts: Sequence[float]
+    texts: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Quantities of one kind to compare by their lengths. `parts` names what each bar is made of."""
+
+    title: str
+    heading: str
+    parts: Sequence[str]
+    bars: Sequence[Bar]
+    kind: str = "bars"
+
+    @property
+    def whole(self) -> float:
+        """Returns what a bar over the full width stands for."""
+        return max((sum(bar.parts) for bar in self.bars), default=0.0) or 1.0
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """What each row (a rank) was busy with. shares[row][slice][series] is a part of the slice's time."""
+
+    title: str
+    end_s: float
+    rows: Sequence[str]
+    series: Sequence[str]
+    shares: Sequence[Sequence[Sequence[float]]]
+    kind: str = "timeline"
+
+
+@dataclass(frozen=True)
 class Drawing:
-    """A finished SVG element."""
+    """A finished SVG element, and what it shows in words."""
 
     title: str
     svg: str
+    words: str
     kind: str = "drawing"
 
 
@@ -75,7 +113,7 @@ class Text:
     kind: str = "text"
 
 
-Block = Chart | HeatMap | Table | Drawing | Text
+Block = Chart | HeatMap | Table | Bars | Timeline | Drawing | Text
 
 
 @dataclass

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from antiphon.output.tables import bytes_text
-from antiphon.report.heat import colour
+from antiphon.report.heat import shade
 
 NODE_WIDTH, NODE_HEIGHT, GAP, LEVEL = 58, 26, 8, 104
 MOST_DRAWN = 20
@@ -33,7 +33,10 @@ def svg(topology: Mapping[str, Any], loads: Mapping[str, Mapping[str, Any]] | No
             x += width_of[name] + 40
         y += LEVEL + 34 * max(-(-len(columns[name]) // 8) for name in level)
     y -= LEVEL - 50
-    parts = [f'<svg class="tree" viewBox="0 0 {total:.0f} {y:.0f}" width="{min(total, 1080):.0f}" role="img">']
+    parts = [
+        f'<svg class="tree" viewBox="0 0 {total:.0f} {y:.0f}" width="{min(total, 1080):.0f}" role="img" '
+        f'aria-label="{escape(words(topology, loads))}">'
+    ]
     most = max((load["seconds"] for load in (loads or {}).values()), default=0.0)
     parts += [
         _uplink(switch, place, _loaded(loads, switch["name"], ("up", "down"), most))
@@ -44,6 +47,23 @@ def svg(topology: Mapping[str, Any], loads: Mapping[str, Mapping[str, Any]] | No
         traffic = {node: _loaded(loads, node, ("out", "in"), most) for node, _ in columns[name]}
         parts += _switch(name, place[name], columns[name], width_of[name], traffic)
     return "".join([*parts, "</svg>"])
+
+
+def words(topology: Mapping[str, Any], loads: Mapping[str, Mapping[str, Any]] | None = None) -> str:
+    """Returns in words what the drawing shows."""
+    said = []
+    for switch in topology["switches"]:
+        nodes = [node for node in topology["nodes"] if node["switch"] == switch["name"]]
+        count = sum(int(node.get("count", 1)) for node in nodes)
+        rates = sorted({f"{node['port_bytes_per_s'] / 1e6:.4g}" for node in nodes})
+        text = f"{switch['name']} has {count} nodes" + (f" at {' and '.join(rates)} MB/s a port" if nodes else "")
+        if "parent" in switch:
+            text += f" and a link of {switch['uplink_bytes_per_s'] / 1e6:.4g} MB/s to {switch['parent']}"
+        said.append(text)
+    if loads:
+        name, load = max(loads.items(), key=lambda item: float(item[1]["seconds"]))
+        said.append(f"the link that needs the most time is {name}, with {bytes_text(int(load['bytes']))}")
+    return "; ".join(said) + "."
 
 
 def _depths(switches: list[Mapping[str, Any]]) -> dict[str, int]:
@@ -80,9 +100,13 @@ def _loaded(
         return None
     both = [loads[f"{name} {way}"] for way in directions if f"{name} {way}" in loads]
     if not both:
-        return ("0 B", colour(0.0))
+        return ("0 B", _colour(0.0))
     fuller = max(both, key=lambda load: float(load["bytes"]))
-    return (bytes_text(int(fuller["bytes"])), colour(fuller["seconds"] / most if most else 0.0))
+    return (bytes_text(int(fuller["bytes"])), _colour(fuller["seconds"] / most if most else 0.0))
+
+
+def _colour(share: float) -> str:
+    return f"var(--h{shade(share)})"
 
 
 def _uplink(switch: Mapping[str, Any], place: Mapping[str, tuple[float, float]], load: Load | None) -> str:

@@ -205,7 +205,7 @@ def _grid(algorithm: core.Algorithm, point: Point, at_once: int | None) -> Itera
         for size in sizes:
             windows = _WINDOWS if point.bytes <= _LONG_BYTES else _WINDOWS_WHEN_LONG
             for window in _or_none(_within(algorithm, "window", windows)):
-                # More than 64 KiB ahead overruns the port of a switch; see docs/concepts/findings.md.
+                # More than 64 KiB ahead overruns a port: docs/findings/wire/bytes-under-way-not-messages.md.
                 if window is None or size * window <= 65536:
                     yield base | {cut: size} | ({} if window is None else {"window": window})
 

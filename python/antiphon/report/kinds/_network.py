@@ -31,7 +31,8 @@ def section(views: Sequence[tuple[str, Traffic]], machine: Path) -> Section:
     for (name, _), one in zip(views, scores, strict=True):
         loads = {load["name"]: load for load in one["links"]}
         title = "Traffic on the network's links" + (f", {name}" if name else "")
-        blocks.append(Drawing(title, tree.svg(expanded(document["topology"]), loads)))
+        topology = expanded(document["topology"])
+        blocks.append(Drawing(title, tree.svg(topology, loads), tree.words(topology, loads)))
     blocks += [_links(views, scores), _costs(views, scores), _contributions(views, text)]
     intro = (
         "Numbers at links are payload in the fuller direction; the darker, the more time at the link's rate. "

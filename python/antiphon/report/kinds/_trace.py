@@ -37,13 +37,11 @@ def sections(trace: Trace) -> list[Section]:
 
 def over_time(trace: Trace) -> Chart:
     """Returns the share of the ranks' time in each function, in equal slices of the run."""
-    end = max((r.ended_ns or 0 for r in trace.ranks), default=0)
-    end = max([end, *(c.start_ns + c.duration_ns for r in trace.ranks for c in r.calls[-1:])], default=1) or 1
-    width = end / SLICES
+    width = end_ns(trace) / SLICES
     busy: dict[str, Array] = defaultdict(lambda: np.zeros(SLICES))
     for rank in trace.ranks:
         for call in rank.calls:
-            _spread(busy[call.function], call.start_ns / width, (call.start_ns + call.duration_ns) / width)
+            spread(busy[call.function], call.start_ns / width, (call.start_ns + call.duration_ns) / width)
     most = sorted(busy, key=lambda name: -busy[name].sum())[:MOST_FUNCTIONS]
     ranks = max(1, len(trace.ranks))
     series = [
@@ -62,9 +60,15 @@ def over_time(trace: Trace) -> Chart:
     )
 
 
-def _spread(slices: Array, begin: float, end: float) -> None:
+def end_ns(trace: Trace) -> int:
+    """Returns when the last rank was seen."""
+    end = max((r.ended_ns or 0 for r in trace.ranks), default=0)
+    return max([end, *(c.start_ns + c.duration_ns for r in trace.ranks for c in r.calls[-1:])], default=1) or 1
+
+
+def spread(slices: Array, begin: float, end: float) -> None:
     """Adds an interval, in units of slices, to those that it touches."""
-    first, last = min(int(begin), SLICES - 1), min(int(end), SLICES - 1)
+    first, last = min(int(begin), len(slices) - 1), min(int(end), len(slices) - 1)
     if first == last:
         slices[first] += end - begin
         return

@@ -65,7 +65,11 @@ def _network(document: Mapping[str, Any]) -> Section:
         for entry in document["link_classes"]
     ]
     blocks: list[Block] = [
-        Drawing(f"Switches and nodes, as found from the measurements{profile.sureness(topology)}", tree.svg(topology)),
+        Drawing(
+            f"Switches and nodes, as found from the measurements{profile.sureness(topology)}",
+            tree.svg(topology),
+            tree.words(topology),
+        ),
         Table(["link", "L", "g(0)", "g(1 KiB)", "g(64 KiB)", "best rate", "eager to"], rows, "Classes of links"),
     ]
     processors = document.get("processors")

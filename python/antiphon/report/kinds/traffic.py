@@ -13,7 +13,7 @@ from antiphon.documents import parse_json
 from antiphon.errors import AntiphonError
 from antiphon.output.tables import bytes_text, share_text, time_text
 from antiphon.report import Recorded
-from antiphon.report.kinds import _network, _trace
+from antiphon.report.kinds import _network, _timeline, _trace
 from antiphon.report.page import Block, HeatMap, Page, Section, Table, Text
 from antiphon.trace import Trace
 from antiphon.traffic import Edges, Traffic
@@ -37,7 +37,7 @@ def page(document: Recorded, path: Path) -> Page:
         from antiphon.traffic.of_trace import of_trace
 
         trace = Trace.load(path)
-        sections += _trace.sections(trace)
+        sections += [*_trace.sections(trace), _timeline.section(trace)]
         found = of_trace(trace)
         after = of_trace(trace, nodes=_placed(document.placement, found.ranks)) if document.placement else None
     else:

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How Sphinx makes the site of these pages (`make docs-site`). The pages read the same in a repository's viewer."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parent.parent
+
+project = "Antiphon"
+project_copyright = "the authors of Antiphon, Apache-2.0"
+version = release = re.findall(r'__version__ = "(.*)"', (ROOT / "python/antiphon/__init__.py").read_text())[0]
+
+extensions = ["myst_parser"]
+# Links to headings, as repositories' viewers make them.
+myst_heading_anchors = 4
+exclude_patterns = ["conf.py"]
+# Examples leave parts out by "…", which no language has.
+suppress_warnings = ["misc.highlighting_failure"]
+
+html_theme = "furo"
+html_title = f"Antiphon {version}"
+html_copy_source = html_show_sourcelink = False
+# Nothing is fetched by a reader: the theme brings its fonts and scripts.
+html_theme_options = {"navigation_with_keys": True}
+
+
+def _offer_files(app: Sphinx, name: str, source: list[str]) -> None:
+    """Makes links to pages outside docs/ downloads: they are no pages of the site."""
+    folder = Path(app.srcdir, name).parent
+
+    def link(found: re.Match[str]) -> str:
+        outside = not (folder / found[2]).resolve().is_relative_to(app.srcdir)
+        return f"{{download}}`{found[1]} <{found[2]}>`" if outside else found[0]
+
+    source[0] = re.sub(r"\[([^\]]+)\]\(([^)#:\s]+\.md)(?:#[^)]*)?\)", link, source[0])
+
+
+def setup(app: Sphinx) -> None:
+    """Is called by Sphinx."""
+    app.connect("source-read", _offer_files)

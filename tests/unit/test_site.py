@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that every page has its place in the site's contents, and builds the site where its tools are installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+
+
+def listed() -> set[Path]:
+    """Returns the pages that the trees of contents in index.md name, some by patterns."""
+    trees = re.findall(r"^```\{toctree\}\n(.*?)^```", (DOCS / "index.md").read_text(), re.MULTILINE | re.DOTALL)
+    names = [line for tree in trees for line in tree.splitlines() if line and not line.startswith(":")]
+    return {path for name in names for path in DOCS.glob(f"{name}.md")}
+
+
+def test_every_page_is_in_the_contents() -> None:
+    assert {path for path in DOCS.rglob("*.md")} - listed() == {DOCS / "index.md"}
+
+
+def test_findings_are_one_a_page() -> None:
+    """GIVEN a note THEN it has one heading and is named in the index; GIVEN the index THEN it names no other."""
+    notes = sorted(DOCS.glob("findings/*/*.md"))
+    linked = re.findall(r"\]\((\w+/[\w-]+\.md)\)", (DOCS / "findings" / "index.md").read_text())
+    assert sorted(linked) == [str(path.relative_to(DOCS / "findings")) for path in notes]
+    assert all(len(re.findall(r"^#+ ", path.read_text(), re.MULTILINE)) == 1 for path in notes)
+
+
+def test_pages_that_load_something_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.util.spec_from_file_location("docs_site", ROOT / "scripts" / "docs_site.py")
+    site = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(site)
+    monkeypatch.setattr(site, "ROOT", tmp_path)
+    monkeypatch.setattr(site, "SITE", tmp_path)
+    (tmp_path / "good.html").write_text('<script src="_static/x.js"></script><a href="https://elsewhere">there</a>')
+    assert site.complaints() == []
+    (tmp_path / "far.html").write_text('<script defer src="https://elsewhere/x.js"></script>')
+    (tmp_path / "long.html").write_text("x" * 1_000_001)
+    assert [text.partition(":")[0] for text in site.complaints()] == ["far.html", "long.html"]
+
+
+@pytest.mark.skipif("ANTIPHON_SLOW" not in os.environ, reason="builds the site: ANTIPHON_SLOW=1")
+def test_the_site_has_no_broken_link() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "docs_site.py")]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert result.returncode == 0, result.stderr
