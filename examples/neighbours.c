@@ -24,7 +24,9 @@ typedef struct {
 static double value(int from, int to, int step, int i) { return from * 1e6 + to * 1e3 + step + i % 7; }
 
 /* A block's size depends on both of its ranks, and both know it. */
-static int sparse_count(int from, int to, int numbers) { return numbers / 2 + (from * 31 + to * 17) % (numbers / 2 + 1); }
+static int sparse_count(int from, int to, int numbers) {
+  return numbers / 2 + (from * 31 + to * 17) % (numbers / 2 + 1);
+}
 
 static void make_stencil(Exchange* e, int size) {
   int dims[3] = {0, 0, 0}, periods[3] = {1, 1, 1};
@@ -39,7 +41,8 @@ static void make_stencil(Exchange* e, int size) {
 /* Tells whether a rank sends to another: about `degree` of them, and always to the next. */
 static int sends(int from, int to, int size) {
   if (from == to) return 0;
-  return to == (from + 1) % size || (int)(scramble((uint64_t)from * 65536 + (uint64_t)to) % (uint64_t)size) < degree - 1;
+  return to == (from + 1) % size ||
+         (int)(scramble((uint64_t)from * 65536 + (uint64_t)to) % (uint64_t)size) < degree - 1;
 }
 
 static void make_sparse(Exchange* e, int size) {
@@ -68,7 +71,8 @@ static void make_room(Exchange* e, int sparse, int numbers) {
 static long wrong_numbers(const Exchange* e, int step) {
   long wrong = 0;
   for (int k = 0; k < e->in; k++)
-    for (int i = 0; i < e->got_counts[k]; i++) wrong += e->got[e->got_at[k] + i] != value(e->sources[k], e->rank, step, i);
+    for (int i = 0; i < e->got_counts[k]; i++)
+      wrong += e->got[e->got_at[k] + i] != value(e->sources[k], e->rank, step, i);
   return wrong;
 }
 
@@ -80,8 +84,8 @@ static long run(Exchange* e, int steps) {
     int ended = 0;
     for (int k = 0; k < e->out; k++)
       for (int i = 0; i < e->sent_counts[k]; i++) e->sent[e->sent_at[k] + i] = value(e->rank, e->targets[k], step, i);
-    MPI_Ineighbor_alltoallv(e->sent, e->sent_counts, e->sent_at, MPI_DOUBLE, e->got, e->got_counts, e->got_at, MPI_DOUBLE,
-                            e->comm, &request);
+    MPI_Ineighbor_alltoallv(e->sent, e->sent_counts, e->sent_at, MPI_DOUBLE, e->got, e->got_counts, e->got_at,
+                            MPI_DOUBLE, e->comm, &request);
     for (int part = 0; part < 4; part++) {
       for (int i = 1; i + 1 < inner_points; i++) points[i] = (points[i - 1] + points[i] + points[i + 1] + step) / 4;
       MPI_Test(&request, &ended, MPI_STATUS_IGNORE);
@@ -117,7 +121,8 @@ int main(int argc, char** argv) {
   const double step_s = (MPI_Wtime() - start_s) / steps;
   MPI_Allreduce(&wrong, &all_wrong, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
   if (e.rank == 0) {
-    printf("neighbours %s: %d numbers, %d ranks: %.2f ms a step\n", sparse ? "sparse" : "stencil", numbers, size, 1e3 * step_s);
+    printf("neighbours %s: %d numbers, %d ranks: %.2f ms a step\n", sparse ? "sparse" : "stencil", numbers, size,
+           1e3 * step_s);
     puts(all_wrong == 0 ? "verified" : "WRONG");
   }
   MPI_Comm_free(&e.comm);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A 2-D Fourier transform whose transposition overlaps with computing. Plain MPI; it knows nothing of Antiphon.
  *
- * Each rank holds rows of a square array. It transforms them slab by slab; while an MPI_Ialltoall turns one slab, the next
- * is transformed. When all slabs are there, each rank transforms its columns. The input is one plane wave, so the result
- * must be zero but for one element.
+ * Each rank holds rows of a square array. It transforms them slab by slab; while an MPI_Ialltoall turns one slab, the
+ * next is transformed. When all slabs are there, each rank transforms its columns. The input is one plane wave, so the
+ * result must be zero but for one element.
  *
  *   mpirun -n 16 ./slabs [rows, a power of two] [slabs] [repetitions]
  */
@@ -50,7 +50,8 @@ static void rows_of_slab(const Array* a, int slab) {
   for (int d = 0; d < a->deep; d++) {
     Number* const row = a->input + ((size_t)slab * (size_t)a->deep + (size_t)d) * (size_t)a->n;
     transform(row, a->n, a->roots);
-    for (int x = 0; x < a->n; x++) packed[((size_t)(x / each) * (size_t)a->deep + (size_t)d) * (size_t)each + (size_t)(x % each)] = row[x];
+    for (int x = 0; x < a->n; x++)
+      packed[((size_t)(x / each) * (size_t)a->deep + (size_t)d) * (size_t)each + (size_t)(x % each)] = row[x];
   }
 }
 
@@ -61,8 +62,8 @@ static void rows_and_turns(const Array* a) {
     const size_t at = (size_t)slab * (size_t)a->deep * (size_t)a->n;
     int ended = 0;
     rows_of_slab(a, slab);
-    MPI_Ialltoall(a->packed + at, block, MPI_C_DOUBLE_COMPLEX, a->turned + at, block, MPI_C_DOUBLE_COMPLEX, MPI_COMM_WORLD,
-                  &requests[slab]);
+    MPI_Ialltoall(a->packed + at, block, MPI_C_DOUBLE_COMPLEX, a->turned + at, block, MPI_C_DOUBLE_COMPLEX,
+                  MPI_COMM_WORLD, &requests[slab]);
     if (slab > 0) MPI_Test(&requests[slab - 1], &ended, MPI_STATUS_IGNORE);
   }
   MPI_Waitall(a->slabs, requests, MPI_STATUSES_IGNORE);
@@ -78,7 +79,8 @@ static long columns(const Array* a) {
       const Number* const turned = a->turned + (size_t)slab * (size_t)a->deep * (size_t)a->n;
       for (int from = 0; from < a->size; from++)
         for (int d = 0; d < a->deep; d++)
-          a->line[from * a->rows + slab * a->deep + d] = turned[((size_t)from * (size_t)a->deep + (size_t)d) * (size_t)each + (size_t)c];
+          a->line[from * a->rows + slab * a->deep + d] =
+              turned[((size_t)from * (size_t)a->deep + (size_t)d) * (size_t)each + (size_t)c];
     }
     transform(a->line, a->n, a->roots);
     for (int y = 0; y < a->n; y++) {

@@ -6,6 +6,8 @@
 
 #include <optional>
 
+#include "antiphon/schedule.hpp"
+
 namespace antiphon::mpi {
 
 /// Gives out ranges of tags by the operation's number on its communicator. That is the same on all ranks, because all
@@ -21,7 +23,7 @@ class OperationTags {
  private:
   /// The tags below are those of blocking calls.
   static constexpr int first = 32768;
-  static constexpr int each = 64;
+  static constexpr int each = schedule_tags;
 
   static std::optional<int> take(unsigned number, unsigned half) {
     static const unsigned pairs = pairs_of_ranges();

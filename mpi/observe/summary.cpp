@@ -62,8 +62,7 @@ Json make_document(int ranks) {
            {"collectives", rows.of_all_ranks(run_s, {first_reading, last}, own)}};
   if (!world.settings.plan.empty()) all["plan"] = planned_calls();
   if (all.at("collectives").empty())
-    all["nothing_seen"] =
-        "the program makes no blocking one, or its calls do not reach Antiphon (hint: `antiphon doctor`)";
+    all["nothing_seen"] = "the program makes none, or its calls do not reach Antiphon (hint: `antiphon doctor`)";
   return all;
 }
 

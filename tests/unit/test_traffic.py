@@ -275,23 +275,6 @@ def test_the_graph_of_a_trace(tmp_path: Path) -> None:
     assert groups == [] and total.total_bytes() == sum(part.total_bytes() for part in found.parts)
 
 
-def test_nonblocking_collectives_and_neighbours() -> None:
-    """GIVEN nonblocking calls THEN they send what blocking ones do, and neighbours what their lists say."""
-    functions = ("MPI_Bcast", "MPI_Ibcast", "MPI_Ineighbor_alltoallw", "MPI_Wait")
-    ranks = []
-    for r in range(4):
-        shapes = [Shape(name, WORLD, root=1, send_count=10, send_size=8) for name in functions[:2]]
-        right = (r + 1) % 4
-        shapes.append(Shape(functions[2], WORLD, bytes_to=tuple(5 if to == right else 0 for to in range(4))))
-        shapes.append(Shape("MPI_Wait", None, requests=1))
-        calls = [Call(s, 1000 * i, 100) for i, s in enumerate(shapes)]
-        ranks.append(RankTrace(r, [WORLD], shapes, calls, 0, 20000))
-    found = of_trace(Trace(4, functions, {"mpi": "Open MPI v5.0.11", "nodes": [0, 0, 1, 1]}, ranks))
-    parts = {part.name: part for part in found.parts}
-    assert parts["bcast"].calls == 2 and parts["bcast"].total_bytes() == 2 * 3 * 80
-    assert dense(parts["alltoallv"].edges, 4).tolist() == [[0, 5, 0, 0], [0, 0, 5, 0], [0, 0, 0, 5], [5, 0, 0, 0]]
-
-
 def test_the_core_s_mapping_reads_it(tmp_path: Path) -> None:
     """GIVEN a trace's traffic THEN the core's mapping sees the same bytes between nodes."""
     found = of_trace(example())
