@@ -78,7 +78,7 @@ inline std::int64_t pieces_of(std::int64_t bytes, const Cut& cut) {
   return cut.piece_bytes <= 0 || bytes <= cut.piece_bytes ? 1 : (bytes + cut.piece_bytes - 1) / cut.piece_bytes;
 }
 
-/// Tags in a schedule are below this number, so that schedules that are under way together can have different ones.
+/// Tags of a collective's schedule are below this number, so that schedules under way together can have different ones.
 inline constexpr std::int32_t schedule_tags = 4096;
 
 struct Op {

@@ -30,6 +30,7 @@ struct Question {
   std::string_view mpi;    ///< the library that is the alternative: "openmpi", "mpich"; empty: another, or unknown
   /// A reduction gives the same bits in whatever order it works, as of whole numbers; true for all that reduce nothing.
   bool exact = true;
+  bool nonblocking = false;  ///< the alternative is the library's nonblocking call
 };
 
 /// The answer: an algorithm with all its parameters, or none: the library's own collective.

@@ -170,7 +170,8 @@ Question Decisions::question_for(const Asked& asked) const {
           .transport = world.transport,
           .blocked = shape_.blocked,
           .mpi = world.mpi,
-          .exact = asked.exact};
+          .exact = asked.exact,
+          .nonblocking = !asked.waits};
 }
 
 /// Puts the choice of the rules to the model: at once, or notes after how many calls.

@@ -2,7 +2,6 @@
 #include "entry/progress_thread.hpp"
 
 #include <mpi.h>
-#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -89,7 +88,7 @@ void look_on(int core) {
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(core, &one);
-    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+    sched_setaffinity(0, sizeof one, &one);  // of this thread
   }
   while (!stops) {
     wait_for_operations(stops);

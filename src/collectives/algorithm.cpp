@@ -69,8 +69,19 @@ bool may_reorder(const Algorithm& algorithm, bool commutative) {
   }
 }
 
+namespace {
+
+void check_tags(const Schedule& schedule) {
+  const auto ops = schedule.ops();
+  if (std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.tag < 0 || op.tag >= schedule_tags; }))
+    throw Error("a schedule's tag is out of bounds");
+}
+
+}  // namespace
+
 Schedule build_schedule(const Algorithm& algorithm, const Problem& p) {
   Schedule plain = p.order.empty() ? algorithm.build(p) : with_ranks(algorithm.build(in_places(p)), p.order);
+  check_tags(plain);
   if (p.parameters.empty() || p.parameters.back().name != encode_parameter) return plain;
   return encoded(plain, p.parameters.back().value, p.in_place);
 }

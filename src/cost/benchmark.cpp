@@ -9,9 +9,6 @@ namespace antiphon {
 
 namespace {
 
-/// Each part of the schedule has this many tags to itself.
-constexpr int tags_of_a_part = 4096;
-
 /// Returns the ranks that take part. Where these are the nodes' first ranks, `rank` itself need not be among them.
 std::vector<int> members_of(Among among, int rank, const Cluster& cluster) {
   std::vector<int> members;
@@ -100,11 +97,11 @@ double evaluate_as_timed(std::span<const Schedule> schedules, const Cluster& clu
     for (int call = 0; call <= calls; ++call) {
       for (const Wait& wait : waits) {
         // Ranks that take no part count the tags too.
-        const int first_tag = tag++ * tags_of_a_part;
+        const int first_tag = tag++ * schedule_tags;
         if (!wait.members.empty()) end = append(timed[r], wait.schedule, end, first_tag, wait.members);
       }
       options.marks[r].push_back(end);
-      end = append(timed[r], schedules[r], end, tag++ * tags_of_a_part);
+      end = append(timed[r], schedules[r], end, tag++ * schedule_tags);
       options.marks[r].push_back(end);
     }
   }

@@ -103,7 +103,6 @@ OpId Schedule::add(Op op, std::span<const Dep> deps) {
 void Schedule::check(const Op& op) const {
   if (op.bytes() < 0 || op.cut.piece_bytes < 0 || op.cut.window < 0)
     throw InvalidArgument("negative size in an operation");
-  if (op.tag < 0 || op.tag >= schedule_tags) throw InvalidArgument("a tag out of its bounds");
   const bool two_sided = op.kind == OpKind::copy || op.kind == OpKind::reduce;
   if (two_sided && op.from.bytes != op.to.bytes)
     throw InvalidArgument("copy or reduce between ranges of different length");

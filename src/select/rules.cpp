@@ -24,7 +24,7 @@ struct Bounds {
 
 struct Rule {
   Bounds bytes, ranks, ranks_per_node, nodes, link_bits_per_s;
-  std::optional<bool> commutative, exact, blocked;
+  std::optional<bool> commutative, exact, blocked, nonblocking;
   std::string mpi, transport;
   Choice choice;
   Problem problem;  ///< everything for supports() that the question does not say
@@ -34,7 +34,8 @@ struct Rule {
     return size_fits && ranks.hold(q.ranks) && ranks_per_node.hold(q.max_ranks_per_node) && nodes.hold(q.nodes) &&
            link_bits_per_s.hold(q.link_bits_per_s) && commutative.value_or(q.commutative) == q.commutative &&
            exact.value_or(q.exact) == q.exact && blocked.value_or(q.blocked) == q.blocked &&
-           (mpi.empty() || mpi == q.mpi) && (transport.empty() || transport == q.transport) && supported(q);
+           nonblocking.value_or(q.nonblocking) == q.nonblocking && (mpi.empty() || mpi == q.mpi) &&
+           (transport.empty() || transport == q.transport) && supported(q);
   }
 
   [[nodiscard]] bool supported(const Question& q) const {
@@ -89,7 +90,7 @@ std::vector<Collective> read_collectives(const JsonNode& rule) {
 
 void read_rule(const JsonNode& node, Table& table) {
   node.allow_only({"collective", "bytes", "ranks", "ranks_per_node", "nodes", "link_bits_per_s", "commutative", "exact",
-                   "blocked", "transport", "mpi", "use", "why"});
+                   "blocked", "nonblocking", "transport", "mpi", "use", "why"});
   Rule rule;
   rule.bytes = read_bounds(node, "bytes");
   rule.ranks = read_bounds(node, "ranks");
@@ -99,6 +100,7 @@ void read_rule(const JsonNode& node, Table& table) {
   if (const auto commutative = node.find("commutative")) rule.commutative = commutative->boolean();
   if (const auto exact = node.find("exact")) rule.exact = exact->boolean();
   if (const auto blocked = node.find("blocked")) rule.blocked = blocked->boolean();
+  if (const auto nonblocking = node.find("nonblocking")) rule.nonblocking = nonblocking->boolean();
   if (const auto mpi = node.find("mpi")) {
     rule.mpi = mpi->text();
     if (rule.mpi != "openmpi" && rule.mpi != "mpich") mpi->fail("expected \"openmpi\" or \"mpich\"");

@@ -35,6 +35,8 @@ _LONG_BYTES = 65536
 _RADIX = (0, 1, 2, 3, 4, 8, 16)
 #: Radixes down a tree where its messages are longer one way than the other.
 _DOWN_RADIX = (0, 4)
+#: Children of a rank in the tree within a node.
+_INNER = (1, 2, 8)
 
 #: Predicts the seconds of choices at a point; it leaves out the choices that it knows nothing of, and says infinity for
 #: those that must not take part.
@@ -191,11 +193,12 @@ def _grid(algorithm: core.Algorithm, point: Point, at_once: int | None) -> Itera
         measured = {p.name: min(max(at_once, p.min), p.max) for p in algorithm.parameters if p.role == "at_once"}
         defaults |= measured
     cut = next((p.name for p in algorithm.parameters if p.role == "piece"), None)
-    radixes = _or_none(_within(algorithm, "radix", _RADIX))
-    for radix, down in itertools.product(radixes, _or_none(_within(algorithm, "down_radix", _DOWN_RADIX))):
-        if down is not None and radix == down:
+    trees = {"radix": _RADIX, "down_radix": _DOWN_RADIX, "inner": _INNER}
+    for widths in itertools.product(*(_or_none(_within(algorithm, name, values)) for name, values in trees.items())):
+        given = {name: width for name, width in zip(trees, widths, strict=True) if width is not None}
+        if "down_radix" in given and given["down_radix"] == given.get("radix"):
             continue
-        base = defaults | {k: v for k, v in (("radix", radix), ("down_radix", down)) if v is not None}
+        base = defaults | given
         if cut is None:
             yield base
             continue
