@@ -12,6 +12,7 @@
 #include "entry/account.hpp"
 #include "entry/comm_state.hpp"
 #include "entry/device_buffers.hpp"
+#include "entry/persistent.hpp"
 #include "entry/progress_thread.hpp"
 #include "job/clock.hpp"
 #include "job/warn.hpp"
@@ -59,6 +60,7 @@ Outcome attempt(const Call& given, CommState& state, MPI_Request* request) {
   if (!supports(*choice.algorithm, problem)) return leave(Fate::unsolvable, outcome);
   const std::optional<int> tag_base = state.tags_of_operations().for_nonblocking();
   if (!tag_base) return leave(Fate::unsolvable, outcome);
+  persistent::wait_beside_nonblocking();
   outcome.result = state.nonblocking().start(call, choice, std::move(problem), *tag_base, request);
   return leave(Fate::done, outcome);
 }

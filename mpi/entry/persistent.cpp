@@ -58,7 +58,8 @@ struct PersistentCall final : Operation {
 /// leaves them to the system, and must not call MPI.
 auto& operations = *new std::unordered_map<std::uintptr_t, std::unique_ptr<PersistentCall>>;
 auto& orphans = *new std::vector<std::unique_ptr<PersistentCall>>;
-int existing = 0;  ///< requests that the program has not freed
+int existing = 0;                 ///< requests that the program has not freed
+bool beside_nonblocking = false;  ///< some nonblocking call became a schedule
 
 std::uintptr_t key_of(MPI_Request request) {
   std::uintptr_t key = 0;
@@ -151,6 +152,11 @@ void PersistentCall::complete() {
   if (orphan) std::erase_if(orphans, [&](const auto& one) { return one.get() == this; });
 }
 
+bool handle(const P2pCall& c, int& result);
+
+/// Sees calls on requests and messages while they concern operations, and no longer.
+void choose_handler() { set_p2p_handler(existing > 0 || beside_nonblocking ? handle : nullptr); }
+
 void free_request(MPI_Request request) {
   const operations::Lock lock;
   const auto found = operations.find(key_of(request));
@@ -161,7 +167,8 @@ void free_request(MPI_Request request) {
     orphans.push_back(std::move(found->second));
   }
   operations.erase(found);
-  if (--existing == 0) set_p2p_handler(nullptr);
+  --existing;
+  choose_handler();
 }
 
 /// Sees calls on requests and messages before the library does (P2pHandler).
@@ -202,7 +209,8 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
     result = op->request.init(request);
     if (result != MPI_SUCCESS) return true;
     operations[key_of(*request)] = std::move(op);
-    if (existing++ == 0) set_p2p_handler(handle);
+    ++existing;
+    choose_handler();
   } catch (const std::exception& e) {
     warn(kind_name(kind_of(call)) + "_init: " + e.what());
     result = PMPI_Comm_call_errhandler(call.comm, MPI_ERR_NO_MEM);
@@ -211,8 +219,15 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
   return true;
 }
 
+void wait_beside_nonblocking() {
+  const operations::Lock lock;
+  beside_nonblocking = true;
+  choose_handler();
+}
+
 void release_all() {
   const operations::Lock lock;
+  beside_nonblocking = false;
   operations.clear();
   orphans.clear();
   existing = 0;

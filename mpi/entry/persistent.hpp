@@ -20,6 +20,8 @@ namespace antiphon::mpi::persistent {
 /// Performs MPI_X_init. Returns false, on every rank alike, if the library must do it. `always` includes collectives
 /// that the rules leave to the library when they are blocking.
 bool init(const Call& call, MPI_Request* request, int& result, bool always = false);
+/// Makes waits in wrapped calls advance nonblocking calls, too, and give the core away as those of schedules do.
+void wait_beside_nonblocking();
 /// Forgets what the program did not free.
 void release_all();
 
