@@ -59,3 +59,16 @@ def test_wrong_usage(name: str) -> None:
     code, text = run(WHEELS[0], name, 1, "many")
     assert code != 0
     assert f"usage: {name}" in text
+
+
+@pytest.mark.parametrize("mpi", WHEELS, ids=lambda mpi: mpi.label)
+@pytest.mark.parametrize(
+    "argv",
+    [("lookahead", "96", "8"), ("slabs", "64", "2", "2"), ("neighbours", "stencil", "50", "3"),
+     ("neighbours", "sparse", "50", "3")],
+    ids=lambda argv: "-".join(argv[:2]),
+)  # fmt: skip
+def test_overlapping(mpi: Mpi, argv: tuple[str, ...]) -> None:
+    """GIVEN nonblocking collectives beside computing THEN results are exact."""
+    code, text = run(mpi, argv[0], 4, *argv[1:], preload=True)
+    assert code == 0 and "verified" in text, text
