@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "antiphon/advice.hpp"
@@ -221,7 +222,7 @@ bool init(const Call& call, MPI_Request* request, int& result, bool always) {
 
 void wait_beside_nonblocking() {
   const operations::Lock lock;
-  beside_nonblocking = true;
+  if (std::exchange(beside_nonblocking, true)) return;
   choose_handler();
 }
 

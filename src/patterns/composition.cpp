@@ -32,7 +32,7 @@ Parameters parameters_of(const Problem& p, const Algorithm& algorithm, bool with
                                          {Role::ahead, "window"},
                                          {Role::fanout, within ? "inner" : "radix"}}) {
       const auto given = std::find_if(p.parameters.begin(), p.parameters.end(),
-                                      [&](const ParameterValue& v) { return v.name == of_whole; });
+                                      [name = of_whole](const ParameterValue& v) { return v.name == name; });
       if (known.role == role && given != p.parameters.end()) value = given->value;
     }
     if (within && (known.role == Role::at_once || known.role == Role::border)) value = known.max;
