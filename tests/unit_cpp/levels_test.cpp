@@ -82,7 +82,8 @@ TEST_CASE("in a nested all-to-all, two nodes have one connection a lane") {
       Problem p{Collective::alltoall, rank, nodes * ranks_per_node, 0, 64};
       p.parameters = resolve_parameters(a, {{"lanes", lanes}});
       p.node_sizes = blocked_nodes(p.size, ranks_per_node);
-      for (const Op& op : build_schedule(a, p).ops()) {
+      const Schedule schedule = build_schedule(a, p);
+      for (const Op& op : schedule.ops()) {
         const bool leaves = op.kind == OpKind::send && op.peer / ranks_per_node != rank / ranks_per_node;
         if (leaves) found.emplace(rank, op.peer);
       }
