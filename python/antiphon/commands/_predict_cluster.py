@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 
 from antiphon import core, model, output
 from antiphon.cluster import files as clusters
-from antiphon.cluster import page
 from antiphon.cluster.estimate import USUAL_BYTES, Estimate, Estimator, Range
 from antiphon.cluster.spec import ClusterSpec
 from antiphon.errors import AntiphonError
 from antiphon.output import files, tables
 from antiphon.output.facts import print_fact, width_of
 from antiphon.output.tables import ratio_text, time_text
+from antiphon.report import cluster_page as page
 from antiphon.report import html
 from antiphon.units import size_option
 
