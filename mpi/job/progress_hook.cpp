@@ -27,12 +27,16 @@ struct Hook {
   bool (*set_yields)(bool yields) = nullptr;
   int (*set_events)(int flag) = nullptr;
   bool added = false;
+  bool alone = false;  ///< no other thread calls the library
 
   Hook() {
     find(add, "opal_progress_register");
     find(remove, "opal_progress_unregister");
     find(set_yields, "opal_progress_set_yield_when_idle");
     find(set_events, "opal_progress_set_event_flag");
+    int level = MPI_THREAD_MULTIPLE;
+    PMPI_Query_thread(&level);
+    alone = level != MPI_THREAD_MULTIPLE;
   }
   [[nodiscard]] bool complete() const {
     return add != nullptr && remove != nullptr && set_yields != nullptr && set_events != nullptr;
@@ -47,11 +51,16 @@ Hook& hook() {
 int callback() {
   const Look look = called.load(std::memory_order_acquire);
   if (look == nullptr || !operations_under_way()) return 0;
-  // Tests of messages make progress in turn: that one must neither give the core away nor ask the system for packets.
+  bool completed = false;
   Hook& h = hook();
+  if (!h.alone) {
+    // The flags are those of the process: another thread that finds events off after its own look at them waits forever.
+    look(completed);
+    return completed ? 1 : 0;
+  }
+  // Tests of messages make progress in turn: that one must neither give the core away nor ask the system for packets.
   const int events = h.set_events(0);
   const bool yields = h.set_yields(false);
-  bool completed = false;
   look(completed);
   h.set_yields(yields);
   h.set_events(events);
